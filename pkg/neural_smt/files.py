@@ -1,0 +1,154 @@
+"""Reading and writing: UTF-8 text one sentence a line, plain or gzipped, and writes that are all or nothing."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from neural_smt.errors import UserError
+
+
+@contextmanager
+def atomic(path: Path, directory: bool = False) -> Iterator[Path]:
+    """Yield a temporary path beside ``path`` and rename it to ``path`` when the block ends well.
+
+    With ``directory`` the temporary path is an empty folder, and an older folder at ``path`` is replaced.
+    When the block raises, the temporary file or folder is removed and ``path`` stays as it was.
+    The temporary name keeps the suffixes of ``path``, so a writer that looks at ``.gz`` still sees it.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if directory:
+        temporary = Path(tempfile.mkdtemp(prefix=f".{os.getpid()}.", suffix=f".{path.name}", dir=path.parent))
+    else:
+        handle, name = tempfile.mkstemp(prefix=f".{os.getpid()}.", suffix=f".{path.name}", dir=path.parent)
+        os.close(handle)
+        temporary = Path(name)
+    try:
+        temporary.chmod(0o755 if directory else 0o644)
+        yield temporary
+        if directory and path.is_dir():
+            shutil.rmtree(path)
+        os.replace(temporary, path)
+    finally:
+        if directory:
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_text(path: Path, mode: str = "r") -> Iterator[IO[str]]:
+    """Open a UTF-8 text file with ``\\n`` line ends for reading (``r``) or writing (``w``); ``.gz`` is (de)compressed.
+
+    Compressed output holds neither name nor time: the same text gives the same bytes.
+    """
+    path = Path(path)
+    with ExitStack() as stack:
+        if path.suffix == ".gz":
+            raw = stack.enter_context(open(path, f"{mode}b"))
+            binary = stack.enter_context(gzip.GzipFile("", f"{mode}b", compresslevel=6, fileobj=raw, mtime=0))
+            yield stack.enter_context(io.TextIOWrapper(binary, encoding="utf-8", newline="\n"))
+        else:
+            yield stack.enter_context(open(path, mode, encoding="utf-8", newline="\n"))
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a UTF-8 text file (``.gz`` or plain), without line ends.
+
+    Only ``\\n`` and ``\\r\\n`` end a line. Raises ``UserError`` naming file and line for a missing file, bytes
+    that are not UTF-8, or a broken archive.
+    """
+    path = Path(path)
+    try:
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; check the path in the experiment's configuration") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{path}: cannot be read ({error}); fetch or write the file again") from None
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UserError(
+            f"{path}, line {line}: not valid UTF-8 (byte 0x{data[error.start]:02x}); convert the file to UTF-8"
+        ) from None
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [line[:-1] if line.endswith("\r") else line for line in lines]
+
+
+def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
+    """Read two files that must have the same number of lines; ``UserError`` when they do not."""
+    sides = read_lines(source), read_lines(target)
+    if len(sides[0]) != len(sides[1]):
+        raise UserError(
+            f"{source} has {len(sides[0])} lines but {target} has {len(sides[1])}; "
+            "line i of one must be the translation of line i of the other"
+        )
+    return sides
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines (without line ends) as UTF-8, atomically; ``.gz`` is compressed reproducibly."""
+    with atomic(path) as temporary, open_text(temporary, "w") as stream:
+        for line in lines:
+            stream.write(line)
+            stream.write("\n")
+
+
+def read_json(path: Path) -> Any:
+    """Parse a JSON file; ``UserError`` names the file and the line at fault."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}, line {error.lineno}: not valid JSON ({error.msg})") from None
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write ``value`` as indented JSON with sorted keys, atomically."""
+    with atomic(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a CSV table with ``\\n`` line ends, atomically."""
+    with atomic(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Read a CSV table written by ``write_csv`` as one dictionary per row."""
+    with open(path, encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def save_arrays(folder: Path, **arrays: np.ndarray) -> None:
+    """Write each array as ``<name>.npy`` into an existing folder."""
+    for name, array in arrays.items():
+        np.save(Path(folder) / f"{name}.npy", array, allow_pickle=False)
+
+
+def load_array(path: Path, mapped: bool = True) -> np.ndarray:
+    """Load an ``.npy`` array, memory-mapped read-only unless ``mapped`` is false."""
+    try:
+        return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; run the stage that makes {Path(path).parent.name} again") from None
+    except ValueError as error:
+        raise UserError(f"{path}: not a NumPy array ({error}); run the stage that makes it again") from None

@@ -1,0 +1,43 @@
+"""Numba, set up once: compiled kernels release the GIL and are cached on disk.
+
+Numba's own cache looks only at the file a kernel stands in, so a kernel that calls another module's kernel could
+go stale. Kernels meant to be called from other modules therefore live in files named ``primitives.py``, and the
+cache folder is named after the contents of those files: a change there compiles everything anew.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def _cache_folder() -> Path:
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for module in sorted(_PACKAGE.rglob("primitives.py")):
+        digest.update(module.read_bytes())
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "neural_smt" / "numba" / digest.hexdigest()[:16]
+
+
+os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache_folder()))
+
+import numba  # noqa: E402  (the cache folder is read when Numba is imported)
+import numpy as np  # noqa: E402
+
+
+def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """``numba.njit`` with ``cache=True, nogil=True``; usable bare or with Numba's options."""
+    options = {"cache": True, "nogil": True} | options
+    return numba.njit(**options)(function) if function is not None else numba.njit(**options)
+
+
+@kernel
+def mix(key: np.uint64) -> np.uint64:
+    """Spread the bits of a 64-bit key (the finaliser of SplitMix64, Steele et al. 2014)."""
+    key = np.uint64(key)
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))

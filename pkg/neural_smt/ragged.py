@@ -1,0 +1,65 @@
+"""Lists of unequal length in two flat arrays, the shape every kernel reads."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from neural_smt.files import load_array, save_arrays
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """``n`` lists in one array: list ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
+
+    values: any dtype, shape ``[total, ...]``; offsets: int64 ``[n + 1]``, starting at 0, non-decreasing.
+    """
+
+    values: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        """A view of list ``index`` (no negative index)."""
+        return self.values[self.offsets[index] : self.offsets[index + 1]]
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        for index in range(len(self)):
+            yield self[index]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """int64 ``[n]``: the length of each list."""
+        return np.diff(self.offsets)
+
+    def take(self, rows: np.ndarray) -> "Ragged":
+        """The lists at ``rows`` (int ``[m]``), in that order."""
+        rows = np.asarray(rows, dtype=np.int64)
+        lengths = self.lengths[rows]
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        positions = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Ragged(self.values[positions], offsets)
+
+    @classmethod
+    def from_lists(cls, lists: Iterable[Sequence[int]], dtype: type = np.int32) -> "Ragged":
+        """Build from an iterable of sequences of numbers."""
+        lists = [np.asarray(item, dtype=dtype) for item in lists]
+        offsets = np.zeros(len(lists) + 1, dtype=np.int64)
+        np.cumsum([len(item) for item in lists], out=offsets[1:])
+        return cls(np.concatenate(lists) if lists else np.zeros(0, dtype=dtype), offsets)
+
+    def save(self, folder: Path, name: str) -> None:
+        """Write ``<name>_values.npy`` and ``<name>_offsets.npy`` into an existing folder."""
+        save_arrays(folder, **{f"{name}_values": self.values, f"{name}_offsets": self.offsets})
+
+    @classmethod
+    def load(cls, folder: Path, name: str, mapped: bool = True) -> "Ragged":
+        """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false."""
+        folder = Path(folder)
+        return cls(
+            load_array(folder / f"{name}_values.npy", mapped), load_array(folder / f"{name}_offsets.npy", mapped)
+        )

@@ -1,0 +1,94 @@
+"""Words and their integer ids: one vocabulary per language of an experiment, shared by every stage."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines, write_lines
+from neural_smt.ragged import Ragged
+
+UNK, BOS, EOS = 0, 1, 2
+"""Ids every vocabulary reserves: the unknown word, the start and the end of a sentence."""
+
+RESERVED = ("<unk>", "<s>", "</s>")
+
+
+class Vocabulary:
+    """Words by id: 0 ``<unk>``, 1 ``<s>``, 2 ``</s>``, then words by falling count, ties in code-point order.
+
+    words: list of str; counts: int64 ``[n]``, the running count of each word in the text it was made from
+    (0 for the reserved entries).
+    """
+
+    def __init__(self, words: Sequence[str], counts: Sequence[int]):
+        self.words = list(words)
+        self.counts = np.asarray(counts, dtype=np.int64)
+        self.index = {word: number for number, word in enumerate(self.words)}
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.index
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 (hex) of the words in order: two vocabularies with the same digest give the same ids."""
+        return hashlib.sha256("\n".join(self.words).encode()).hexdigest()
+
+    @classmethod
+    def from_counts(cls, counts: Counter) -> "Vocabulary":
+        """Order the counted words; words spelt like a reserved entry are mapped to that entry, not counted."""
+        items = sorted(((word, n) for word, n in counts.items() if word not in RESERVED), key=lambda x: (-x[1], x[0]))
+        return cls([*RESERVED, *(word for word, _ in items)], [0, 0, 0, *(n for _, n in items)])
+
+    @classmethod
+    def from_sentences(cls, lines: Iterable[str]) -> "Vocabulary":
+        """Count the space-separated tokens of tokenised sentences."""
+        counts: Counter = Counter()
+        for line in lines:
+            counts.update(line.split())
+        return cls.from_counts(counts)
+
+    def ids(self, tokens: Sequence[str]) -> np.ndarray:
+        """int32 ids of a tokenised sentence; words outside the vocabulary become ``UNK``."""
+        index = self.index
+        return np.fromiter((index.get(token, UNK) for token in tokens), dtype=np.int32, count=len(tokens))
+
+    def encode(self, lines: Iterable[str]) -> Ragged:
+        """Ids of many tokenised sentences (one string each), without sentence boundaries; int32 ``Ragged``."""
+        index, values, lengths = self.index, [], []
+        for line in lines:
+            tokens = line.split()
+            values.extend([index.get(token, UNK) for token in tokens])
+            lengths.append(len(tokens))
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return Ragged(np.array(values, dtype=np.int32), offsets)
+
+    def text(self, ids: Iterable[int]) -> str:
+        """The words of ``ids``, joined by spaces."""
+        return " ".join([self.words[i] for i in ids])
+
+    def save(self, path: Path) -> None:
+        """Write ``word<TAB>count`` lines; the line number (from 0) is the id."""
+        write_lines(path, (f"{word}\t{n}" for word, n in zip(self.words, self.counts.tolist(), strict=True)))
+
+    @classmethod
+    def load(cls, path: Path) -> "Vocabulary":
+        """Read what ``save`` wrote; ``UserError`` names the line that is not ``word<TAB>count``."""
+        words, counts = [], []
+        for number, line in enumerate(read_lines(path), start=1):
+            word, tab, count = line.partition("\t")
+            if not tab or not count.isdigit():
+                raise UserError(f"{path}, line {number}: expected 'word<TAB>count'; make the vocabulary again")
+            words.append(word)
+            counts.append(int(count))
+        if tuple(words[:3]) != RESERVED:
+            raise UserError(f"{path}: does not start with {', '.join(RESERVED)}; make the vocabulary again")
+        return cls(words, counts)
