@@ -1,0 +1,23 @@
+"""Fixtures every test file may use."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of this checkout."""
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Real corpora and outputs of the classic tools, outside the repository; tests that need them skip without."""
+    folder = Path(os.environ.get("NEURAL_SMT_SHARED", REPOSITORY.parent / "shared")).resolve()
+    if not (folder / "oracle").is_dir():
+        pytest.skip(f"no reference data at {folder}; set NEURAL_SMT_SHARED to the folder that holds oracle/ and data/")
+    return folder
