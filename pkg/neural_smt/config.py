@@ -1,0 +1,118 @@
+"""An experiment's configuration: defaults filled in, checked against the schema, systems resolved."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from neural_smt.errors import UserError
+
+
+def load_schema(path: Path) -> dict[str, Any]:
+    """Read a JSON schema (draft 2020-12) written as YAML."""
+    return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+
+
+def complete(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of ``config`` with every default of ``schema`` filled in, checked.
+
+    Raises ``UserError`` with one sentence for the first fault: an unknown key (with the nearest known one), a wrong
+    type, a value out of range, or a name that is used but not defined.
+    """
+    config = deepcopy(dict(config))
+    _fill_defaults(config, schema, schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    errors = sorted(validator.iter_errors(config), key=lambda error: [str(part) for part in error.absolute_path])
+    if errors:
+        raise UserError(_sentence(jsonschema.exceptions.best_match(errors)))
+    _check_names(config)
+    return config
+
+
+def resolve_features(systems: Mapping[str, Mapping[str, Any]], name: str) -> list[str]:
+    """Feature groups of a system: those of its ``base`` (recursively), then its own, without repeats."""
+    chain, current = [], name
+    while current is not None:
+        if current in chain:
+            raise UserError(f"systems.{name}: its bases go in a circle ({' -> '.join([*chain, current])}); break it")
+        if current not in systems:
+            raise UserError(f"systems.{chain[-1]}.base: there is no system '{current}'; define it or name another")
+        chain.append(current)
+        current = systems[current].get("base")
+    groups = [group for system in reversed(chain) for group in systems[system]["features"]]
+    return list(dict.fromkeys(groups))
+
+
+def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    while "$ref" in schema:
+        target: Any = root
+        for part in schema["$ref"].removeprefix("#/").split("/"):
+            target = target[part]
+        schema = target
+    return schema
+
+
+def _fill_defaults(value: dict[str, Any], schema: Mapping[str, Any], root: Mapping[str, Any]) -> None:
+    for key, sub in schema.get("properties", {}).items():
+        sub = _resolve(sub, root)
+        if key not in value and "default" in sub:
+            value[key] = deepcopy(sub["default"])
+        if isinstance(value.get(key), dict):
+            _fill_defaults(value[key], sub, root)
+    extra = schema.get("additionalProperties")
+    if isinstance(extra, Mapping):
+        for key, item in value.items():
+            if key not in schema.get("properties", {}) and isinstance(item, dict):
+                _fill_defaults(item, _resolve(extra, root), root)
+
+
+def _sentence(error: jsonschema.ValidationError) -> str:
+    where = ".".join(str(part) for part in error.absolute_path) or "configuration"
+    if error.validator == "additionalProperties":
+        known = list(error.schema.get("properties", {}))
+        unknown = next(key for key in error.instance if key not in known)
+        near = difflib.get_close_matches(str(unknown), known, n=1)
+        advice = f"did you mean '{near[0]}'?" if near else f"known here: {', '.join(known)}"
+        return f"{where}: unknown key '{unknown}'; {advice}"
+    if error.validator == "type":
+        expected = error.validator_value if isinstance(error.validator_value, str) else " or ".join(error.validator_value)
+        return f"{where}: expected {expected}, found {error.instance!r}; correct it in the configuration"
+    return f"{where}: {error.message}; correct it in the configuration"
+
+
+def _named_sources(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    corpus = config["corpus"]
+    for role in ("train", "in_domain", "monolingual", "test", "gold"):
+        for position, name in enumerate(corpus[role]):
+            yield f"corpus.{role}.{position}", name
+    yield "corpus.dev", corpus["dev"]
+
+
+def _check_names(config: Mapping[str, Any]) -> None:
+    sources, languages = config["corpus"]["sources"], config["languages"]
+    if languages["source"] == languages["target"]:
+        raise UserError(f"languages: source and target are both '{languages['source']}'; name two languages")
+    for where, name in _named_sources(config):
+        if name not in sources:
+            raise UserError(f"{where}: there is no source '{name}'; define it under corpus.sources")
+        source = sources[name]
+        sides = ["part"] if "part" in source else list(languages.values())
+        if where.startswith("corpus.monolingual") and "part" not in source:
+            sides = [languages["target"]]
+        for side in sides:
+            if side not in source:
+                raise UserError(f"corpus.sources.{name}: the side '{side}' is missing; give its url or path")
+        if where.startswith("corpus.gold") and "part" not in source and "alignment" not in source:
+            raise UserError(f"corpus.sources.{name}: a gold set needs 'alignment'; give its url or path")
+    for name in config["systems"]:
+        resolve_features(config["systems"], name)
+    if config["evaluation"]["baseline"] not in config["systems"]:
+        raise UserError(
+            f"evaluation.baseline: there is no system '{config['evaluation']['baseline']}'; name one of systems"
+        )
+    if config["selection"]["method"] != "none" and not config["corpus"]["in_domain"]:
+        raise UserError("selection.method: selection needs in-domain text; name corpus.in_domain or set method: none")
