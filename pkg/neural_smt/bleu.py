@@ -1,0 +1,142 @@
+"""BLEU-4 from sufficient statistics: counted per sentence, summed over a corpus, turned into a score.
+
+The statistics of one sentence are nine counts in the layout of Moses' ``scores.dat``:
+``match1 total1 match2 total2 match3 total3 match4 total4 reference_length``; the length of the hypothesis is
+``total1``. Matches are clipped as in Papineni et al. (2002), the reference length is that of the closest
+reference, the shorter one in a tie. Scores are between 0 and 1.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+
+import numpy as np
+
+from neural_smt.jit import kernel
+
+ORDER = 4
+"""The longest n-gram counted."""
+
+SIZE = 2 * ORDER + 1
+"""How many statistics a sentence has."""
+
+MATCHES = slice(0, 2 * ORDER, 2)
+TOTALS = slice(1, 2 * ORDER, 2)
+REFERENCE_LENGTH = 2 * ORDER
+
+
+def bleu_statistics(hypothesis: Sequence[Hashable], *references: Sequence[Hashable]) -> np.ndarray:
+    """The statistics of one hypothesis, int32 ``[9]``; tokens may be ids or strings, the same kind on both sides."""
+    return corpus_statistics([hypothesis], *([reference] for reference in references))[0]
+
+
+def corpus_statistics(
+    hypotheses: Iterable[Sequence[Hashable]], *references: Iterable[Sequence[Hashable]]
+) -> np.ndarray:
+    """The statistics of many hypotheses, int32 ``[n, 9]``; each of ``references`` holds one reference for each.
+
+    Raises ``ValueError`` when the numbers of hypotheses and references differ or there is no reference.
+    """
+    if not references:
+        raise ValueError("BLEU needs at least one reference")
+    index: dict[Hashable, int] = {}
+
+    def encode(tokens: Sequence[Hashable]) -> np.ndarray:
+        if isinstance(tokens, np.ndarray) and tokens.dtype == np.int32:
+            tokens = tokens.tolist()
+        return np.array([index.setdefault(token, len(index)) for token in tokens], dtype=np.int32)
+
+    rows = []
+    for hypothesis, *answers in zip(hypotheses, *references, strict=True):
+        encoded = [encode(answer) for answer in answers]
+        offsets = np.cumsum([0, *(len(answer) for answer in encoded)])
+        rows.append(_count(encode(hypothesis), np.concatenate(encoded), offsets))
+    return np.array(rows, dtype=np.int32).reshape(-1, SIZE)
+
+
+def bleu(statistics: np.ndarray) -> float:
+    """Corpus BLEU of statistics ``[9]``, or of the sum of the rows of ``[n, 9]``; not smoothed.
+
+    0 as soon as one n-gram order has no match, as in Moses.
+    """
+    total = _summed(statistics)
+    if not total[MATCHES].all():
+        return 0.0
+    return float(brevity_penalty(total) * np.exp(np.log(precisions(total)).mean()))
+
+
+def precisions(statistics: np.ndarray) -> np.ndarray:
+    """The clipped n-gram precisions of orders 1 to 4 over the corpus, float64 ``[4]``; 0 where nothing was counted."""
+    total = _summed(statistics)
+    return total[MATCHES] / np.maximum(total[TOTALS], 1)
+
+
+def brevity_penalty(statistics: np.ndarray) -> float:
+    """exp(1 - r/c) for a corpus of c hypothesis tokens shorter than its r reference tokens, else 1."""
+    total = _summed(statistics)
+    if total[1] == 0:
+        return 0.0
+    return float(np.exp(min(0.0, 1.0 - total[REFERENCE_LENGTH] / total[1])))
+
+
+def sentence_bleu(statistics: np.ndarray) -> np.ndarray:
+    """BLEU+1 of every row of ``[n, 9]`` (or of one ``[9]``): one is added to matches and totals above unigrams.
+
+    Lin and Och (2004), "ORANGE", section 4. float64 ``[n]``; 0 for a hypothesis without a matching word.
+    """
+    statistics = np.asarray(statistics, dtype=np.float64)
+    extra = np.array([0.0, *[1.0] * (ORDER - 1)])
+    matches, totals = statistics[..., MATCHES] + extra, statistics[..., TOTALS] + extra
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(matches / totals).mean(axis=-1)
+        penalty = np.minimum(0.0, 1.0 - statistics[..., REFERENCE_LENGTH] / statistics[..., 1])
+        return np.where(statistics[..., 0] > 0, np.exp(logs + penalty), 0.0)
+
+
+def _summed(statistics: np.ndarray) -> np.ndarray:
+    return np.asarray(statistics, dtype=np.int64).reshape(-1, SIZE).sum(axis=0)
+
+
+@kernel
+def _count(hypothesis: np.ndarray, references: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Statistics of one hypothesis, int32 ids, against references laid end to end.
+
+    An n-gram's k-th occurrence in the hypothesis is a match when some reference holds it at least k times.
+    That needs no table: comparing positions costs less than hashing for sentences of ordinary length.
+    """
+    statistics = np.zeros(SIZE, dtype=np.int32)
+    length = len(hypothesis)
+    for n in range(ORDER):
+        statistics[2 * n + 1] = max(0, length - n)
+    occurrence, most, counts = np.zeros((3, ORDER), dtype=np.int32)
+    for position in range(length):
+        occurrence[:], most[:] = 0, 0
+        _add_occurrences(hypothesis, position, hypothesis[: min(position + ORDER, length)], position + 1, occurrence)
+        for r in range(len(offsets) - 1):
+            reference = references[offsets[r] : offsets[r + 1]]
+            counts[:] = 0
+            _add_occurrences(hypothesis, position, reference, len(reference), counts)
+            for n in range(ORDER):
+                most[n] = max(most[n], counts[n])
+        for n in range(min(ORDER, length - position)):
+            statistics[2 * n] += occurrence[n] <= most[n]
+    closest = offsets[1] - offsets[0]
+    for r in range(1, len(offsets) - 1):
+        other = offsets[r + 1] - offsets[r]
+        if (abs(other - length), other) < (abs(closest - length), closest):
+            closest = other
+    statistics[REFERENCE_LENGTH] = closest
+    return statistics
+
+
+@kernel
+def _add_occurrences(hypothesis: np.ndarray, position: int, text: np.ndarray, stop: int, counts: np.ndarray) -> None:
+    """Add to ``counts[n - 1]`` how often the n-gram at ``position`` starts in ``text`` before ``stop``."""
+    for start in range(stop):
+        n = 0
+        while (
+            n < ORDER
+            and position + n < len(hypothesis)
+            and start + n < len(text)
+            and hypothesis[position + n] == text[start + n]
+        ):
+            counts[n] += 1
+            n += 1
