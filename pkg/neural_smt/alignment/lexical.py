@@ -1,0 +1,191 @@
+"""Lexical translation tables: relative frequencies of linked words (Koehn et al. 2003), as Moses' ``lex.e2f``, ``lex.f2e``."""
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from neural_smt.alignment.primitives import find_pair
+from neural_smt.errors import UserError
+from neural_smt.files import atomic, load_array, read_json, save_arrays, write_json, write_lines
+from neural_smt.jit import kernel
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import Vocabulary
+
+NULL = "NULL"
+"""How Moses spells the empty word in its tables."""
+
+
+@dataclass(frozen=True)
+class LexicalTable:
+    """w(s|t) and w(t|s) of every linked word pair, and of every word with NULL where it was unaligned.
+
+    Pairs are sorted by source, then target word id; those of source word ``s`` are rows ``offsets[s]:offsets[s + 1]``.
+    All values are probabilities (no logarithms); ``find_pair(offsets, targets, s, t)`` gives the row of a pair.
+    """
+
+    offsets: np.ndarray
+    """int64 ``[Vs + 1]``"""
+    targets: np.ndarray
+    """int32 ``[nnz]``: target word ids"""
+    source_given_target: np.ndarray
+    """float64 ``[nnz]``: w(s|t)"""
+    target_given_source: np.ndarray
+    """float64 ``[nnz]``: w(t|s)"""
+    source_given_null: np.ndarray
+    """float64 ``[Vs]``: w(s|NULL), 0 for words that are never unaligned"""
+    target_given_null: np.ndarray
+    """float64 ``[Vt]``: w(t|NULL)"""
+    null_given_source: np.ndarray
+    """float64 ``[Vs]``: w(NULL|s), the share of s that is unaligned"""
+    null_given_target: np.ndarray
+    """float64 ``[Vt]``: w(NULL|t)"""
+
+    @cached_property
+    def sources(self) -> np.ndarray:
+        """int32 ``[nnz]``: the source word id of each pair."""
+        return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
+
+    def pair(self, source: int, target: int) -> tuple[float, float]:
+        """(w(s|t), w(t|s)) of one word pair; zeros when the two were never linked."""
+        row = find_pair(self.offsets, self.targets, source, target)
+        return (float(self.source_given_target[row]), float(self.target_given_source[row])) if row >= 0 else (0.0, 0.0)
+
+    def rounded(self, digits: int = 7) -> "LexicalTable":
+        """The table as Moses reads it back from its text files: every probability with ``digits`` decimals."""
+        probabilities = {
+            field.name: np.round(getattr(self, field.name), digits)
+            for field in fields(self)
+            if field.name not in ("offsets", "targets")
+        }
+        return LexicalTable(offsets=self.offsets, targets=self.targets, **probabilities)
+
+    def top_translations(self, count: int) -> Ragged:
+        """The ``count`` most probable target words by w(t|s) of each source word, int32, best first, ties by id."""
+        order = np.lexsort((self.targets, -self.target_given_source, self.sources))
+        rank = np.arange(len(order)) - self.offsets[:-1][self.sources]
+        lengths = np.minimum(np.diff(self.offsets), count)
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return Ragged(self.targets[order[rank < count]], offsets)
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays and ``meta.json`` as a folder, atomically."""
+        with atomic(folder, directory=True) as temporary:
+            save_arrays(temporary, **{field.name: getattr(self, field.name) for field in fields(self)})
+            meta = {
+                "pairs": len(self.targets),
+                "source_words": len(self.offsets) - 1,
+                "target_words": len(self.target_given_null),
+            }
+            write_json(temporary / "meta.json", meta)
+
+    @classmethod
+    def load(cls, folder: Path, mapped: bool = True) -> "LexicalTable":
+        """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false."""
+        folder = Path(folder)
+        table = cls(**{field.name: load_array(folder / f"{field.name}.npy", mapped) for field in fields(cls)})
+        meta = read_json(folder / "meta.json")
+        if meta["pairs"] != len(table.targets) or meta["source_words"] != len(table.offsets) - 1:
+            raise UserError(f"{folder}: the arrays do not belong together; build the lexical tables again")
+        return table
+
+    def write_moses(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary, e2f: Path, f2e: Path) -> None:
+        """Write Moses' text tables: ``e2f`` holds lines ``s t w(s|t)``, ``f2e`` lines ``t s w(t|s)``.
+
+        Moses' f is our source and its e our target. Probabilities have seven decimals; NULL stands on either side.
+        """
+        source_words, target_words = source_vocabulary.words, target_vocabulary.words
+        sources = [source_words[s] for s in self.sources.tolist()]
+        targets = [target_words[t] for t in self.targets.tolist()]
+        free_sources, free_targets = np.flatnonzero(self.null_given_source), np.flatnonzero(self.null_given_target)
+        sources += [source_words[s] for s in free_sources.tolist()] + [NULL] * len(free_targets)
+        targets += [NULL] * len(free_sources) + [target_words[t] for t in free_targets.tolist()]
+        source_given = [
+            self.source_given_target,
+            self.source_given_null[free_sources],
+            self.null_given_target[free_targets],
+        ]
+        target_given = [
+            self.target_given_source,
+            self.null_given_source[free_sources],
+            self.target_given_null[free_targets],
+        ]
+        lines = zip(sources, targets, np.concatenate(source_given).tolist(), strict=True)
+        write_lines(e2f, (f"{s} {t} {w:.7f}" for s, t, w in lines))
+        lines = zip(targets, sources, np.concatenate(target_given).tolist(), strict=True)
+        write_lines(f2e, (f"{t} {s} {w:.7f}" for t, s, w in lines))
+
+
+@kernel
+def _linked_words(
+    source: np.ndarray,
+    source_offsets: np.ndarray,
+    target: np.ndarray,
+    target_offsets: np.ndarray,
+    links: np.ndarray,
+    link_offsets: np.ndarray,
+    source_free: np.ndarray,
+    target_free: np.ndarray,
+) -> np.ndarray:
+    """Return the key ``s << 32 | t`` of every link (int64) and count the words without links into the two arrays."""
+    keys = np.empty(len(links), dtype=np.int64)
+    source_linked = np.zeros(len(source), dtype=np.bool_)
+    target_linked = np.zeros(len(target), dtype=np.bool_)
+    for sentence in range(len(link_offsets) - 1):
+        for link in range(link_offsets[sentence], link_offsets[sentence + 1]):
+            i = source_offsets[sentence] + links[link, 0]
+            j = target_offsets[sentence] + links[link, 1]
+            source_linked[i] = True
+            target_linked[j] = True
+            keys[link] = (np.int64(source[i]) << 32) | np.int64(target[j])
+    for i in range(len(source)):
+        if not source_linked[i]:
+            source_free[source[i]] += 1
+    for j in range(len(target)):
+        if not target_linked[j]:
+            target_free[target[j]] += 1
+    return keys
+
+
+def _share(counts: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """counts / totals, 0 where the total is 0."""
+    return np.divide(counts, totals, out=np.zeros(len(counts)), where=totals > 0)
+
+
+def lexical_table(
+    source: Ragged, target: Ragged, alignments: Ragged, source_size: int, target_size: int
+) -> LexicalTable:
+    """Count the linked words of an aligned text: w(s|t) = c(s, t) / c(t), an unaligned word counting as linked to NULL.
+
+    source, target: int32 word ids per sentence, below ``source_size`` and ``target_size``; alignments: int16
+    ``[links, 2]`` per sentence, inside it (see ``check_alignments``). A word with several links counts once for each.
+    """
+    source_free, target_free = np.zeros(source_size, dtype=np.int64), np.zeros(target_size, dtype=np.int64)
+    keys = _linked_words(
+        source.values,
+        source.offsets,
+        target.values,
+        target.offsets,
+        alignments.values,
+        alignments.offsets,
+        source_free,
+        target_free,
+    )
+    pairs, counts = np.unique(keys, return_counts=True)
+    sources, targets = pairs >> 32, pairs & 0xFFFFFFFF
+    source_totals = np.bincount(sources, counts, source_size) + source_free
+    target_totals = np.bincount(targets, counts, target_size) + target_free
+    offsets = np.zeros(source_size + 1, dtype=np.int64)
+    np.cumsum(np.bincount(sources, minlength=source_size), out=offsets[1:])
+    return LexicalTable(
+        offsets=offsets,
+        targets=targets.astype(np.int32),
+        source_given_target=counts / target_totals[targets],
+        target_given_source=counts / source_totals[sources],
+        source_given_null=source_free / max(source_free.sum(), 1),
+        target_given_null=target_free / max(target_free.sum(), 1),
+        null_given_source=_share(source_free, source_totals),
+        null_given_target=_share(target_free, target_totals),
+    )

@@ -1,0 +1,162 @@
+"""Word alignments as text: one line a sentence pair, ``i-j`` links from source to target, counted from 0.
+
+The same reader takes alignments made by hand, where ``i-j`` is a sure and ``i?j`` a possible link.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from neural_smt.errors import UserError
+from neural_smt.files import atomic, open_text, read_lines
+from neural_smt.jit import kernel
+from neural_smt.ragged import Ragged
+
+LARGEST_INDEX = np.iinfo(np.int16).max
+"""Word positions are int16, so a sentence has at most 32,768 words."""
+
+_SPACE, _TAB, _NEWLINE, _HYPHEN, _QUESTION = 32, 9, 10, 45, 63
+_ZERO, _NINE = 48, 57
+
+
+@kernel
+def _parse(data: np.ndarray, values: np.ndarray, sure: np.ndarray, offsets: np.ndarray) -> tuple[int, int]:
+    """Fill links, sure marks and line offsets from UTF-8 bytes; return (number of links, faulty line or -1).
+
+    ``data`` ends with a newline. Between two separators stands ``digits mark digits`` or nothing.
+    """
+    links, line = 0, 0
+    number, digits, left = 0, 0, -1
+    mark = _HYPHEN
+    for byte in data:
+        if _ZERO <= byte <= _NINE:
+            number = number * 10 + (byte - _ZERO)
+            digits += 1
+            if number > LARGEST_INDEX:
+                return links, line
+        elif byte == _HYPHEN or byte == _QUESTION:
+            if left >= 0 or digits == 0:
+                return links, line
+            left, mark = number, byte
+            number, digits = 0, 0
+        elif byte == _SPACE or byte == _TAB or byte == _NEWLINE:
+            if left >= 0 and digits > 0:
+                values[links, 0], values[links, 1] = left, number
+                sure[links] = mark == _HYPHEN
+                links += 1
+            elif left >= 0 or digits > 0:
+                return links, line
+            number, digits, left = 0, 0, -1
+            if byte == _NEWLINE:
+                line += 1
+                offsets[line] = links
+        else:
+            return links, line
+    return links, -1
+
+
+@kernel
+def _put_number(out: np.ndarray, position: int, number: int) -> int:
+    """Write ``number`` in decimal digits at ``position``; return the position after it."""
+    power = 1
+    while number // power >= 10:
+        power *= 10
+    while power > 0:
+        out[position] = _ZERO + number // power % 10
+        position += 1
+        power //= 10
+    return position
+
+
+@kernel
+def _format(values: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> int:
+    """Write the links as text into ``out`` (uint8, at least 12 bytes a link and 1 a line); return its length."""
+    position = 0
+    for sentence in range(len(offsets) - 1):
+        for link in range(offsets[sentence], offsets[sentence + 1]):
+            if link > offsets[sentence]:
+                out[position] = _SPACE
+                position += 1
+            position = _put_number(out, position, np.int64(values[link, 0]))
+            out[position] = _HYPHEN
+            position = _put_number(out, position + 1, np.int64(values[link, 1]))
+        out[position] = _NEWLINE
+        position += 1
+    return position
+
+
+@kernel
+def _first_outside(
+    values: np.ndarray, offsets: np.ndarray, source_lengths: np.ndarray, target_lengths: np.ndarray
+) -> tuple[int, int]:
+    """(sentence, link) of the first link that points outside its sentence pair, or (-1, -1)."""
+    for sentence in range(len(offsets) - 1):
+        for link in range(offsets[sentence], offsets[sentence + 1]):
+            if values[link, 0] >= source_lengths[sentence] or values[link, 1] >= target_lengths[sentence]:
+                return sentence, link
+    return -1, -1
+
+
+def read_marked_alignments(path: Path) -> tuple[Ragged, np.ndarray]:
+    """Read alignments made by hand: all links (int16 ``[links, 2]``) and bool ``[links]``, true where a link is sure.
+
+    Raises ``UserError`` naming the line that holds anything but ``i-j`` and ``i?j``.
+    """
+    lines = read_lines(path)
+    text = "\n".join(lines)
+    data = np.frombuffer((text + "\n" if lines else "").encode(), dtype=np.uint8)
+    # A link takes at least four bytes with the separator after it.
+    values = np.empty((len(data) // 4 + 1, 2), dtype=np.int16)
+    sure = np.empty(len(values), dtype=np.bool_)
+    offsets = np.zeros(len(lines) + 1, dtype=np.int64)
+    links, fault = _parse(data, values, sure, offsets)
+    if fault >= 0:
+        raise UserError(
+            f"{path}, line {fault + 1}: expected links such as 0-0 1-2 (positions up to {LARGEST_INDEX}) "
+            f"but found {_shortened(lines[fault])!r}; write the alignment again in Pharaoh format"
+        )
+    return Ragged(values[:links].copy(), offsets), sure[:links].copy()
+
+
+def read_alignments(path: Path) -> Ragged:
+    """Read Pharaoh alignments: one list of links a line, int16 ``[links, 2]`` (source, target), in the file's order.
+
+    Raises ``UserError`` naming the line of a malformed or a merely possible (``i?j``) link.
+    """
+    alignments, sure = read_marked_alignments(path)
+    if not sure.all():
+        line = int(np.searchsorted(alignments.offsets, np.argmin(sure), side="right"))
+        raise UserError(f"{path}, line {line}: holds a possible link (i?j), which only a gold alignment may have")
+    return alignments
+
+
+def check_alignments(
+    alignments: Ragged, source_lengths: np.ndarray, target_lengths: np.ndarray, path: Path, text: Path
+) -> None:
+    """Raise ``UserError`` unless every link of ``path`` points inside its sentence pair.
+
+    source_lengths, target_lengths: int ``[n]``, words a sentence; ``text`` is the file the message names beside ``path``.
+    """
+    if len(alignments) != len(source_lengths):
+        raise UserError(
+            f"{path} has {len(alignments)} lines but {text} has {len(source_lengths)}; align that text again"
+        )
+    sentence, link = _first_outside(alignments.values, alignments.offsets, source_lengths, target_lengths)
+    if sentence >= 0:
+        i, j = alignments.values[link].tolist()
+        raise UserError(
+            f"{path}, line {sentence + 1}: link {i}-{j} lies outside the sentence pair of {source_lengths[sentence]} "
+            f"and {target_lengths[sentence]} words in {text}; align that text again"
+        )
+
+
+def write_alignments(path: Path, alignments: Ragged) -> None:
+    """Write Pharaoh alignments, one line a sentence pair, atomically (``.gz`` compressed)."""
+    out = np.empty(12 * len(alignments.values) + len(alignments), dtype=np.uint8)
+    length = _format(alignments.values, alignments.offsets, out)
+    with atomic(path) as temporary, open_text(temporary, "w") as stream:
+        stream.write(out[:length].tobytes().decode("ascii"))
+
+
+def _shortened(line: str, limit: int = 60) -> str:
+    return line if len(line) <= limit else line[:limit] + "..."
