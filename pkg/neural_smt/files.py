@@ -63,6 +63,17 @@ def open_text(path: Path, mode: str = "r") -> Iterator[IO[str]]:
             yield stack.enter_context(open(path, mode, encoding="utf-8", newline="\n"))
 
 
+def read_bytes(path: Path) -> bytes:
+    """Return the contents of a file, unpacked when it ends in ``.gz``; ``UserError`` when it cannot be read."""
+    path = Path(path)
+    try:
+        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; check the path in the experiment's configuration") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{path}: cannot be read ({error}); fetch or write the file again") from None
+
+
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a UTF-8 text file (``.gz`` or plain), without line ends.
 
@@ -70,12 +81,7 @@ def read_lines(path: Path) -> list[str]:
     that are not UTF-8, or a broken archive.
     """
     path = Path(path)
-    try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file; check the path in the experiment's configuration") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: cannot be read ({error}); fetch or write the file again") from None
+    data = read_bytes(path)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
