@@ -1,0 +1,191 @@
+"""Numbering phrases: equal word sequences get equal numbers, in shortlex order.
+
+The phrases are the nodes of a trie. An edge (parent node, word) is one exact 64-bit key, so nothing is ever taken
+for equal that only hashes alike.
+"""
+
+import numpy as np
+
+from neural_smt.jit import kernel, mix
+from neural_smt.ragged import Ragged
+
+LENGTH_BITS = 8
+"""A span is one int32: its start in the sentence above its length in the lowest 8 bits."""
+
+
+@kernel
+def pack_span(start: int, length: int) -> np.int32:
+    """The int32 that stands for the span of ``length`` (1 to 255) words at ``start``."""
+    return np.int32((start << LENGTH_BITS) | length)
+
+
+@kernel
+def _grow(edges: np.ndarray, nodes: int, needed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Copy ``edges`` into room for at least ``needed`` nodes, with a fresh hash table of twice as many slots."""
+    capacity = len(edges)
+    while capacity < needed:
+        capacity *= 2
+    larger = np.empty(capacity, dtype=np.uint64)
+    larger[:nodes] = edges[:nodes]
+    slots = np.full(2 * capacity, -1, dtype=np.int32)
+    mask = np.uint64(2 * capacity - 1)
+    for node in range(nodes):
+        slot = mix(larger[node]) & mask
+        while slots[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot] = node
+    return larger, slots
+
+
+@kernel
+def _build_trie(
+    words: np.ndarray, sentence_offsets: np.ndarray, spans: np.ndarray, span_offsets: np.ndarray, max_length: int
+) -> np.ndarray:
+    """Replace every span by its trie node, in place; return the edge (parent + 1) << 32 | word of each node.
+
+    Parents come before their children. Within a sentence the nodes of a start position are remembered, so that a
+    word sequence costs one probe however many phrase pairs use it.
+    """
+    sentences = len(sentence_offsets) - 1
+    longest = 0
+    for sentence in range(sentences):
+        longest = max(longest, sentence_offsets[sentence + 1] - sentence_offsets[sentence])
+    known_nodes = np.empty((longest, max_length), dtype=np.int32)
+    nodes = 0
+    edges, slots = _grow(np.empty(1 << 12, dtype=np.uint64), 0, 0)
+    for sentence in range(sentences):
+        if span_offsets[sentence] == span_offsets[sentence + 1]:
+            continue
+        begin = sentence_offsets[sentence]
+        length = sentence_offsets[sentence + 1] - begin
+        if nodes + length * max_length > len(edges):
+            edges, slots = _grow(edges, nodes, nodes + length * max_length)
+        mask = np.uint64(len(slots) - 1)
+        known_nodes[:length] = -1
+        for number in range(span_offsets[sentence], span_offsets[sentence + 1]):
+            start = spans[number] >> LENGTH_BITS
+            span_length = spans[number] & ((1 << LENGTH_BITS) - 1)
+            depth = span_length
+            while depth > 0 and known_nodes[start, depth - 1] < 0:
+                depth -= 1
+            node = np.int32(-1) if depth == 0 else known_nodes[start, depth - 1]
+            while depth < span_length:
+                edge = (np.uint64(node + 1) << np.uint64(32)) | np.uint64(words[begin + start + depth])
+                slot = mix(edge) & mask
+                while slots[slot] >= 0 and edges[slots[slot]] != edge:
+                    slot = (slot + np.uint64(1)) & mask
+                if slots[slot] < 0:
+                    slots[slot] = nodes
+                    edges[nodes] = edge
+                    nodes += 1
+                node = slots[slot]
+                known_nodes[start, depth] = node
+                depth += 1
+            spans[number] = node
+    return edges[:nodes].copy()
+
+
+@kernel
+def _node_depths(parents: np.ndarray) -> np.ndarray:
+    """uint8 number of words of each node; ``parents`` (int32) holds -1 for one-word nodes."""
+    depths = np.empty(len(parents), dtype=np.uint8)
+    for node in range(len(parents)):
+        depths[node] = 1 if parents[node] < 0 else depths[parents[node]] + 1
+    return depths
+
+
+@kernel
+def _spell(nodes: np.ndarray, parents: np.ndarray, last_words: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """The words of the phrases that ``nodes`` stand for, int32 values to ``offsets``."""
+    values = np.empty(offsets[-1], dtype=np.int32)
+    for phrase in range(len(nodes)):
+        node = nodes[phrase]
+        for position in range(offsets[phrase + 1] - 1, offsets[phrase] - 1, -1):
+            values[position] = last_words[node]
+            node = parents[node]
+    return values
+
+
+@kernel
+def _renumber(numbers: np.ndarray, mapping: np.ndarray) -> None:
+    for index in range(len(numbers)):
+        numbers[index] = mapping[numbers[index]]
+
+
+def _shortlex_order(parents: np.ndarray, last_words: np.ndarray, depths: np.ndarray) -> np.ndarray:
+    """The nodes ordered by depth, then word by word: each level is sorted by (rank of the parent, last word)."""
+    rank = np.zeros(len(parents), dtype=np.int64)
+    levels = []
+    for depth in range(1, int(depths.max(initial=0)) + 1):
+        level = np.flatnonzero(depths == depth)
+        key = last_words[level].astype(np.int64)
+        if depth > 1:
+            key |= rank[parents[level]] << 32
+        level = level[np.argsort(key, kind="stable")]
+        rank[level] = np.arange(len(level))
+        levels.append(level)
+    return np.concatenate(levels) if levels else np.zeros(0, dtype=np.int64)
+
+
+def intern_spans(text: Ragged, spans: Ragged, max_length: int) -> Ragged:
+    """Number the distinct phrases under ``spans`` and replace each span by its number, in place.
+
+    text: int32 word ids of sentences; spans: int32 ``Ragged``, for each sentence its spans (``pack_span``), none
+    longer than ``max_length``. Returns the distinct phrases as int32 ``Ragged`` in shortlex order of ids; number
+    ``p`` is row ``p``.
+    """
+    edges = _build_trie(text.values, text.offsets, spans.values, spans.offsets, max_length)
+    parents = (edges >> np.uint64(32)).astype(np.int32) - np.int32(1)
+    last_words = (edges & np.uint64(0xFFFFFFFF)).astype(np.int32)
+    depths = _node_depths(parents)
+    used = np.zeros(len(edges), dtype=bool)
+    used[spans.values] = True
+    order = _shortlex_order(parents, last_words, depths)
+    order = order[used[order]]
+    number = np.empty(len(edges), dtype=np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+    _renumber(spans.values, number)
+    offsets = np.zeros(len(order) + 1, dtype=np.int64)
+    np.cumsum(depths[order], out=offsets[1:])
+    return Ragged(_spell(order, parents, last_words, offsets), offsets)
+
+
+def intern_phrases(phrases: Ragged) -> tuple[Ragged, np.ndarray]:
+    """Number the distinct phrases among ``phrases`` (int32 ids, 1 to 255 words each).
+
+    Returns the distinct phrases in shortlex order of ids, and int32 ``[n]``: which of them each phrase is.
+    """
+    numbers = phrases.lengths.astype(np.int32)
+    spans = Ragged(numbers, np.arange(len(phrases) + 1, dtype=np.int64))
+    return intern_spans(phrases, spans, int(numbers.max(initial=0))), numbers
+
+
+@kernel
+def sort_pairs(first: np.ndarray, second: np.ndarray, firsts: int, seconds: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sort pairs of numbers by (first, second), stably, by two counting sorts.
+
+    first, second: int32 ``[n]``, below ``firsts`` and ``seconds``. Returns int32 ``[n]``, the indices in order, and
+    int64 ``[firsts + 1]``: the pairs of first number ``i`` stand at ``offsets[i]:offsets[i + 1]``.
+    """
+    pairs = len(first)
+    start = np.zeros(seconds + 1, dtype=np.int64)
+    for index in range(pairs):
+        start[second[index] + 1] += 1
+    for number in range(seconds):
+        start[number + 1] += start[number]
+    by_second = np.empty(pairs, dtype=np.int32)
+    for index in range(pairs):
+        by_second[start[second[index]]] = index
+        start[second[index]] += 1
+    offsets = np.zeros(firsts + 1, dtype=np.int64)
+    for index in range(pairs):
+        offsets[first[index] + 1] += 1
+    for number in range(firsts):
+        offsets[number + 1] += offsets[number]
+    start = offsets.copy()
+    order = np.empty(pairs, dtype=np.int32)
+    for position in range(pairs):
+        index = by_second[position]
+        order[start[first[index]]] = index
+        start[first[index]] += 1
+    return order, offsets

@@ -1,0 +1,117 @@
+"""The phrase table as the stages share it: flat arrays of integer ids in a folder."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from neural_smt.errors import UserError
+from neural_smt.files import atomic, load_array, read_json, save_arrays, write_json
+from neural_smt.phrases.primitives import build_phrase_index
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import Vocabulary
+
+RAGGED = ("source", "target", "alignment")
+PLAIN = ("entry_offsets", "scores", "counts", "reordering", "source_index")
+
+
+@dataclass(frozen=True)
+class PhraseTable:
+    """Phrase pairs with scores, alignments, counts and reordering probabilities; f is the source, e the target.
+
+    Source phrases stand in shortlex order of their word ids (shorter first, then word by word), and so do the
+    target phrases of each: the order depends on the vocabularies only. S source phrases, E entries (rows):
+
+    source: int32 ``Ragged`` of S phrases;
+    entry_offsets: int64 ``[S + 1]``, entries ``entry_offsets[s]:entry_offsets[s + 1]`` translate source phrase ``s``;
+    target: int32 ``Ragged`` of E phrases;
+    scores: float32 ``[E, 4]``, probabilities p(f|e), lex(f|e), p(e|f), lex(e|f), the order of Moses;
+    alignment: uint8 ``Ragged`` of E lists of rows (source position, target position), shape ``[links, 2]``;
+    counts: int32 ``[E, 3]``, how often e, f, and the pair were extracted;
+    reordering: float32 ``[E, 6]``, probabilities of monotone, swap, discontinuous with respect to the previous
+    phrase, then to the next one;
+    source_digest, target_digest: ``Vocabulary.digest`` of the ids; max_length: longest phrase extracted;
+    source_index: int32 slots of the hash table over the source phrases (built when not given).
+    """
+
+    source: Ragged
+    entry_offsets: np.ndarray
+    target: Ragged
+    scores: np.ndarray
+    alignment: Ragged
+    counts: np.ndarray
+    reordering: np.ndarray
+    source_digest: str
+    target_digest: str
+    max_length: int
+    source_index: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if self.source_index is None:
+            object.__setattr__(self, "source_index", build_phrase_index(self.source.values, self.source.offsets))
+
+    def __len__(self) -> int:
+        """The number of entries E."""
+        return len(self.target)
+
+    @property
+    def lookup(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What ``primitives.find_phrase`` takes: slots, source values, source offsets, as read-only views.
+
+        Read-only whether the table is mapped or not, so that a kernel compiles once for both.
+        """
+        views = tuple(np.asarray(a)[:] for a in (self.source_index, self.source.values, self.source.offsets))
+        for view in views:
+            view.flags.writeable = False
+        return views
+
+    @property
+    def entry_source(self) -> np.ndarray:
+        """int32 ``[E]``: the number of the source phrase of each entry."""
+        return np.repeat(np.arange(len(self.source), dtype=np.int32), np.diff(self.entry_offsets))
+
+    def check_vocabularies(self, source: Vocabulary, target: Vocabulary) -> None:
+        """Raise ``UserError`` unless the ids of this table are those of the two vocabularies."""
+        for side, digest, vocabulary in (
+            ("source", self.source_digest, source),
+            ("target", self.target_digest, target),
+        ):
+            if digest != vocabulary.digest:
+                raise UserError(
+                    f"the phrase table was made with another {side} vocabulary than the one given; "
+                    "run the phrases stage again with the present vocabularies"
+                )
+
+    def save(self, folder: Path) -> None:
+        """Write ``.npy`` arrays and ``meta.json`` as a new folder, atomically, replacing an older one."""
+        meta = {
+            "rows": len(self),
+            "sources": len(self.source),
+            "source_vocabulary": self.source_digest,
+            "target_vocabulary": self.target_digest,
+            "max_length": self.max_length,
+        }
+        with atomic(folder, directory=True) as temporary:
+            for name in RAGGED:
+                getattr(self, name).save(temporary, name)
+            save_arrays(temporary, **{name: getattr(self, name) for name in PLAIN})
+            write_json(temporary / "meta.json", meta)
+
+    @classmethod
+    def load(cls, folder: Path, mapped: bool = True) -> "PhraseTable":
+        """Read what ``save`` wrote, memory-mapped read-only unless ``mapped`` is false; checks the numbers of rows."""
+        folder = Path(folder)
+        meta = read_json(folder / "meta.json")
+        ragged = {name: Ragged.load(folder, name, mapped) for name in RAGGED}
+        arrays = {name: load_array(folder / f"{name}.npy", mapped) for name in PLAIN}
+        table = cls(
+            **ragged,
+            **arrays,
+            source_digest=meta["source_vocabulary"],
+            target_digest=meta["target_vocabulary"],
+            max_length=meta["max_length"],
+        )
+        lengths = {len(table.target), len(table.alignment), len(table.scores), len(table.counts), len(table.reordering)}
+        if lengths != {meta["rows"]} or len(table.source) != meta["sources"]:
+            raise UserError(f"{folder}: its arrays differ in length; run the phrases stage again")
+        return table
