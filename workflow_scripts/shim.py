@@ -2,38 +2,42 @@
 
 import logging
 import sys
-import traceback
-from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pkg"))
 
-from neural_smt.errors import UserError  # noqa: E402  (the line above makes the package importable)
-from neural_smt.invoke import invoke  # noqa: E402
+from neural_smt.errors import UserError
+from neural_smt.invoke import invoke
 
 if TYPE_CHECKING:
     from snakemake.script import Snakemake
 
 
-def call(snakemake: "Snakemake", steps: dict[str, Callable[..., None]]) -> None:
-    """Call the step that belongs to the rule, with the log in the rule's log file.
+def call(snakemake: "Snakemake", steps: ModuleType) -> None:
+    """Call the step named like the rule, with the log in the rule's log file.
 
-    The step gets every named input and output as a path (or a list of paths), every param as it is, and ``threads``
-    if it takes them; the input ``code``, which only declares what a rule depends on, is left out.
+    The step gets every named input and output as a path (or a list of paths) and every param as it is. The inputs
+    ``code`` and ``depends`` only declare what a rule depends on and are left out. Threads, device and mirror do not
+    change what is made, so they are no params (a change reruns nothing) and steps that do not take them do without.
     """
     logging.basicConfig(
         filename=snakemake.log[0], level=logging.INFO, format="%(asctime)s %(name)s: %(message)s", force=True
     )
-    arguments: dict[str, Any] = {
-        name: value for name, value in [*snakemake.input.items(), *snakemake.output.items()] if name != "code"
+    arguments: dict[str, Any] = dict(snakemake.input.items()) | dict(snakemake.output.items())
+    arguments = {name: value for name, value in arguments.items() if name not in ("code", "depends")}
+    arguments |= dict(snakemake.params.items())
+    ambient = {
+        "threads": snakemake.threads,
+        "device": snakemake.config["device"],
+        "mirror": snakemake.config["data_mirror"],
     }
-    arguments |= dict(snakemake.params.items()) | {"threads": snakemake.threads}
     try:
-        invoke(steps[snakemake.rule], arguments)
+        invoke(getattr(steps, snakemake.rule), arguments, ambient)
     except UserError as error:
         logging.error("%s", error)
         sys.exit(f"error: {error}")
     except Exception:
-        logging.error("%s", traceback.format_exc())
+        logging.exception("%s failed", snakemake.rule)
         raise

@@ -112,7 +112,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         step = steps(chosen.stage)[given.pop("step")]
         known = parameters(step)
         for name, value in given.items():
-            if isinstance(value, str) and known[name].annotation not in (str, Path) and not is_path(known[name].annotation):
+            if (
+                isinstance(value, str)
+                and known[name].annotation not in (str, Path)
+                and not is_path(known[name].annotation)
+            ):
                 given[name] = _structure(value)
         invoke(step, given)
     except UserError as error:

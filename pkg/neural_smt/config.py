@@ -48,11 +48,12 @@ def resolve_features(systems: Mapping[str, Mapping[str, Any]], name: str) -> lis
 
 
 def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Replace a ``$ref`` by what it names; keywords beside it (``default``, ``description``) stay."""
     while "$ref" in schema:
         target: Any = root
         for part in schema["$ref"].removeprefix("#/").split("/"):
             target = target[part]
-        schema = target
+        schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
     return schema
 
 
@@ -79,7 +80,9 @@ def _sentence(error: jsonschema.ValidationError) -> str:
         advice = f"did you mean '{near[0]}'?" if near else f"known here: {', '.join(known)}"
         return f"{where}: unknown key '{unknown}'; {advice}"
     if error.validator == "type":
-        expected = error.validator_value if isinstance(error.validator_value, str) else " or ".join(error.validator_value)
+        expected = (
+            error.validator_value if isinstance(error.validator_value, str) else " or ".join(error.validator_value)
+        )
         return f"{where}: expected {expected}, found {error.instance!r}; correct it in the configuration"
     return f"{where}: {error.message}; correct it in the configuration"
 
@@ -96,6 +99,8 @@ def _check_names(config: Mapping[str, Any]) -> None:
     sources, languages = config["corpus"]["sources"], config["languages"]
     if languages["source"] == languages["target"]:
         raise UserError(f"languages: source and target are both '{languages['source']}'; name two languages")
+    if any("part" in source for source in sources.values()) and languages != {"source": "en", "target": "fr"}:
+        raise UserError("corpus.sources: the generator writes English-French; set languages: {source: en, target: fr}")
     for where, name in _named_sources(config):
         if name not in sources:
             raise UserError(f"{where}: there is no source '{name}'; define it under corpus.sources")

@@ -21,19 +21,22 @@ def is_path(annotation: Any) -> bool:
     return annotation is Path or Path in typing.get_args(annotation)
 
 
-def invoke(step: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+def invoke(step: Callable[..., Any], arguments: Mapping[str, Any], ambient: Mapping[str, Any] | None = None) -> Any:
     """Call ``step`` with ``arguments``, turning strings into ``Path`` where the step is annotated so.
 
-    ``threads`` is dropped for steps that do not take it; any other unknown or missing argument raises ``TypeError``.
+    ``ambient`` holds further arguments, used by steps that take them. An empty list given for a single path becomes
+    ``None``. Any other unknown or missing argument raises ``TypeError``.
     """
     known = parameters(step)
-    values = {name: value for name, value in arguments.items() if name in known or name != "threads"}
+    values = {name: value for name, value in (ambient or {}).items() if name in known} | dict(arguments)
     for name, parameter in known.items():
-        if name not in values or values[name] is None:
+        value = values.get(name)
+        if value is None:
             continue
         if is_path(parameter.annotation):
-            values[name] = Path(str(values[name]))
+            if not isinstance(value, str | Path):
+                value = next(iter(value), None)
+            values[name] = value and Path(str(value))
         elif typing.get_args(parameter.annotation) == (Path,):
-            value = values[name]
-            values[name] = [Path(value)] if isinstance(value, str) else [Path(str(item)) for item in value]
+            values[name] = [Path(str(item)) for item in ([value] if isinstance(value, str | Path) else value)]
     return step(**values)

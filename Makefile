@@ -1,0 +1,44 @@
+# Two commands on a fresh machine: `make run` and `make test`. Both set up .venv first.
+
+PYTHON ?= python3
+CORES ?= $(shell nproc 2>/dev/null || echo 2)
+# an experiment file and further settings, e.g. make run EXPERIMENT=experiments/multi30k.yaml CONFIG=data_mirror=/data
+EXPERIMENT ?=
+CONFIG ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+NAME := $(if $(EXPERIMENT),$(basename $(notdir $(EXPERIMENT))),embedded)
+OPTIONS := $(if $(EXPERIMENT),--configfile $(EXPERIMENT)) $(if $(CONFIG),--config $(CONFIG))
+
+.PHONY: run report test lint bench clean
+
+run: $(READY)
+	$(BIN)/snakemake --cores $(CORES) $(OPTIONS)
+	@$(BIN)/python -m neural_smt report print_table --table results/$(NAME)/report/table1.csv
+
+report: run
+	$(BIN)/snakemake --report results/$(NAME)/report.html $(OPTIONS)
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakemake --lint
+
+bench: $(READY)
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) .snakemake results build .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): envs/requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --requirement envs/requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	@touch $@

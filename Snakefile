@@ -1,0 +1,36 @@
+"""Neural SMT: from raw parallel text to BLEU tables. Every stage's name is a target; `all` is the default."""
+
+from snakemake.utils import min_version
+
+min_version("9.20")
+
+# an experiment given with --configfile stands alone; the default one is not mixed into it
+if "experiment" not in config:
+
+    configfile: "config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/corpus.smk"
+include: "rules/selection.smk"
+include: "rules/alignment.smk"
+include: "rules/phrases.smk"
+include: "rules/language_model.smk"
+include: "rules/shortlist.smk"
+include: "rules/training.smk"
+include: "rules/rescoring.smk"
+include: "rules/decoding.smk"
+include: "rules/tuning.smk"
+include: "rules/evaluation.smk"
+include: "rules/report.smk"
+
+
+report: "rules/report/workflow.rst"
+
+
+rule all:
+    default_target: True
+    input:
+        rules.report.input,
+        rules.alignment.input,
+        rules.shortlist.input,

@@ -1,0 +1,102 @@
+"""What the rules share: the checked configuration, names of things, and functions that find inputs."""
+
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
+
+from neural_smt.code import reached_files
+from neural_smt.config import complete, load_schema, resolve_features
+from neural_smt.errors import UserError
+
+try:
+    config = complete(config, load_schema(Path(workflow.basedir) / "rules" / "schemas" / "config.schema.yaml"))
+except UserError as error:
+    raise WorkflowError(str(error))
+
+CORPUS = config["corpus"]
+SYSTEMS = config["systems"]
+SOURCE = config["languages"]["source"]
+TARGET = config["languages"]["target"]
+SETS = [CORPUS["dev"], *CORPUS["test"]]
+RUNS = list(range(1, config["tuning"]["runs"] + 1))
+NETWORKS = ["encoder_decoder"]
+USES_GPU = int(config["device"] == "cuda")
+
+
+wildcard_constraints:
+    experiment=config["experiment"],
+    language=f"{SOURCE}|{TARGET}",
+    source="|".join(CORPUS["sources"]),
+    system="|".join(SYSTEMS),
+    set="|".join(SETS),
+    run=r"\d+",
+
+
+def results(pattern, **values):
+    """Paths of this experiment's results: every combination of the given values."""
+    return expand(f"results/{config['experiment']}/{pattern}", **values)
+
+
+def code(module):
+    """The package's files that a step's module reaches: a rule that declares them reruns when they change."""
+    return [str(path) for path in reached_files(f"neural_smt.{module}")]
+
+
+def raw_text(source, side):
+    """The text of one side of a source (a language, or `alignment`) before tokenisation."""
+    declared = CORPUS["sources"][source]
+    if "part" not in declared:
+        return f"results/{{experiment}}/corpus/raw/{source}.{side}.gz"
+    suffix = "align" if side == "alignment" else f"{side}.gz"
+    return f"results/{{experiment}}/corpus/generated/{declared['part']}.{suffix}"
+
+
+def tokenised(sources, side):
+    """Tokenised text of one source or of several."""
+    pattern = "results/{{experiment}}/corpus/tokenised/{source}.{side}"
+    return expand(pattern, source=sources, side=side)
+
+
+def cleaned_in_domain(side):
+    """In-domain text after cleaning; nothing where the experiment names none."""
+    return [f"results/{{experiment}}/corpus/in_domain.{side}"] if CORPUS["in_domain"] else []
+
+
+def language_model_texts():
+    """Text of the language model: the target side of the training pairs, then selected extra text."""
+    names = ["train", "monolingual"] if CORPUS["monolingual"] else ["train"]
+    return [f"results/{{experiment}}/selection/{name}.{TARGET}" for name in names]
+
+
+def columns(wildcards):
+    """Phrase-table columns a system adds to the classic features: feature name -> file."""
+    extra = [name for name in resolve_features(SYSTEMS, wildcards.system) if name in NETWORKS]
+    return {name: f"results/{wildcards.experiment}/rescoring/{name}.npy" for name in extra}
+
+
+def column_files(wildcards):
+    """The files of `columns`, as inputs."""
+    return list(columns(wildcards).values())
+
+
+def features(wildcards):
+    """Feature groups of a system, those of its bases included."""
+    return resolve_features(SYSTEMS, wildcards.system)
+
+
+def run_seed(wildcards):
+    """A seed of its own for every tuning run."""
+    return 1000 * config["seed"] + int(wildcards.run)
+
+
+def labels():
+    """Row names of the tables, in the order the systems are declared."""
+    return {name: system.get("label", name) for name, system in SYSTEMS.items()}
+
+
+def memory(gigabytes):
+    """Memory of a job in MB, doubled at every retry."""
+    return lambda wildcards, attempt: 1000 * gigabytes * 2 ** (attempt - 1)

@@ -1,0 +1,160 @@
+rule fetch:
+    """Fetch one side of a source, from the mirror first; its checksum is verified."""
+    output:
+        output="results/{experiment}/corpus/raw/{source}.{side}.gz",
+    log:
+        "results/{experiment}/logs/fetch/{source}.{side}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/corpus/fetch/{source}.{side}.tsv"
+    wildcard_constraints:
+        side=f"{SOURCE}|{TARGET}|alignment",
+    retries: 3
+    localrule: True
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="2h",
+    params:
+        side=lambda wildcards: CORPUS["sources"][wildcards.source][wildcards.side],
+    script:
+        "../workflow_scripts/corpus.py"
+
+
+rule generate:
+    """Write the synthetic corpus of the embedded experiment, with its gold alignment."""
+    input:
+        code=code("corpus.steps"),
+    output:
+        expand(
+            "results/{{experiment}}/corpus/generated/{part}.{suffix}",
+            part=["train", "in_domain", "dev", "test", "gold", "monolingual"],
+            suffix=[f"{SOURCE}.gz", f"{TARGET}.gz", "align"],
+        ),
+    log:
+        "results/{experiment}/logs/generate.log",
+    benchmark:
+        "results/{experiment}/benchmarks/corpus/generate.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="1h",
+    params:
+        settings=CORPUS["generator"],
+        seed=config["seed"],
+        output=lambda wildcards, output: os.path.dirname(output[0]),
+    script:
+        "../workflow_scripts/corpus.py"
+
+
+rule tokenise:
+    """Normalise and tokenise one side of a source (NFC, sacremoses)."""
+    input:
+        text=lambda wildcards: raw_text(wildcards.source, wildcards.language),
+        code=code("corpus.steps"),
+    output:
+        output="results/{experiment}/corpus/tokenised/{source}.{language}",
+    log:
+        "results/{experiment}/logs/tokenise/{source}.{language}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/corpus/tokenise/{source}.{language}.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(3),
+        runtime="4h",
+    params:
+        language=lambda wildcards: wildcards.language,
+        tokenised=lambda wildcards: CORPUS["sources"][wildcards.source].get("tokenised", False),
+    script:
+        "../workflow_scripts/corpus.py"
+
+
+rule clean_pairs:
+    """Join the sources of a training set and drop empty, overlong and lopsided pairs."""
+    input:
+        sources=lambda wildcards: tokenised(CORPUS[wildcards.role], SOURCE),
+        targets=lambda wildcards: tokenised(CORPUS[wildcards.role], TARGET),
+        code=code("corpus.steps"),
+    output:
+        source_output=f"results/{{experiment}}/corpus/{{role}}.{SOURCE}",
+        target_output=f"results/{{experiment}}/corpus/{{role}}.{TARGET}",
+        table=report(
+            "results/{experiment}/corpus/cleaning.{role}.csv",
+            caption="report/cleaning.rst",
+            category="Corpus",
+            labels={"set": "{role}", "what": "cleaning"},
+        ),
+    log:
+        "results/{experiment}/logs/clean_pairs.{role}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/corpus/clean_pairs.{role}.tsv"
+    wildcard_constraints:
+        role="train|in_domain",
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="2h",
+    params:
+        names=lambda wildcards: CORPUS[wildcards.role],
+        settings=CORPUS["cleaning"],
+    script:
+        "../workflow_scripts/corpus.py"
+
+
+rule clean_text:
+    """Join the extra target-language text and drop empty and overlong lines."""
+    input:
+        texts=tokenised(CORPUS["monolingual"], TARGET),
+        code=code("corpus.steps"),
+    output:
+        output=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
+        table=report(
+            "results/{experiment}/corpus/cleaning.monolingual.csv",
+            caption="report/cleaning.rst",
+            category="Corpus",
+            labels={"set": "monolingual", "what": "cleaning"},
+        ),
+    log:
+        "results/{experiment}/logs/clean_text.log",
+    benchmark:
+        "results/{experiment}/benchmarks/corpus/clean_text.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="2h",
+    params:
+        names=CORPUS["monolingual"],
+        settings=CORPUS["cleaning"],
+    script:
+        "../workflow_scripts/corpus.py"
+
+
+rule build_vocabulary:
+    """Count the words of one language over all training text; the ids every later stage uses."""
+    input:
+        texts=lambda wildcards: vocabulary_texts(wildcards.language),
+        code=code("corpus.steps"),
+    output:
+        output="results/{experiment}/corpus/vocabulary.{language}.tsv",
+    log:
+        "results/{experiment}/logs/build_vocabulary.{language}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/corpus/build_vocabulary.{language}.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="1h",
+    script:
+        "../workflow_scripts/corpus.py"
+
+
+rule corpus:
+    """All text fetched or generated, tokenised and cleaned; vocabularies."""
+    input:
+        results("corpus/vocabulary.{language}.tsv", language=[SOURCE, TARGET]),
+        results("corpus/tokenised/{set}.{language}", set=SETS, language=[SOURCE, TARGET]),

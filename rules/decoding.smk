@@ -1,0 +1,35 @@
+rule decode:
+    """Translate a set with a tuned system."""
+    input:
+        text="results/{experiment}/corpus/tokenised/{set}." + SOURCE,
+        phrase_table="results/{experiment}/phrases/table",
+        language_model="results/{experiment}/language_model/model",
+        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
+        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
+        depends=column_files,
+        code=code("decoding.steps"),
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
+        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
+    log:
+        "results/{experiment}/logs/decode/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="12h",
+    params:
+        columns=columns,
+        features=features,
+        settings=config["decoding"]["test"],
+    script:
+        "../workflow_scripts/decoding.py"
+
+
+rule decoding:
+    """Translations of every set by every system and run."""
+    input:
+        results("decoding/{system}/run{run}/{set}.hypothesis", system=SYSTEMS, run=RUNS, set=SETS),

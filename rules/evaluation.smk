@@ -1,0 +1,82 @@
+rule detokenise:
+    """Turn tokens back into the text a reader sees."""
+    input:
+        text="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
+        code=code("evaluation.steps"),
+    output:
+        output="results/{experiment}/evaluation/{system}/run{run}/{set}.txt",
+    log:
+        "results/{experiment}/logs/detokenise/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/evaluation/detokenise/{system}.run{run}.{set}.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        language=TARGET,
+    script:
+        "../workflow_scripts/evaluation.py"
+
+
+rule evaluate:
+    """Score one translation: sacreBLEU on text, BLEU on tokens."""
+    input:
+        hypothesis="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
+        reference_tokens="results/{experiment}/corpus/tokenised/{set}." + TARGET,
+        reference_text=lambda wildcards: raw_text(wildcards.set, TARGET),
+        code=code("evaluation.steps"),
+    output:
+        output="results/{experiment}/evaluation/{system}/run{run}/{set}.json",
+    log:
+        "results/{experiment}/logs/evaluate/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/evaluation/evaluate/{system}.run{run}.{set}.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        language=TARGET,
+    script:
+        "../workflow_scripts/evaluation.py"
+
+
+rule compare:
+    """Test every system against the baseline, over all tuning runs."""
+    input:
+        reference=lambda wildcards: raw_text(wildcards.set, TARGET),
+        depends=expand("results/{{experiment}}/evaluation/{system}/run{run}/{{set}}.txt", system=SYSTEMS, run=RUNS),
+        code=code("evaluation.steps"),
+    output:
+        output="results/{experiment}/evaluation/significance/{set}.json",
+    log:
+        "results/{experiment}/logs/compare.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/evaluation/compare.{set}.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="1h",
+    params:
+        systems=lambda wildcards: {
+            system: [
+                f"results/{wildcards.experiment}/evaluation/{system}/run{run}/{wildcards.set}.txt" for run in RUNS
+            ]
+            for system in SYSTEMS
+        },
+        baseline=config["evaluation"]["baseline"],
+        settings={key: config["evaluation"][key] for key in ("test", "trials")},
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/evaluation.py"
+
+
+rule evaluation:
+    """BLEU and significance of every system on every set."""
+    input:
+        results("evaluation/{system}/run{run}/{set}.json", system=SYSTEMS, run=RUNS, set=SETS),
+        results("evaluation/significance/{set}.json", set=SETS),

@@ -1,0 +1,34 @@
+rule score_phrase_table:
+    """Give every phrase pair the network's log probability: one more column of the table."""
+    input:
+        phrase_table="results/{experiment}/phrases/table",
+        model="results/{experiment}/training/{network}/model",
+        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
+        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        code=code("rescoring.steps"),
+    output:
+        output="results/{experiment}/rescoring/{network}.npy",
+        statistics="results/{experiment}/rescoring/{network}.json",
+    log:
+        "results/{experiment}/logs/score_phrase_table.{network}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/rescoring/score_phrase_table.{network}.tsv"
+    wildcard_constraints:
+        network="|".join(NETWORKS),
+    conda:
+        "../envs/neural_smt.yaml"
+    threads: 2
+    resources:
+        mem_mb=memory(8),
+        runtime="24h",
+        gpu=USES_GPU,
+    params:
+        settings=config["rescoring"],
+    script:
+        "../workflow_scripts/rescoring.py"
+
+
+rule rescoring:
+    """Phrase-table columns of every network."""
+    input:
+        results("rescoring/{network}.npy", network=NETWORKS),

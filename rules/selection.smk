@@ -1,0 +1,86 @@
+rule select_pairs:
+    """Keep the pool's pairs that resemble the in-domain text most (Axelrod et al. 2011)."""
+    input:
+        pool_source=f"results/{{experiment}}/corpus/train.{SOURCE}",
+        pool_target=f"results/{{experiment}}/corpus/train.{TARGET}",
+        in_domain_source=cleaned_in_domain(SOURCE),
+        in_domain_target=cleaned_in_domain(TARGET),
+        dev_source=tokenised(CORPUS["dev"], SOURCE)[0],
+        dev_target=tokenised(CORPUS["dev"], TARGET)[0],
+        code=code("selection"),
+    output:
+        source_output=f"results/{{experiment}}/selection/train.{SOURCE}",
+        target_output=f"results/{{experiment}}/selection/train.{TARGET}",
+        scores="results/{experiment}/selection/train.scores.tsv.gz",
+        curve=report(
+            "results/{experiment}/selection/train.curve.csv",
+            caption="report/selection.rst",
+            category="Selection",
+            labels={"text": "pairs", "what": "table"},
+        ),
+        plot=report(
+            "results/{experiment}/selection/train.curve.png",
+            caption="report/selection.rst",
+            category="Selection",
+            labels={"text": "pairs", "what": "plot"},
+        ),
+    log:
+        "results/{experiment}/logs/select_pairs.log",
+    benchmark:
+        "results/{experiment}/benchmarks/selection/select_pairs.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    threads: 2
+    resources:
+        mem_mb=memory(8),
+        runtime="8h",
+    params:
+        settings=config["selection"],
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/selection.py"
+
+
+rule select_text:
+    """Keep the extra text that resembles the in-domain text most (Moore and Lewis 2010)."""
+    input:
+        pool=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
+        in_domain=cleaned_in_domain(TARGET),
+        dev=tokenised(CORPUS["dev"], TARGET)[0],
+        code=code("selection"),
+    output:
+        output=f"results/{{experiment}}/selection/monolingual.{TARGET}",
+        scores="results/{experiment}/selection/monolingual.scores.tsv.gz",
+        curve=report(
+            "results/{experiment}/selection/monolingual.curve.csv",
+            caption="report/selection.rst",
+            category="Selection",
+            labels={"text": "monolingual", "what": "table"},
+        ),
+        plot=report(
+            "results/{experiment}/selection/monolingual.curve.png",
+            caption="report/selection.rst",
+            category="Selection",
+            labels={"text": "monolingual", "what": "plot"},
+        ),
+    log:
+        "results/{experiment}/logs/select_text.log",
+    benchmark:
+        "results/{experiment}/benchmarks/selection/select_text.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(8),
+        runtime="8h",
+    params:
+        settings=config["selection"] | {"method": config["selection"]["monolingual_method"]},
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/selection.py"
+
+
+rule selection:
+    """The training text of every later stage."""
+    input:
+        results("selection/train.{language}", language=[SOURCE, TARGET]),
+        results("selection/monolingual.{language}", language=TARGET) if CORPUS["monolingual"] else [],

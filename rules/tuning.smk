@@ -1,0 +1,40 @@
+rule tune:
+    """Tune a system's weights on the development set with MERT (Och 2003)."""
+    input:
+        source="results/{experiment}/corpus/tokenised/" + f"{CORPUS['dev']}.{SOURCE}",
+        reference="results/{experiment}/corpus/tokenised/" + f"{CORPUS['dev']}.{TARGET}",
+        phrase_table="results/{experiment}/phrases/table",
+        language_model="results/{experiment}/language_model/model",
+        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
+        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        depends=column_files,
+        code=code("tuning.steps"),
+    output:
+        weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
+        history="results/{experiment}/tuning/{system}/run{run}/history.csv",
+        plot="results/{experiment}/tuning/{system}/run{run}/history.png",
+    log:
+        "results/{experiment}/logs/tune/{system}.run{run}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/tuning/tune/{system}.run{run}.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="24h",
+    params:
+        columns=columns,
+        features=features,
+        decoding=config["decoding"]["tuning"],
+        settings={key: value for key, value in config["tuning"].items() if key != "runs"},
+        seed=run_seed,
+        # not an output: a killed run goes on at its last iteration
+        state=lambda wildcards: f"results/{wildcards.experiment}/tuning/{wildcards.system}/run{wildcards.run}/state",
+    script:
+        "../workflow_scripts/tuning.py"
+
+
+rule tuning:
+    """Weights of every system and run."""
+    input:
+        results("tuning/{system}/run{run}/weights.json", system=SYSTEMS, run=RUNS),

@@ -1,0 +1,86 @@
+"""Configuration: defaults, one sentence per fault, systems that build on one another."""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from neural_smt.config import complete, load_schema, resolve_features
+from neural_smt.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def schema(repository: Path) -> dict[str, Any]:
+    return load_schema(repository / "rules" / "schemas" / "config.schema.yaml")
+
+
+@pytest.fixture
+def embedded(repository: Path) -> dict[str, Any]:
+    return yaml.safe_load((repository / "config.yaml").read_text(encoding="utf-8"))
+
+
+def changed(config: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """A copy of ``config`` with the key at the dotted ``path`` set."""
+    config = deepcopy(config)
+    *parents, last = path.split(".")
+    place = config
+    for key in parents:
+        place = place.setdefault(key, {})
+    place[last] = value
+    return config
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "experiments/multi30k.yaml", "experiments/news.yaml"])
+def test_shipped_experiments_are_valid(repository: Path, schema: dict[str, Any], name: str) -> None:
+    config = complete(yaml.safe_load((repository / name).read_text(encoding="utf-8")), schema)
+    assert set(config["systems"]) == {"baseline", "rnn"}
+    assert config["alignment"]["heuristic"] == "grow-diag-final-and"
+    assert config["decoding"]["test"]["stack_size"] == 200
+    assert config["corpus"]["cleaning"] == {"max_length": 80, "max_ratio": 9}
+
+
+def test_given_values_win_over_defaults(embedded: dict[str, Any], schema: dict[str, Any]) -> None:
+    config = complete(changed(embedded, "decoding.test.stack_size", 17), schema)
+    assert config["decoding"]["test"]["stack_size"] == 17
+    assert config["decoding"]["test"]["distortion_limit"] == 6
+    assert "decoding" not in embedded or "test" not in embedded["decoding"], "the caller's own copy is left alone"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"),
+    [
+        ("phrases.max_lenght", 7, "phrases: unknown key 'max_lenght'; did you mean 'max_length'?"),
+        ("tunning", {}, "configuration: unknown key 'tunning'; did you mean 'tuning'?"),
+        ("phrases.max_length", "seven", "phrases.max_length: expected integer, found 'seven'; correct it in the"),
+        ("seed", 1.5, "seed: expected integer, found 1.5"),
+        ("tuning.runs", 0, "tuning.runs: 0 is less than the minimum of 1"),
+        ("alignment.aligner", "giza", "alignment.aligner: 'giza' is not one of ['eflomal', 'fast_align']"),
+        ("corpus.dev", "nowhere", "corpus.dev: there is no source 'nowhere'; define it under corpus.sources"),
+        ("corpus.train", ["pool", "pol"], "corpus.train.1: there is no source 'pol'"),
+        ("corpus.sources.pool", {"en": {"path": "x"}}, "corpus.sources.pool: the side 'fr' is missing"),
+        ("corpus.in_domain", [], "selection.method: selection needs in-domain text"),
+        ("systems.rnn.base", "basline", "systems.rnn.base: there is no system 'basline'"),
+        ("systems.baseline.base", "rnn", "their bases go in a circle|its bases go in a circle"),
+        ("evaluation.baseline", "moses", "evaluation.baseline: there is no system 'moses'"),
+        ("languages.target", "en", "languages: source and target are both 'en'"),
+        ("languages.target", "de", "corpus.sources: the generator writes English-French"),
+    ],
+)
+def test_each_fault_gets_one_sentence(
+    embedded: dict[str, Any], schema: dict[str, Any], path: str, value: Any, sentence: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        complete(changed(embedded, path, value), schema)
+    message = str(caught.value)
+    assert any(part in message for part in sentence.split("|")), message
+    assert "\n" not in message
+
+
+def test_features_of_a_system_start_with_those_of_its_base() -> None:
+    systems = {
+        "baseline": {"features": ["phrase", "language_model"]},
+        "rnn": {"base": "baseline", "features": ["encoder_decoder"]},
+        "both": {"base": "rnn", "features": ["cslm", "phrase"]},
+    }
+    assert resolve_features(systems, "both") == ["phrase", "language_model", "encoder_decoder", "cslm"]

@@ -1,0 +1,6 @@
+"""Rules of the stage ``report``."""
+
+import shim
+from neural_smt.report import steps
+
+shim.call(snakemake, steps)  # noqa: F821
