@@ -1,0 +1,105 @@
+"""Queries of the n-gram automaton, for kernels of every stage. Log10 throughout, as in ARPA files."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from neural_smt.jit import kernel, mix
+from neural_smt.vocabulary import EOS, UNK
+
+ARC = np.dtype([("key", np.uint64), ("log10_prob", np.float32), ("next_state", np.int32)])
+"""One slot of the hash table, 16 bytes so that a query touches one cache line."""
+
+EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+"""The key of a slot that holds nothing."""
+
+
+class Automaton(NamedTuple):
+    """A back-off n-gram model as an automaton. A state is one int32, the number of a context; 0 is the empty context.
+
+    arcs: ``ARC`` [slots], slots a power of two: open addressing with linear probing, key = state << 32 | word.
+        An arc is an n-gram of order 2 or more; ``next_state`` is the longest suffix of it that matters as a context.
+    lexicon: int32 [words], the word itself, or ``UNK`` when the model does not know it.
+    unigram_log10: float32 [words]; unigram_state: int32 [words]: the arcs of the empty context.
+    backoff: float32 [states], log10 of the back-off weight; suffix: int32 [states], where backing off leads.
+    begin: int32, the state after ``<s>``.
+    """
+
+    arcs: np.ndarray
+    lexicon: np.ndarray
+    unigram_log10: np.ndarray
+    unigram_state: np.ndarray
+    backoff: np.ndarray
+    suffix: np.ndarray
+    begin: np.int32
+
+
+@kernel
+def arc_key(state: int, word: int) -> np.uint64:
+    """The hash key of ``word`` after ``state``."""
+    return (np.uint64(state) << np.uint64(32)) | np.uint64(word)
+
+
+@kernel
+def find_arc(arcs: np.ndarray, state: int, word: int) -> int:
+    """Slot of the arc of ``word`` out of ``state``, or -1."""
+    key = arc_key(state, word)
+    mask = np.uint64(len(arcs) - 1)
+    slot = mix(key) & mask
+    while True:
+        found = arcs[slot].key
+        if found == key:
+            return np.int64(slot)
+        if found == EMPTY:
+            return np.int64(-1)
+        slot = (slot + np.uint64(1)) & mask
+
+
+@kernel
+def known_word(model: Automaton, word: int) -> int:
+    """``word``, or ``UNK`` for what the model does not know (absent, out of range, or ``<s>``)."""
+    if word < 0 or word >= len(model.lexicon):
+        return np.int64(UNK)
+    return np.int64(model.lexicon[word])
+
+
+@kernel
+def score_word(model: Automaton, state: int, word: int) -> tuple[float, int]:
+    """log10 p(word | state) and the next state; a word the model does not know is scored as ``<unk>``."""
+    word = known_word(model, word)
+    log10_prob = 0.0
+    state = np.int64(state)
+    while state != 0:
+        slot = find_arc(model.arcs, state, word)
+        if slot >= 0:
+            return log10_prob + model.arcs[slot].log10_prob, np.int64(model.arcs[slot].next_state)
+        log10_prob += model.backoff[state]
+        state = np.int64(model.suffix[state])
+    return log10_prob + model.unigram_log10[word], np.int64(model.unigram_state[word])
+
+
+@kernel
+def score_sentences(
+    model: Automaton, values: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Score whole sentences, each from ``<s>`` to ``</s>``.
+
+    values, offsets: a ``Ragged`` of word ids without boundaries. Returns log10 probabilities including ``</s>``
+    (float64 [n]), the numbers of unknown words (int64 [n]) and the share of the log10 that those words
+    caused (float64 [n]).
+    """
+    sentences = len(offsets) - 1
+    totals = np.zeros(sentences)
+    unknown = np.zeros(sentences, dtype=np.int64)
+    unknown_totals = np.zeros(sentences)
+    for sentence in range(sentences):
+        state = np.int64(model.begin)
+        for position in range(offsets[sentence], offsets[sentence + 1]):
+            word = values[position]
+            log10_prob, state = score_word(model, state, word)
+            totals[sentence] += log10_prob
+            if known_word(model, word) == UNK:
+                unknown[sentence] += 1
+                unknown_totals[sentence] += log10_prob
+        totals[sentence] += score_word(model, state, EOS)[0]
+    return totals, unknown, unknown_totals

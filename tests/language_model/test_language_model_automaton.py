@@ -1,0 +1,183 @@
+"""Queries of the automaton against values by hand and against a slow evaluator that reads the tables literally."""
+
+import numpy as np
+import pytest
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines
+from neural_smt.language_model.arpa import read_arpa
+from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.ngrams import NgramTable
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
+
+TINY = r"""
+\data\
+ngram 1=5
+ngram 2=4
+ngram 3=2
+
+\1-grams:
+-1.5	<unk>
+-99	<s>	-0.5
+-1.0	</s>
+-0.75	a	-0.25
+-0.5	b	-0.125
+
+\2-grams:
+-0.375	<s> a	-0.0625
+-0.25	a b	-0.03125
+-0.6	b </s>
+-0.7	b a
+
+\3-grams:
+-0.1	<s> a b
+-0.2	a b </s>
+
+\end\
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    path = tmp_path / "tiny.arpa"
+    path.write_text(TINY)
+    tables, vocabulary = read_arpa(path)
+    return NgramModel.from_tables(tables, vocabulary), vocabulary
+
+
+def slow_evaluator(tables: list[NgramTable]):
+    """log10 p(word | history) by looking n-grams up in dictionaries, longest first."""
+    prob, backoff = {}, {}
+    for table in tables:
+        for words, p, b in zip(table.words.tolist(), table.log10_prob.tolist(), table.backoff.tolist(), strict=True):
+            prob[tuple(words)], backoff[tuple(words)] = p, b
+
+    def score(history: tuple[int, ...], word: int) -> float:
+        if (*history, word) in prob:
+            return prob[*history, word]
+        if not history:
+            return prob.get((UNK,), -100.0)
+        return backoff.get(history, 0.0) + score(history[1:], word)
+
+    return score, prob
+
+
+def slow_sentence(tables, sentence: list[int]) -> float:
+    score, prob = slow_evaluator(tables)
+    history, total = [BOS], 0.0
+    for word in [*sentence, EOS]:
+        word = word if (word,) in prob and word != BOS else UNK
+        total += score(tuple(history[-(len(tables) - 1) :]) if len(tables) > 1 else (), word)
+        history.append(word)
+    return total
+
+
+def test_values_by_hand(tiny):
+    model, vocabulary = tiny
+    a, b = vocabulary.ids(["a", "b"]).tolist()
+    assert model.order == 3 and model.ngrams == (5, 4, 2)
+    log10_prob, state = model.score_word(model.begin_state, a)
+    assert log10_prob == pytest.approx(-0.375)
+    log10_prob, state = model.score_word(state, b)
+    assert log10_prob == pytest.approx(-0.1)
+    log10_prob, state = model.score_word(state, EOS)
+    assert log10_prob == pytest.approx(-0.2)
+    # From "a b" to "a": p(a | b) after backing off once.
+    _, state = model.score_word(model.null_state, a)
+    _, state = model.score_word(state, b)
+    assert model.score_word(state, a)[0] == pytest.approx(-0.03125 - 0.7)
+    # Unknown after <s>: backs off to the unigram.
+    assert model.score_word(model.begin_state, UNK)[0] == pytest.approx(-0.5 - 1.5)
+
+
+def test_absent_words_are_unknown_and_forget_the_history(tiny):
+    model, _ = tiny
+    for word in (UNK, BOS, 4000, -1):
+        log10_prob, state = model.score_word(model.null_state, word)
+        assert log10_prob == pytest.approx(-1.5) and state == model.null_state
+
+
+def test_states_are_minimised(tiny):
+    model, vocabulary = tiny
+    a, b = vocabulary.ids(["a", "b"]).tolist()
+    _, after_a = model.score_word(model.null_state, a)
+    _, after_ba = model.score_word(model.score_word(model.null_state, b)[1], a)
+    assert after_ba == after_a  # nothing extends "b a" and it has no back-off weight
+
+
+def test_sentences_count_unknown_words_and_their_share(tiny):
+    model, vocabulary = tiny
+    sentences = vocabulary.encode(["a b", "a x b", ""])
+    log10_prob, unknown, unknown_log10 = model.score_sentences(sentences)
+    # <s> a x b </s>: x backs off from "<s> a" and from "a", then b starts anew.
+    expected_unknown = -0.0625 - 0.25 - 1.5
+    np.testing.assert_allclose(
+        log10_prob, [-0.375 - 0.1 - 0.2, -0.375 + expected_unknown - 0.5 - 0.6, -0.5 - 1.0], rtol=1e-6
+    )
+    assert unknown.tolist() == [0, 1, 0]
+    np.testing.assert_allclose(unknown_log10, [0, expected_unknown, 0], rtol=1e-6)
+
+
+def test_missing_suffix_falls_to_the_longest_that_is_there():
+    """SRILM prunes "b c" while it keeps "a b c": the state after "a b c" is then that of "c"."""
+    unigrams = NgramTable(np.arange(6, dtype=np.int32)[:, None], -np.ones(6, np.float32), np.full(6, -0.5, np.float32))
+    bigrams = NgramTable(np.array([[3, 4], [5, 3]], np.int32), np.float32([-0.1, -0.2]), np.float32([-0.3, 0]))
+    trigrams = NgramTable(np.array([[3, 4, 5]], np.int32), np.float32([-0.01]), np.zeros(1, np.float32))
+    vocabulary = Vocabulary(["<unk>", "<s>", "</s>", "a", "b", "c"], [0] * 6)
+    model = NgramModel.from_tables([unigrams, bigrams, trigrams], vocabulary)
+    state = model.null_state
+    total = 0.0
+    for word in (3, 4, 5, 3):
+        log10_prob, state = model.score_word(state, word)
+        total += log10_prob
+    assert total == pytest.approx(-1 - 0.1 - 0.01 - 0.2)
+
+
+def test_kernel_agrees_with_the_slow_evaluator(shared):
+    tables, vocabulary = read_arpa(shared / "oracle/language_model/train2000.o5.arpa.gz")
+    model = NgramModel.from_tables(tables, vocabulary)
+    generator = np.random.default_rng(3)
+    text = vocabulary.encode(read_lines(shared / "oracle/extraction/train.fr.gz")[:40])
+    sentences = [sentence.tolist() for sentence in text]
+    for sentence in sentences[:20]:  # seen text with some words replaced, so that every depth of backing off occurs
+        sentence[generator.integers(len(sentence))] = int(generator.integers(len(vocabulary) + 5))
+    sentences += [generator.integers(0, len(vocabulary), 12).tolist() for _ in range(20)]
+    log10_prob, _, _ = model.score_sentences(Ragged.from_lists(sentences))
+    np.testing.assert_allclose(log10_prob, [slow_sentence(tables, sentence) for sentence in sentences], atol=1e-4)
+
+
+def test_saved_and_mapped_is_the_same_model(tiny, tmp_path):
+    model, vocabulary = tiny
+    model.save(tmp_path / "model")
+    loaded = NgramModel.load(tmp_path / "model", vocabulary)
+    assert (loaded.order, loaded.ngrams, loaded.begin_state) == (model.order, model.ngrams, model.begin_state)
+    for ours, theirs in zip(model.arrays, loaded.arrays, strict=True):
+        assert np.array_equal(ours, theirs)
+    with pytest.raises(UserError, match="another vocabulary"):
+        NgramModel.load(tmp_path / "model", Vocabulary.from_sentences(["other words"]))
+    with pytest.raises(UserError, match=r"meta\.json"):
+        NgramModel.load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("ngrams", "message"),
+    [([[3, 4], [3, 4]], "stands twice"), ([[4, 3]], "no context"), ([[3, 5]], "no unigram")],
+)
+def test_damaged_tables_are_refused(ngrams, message):
+    unigrams = NgramTable(np.array([[0], [3]], np.int32), -np.ones(2, np.float32), np.zeros(2, np.float32))
+    if message == "stands twice":
+        unigrams = NgramTable(np.array([[0], [3], [4]], np.int32), -np.ones(3, np.float32), np.zeros(3, np.float32))
+    bigrams = NgramTable(
+        np.array(ngrams, np.int32), -np.ones(len(ngrams), np.float32), np.zeros(len(ngrams), np.float32)
+    )
+    with pytest.raises(UserError, match=message):
+        NgramModel.from_tables([unigrams, bigrams], Vocabulary.from_sentences(["a b c d"]))
+
+
+def test_unigram_model():
+    unigrams = NgramTable(
+        np.arange(4, dtype=np.int32)[:, None], np.float32([-3, -99, -1, -0.5]), np.zeros(4, np.float32)
+    )
+    model = NgramModel.from_tables([unigrams], Vocabulary.from_sentences(["a"]))
+    log10_prob, _, _ = model.score_sentences(Ragged.from_lists([[3, 3, 0]]))
+    assert log10_prob[0] == pytest.approx(-0.5 - 0.5 - 3 - 1)
