@@ -19,7 +19,7 @@ import yaml
 
 from neural_smt import __version__
 from neural_smt.errors import UserError
-from neural_smt.invoke import invoke, is_path, parameters
+from neural_smt.invoke import invoke, is_list, is_path, parameters
 
 STAGES = {
     "corpus": "neural_smt.corpus.steps",
@@ -71,7 +71,7 @@ def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -
         options["action"] = argparse.BooleanOptionalAction
     elif is_path(annotation):
         options["type"] = Path
-    elif typing.get_origin(annotation) is list:
+    elif is_list(annotation):
         options |= {"nargs": "*", "type": typing.get_args(annotation)[0]}
     elif annotation in (int, float, str):
         options["type"] = annotation

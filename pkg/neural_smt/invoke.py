@@ -18,7 +18,12 @@ def parameters(step: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 def is_path(annotation: Any) -> bool:
     """Whether an annotation is ``Path``, alone or as one of a union."""
-    return annotation is Path or Path in typing.get_args(annotation)
+    return annotation is Path or (not is_list(annotation) and Path in typing.get_args(annotation))
+
+
+def is_list(annotation: Any) -> bool:
+    """Whether an annotation is ``list[...]``."""
+    return typing.get_origin(annotation) is list
 
 
 def invoke(step: Callable[..., Any], arguments: Mapping[str, Any], ambient: Mapping[str, Any] | None = None) -> Any:
@@ -37,6 +42,6 @@ def invoke(step: Callable[..., Any], arguments: Mapping[str, Any], ambient: Mapp
             if not isinstance(value, str | Path):
                 value = next(iter(value), None)
             values[name] = value and Path(str(value))
-        elif typing.get_args(parameter.annotation) == (Path,):
+        elif is_list(parameter.annotation) and typing.get_args(parameter.annotation) == (Path,):
             values[name] = [Path(str(item)) for item in ([value] if isinstance(value, str | Path) else value)]
     return step(**values)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from neural_smt.config import complete, load_schema, resolve_features
 from neural_smt.errors import UserError
 

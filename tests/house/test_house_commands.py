@@ -1,0 +1,107 @@
+"""The command line and the shims' way of calling steps."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from neural_smt.cli import STAGES, main, steps
+from neural_smt.code import PACKAGE, reached_files
+from neural_smt.invoke import invoke
+from neural_smt.vocabulary import Vocabulary
+
+
+def example(
+    *, text: Path, extra: Path | None = None, many: list[Path] = (), size: int = 1, device: str = "cpu"
+) -> tuple:  # type: ignore[assignment]
+    return text, extra, list(many), size, device
+
+
+def test_invoke_turns_strings_into_paths() -> None:
+    assert invoke(example, {"text": "a", "many": ["b", "c"], "size": 3}) == (
+        Path("a"),
+        None,
+        [Path("b"), Path("c")],
+        3,
+        "cpu",
+    )
+    assert invoke(example, {"text": "a", "extra": [], "many": "b"})[1:3] == (None, [Path("b")])
+
+
+def test_invoke_gives_ambient_arguments_only_to_steps_that_take_them() -> None:
+    assert invoke(example, {"text": "a"}, {"threads": 8, "device": "cuda"})[4] == "cuda"
+
+
+def test_invoke_refuses_unknown_and_missing_arguments() -> None:
+    with pytest.raises(TypeError, match="colour"):
+        invoke(example, {"text": "a", "colour": "red"})
+    with pytest.raises(TypeError, match="text"):
+        invoke(example, {})
+
+
+def test_every_stage_is_a_verb_with_documented_steps() -> None:
+    for stage in STAGES:
+        found = steps(stage)
+        assert found, stage
+        for name, function in found.items():
+            assert function.__doc__, f"{stage} {name} has no docstring"
+
+
+def test_a_step_runs_from_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("b a b\n")
+    status = main(
+        ["corpus", "build_vocabulary", "--texts", str(tmp_path / "a.txt"), "--output", str(tmp_path / "v.tsv")]
+    )
+    assert status == 0
+    assert Vocabulary.load(tmp_path / "v.tsv").words[3:] == ["b", "a"]
+
+
+def test_a_fault_is_one_sentence_and_status_1(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "neural_smt",
+            "corpus",
+            "build_vocabulary",
+            "--texts",
+            "missing.txt",
+            "--output",
+            "v.tsv",
+        ],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(PACKAGE.parent), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "error: missing.txt: no such file; check the path in the experiment's configuration\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reached_files_follow_imports_without_running_them() -> None:
+    names = [str(path.relative_to(PACKAGE)) for path in reached_files("neural_smt.vocabulary")]
+    assert names == ["__init__.py", "errors.py", "files.py", "ragged.py", "vocabulary.py"]
+    assert PACKAGE / "jit.py" in reached_files("neural_smt.phrases.steps")
+    with pytest.raises(ValueError, match="no module"):
+        reached_files("neural_smt.nowhere")
+
+
+def test_stages_know_only_the_stages_before_them() -> None:
+    order = [
+        *list(STAGES)[: list(STAGES).index("training")],
+        "networks",
+        *list(STAGES)[list(STAGES).index("training") :],
+    ]
+    for position, stage in enumerate(order):
+        folder = PACKAGE / stage
+        files = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+        for file in files:
+            module = ".".join(["neural_smt", *file.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(
+                ".__init__"
+            )
+            reached = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in reached_files(module)}
+            later = reached & set(order[position + 1 :])
+            assert not later, f"{file.relative_to(PACKAGE)} reaches {sorted(later)}, below {stage}"

@@ -1,0 +1,112 @@
+"""Reading and writing: one sentence per fault, all or nothing, the same bytes for the same text."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neural_smt.errors import UserError
+from neural_smt.files import atomic, open_text, read_csv, read_json, read_lines, read_parallel, write_csv, write_lines
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
+
+
+@pytest.mark.parametrize("name", ["text.txt", "text.txt.gz"])
+def test_lines_survive_a_round_trip(tmp_path: Path, name: str) -> None:
+    lines = ["un deux", "", "l\u2028été", "  espaces  "]
+    write_lines(tmp_path / name, lines)
+    assert read_lines(tmp_path / name) == lines
+    with open_text(tmp_path / name) as stream:
+        assert [line.rstrip("\n") for line in stream] == lines
+
+
+def test_compressed_text_is_the_same_bytes_each_time(tmp_path: Path) -> None:
+    for name in ("a.gz", "b.gz"):
+        write_lines(tmp_path / name, ["x"] * 100)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+
+def test_windows_line_ends_are_read_as_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "t").write_bytes(b"a\r\nb\r\n")
+    assert read_lines(tmp_path / "t") == ["a", "b"]
+
+
+def test_bytes_that_are_not_utf8_are_named_with_their_line(tmp_path: Path) -> None:
+    (tmp_path / "t.fr").write_bytes("été\nfini\n".encode() + b"caf\xe9\n")
+    with pytest.raises(UserError, match=r"t\.fr, line 3: not valid UTF-8 \(byte 0xe9\); convert the file to UTF-8"):
+        read_lines(tmp_path / "t.fr")
+
+
+def test_a_broken_archive_is_named(tmp_path: Path) -> None:
+    (tmp_path / "t.gz").write_bytes(gzip.compress(b"a\n" * 1000)[:20])
+    with pytest.raises(UserError, match=r"t\.gz: cannot be read"):
+        read_lines(tmp_path / "t.gz")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nowhere: no such file"):
+        read_lines(tmp_path / "nowhere")
+
+
+def test_parallel_files_must_have_as_many_lines(tmp_path: Path) -> None:
+    write_lines(tmp_path / "a.en", ["x", "y"])
+    write_lines(tmp_path / "a.fr", ["x"])
+    with pytest.raises(UserError, match=r"a\.en has 2 lines but .*a\.fr has 1"):
+        read_parallel(tmp_path / "a.en", tmp_path / "a.fr")
+
+
+@pytest.mark.parametrize("directory", [False, True])
+def test_a_failed_write_leaves_nothing_and_keeps_the_old(tmp_path: Path, directory: bool) -> None:
+    path = tmp_path / "out"
+    with atomic(path, directory) as temporary:
+        ((temporary / "file") if directory else temporary).write_text("old")
+    with pytest.raises(RuntimeError), atomic(path, directory) as temporary:
+        ((temporary / "file") if directory else temporary).write_text("half")
+        raise RuntimeError
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
+    assert ((path / "file") if directory else path).read_text() == "old"
+
+
+def test_json_faults_name_the_line(tmp_path: Path) -> None:
+    (tmp_path / "w.json").write_text('{"a": 1,\n "b": }')
+    with pytest.raises(UserError, match=r"w\.json, line 2: not valid JSON"):
+        read_json(tmp_path / "w.json")
+
+
+def test_tables_survive_a_round_trip(tmp_path: Path) -> None:
+    write_csv(tmp_path / "t.csv", ["a", "b"], [[1, "x, y"], [2, 'q"']])
+    assert read_csv(tmp_path / "t.csv") == [{"a": "1", "b": "x, y"}, {"a": "2", "b": 'q"'}]
+
+
+def test_ragged_lists(tmp_path: Path) -> None:
+    lists = Ragged.from_lists([[1, 2], [], [3]])
+    assert len(lists) == 3
+    assert [item.tolist() for item in lists] == [[1, 2], [], [3]]
+    assert lists.lengths.tolist() == [2, 0, 1]
+    assert [item.tolist() for item in lists.take(np.array([2, 0, 0]))] == [[3], [1, 2], [1, 2]]
+    lists.save(tmp_path, "words")
+    loaded = Ragged.load(tmp_path, "words")
+    assert [item.tolist() for item in loaded] == [[1, 2], [], [3]]
+    assert len(Ragged.from_lists([])) == 0
+
+
+def test_vocabulary_orders_by_count_then_spelling(tmp_path: Path) -> None:
+    vocabulary = Vocabulary.from_sentences(["b a b", "c a <unk>"])
+    assert vocabulary.words == ["<unk>", "<s>", "</s>", "a", "b", "c"]
+    assert vocabulary.counts.tolist() == [0, 0, 0, 2, 2, 1]
+    assert (UNK, BOS, EOS) == (0, 1, 2)
+    assert vocabulary.ids(["c", "z"]).tolist() == [5, UNK]
+    assert [ids.tolist() for ids in vocabulary.encode(["a b", "", "z"])] == [[3, 4], [], [UNK]]
+    assert vocabulary.text([4, 3]) == "b a"
+    vocabulary.save(tmp_path / "v.tsv")
+    assert Vocabulary.load(tmp_path / "v.tsv").digest == vocabulary.digest
+
+
+def test_a_spoilt_vocabulary_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "v.tsv").write_text("<unk>\t0\n<s>\t0\n</s>\t0\nword only\n")
+    with pytest.raises(UserError, match=r"v\.tsv, line 4: expected 'word<TAB>count'"):
+        Vocabulary.load(tmp_path / "v.tsv")
+    (tmp_path / "v.tsv").write_text("a\t3\n")
+    with pytest.raises(UserError, match="does not start with <unk>"):
+        Vocabulary.load(tmp_path / "v.tsv")
