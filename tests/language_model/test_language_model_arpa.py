@@ -105,5 +105,5 @@ def test_written_and_read_again(shared, tmp_path, name):
     assert same.words == vocabulary.words
     for one, other in zip(tables, again, strict=True):
         assert np.array_equal(one.words, other.words)
-        np.testing.assert_allclose(one.log10_prob, other.log10_prob, rtol=5e-7)
-        np.testing.assert_allclose(one.backoff, other.backoff, rtol=5e-7)
+        np.testing.assert_allclose(one.log10_prob, other.log10_prob, rtol=1e-6)
+        np.testing.assert_allclose(one.backoff, other.backoff, rtol=1e-6)
