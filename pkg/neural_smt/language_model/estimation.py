@@ -34,9 +34,7 @@ class Estimate:
     discounts: np.ndarray
 
 
-def estimate(
-    sentences: Ragged, order: int, prune: Sequence[int] = (), vocabulary_size: int | None = None
-) -> Estimate:
+def estimate(sentences: Ragged, order: int, prune: Sequence[int] = (), vocabulary_size: int | None = None) -> Estimate:
     """Estimate a model of sentences of word ids (without boundaries).
 
     prune: an n-gram seen no more often than its order's threshold is left out; the last threshold holds for all

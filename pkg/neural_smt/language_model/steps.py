@@ -1,0 +1,50 @@
+"""The steps of the stage ``language_model``."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neural_smt.files import read_lines
+from neural_smt.language_model.arpa import write_arpa
+from neural_smt.language_model.estimation import estimate
+from neural_smt.language_model.lmplz import estimate_with_lmplz
+from neural_smt.language_model.model import NgramModel
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import Vocabulary
+
+logger = logging.getLogger(__name__)
+
+
+def build_language_model(
+    *, texts: list[Path], vocabulary: Path, settings: dict[str, Any], output: Path, arpa: Path | None = None
+) -> None:
+    """Estimate an n-gram language model (interpolated modified Kneser-Ney) of tokenised text.
+
+    texts: one sentence a line, taken together; words outside the vocabulary count as ``<unk>`` (lmplz: as words of
+    their own, left out afterwards). settings: order, prune (thresholds as of lmplz), estimator (``internal``, or
+    ``lmplz`` where it is installed), memory (lmplz only). Writes the model's folder, and an ARPA file if asked for.
+    """
+    words = Vocabulary.load(vocabulary)
+    order, prune = settings["order"], settings["prune"]
+    if settings["estimator"] == "lmplz":
+        Path(output).parent.mkdir(parents=True, exist_ok=True)
+        tables = estimate_with_lmplz(texts, words, order, prune, settings["memory"], Path(output).parent)
+    else:
+        estimated = estimate(_encode(texts, words), order, prune)
+        tables = estimated.tables
+        for n, discounts in enumerate(estimated.discounts, start=1):
+            logger.info("order %d: D1=%.6g D2=%.6g D3+=%.6g", n, *discounts)
+    model = NgramModel.from_tables(tables, words)
+    logger.info("n-grams of order 1 to %d: %s", model.order, " ".join(map(str, model.ngrams)))
+    model.save(output)
+    if arpa is not None:
+        write_arpa(arpa, tables, words)
+
+
+def _encode(texts: list[Path], vocabulary: Vocabulary) -> Ragged:
+    """The sentences of all texts as word ids; one text at a time is held as strings."""
+    parts = [vocabulary.encode(read_lines(text)) for text in texts]
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Ragged(np.concatenate([part.values for part in parts]), np.concatenate([[0], np.cumsum(lengths)]))

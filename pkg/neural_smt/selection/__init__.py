@@ -1,0 +1,1 @@
+"""Data selection: keep the part of a general pool that resembles in-domain text."""

@@ -1,0 +1,133 @@
+"""How much of the pool to keep: dev perplexity of models trained on the best n percent, beside random samples.
+
+As XenC does it: shares on a grid first, then the step is halved around the best one. Every model spreads what it keeps
+for unseen words over one fixed vocabulary, all words of the pool and the in-domain text: a dev word that a sample lacks
+costs as much as any other unseen one, so perplexities (unknown words and ``</s>`` included) of large and small
+samples can be compared.
+"""
+
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from neural_smt.language_model.estimation import estimate
+from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.perplexity import measure_perplexity
+from neural_smt.vocabulary import Vocabulary
+
+logger = logging.getLogger(__name__)
+
+FINEST_STEP = 0.01
+"""Shares of the pool closer than this are not told apart."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A share of the pool, and what a language model of it makes of the dev set.
+
+    sentences and words may be means over several random samples; perplexity too.
+    """
+
+    fraction: float
+    sentences: float
+    words: float
+    perplexity: float
+
+
+@dataclass
+class Curve:
+    """Points by share of the pool: its best-scored lines, and random samples with as many words."""
+
+    selected: dict[float, Point] = field(default_factory=dict)
+    random: dict[float, Point] = field(default_factory=dict)
+
+    @property
+    def chosen(self) -> float:
+        """The share with the lowest dev perplexity (the smallest of equals)."""
+        return min(self.selected.values(), key=lambda point: (point.perplexity, point.fraction)).fraction
+
+
+class Experiment:
+    """Trains models on rows of the pool and measures them on the dev set; all text is the target side."""
+
+    def __init__(self, pool: list[str], in_domain: list[str], dev: list[str], order: int):
+        vocabulary = Vocabulary.from_sentences([*pool, *in_domain])
+        self.vocabulary, self.order = vocabulary, order
+        self.pool, self.dev = vocabulary.encode(pool), vocabulary.encode(dev)
+
+    def measure(self, fraction: float, rows: np.ndarray) -> Point:
+        """The dev perplexity of a model of the pool's ``rows``."""
+        text = self.pool.take(rows)
+        estimated = estimate(text, self.order, vocabulary_size=len(self.vocabulary) - 1)
+        model = NgramModel.from_tables(estimated.tables, self.vocabulary)
+        return Point(fraction, len(text), len(text.values), measure_perplexity(model, self.dev).value)
+
+    def rows_with_words(self, words: int, generator: np.random.Generator) -> np.ndarray:
+        """Random rows, without replacement, that have ``words`` words together (the last may exceed it)."""
+        rows = generator.permutation(len(self.pool))
+        return rows[: np.searchsorted(np.cumsum(self.pool.lengths[rows]), words) + 1]
+
+
+def draw_curve(
+    experiment: Experiment,
+    ranking: np.ndarray,
+    fractions: Sequence[float],
+    random_samples: int,
+    seed: int,
+    threads: int,
+) -> Curve:
+    """Measure the ``fractions`` of the ranked pool, then finer ones around the best.
+
+    ranking: int ``[lines]``, rows of the pool, best first. Random samples of each size follow from ``seed`` alone.
+    """
+    curve = Curve()
+
+    def measure(fraction: float) -> tuple[Point, Point | None]:
+        selected = experiment.measure(fraction, ranking[: lines_of(fraction, len(ranking))])
+        samples = [
+            experiment.measure(
+                fraction, experiment.rows_with_words(int(selected.words), np.random.default_rng([seed, number]))
+            )
+            for number in range(random_samples)
+        ]
+        return selected, _mean(samples) if samples else None
+
+    with ThreadPoolExecutor(max_workers=threads) as executor:
+        wanted = sorted(set(fractions))
+        while wanted:
+            for selected, random in executor.map(measure, wanted):
+                curve.selected[selected.fraction] = selected
+                if random is not None:
+                    curve.random[selected.fraction] = random
+                logger.info(
+                    "best %.1f %% of the pool: %d lines, %d words, dev perplexity %.2f (random: %s)",
+                    100 * selected.fraction,
+                    selected.sentences,
+                    selected.words,
+                    selected.perplexity,
+                    "not measured" if random is None else f"{random.perplexity:.2f}",
+                )
+            wanted = _halfway(sorted(curve.selected), curve.chosen)
+    return curve
+
+
+def lines_of(fraction: float, lines: int) -> int:
+    """How many lines a share of the pool is; at least one."""
+    return min(lines, max(1, round(fraction * lines)))
+
+
+def _halfway(fractions: list[float], best: float) -> list[float]:
+    """Shares halfway between the best and its neighbours; none when that step is below ``FINEST_STEP``."""
+    place = fractions.index(best)
+    below = best - (fractions[place - 1] if place else 0)
+    above = (fractions[place + 1] if place + 1 < len(fractions) else min(1, best + below)) - best
+    steps = [-below / 2 if below / 2 >= FINEST_STEP else 0, above / 2 if above / 2 >= FINEST_STEP else 0]
+    return [round(best + step, 4) for step in steps if step]
+
+
+def _mean(points: Sequence[Point]) -> Point:
+    sentences, words, perplexity = np.mean([(p.sentences, p.words, p.perplexity) for p in points], axis=0).tolist()
+    return Point(points[0].fraction, sentences, words, perplexity)

@@ -1,0 +1,154 @@
+"""The steps of the stage ``selection``."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neural_smt.errors import UserError
+from neural_smt.files import atomic, read_lines, read_parallel, write_csv, write_lines
+from neural_smt.selection.cross_entropy import cross_entropy_difference
+from neural_smt.selection.curve import Curve, Experiment, draw_curve, lines_of
+from neural_smt.selection.plot import plot_curve
+
+logger = logging.getLogger(__name__)
+
+CURVE_COLUMNS = ("kept_fraction", "sentences", "words", "dev_perplexity", "method", "chosen")
+
+
+def select_pairs(
+    *,
+    pool_source: Path,
+    pool_target: Path,
+    in_domain_source: Path | None,
+    in_domain_target: Path | None,
+    dev_source: Path,
+    dev_target: Path,
+    settings: dict[str, Any],
+    seed: int,
+    source_output: Path,
+    target_output: Path,
+    scores: Path,
+    curve: Path,
+    plot: Path,
+    threads: int = 1,
+) -> None:
+    """Keep the pairs of a pool that resemble in-domain pairs (Axelrod et al. 2011).
+
+    Pairs are ranked by the cross-entropy difference of both sides; how many are kept is what gives the lowest dev
+    perplexity on the target side. settings: method (``axelrod`` or ``none``: keep all), order, fractions,
+    random_samples. Writes the in-domain pairs followed by those kept, in the pool's order; a score and 0/1 for kept per
+    pair of the pool (``.npy``: records; else tab-separated text); the curve and its plot.
+    """
+    pool = read_parallel(pool_source, pool_target)
+    in_domain = read_parallel(in_domain_source, in_domain_target) if in_domain_source and in_domain_target else ([], [])
+    dev = read_parallel(dev_source, dev_target)[1]
+    _check(settings, "axelrod", in_domain_target, in_domain[1], {pool_target: pool[1], dev_target: dev})
+    selection = _select(pool, in_domain, dev, settings, seed, threads)
+    for path, inside, lines in zip((source_output, target_output), in_domain, pool, strict=True):
+        write_lines(path, [*inside, *_kept(lines, selection)])
+    _write_report(selection, scores, curve, plot, "Selection of training pairs (target side)")
+
+
+def select_text(
+    *,
+    pool: Path,
+    in_domain: Path | None,
+    dev: Path,
+    settings: dict[str, Any],
+    seed: int,
+    output: Path,
+    scores: Path,
+    curve: Path,
+    plot: Path,
+    threads: int = 1,
+) -> None:
+    """Keep the lines of extra text that resemble in-domain text (Moore and Lewis 2010).
+
+    As ``select_pairs`` with one side and the method ``moore_lewis`` or ``none``, but only the kept lines of the pool
+    are written: they are added to training text that holds the in-domain text already.
+    """
+    lines, dev_lines = read_lines(pool), read_lines(dev)
+    inside = read_lines(in_domain) if in_domain else []
+    _check(settings, "moore_lewis", in_domain, inside, {pool: lines, dev: dev_lines})
+    selection = _select([lines], [inside], dev_lines, settings, seed, threads)
+    write_lines(output, _kept(lines, selection))
+    _write_report(selection, scores, curve, plot, "Selection of extra language-model text")
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """scores: float64 ``[lines]``, bits per word (NaN where selection is off); kept: bool ``[lines]``."""
+
+    scores: np.ndarray
+    kept: np.ndarray
+    curve: Curve | None
+
+
+def _check(
+    settings: dict[str, Any],
+    method: str,
+    in_domain: Path | None,
+    in_domain_lines: list[str],
+    texts: dict[Path, list[str]],
+) -> None:
+    """Raise ``UserError`` unless selection is off, or is by ``method`` and has all the text it needs."""
+    if settings["method"] not in (method, "none"):
+        raise UserError(f"selection: unknown method '{settings['method']}'; set it to {method} or none")
+    if settings["method"] == "none":
+        return
+    if not any(in_domain_lines):
+        where = f"{in_domain} is empty" if in_domain else "corpus.in_domain names none"
+        raise UserError(f"selection: method {method} needs in-domain text, but {where}; give some or set method: none")
+    for path, lines in texts.items():
+        if not any(lines):
+            raise UserError(f"{path}: no text, but selection needs a pool and a dev set; give some or set method: none")
+
+
+def _select(
+    pool: Sequence[list[str]],
+    in_domain: Sequence[list[str]],
+    dev: list[str],
+    settings: dict[str, Any],
+    seed: int,
+    threads: int,
+) -> _Selection:
+    """Score the pool, draw the curve on the last (target) side, and keep the share that it chooses."""
+    lines = len(pool[-1])
+    if settings["method"] == "none":
+        return _Selection(np.full(lines, np.nan), np.ones(lines, dtype=np.bool_), None)
+    scores = cross_entropy_difference(pool, in_domain, settings["order"], np.random.default_rng(seed), threads)
+    ranking = np.argsort(scores, kind="stable")
+    experiment = Experiment(pool[-1], in_domain[-1], dev, settings["order"])
+    curve = draw_curve(experiment, ranking, settings["fractions"], settings["random_samples"], seed, threads)
+    kept = np.zeros(lines, dtype=np.bool_)
+    kept[ranking[: lines_of(curve.chosen, lines)]] = True
+    logger.info("kept %d of %d lines (%.3g %%)", kept.sum(), lines, 100 * curve.chosen)
+    return _Selection(scores, kept, curve)
+
+
+def _kept(lines: list[str], selection: _Selection) -> list[str]:
+    return [line for line, kept in zip(lines, selection.kept.tolist(), strict=True) if kept]
+
+
+def _write_report(selection: _Selection, scores: Path, curve: Path, plot: Path, title: str) -> None:
+    if Path(scores).suffix == ".npy":
+        table = np.zeros(len(selection.scores), dtype=[("score", np.float64), ("kept", np.bool_)])
+        table["score"], table["kept"] = selection.scores, selection.kept
+        with atomic(scores) as temporary:
+            np.save(temporary, table, allow_pickle=False)
+    else:
+        pairs = zip(selection.scores.tolist(), selection.kept.tolist(), strict=True)
+        write_lines(scores, (f"{score:.6f}\t{int(kept)}" for score, kept in pairs))
+    rows = []
+    for method in ("selected", "random") if selection.curve else ():
+        for fraction, point in sorted(getattr(selection.curve, method).items()):
+            chosen = int(method == "selected" and fraction == selection.curve.chosen)
+            rows.append(
+                (f"{fraction:g}", round(point.sentences), round(point.words), f"{point.perplexity:.4f}", method, chosen)
+            )
+    write_csv(curve, CURVE_COLUMNS, rows)
+    plot_curve(selection.curve, title, plot)
