@@ -7,7 +7,7 @@ rule select_pairs:
         in_domain_target=cleaned_in_domain(TARGET),
         dev_source=tokenised(CORPUS["dev"], SOURCE)[0],
         dev_target=tokenised(CORPUS["dev"], TARGET)[0],
-        code=code("selection"),
+        code=code("selection.steps"),
     output:
         source_output=f"results/{{experiment}}/selection/train.{SOURCE}",
         target_output=f"results/{{experiment}}/selection/train.{TARGET}",
@@ -47,7 +47,7 @@ rule select_text:
         pool=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
         in_domain=cleaned_in_domain(TARGET),
         dev=tokenised(CORPUS["dev"], TARGET)[0],
-        code=code("selection"),
+        code=code("selection.steps"),
     output:
         output=f"results/{{experiment}}/selection/monolingual.{TARGET}",
         scores="results/{experiment}/selection/monolingual.scores.tsv.gz",

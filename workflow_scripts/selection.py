@@ -1,7 +1,6 @@
 """Rules of the stage ``selection``."""
 
-import neural_smt.selection as steps
-
 import shim
+from neural_smt.selection import steps
 
 shim.call(snakemake, steps)  # noqa: F821

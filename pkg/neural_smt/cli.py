@@ -23,7 +23,7 @@ from neural_smt.invoke import invoke, is_list, is_path, parameters
 
 STAGES = {
     "corpus": "neural_smt.corpus.steps",
-    "selection": "neural_smt.selection",
+    "selection": "neural_smt.selection.steps",
     "alignment": "neural_smt.alignment.steps",
     "phrases": "neural_smt.phrases.steps",
     "language_model": "neural_smt.language_model.steps",

@@ -1,0 +1,168 @@
+"""The workflow as a user runs it: dry runs, faults, and one tiny experiment from text to table."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from neural_smt.cli import STAGES
+
+TINY = {
+    "experiment": "tiny",
+    "seed": 3,
+    "languages": {"source": "en", "target": "fr"},
+    "corpus": {
+        "generator": {"pairs": 600, "in_domain": 150, "dev": 30, "test": 30, "gold": 30, "monolingual": 200},
+        "sources": {
+            "pool": {"part": "train"},
+            "news": {"part": "in_domain"},
+            "news_dev": {"part": "dev"},
+            "news_test": {"part": "test"},
+            "news_gold": {"part": "gold"},
+            "extra": {"part": "monolingual"},
+        },
+        "train": ["pool"],
+        "in_domain": ["news"],
+        "monolingual": ["extra"],
+        "dev": "news_dev",
+        "test": ["news_test"],
+        "gold": ["news_gold"],
+    },
+    "selection": {"method": "axelrod", "monolingual_method": "moore_lewis"},
+    "alignment": {"aligner": "fast_align"},
+    "training": {"encoder_decoder": {"hidden": 16, "rank": 8, "updates": 40, "validate_every": 20}},
+    "systems": {
+        "baseline": {"features": ["phrase", "language_model", "reordering"]},
+        "rnn": {"base": "baseline", "features": ["encoder_decoder"]},
+    },
+    "tuning": {"runs": 2, "iterations": 2, "nbest": 20, "restarts": 2},
+    "evaluation": {"trials": 200},
+}
+
+
+def copy_checkout(repository: Path, folder: Path) -> Path:
+    """A copy of the tracked files, to run in and to edit."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=repository, capture_output=True, check=True).stdout
+    for name in filter(None, listed.decode().split("\0")):
+        if (repository / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(repository / name, folder / name)
+    return folder
+
+
+def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Snakemake in a checkout with the package of that checkout."""
+    environment = {**os.environ, "PYTHONPATH": str(folder / "pkg"), "COLUMNS": "200"}
+    return subprocess.run(
+        [sys.executable, "-m", "snakemake", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def planned(folder: Path, *arguments: str) -> set[str]:
+    """Names of the rules a dry run would execute."""
+    done = snakemake(folder, *arguments, "-n", "--quiet", "host", "--cores", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {
+        line.split()[1].rstrip(":") for line in done.stdout.splitlines() if line.startswith(("rule ", "localrule "))
+    }
+
+
+@pytest.fixture(scope="module")
+def checkout(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = copy_checkout(repository, tmp_path_factory.mktemp("checkout"))
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(TINY, sort_keys=False), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(checkout: Path) -> Path:
+    """The checkout after the tiny experiment has run to its table."""
+    done = snakemake(checkout, "--configfile", "tiny.yaml", "--cores", "2")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return checkout
+
+
+@pytest.mark.parametrize("experiment", ["config.yaml", "experiments/multi30k.yaml", "experiments/news.yaml"])
+def test_dry_run_of_every_experiment(checkout: Path, experiment: str) -> None:
+    rules = planned(checkout, "--configfile", experiment)
+    assert {"tokenise", "build_phrase_table", "train_encoder_decoder", "tune", "decode", "write_table"} <= rules
+    assert ("generate" in rules) == (experiment == "config.yaml")
+    assert ("fetch" in rules) == (experiment != "config.yaml")
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_stage_is_a_target(checkout: Path, stage: str) -> None:
+    assert planned(checkout, stage)
+
+
+def test_a_fault_in_the_configuration_stops_at_once_with_one_sentence(checkout: Path) -> None:
+    done = snakemake(checkout, "-n", "--config", "tunning=1")
+    assert done.returncode != 0
+    assert "configuration: unknown key 'tunning'; did you mean 'tuning'?" in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_the_table_has_both_systems_with_real_scores(finished: Path) -> None:
+    folder = finished / "results" / "tiny"
+    table = (folder / "report" / "table1.csv").read_text(encoding="utf-8")
+    assert "baseline" in table
+    assert "rnn" in table
+    for system in ("baseline", "rnn"):
+        scores = json.loads((folder / f"evaluation/{system}/run1/news_test.json").read_text(encoding="utf-8"))
+        assert 5 < scores["sacrebleu"] <= 100
+        assert "tok:13a" in scores["signature"]
+    assert (folder / "tuning/rnn/run2/weights.json").is_file()
+    assert "EncoderDecoder0" in json.loads((folder / "tuning/rnn/run2/weights.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
+    assert planned(finished, "--configfile", "tiny.yaml") == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("setting", "first", "kept"),
+    [
+        ({"evaluation": {"trials": 300}}, {"compare", "write_table"}, {"evaluate", "tune"}),
+        ({"tuning": {"restarts": 3}}, {"tune", "decode", "evaluate"}, {"train_encoder_decoder", "build_phrase_table"}),
+        ({"language_model": {"order": 3}}, {"build_language_model", "tune"}, {"build_phrase_table", "align"}),
+        ({"corpus": {"generator": {"noise": 0.1}}}, {"generate", "tokenise"}, set()),
+    ],
+)
+def test_a_changed_setting_reruns_only_what_depends_on_it(
+    finished: Path, setting: dict, first: set[str], kept: set[str]
+) -> None:
+    (finished / "change.yaml").write_text(yaml.safe_dump(setting), encoding="utf-8")
+    rules = planned(finished, "--configfile", "tiny.yaml", "change.yaml")
+    assert first <= rules
+    assert not kept & rules
+
+
+@pytest.mark.slow
+def test_where_data_comes_from_and_where_networks_run_are_no_reason_to_rerun(finished: Path) -> None:
+    assert planned(finished, "--configfile", "tiny.yaml", "--config", "data_mirror=/elsewhere", "device=cpu") == set()
+
+
+@pytest.mark.slow
+def test_an_edited_module_reruns_the_stages_that_use_it(finished: Path) -> None:
+    module = finished / "pkg" / "neural_smt" / "evaluation" / "steps.py"
+    original = module.read_text(encoding="utf-8")
+    module.write_text(original + "\n# edited\n", encoding="utf-8")
+    try:
+        rules = planned(finished, "--configfile", "tiny.yaml")
+    finally:
+        module.write_text(original, encoding="utf-8")
+    assert {"evaluate", "compare", "detokenise", "write_table"} <= rules
+    assert not {"tune", "decode", "build_phrase_table"} & rules
