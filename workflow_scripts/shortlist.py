@@ -1,6 +1,6 @@
 """Rules of the stage ``shortlist``."""
 
-import neural_smt.shortlist as steps
 import shim
+from neural_smt import shortlist as steps
 
 shim.call(snakemake, steps)  # noqa: F821

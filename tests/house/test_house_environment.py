@@ -1,0 +1,27 @@
+"""One lock file; every other list of versions agrees with it."""
+
+import re
+from pathlib import Path
+
+import yaml
+
+
+def locked(repository: Path) -> dict[str, str]:
+    lines = (repository / "envs" / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("==") for line in lines if not line.startswith("#"))
+
+
+def test_the_conda_environment_has_the_locked_versions(repository: Path) -> None:
+    environment = yaml.safe_load((repository / "envs" / "neural_smt.yaml").read_text(encoding="utf-8"))
+    pinned = next(item["pip"] for item in environment["dependencies"] if isinstance(item, dict))
+    versions = locked(repository)
+    assert {name: versions[name] for name in (item.split("==")[0] for item in pinned)} == dict(
+        item.split("==") for item in pinned
+    )
+
+
+def test_every_dependency_is_locked(repository: Path) -> None:
+    project = (repository / "pyproject.toml").read_text(encoding="utf-8")
+    names = re.findall(r'^    "([A-Za-z0-9_.-]+)[=><]', project, flags=re.MULTILINE)
+    assert len(names) > 10
+    assert set(names) <= set(locked(repository))
