@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from neural_smt.errors import UserError
 from neural_smt.language_model.arpa import read_arpa, write_arpa
 from neural_smt.language_model.model import NgramModel

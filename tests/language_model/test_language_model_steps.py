@@ -1,0 +1,123 @@
+"""The step that builds a model, with our estimator and with a stand-in for lmplz; perplexity."""
+
+import numpy as np
+import pytest
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines, write_lines
+from neural_smt.language_model.arpa import read_arpa
+from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.perplexity import measure_perplexity
+from neural_smt.language_model.steps import build_language_model
+from neural_smt.vocabulary import Vocabulary
+
+SETTINGS = {"order": 3, "prune": [], "estimator": "internal", "memory": "1G"}
+
+FAKE_LMPLZ = """#!/bin/sh
+echo "$@" > {arguments}
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --text) cp "$2" {text} ;;
+    --arpa) cp {arpa} "$2" ;;
+  esac
+  shift
+done
+exit {status}
+"""
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    lines = ["the cat sees the dog", "the dog sees a cat", "a cat sleeps", "the dog sleeps"]
+    texts = [tmp_path / "one.txt", tmp_path / "two.txt.gz"]
+    write_lines(texts[0], lines[:2])
+    write_lines(texts[1], lines[2:])
+    Vocabulary.from_sentences(lines).save(tmp_path / "vocabulary.tsv")
+    return texts, tmp_path / "vocabulary.tsv"
+
+
+def fake_lmplz(folder, monkeypatch, arpa, status=0):
+    (folder / "bin").mkdir()
+    program = folder / "bin" / "lmplz"
+    program.write_text(
+        FAKE_LMPLZ.format(arguments=folder / "arguments", text=folder / "seen_text", arpa=arpa, status=status)
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
+
+
+def test_model_and_arpa_agree(corpus, tmp_path):
+    texts, vocabulary = corpus
+    build_language_model(
+        texts=texts,
+        vocabulary=vocabulary,
+        settings=SETTINGS,
+        output=tmp_path / "model",
+        arpa=tmp_path / "model.arpa.gz",
+    )
+    words = Vocabulary.load(vocabulary)
+    model = NgramModel.load(tmp_path / "model", words)
+    tables, _ = read_arpa(tmp_path / "model.arpa.gz", words)
+    again = NgramModel.from_tables(tables, words)
+    text = words.encode(["the cat sleeps", "a dog", "unheard the"])
+    np.testing.assert_allclose(model.score_sentences(text)[0], again.score_sentences(text)[0], atol=1e-5)
+    assert model.order == 3
+
+
+def test_same_input_same_bytes(corpus, tmp_path):
+    texts, vocabulary = corpus
+    for name in ("one", "two"):
+        build_language_model(texts=texts, vocabulary=vocabulary, settings=SETTINGS, output=tmp_path / name)
+    names = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert "arcs.npy" in names
+    for name in names:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_perplexity_with_and_without_unknown_words(corpus, tmp_path):
+    texts, vocabulary = corpus
+    build_language_model(texts=texts, vocabulary=vocabulary, settings=SETTINGS, output=tmp_path / "model")
+    words = Vocabulary.load(vocabulary)
+    model = NgramModel.load(tmp_path / "model", words)
+    measured = measure_perplexity(model, words.encode(["the cat", "the zebra sleeps"]))
+    assert (measured.sentences, measured.words, measured.unknown) == (2, 5, 1)
+    assert measured.value == pytest.approx(10 ** (-measured.log10_prob / 7))
+    assert measured.known == pytest.approx(10 ** (-(measured.log10_prob - measured.unknown_log10) / 6))
+    assert measured.known < measured.value
+
+
+def test_lmplz_must_be_there(corpus, tmp_path, monkeypatch):
+    texts, vocabulary = corpus
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match="no lmplz is on PATH"):
+        build_language_model(
+            texts=texts, vocabulary=vocabulary, settings=SETTINGS | {"estimator": "lmplz"}, output=tmp_path / "model"
+        )
+    assert not (tmp_path / "model").exists()
+
+
+def test_lmplz_is_given_the_text_and_its_model_is_read(corpus, tmp_path, monkeypatch):
+    texts, vocabulary = corpus
+    build_language_model(
+        texts=texts, vocabulary=vocabulary, settings=SETTINGS, output=tmp_path / "ours", arpa=tmp_path / "ours.arpa"
+    )
+    fake_lmplz(tmp_path, monkeypatch, tmp_path / "ours.arpa")
+    settings = SETTINGS | {"estimator": "lmplz", "prune": [0, 0, 1], "memory": "50%"}
+    build_language_model(texts=texts, vocabulary=vocabulary, settings=settings, output=tmp_path / "theirs")
+    arguments = (tmp_path / "arguments").read_text()
+    assert "-o 3 -S 50%" in arguments and "--prune 0 0 1" in arguments and "--discount_fallback" in arguments
+    assert read_lines(tmp_path / "seen_text") == [line for text in texts for line in read_lines(text)]
+    words = Vocabulary.load(vocabulary)
+    text = words.encode(["the cat sleeps"])
+    ours, theirs = (NgramModel.load(tmp_path / name, words) for name in ("ours", "theirs"))
+    np.testing.assert_allclose(ours.score_sentences(text)[0], theirs.score_sentences(text)[0], atol=1e-5)
+
+
+def test_a_failing_lmplz_is_reported(corpus, tmp_path, monkeypatch):
+    texts, vocabulary = corpus
+    fake_lmplz(tmp_path, monkeypatch, tmp_path / "nothing", status=3)
+    with pytest.raises(UserError, match=r"lmplz failed with status 3: .*nothing"):
+        build_language_model(
+            texts=texts, vocabulary=vocabulary, settings=SETTINGS | {"estimator": "lmplz"}, output=tmp_path / "model"
+        )
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
