@@ -1,4 +1,4 @@
-"""Lexical translation tables: relative frequencies of linked words (Koehn et al. 2003), as Moses' ``lex.e2f``, ``lex.f2e``."""
+"""Lexical translation tables: relative frequencies of linked words (Koehn et al. 2003), equal to those of Moses."""
 
 from dataclasses import dataclass, fields
 from functools import cached_property

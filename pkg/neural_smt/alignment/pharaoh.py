@@ -34,12 +34,12 @@ def _parse(data: np.ndarray, values: np.ndarray, sure: np.ndarray, offsets: np.n
             digits += 1
             if number > LARGEST_INDEX:
                 return links, line
-        elif byte == _HYPHEN or byte == _QUESTION:
+        elif byte in (_HYPHEN, _QUESTION):
             if left >= 0 or digits == 0:
                 return links, line
             left, mark = number, byte
             number, digits = 0, 0
-        elif byte == _SPACE or byte == _TAB or byte == _NEWLINE:
+        elif byte in (_SPACE, _TAB, _NEWLINE):
             if left >= 0 and digits > 0:
                 values[links, 0], values[links, 1] = left, number
                 sure[links] = mark == _HYPHEN
@@ -135,7 +135,7 @@ def check_alignments(
 ) -> None:
     """Raise ``UserError`` unless every link of ``path`` points inside its sentence pair.
 
-    source_lengths, target_lengths: int ``[n]``, words a sentence; ``text`` is the file the message names beside ``path``.
+    source_lengths, target_lengths: int ``[n]``, words a sentence; ``text`` is the file to name beside ``path``.
     """
     if len(alignments) != len(source_lengths):
         raise UserError(

@@ -1,0 +1,136 @@
+"""Steps of the alignment stage, from files to files."""
+
+import logging
+from dataclasses import fields
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from neural_smt.alignment.eflomal import EflomalSettings, eflomal_align
+from neural_smt.alignment.error_rate import ErrorCounts, count_errors
+from neural_smt.alignment.fast_align import FastAlignSettings, fast_align
+from neural_smt.alignment.lexical import lexical_table
+from neural_smt.alignment.pharaoh import check_alignments, read_alignments, read_marked_alignments, write_alignments
+from neural_smt.alignment.symmetrisation import HEURISTICS, symmetrise_alignments
+from neural_smt.errors import UserError
+from neural_smt.files import read_parallel, write_csv
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
+
+Settings = TypeVar("Settings", EflomalSettings, FastAlignSettings)
+
+
+def align(
+    *,
+    sources: list[Path],
+    targets: list[Path],
+    settings: dict[str, Any],
+    reverse: bool,
+    seed: int,
+    output: Path,
+    gold_output: Path | None = None,
+    threads: int = 1,
+) -> None:
+    """Align words in one direction, writing links as source-target positions.
+
+    The texts are aligned as one: links of the first pair of files go to ``output``, those of the others (sets with
+    gold alignments) to ``gold_output``. ``settings``: ``aligner`` is ``eflomal`` or ``fast_align``, and an optional
+    section of that name holds its own settings (``EflomalSettings``, ``FastAlignSettings``). fast_align repeats
+    itself exactly and runs on one thread; eflomal can't be seeded, so ``seed`` changes neither.
+    """
+    pairs = [read_parallel(source, target) for source, target in zip(sources, targets, strict=True)]
+    if not any(line.strip() for line in pairs[0][0]):
+        raise UserError(f"{sources[0]}: holds no words to align; check the corpus and its cleaning")
+    source = [line for lines, _ in pairs for line in lines]
+    target = [line for _, lines in pairs for line in lines]
+    log.info("aligning %d sentence pairs with %s", len(source), settings["aligner"])
+    alignments = _align(source, target, settings, reverse, threads)
+    first = len(pairs[0][0])
+    write_alignments(output, alignments.take(np.arange(first)))
+    if gold_output is not None:
+        write_alignments(gold_output, alignments.take(np.arange(first, len(source))))
+
+
+def _align(source: list[str], target: list[str], settings: dict[str, Any], reverse: bool, threads: int) -> Ragged:
+    aligner = settings["aligner"]
+    if aligner == "eflomal":
+        return eflomal_align(source, target, _section(EflomalSettings, settings, aligner), reverse, threads)
+    if aligner != "fast_align":
+        raise UserError(f"setting alignment.aligner: {aligner!r} is unknown; use eflomal or fast_align")
+    chosen = _section(FastAlignSettings, settings, aligner)
+    sides = [(Vocabulary.from_sentences(lines), lines) for lines in (source, target)]
+    encoded = [(vocabulary.encode(lines), len(vocabulary)) for vocabulary, lines in sides]
+    (given, given_size), (generated, generated_size) = reversed(encoded) if reverse else encoded
+    links = fast_align(given, generated, given_size, generated_size, chosen)
+    return Ragged(np.ascontiguousarray(links.values[:, ::-1]), links.offsets) if reverse else links
+
+
+def _section(kind: type[Settings], settings: dict[str, Any], name: str) -> Settings:
+    """The settings of one aligner; ``UserError`` for an unknown key."""
+    section = settings.get(name, {})
+    known = [field.name for field in fields(kind)]
+    for key in section:
+        if key not in known:
+            raise UserError(f"setting alignment.{name}.{key} is unknown; use one of {', '.join(known)}")
+    return kind(**section)
+
+
+def symmetrise(*, forward: Path, reverse: Path, heuristic: str, output: Path) -> None:
+    """Combine the alignments of both directions by a heuristic."""
+    alignments = symmetrise_alignments(read_alignments(forward), read_alignments(reverse), heuristic)
+    log.info("%s: %d links", heuristic, len(alignments.values))
+    write_alignments(output, alignments)
+
+
+def build_lexical_tables(
+    *, source: Path, target: Path, alignment: Path, source_vocabulary: Path, target_vocabulary: Path, output: Path
+) -> None:
+    """Estimate word translation probabilities in both directions from an aligned text."""
+    source_lines, target_lines = read_parallel(source, target)
+    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
+    encoded = [
+        vocabulary.encode(lines) for vocabulary, lines in zip(vocabularies, (source_lines, target_lines), strict=True)
+    ]
+    alignments = read_alignments(alignment)
+    check_alignments(alignments, encoded[0].lengths, encoded[1].lengths, alignment, source)
+    table = lexical_table(encoded[0], encoded[1], alignments, len(vocabularies[0]), len(vocabularies[1]))
+    log.info("%d word pairs", len(table.targets))
+    table.save(output)
+
+
+def measure_error_rate(*, forward: Path, reverse: Path, gold: list[Path], names: list[str], table: Path) -> None:
+    """Measure precision, recall and alignment error rate of both directions and of every heuristic.
+
+    ``forward`` and ``reverse`` hold the alignments of all sets, one set after the other; ``gold`` and ``names`` the
+    gold alignment (``i-j`` sure, ``i?j`` possible) and the name of each set. Several sets also get a row for all.
+    """
+    directions = read_alignments(forward), read_alignments(reverse)
+    answers = [read_marked_alignments(path) for path in gold]
+    ends = list(accumulate((len(links) for links, _ in answers), initial=0))
+    for path, alignments in zip((forward, reverse), directions, strict=True):
+        if len(alignments) != ends[-1]:
+            raise UserError(
+                f"{path} has {len(alignments)} lines but the gold alignments {', '.join(map(str, gold))} have "
+                f"{ends[-1]} in all; align the gold sets again"
+            )
+    methods = dict(zip(("forward", "reverse"), directions, strict=True))
+    methods |= {heuristic: symmetrise_alignments(*directions, heuristic) for heuristic in HEURISTICS}
+    rows = []
+    totals = dict.fromkeys(methods, ErrorCounts())
+    for number, name in enumerate(names):
+        for method, alignments in methods.items():
+            counts = count_errors(alignments.take(np.arange(ends[number], ends[number + 1])), *answers[number])
+            totals[method] += counts
+            rows.append(_error_row(name, method, counts))
+    if len(names) > 1:
+        rows += [_error_row("all", method, counts) for method, counts in totals.items()]
+    write_csv(table, ("set", "method", "precision", "recall", "aer", "links"), rows)
+
+
+def _error_row(name: str, method: str, counts: ErrorCounts) -> tuple[str, str, str, str, str, int]:
+    figures = (f"{value:.4f}" for value in (counts.precision, counts.recall, counts.error_rate))
+    return name, method, *figures, counts.links
