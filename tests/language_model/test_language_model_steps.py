@@ -86,6 +86,12 @@ def test_perplexity_with_and_without_unknown_words(corpus, tmp_path):
     assert measured.known < measured.value
 
 
+def test_some_text_is_needed(corpus, tmp_path):
+    _, vocabulary = corpus
+    with pytest.raises(UserError, match="no texts are given"):
+        build_language_model(texts=[], vocabulary=vocabulary, settings=SETTINGS, output=tmp_path / "model")
+
+
 def test_lmplz_must_be_there(corpus, tmp_path, monkeypatch):
     texts, vocabulary = corpus
     monkeypatch.setenv("PATH", str(tmp_path))

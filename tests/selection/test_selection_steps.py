@@ -10,7 +10,7 @@ from neural_smt.files import read_lines, write_lines
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.selection.cross_entropy import cross_entropy_difference, sentence_cross_entropy
-from neural_smt.selection.curve import Curve, Experiment, Point, _halfway, draw_curve
+from neural_smt.selection.curve import Curve, Point, PoolModels, _halfway, draw_curve
 from neural_smt.selection.steps import select_pairs, select_text
 from neural_smt.vocabulary import Vocabulary
 
@@ -197,14 +197,14 @@ def test_the_smallest_of_equally_good_shares_is_chosen():
 def test_perplexities_are_over_one_vocabulary(toy):
     """A model that saw almost nothing is near uniform over all words of pool and in-domain text."""
     pool, dev = ["a b c d e f g h"], ["x"]
-    experiment = Experiment([*pool, "x y z"], [], dev, 1)
-    point = experiment.measure(0.5, np.array([0]))
+    models = PoolModels([*pool, "x y z"], [], dev, 1)
+    point = models.measure(0.5, np.array([0]))
     # p(unseen) is what the fallback discounts set free, 9 * 0.5 / 9, shared by 13 words; </s> was seen once of 9.
     seen_once = 0.5 / 9 + 0.5 / 13
     assert point.perplexity == pytest.approx((0.5 / 13 * seen_once) ** -0.5, rel=1e-5)
 
 
 def test_random_samples_can_be_left_out(toy):
-    experiment = Experiment(read_lines(toy / "pool.fr"), read_lines(toy / "in.fr"), read_lines(toy / "dev.fr"), 2)
-    curve = draw_curve(experiment, np.arange(500), [0.5], 0, 1, 1)
+    models = PoolModels(read_lines(toy / "pool.fr"), read_lines(toy / "in.fr"), read_lines(toy / "dev.fr"), 2)
+    curve = draw_curve(models, np.arange(500), [0.5], 0, 1, 1)
     assert curve.random == {} and 0.5 in curve.selected

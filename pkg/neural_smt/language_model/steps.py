@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from neural_smt.errors import UserError
 from neural_smt.files import read_lines
 from neural_smt.language_model.arpa import write_arpa
 from neural_smt.language_model.estimation import estimate
@@ -23,9 +24,12 @@ def build_language_model(
     """Estimate an n-gram language model (interpolated modified Kneser-Ney) of tokenised text.
 
     texts: one sentence a line, taken together; words outside the vocabulary count as ``<unk>`` (lmplz: as words of
-    their own, left out afterwards). settings: order, prune (thresholds as of lmplz), estimator (``internal``, or
-    ``lmplz`` where it is installed), memory (lmplz only). Writes the model's folder, and an ARPA file if asked for.
+    their own, left out afterwards; it skips words spelt ``<unk>``, ``<s>`` or ``</s>``). settings: order, prune
+    (thresholds as of lmplz), estimator (``internal``, or ``lmplz`` where it is installed), memory (lmplz only).
+    Writes the model's folder, and an ARPA file if asked for.
     """
+    if not texts:
+        raise UserError("language model: no texts are given; name at least one file")
     words = Vocabulary.load(vocabulary)
     order, prune = settings["order"], settings["prune"]
     if settings["estimator"] == "lmplz":

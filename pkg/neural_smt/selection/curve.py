@@ -28,7 +28,7 @@ FINEST_STEP = 0.01
 class Point:
     """A share of the pool, and what a language model of it makes of the dev set.
 
-    sentences and words may be means over several random samples; perplexity too.
+    Of random samples all but the share are means over the samples.
     """
 
     fraction: float
@@ -50,7 +50,7 @@ class Curve:
         return min(self.selected.values(), key=lambda point: (point.perplexity, point.fraction)).fraction
 
 
-class Experiment:
+class PoolModels:
     """Trains models on rows of the pool and measures them on the dev set; all text is the target side."""
 
     def __init__(self, pool: list[str], in_domain: list[str], dev: list[str], order: int):
@@ -72,7 +72,7 @@ class Experiment:
 
 
 def draw_curve(
-    experiment: Experiment,
+    models: PoolModels,
     ranking: np.ndarray,
     fractions: Sequence[float],
     random_samples: int,
@@ -86,17 +86,15 @@ def draw_curve(
     curve = Curve()
 
     def measure(fraction: float) -> tuple[Point, Point | None]:
-        selected = experiment.measure(fraction, ranking[: lines_of(fraction, len(ranking))])
+        selected = models.measure(fraction, ranking[: lines_of(fraction, len(ranking))])
         samples = [
-            experiment.measure(
-                fraction, experiment.rows_with_words(int(selected.words), np.random.default_rng([seed, number]))
-            )
+            models.measure(fraction, models.rows_with_words(int(selected.words), np.random.default_rng([seed, number])))
             for number in range(random_samples)
         ]
         return selected, _mean(samples) if samples else None
 
     with ThreadPoolExecutor(max_workers=threads) as executor:
-        wanted = sorted(set(fractions))
+        wanted = sorted({float(fraction) for fraction in fractions})
         while wanted:
             for selected, random in executor.map(measure, wanted):
                 curve.selected[selected.fraction] = selected

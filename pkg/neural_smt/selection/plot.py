@@ -34,20 +34,19 @@ def _draw(axes: Axes, curve: Curve, title: str) -> None:
     x, y = _coordinates(curve.selected)
     axes.plot(x, y, color=_SELECTED, marker="o", markersize=3, label="selected")
     best = curve.selected[curve.chosen]
-    axes.plot([100 * best.fraction], [best.perplexity], color=_SELECTED, marker="*", markersize=14, linestyle="none")
-    axes.annotate(
-        f"kept: {100 * best.fraction:.3g} %, perplexity {best.perplexity:.1f}",
-        (100 * best.fraction, best.perplexity),
-        textcoords="offset points",
-        xytext=(0, -16),
-        ha="center",
+    axes.plot(
+        [100 * best.fraction],
+        [best.perplexity],
         color=_SELECTED,
+        marker="*",
+        markersize=14,
+        linestyle="none",
+        label=f"kept: {100 * best.fraction:.3g} %, perplexity {best.perplexity:.1f}",
     )
     axes.set_xscale("log")
     axes.set_xticks([t for t in (1, 2, 5, 10, 20, 50, 100) if min(x) <= t <= max(x)])
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.margins(y=0.15)
     axes.set(xlabel="share of the pool kept (%, log scale)", ylabel="dev perplexity", title=title)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)

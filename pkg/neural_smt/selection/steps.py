@@ -11,7 +11,7 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.files import atomic, read_lines, read_parallel, write_csv, write_lines
 from neural_smt.selection.cross_entropy import cross_entropy_difference
-from neural_smt.selection.curve import Curve, Experiment, draw_curve, lines_of
+from neural_smt.selection.curve import Curve, PoolModels, draw_curve, lines_of
 from neural_smt.selection.plot import plot_curve
 
 logger = logging.getLogger(__name__)
@@ -122,8 +122,8 @@ def _select(
         return _Selection(np.full(lines, np.nan), np.ones(lines, dtype=np.bool_), None)
     scores = cross_entropy_difference(pool, in_domain, settings["order"], np.random.default_rng(seed), threads)
     ranking = np.argsort(scores, kind="stable")
-    experiment = Experiment(pool[-1], in_domain[-1], dev, settings["order"])
-    curve = draw_curve(experiment, ranking, settings["fractions"], settings["random_samples"], seed, threads)
+    models = PoolModels(pool[-1], in_domain[-1], dev, settings["order"])
+    curve = draw_curve(models, ranking, settings["fractions"], settings["random_samples"], seed, threads)
     kept = np.zeros(lines, dtype=np.bool_)
     kept[ranking[: lines_of(curve.chosen, lines)]] = True
     logger.info("kept %d of %d lines (%.3g %%)", kept.sum(), lines, 100 * curve.chosen)
