@@ -1,0 +1,210 @@
+"""Kernels of the line search: how the best candidates, and with them BLEU, change along one coordinate.
+
+Move weight d by x and candidate c of a sentence scores ``scores[c] + x * features[c, d]``: a line. The best
+candidate for each x is the upper envelope of the sentence's lines (Och 2003, section 4), so corpus BLEU is piecewise
+constant in x and changes only where some sentence's envelope turns from one line to the next.
+"""
+
+import numpy as np
+
+from neural_smt.bleu import ORDER, REFERENCE_LENGTH, SIZE
+from neural_smt.jit import kernel
+
+EDGE = 0.1
+"""How far beyond the outermost breakpoint a point of the unbounded first or last interval is taken."""
+
+
+@kernel
+def sort_slopes(column: np.ndarray, offsets: np.ndarray, slopes: np.ndarray, rows: np.ndarray) -> None:
+    """Sort one feature within each sentence, ascending: ``slopes`` float32 ``[N]`` and their ``rows`` int32 ``[N]``."""
+    for sentence in range(len(offsets) - 1):
+        start, stop = offsets[sentence], offsets[sentence + 1]
+        order = np.argsort(column[start:stop], kind="mergesort")
+        for i in range(stop - start):
+            rows[start + i] = start + order[i]
+            slopes[start + i] = column[start + order[i]]
+
+
+@kernel
+def best_rows(scores: np.ndarray, offsets: np.ndarray, best: np.ndarray) -> None:
+    """Write the row of each sentence's highest score (float64 ``[N]``), the first in a tie; -1 without candidates."""
+    for sentence in range(len(offsets) - 1):
+        start, stop = offsets[sentence], offsets[sentence + 1]
+        best[sentence] = start if start < stop else -1
+        for row in range(start + 1, stop):
+            if scores[row] > scores[best[sentence]]:
+                best[sentence] = row
+
+
+@kernel
+def quality(total: np.ndarray) -> float:
+    """Fourth power of corpus BLEU of summed statistics ``[9]``: as good to compare, and without logarithms."""
+    product = 1.0
+    for n in range(ORDER):
+        if total[2 * n] == 0:
+            return 0.0
+        product *= total[2 * n] / total[2 * n + 1]
+    if total[1] < total[REFERENCE_LENGTH]:
+        product *= np.exp(ORDER * (1.0 - total[REFERENCE_LENGTH] / total[1]))
+    return product
+
+
+@kernel
+def _append(
+    slope: float, score: float, row: int, size: int, lines: np.ndarray, turns: np.ndarray, envelope: np.ndarray
+) -> int:
+    """Add a line steeper than all before it and drop those it hides; the new size of the envelope."""
+    while size > 0:
+        turn = (lines[size - 1, 1] - score) / (slope - lines[size - 1, 0])
+        if turn > turns[size - 1]:
+            break
+        size -= 1
+    lines[size, 0], lines[size, 1] = slope, score
+    turns[size] = turn if size > 0 else -np.inf
+    envelope[size] = row
+    return size + 1
+
+
+@kernel
+def _append_above(
+    slopes: np.ndarray,
+    rows: np.ndarray,
+    scores: np.ndarray,
+    end: int,
+    gradient: float,
+    size: int,
+    lines: np.ndarray,
+    turns: np.ndarray,
+    envelope: np.ndarray,
+) -> int:
+    """Append those lines that lie on or above the chord of this gradient through line ``end``; the new size."""
+    origin, level = np.float64(slopes[end]), scores[rows[end]]
+    for i in range(len(slopes)):
+        slope, score = np.float64(slopes[i]), scores[rows[i]]
+        if score < level + gradient * (slope - origin):
+            continue
+        if size > 0 and slope == lines[size - 1, 0]:
+            if score <= lines[size - 1, 1]:
+                continue
+            size -= 1
+        size = _append(slope, score, rows[i], size, lines, turns, envelope)
+    return size
+
+
+@kernel
+def upper_envelope(
+    slopes: np.ndarray,
+    rows: np.ndarray,
+    scores: np.ndarray,
+    best: int,
+    peak: float,
+    lines: np.ndarray,
+    turns: np.ndarray,
+    envelope: np.ndarray,
+) -> int:
+    """The lines of one sentence that are best for some x, by rising slope; their number.
+
+    slopes float32 ``[n]`` ascending with their rows int32 ``[n]``; scores float64 ``[N]`` at x = 0; best: the row with
+    the highest of them, peak: its slope. Written: ``envelope`` (rows) and ``turns`` (float64, from which x on each is
+    best; -inf for the first). ``lines`` float64 ``[n, 2]`` is scratch space.
+
+    The hull of (slope, score) points in the dual plane, by a monotone chain. Two chords, from the best point to the
+    flattest and to the steepest, lie under that hull, and whatever is below them is skipped at the cost of one
+    multiplication: most candidates are.
+    """
+    count, size = len(slopes), 0
+    left, right = np.searchsorted(slopes, peak), np.searchsorted(slopes, peak, side="right")
+    if left > 0:
+        gradient = (scores[best] - scores[rows[0]]) / (peak - slopes[0])
+        size = _append_above(slopes[:left], rows[:left], scores, 0, gradient, size, lines, turns, envelope)
+    size = _append(peak, scores[best], best, size, lines, turns, envelope)
+    if right < count:
+        gradient = (scores[rows[count - 1]] - scores[best]) / (slopes[count - 1] - peak)
+        size = _append_above(
+            slopes[right:], rows[right:], scores, count - right - 1, gradient, size, lines, turns, envelope
+        )
+    return size
+
+
+@kernel
+def search_line(
+    column: np.ndarray,
+    slopes: np.ndarray,
+    rows: np.ndarray,
+    scores: np.ndarray,
+    best: np.ndarray,
+    offsets: np.ndarray,
+    statistics: np.ndarray,
+    narrowest: float,
+) -> tuple[float, float]:
+    """The step x along one coordinate with the highest corpus BLEU, and that BLEU to the fourth power.
+
+    column float32 ``[N]``: the feature in the candidates' order; slopes, rows: the same sorted (``sort_slopes``);
+    scores float64 ``[N]`` and best int32 ``[S]`` at x = 0; statistics int32 ``[N, 9]``. The middle of the best
+    interval is returned; intervals narrower than ``narrowest`` are passed over, their BLEU would not survive rounding.
+    """
+    longest = 0
+    for sentence in range(len(best)):
+        longest = max(longest, offsets[sentence + 1] - offsets[sentence])
+    lines, turns, envelope = np.empty((longest, 2)), np.empty(longest), np.empty(longest, dtype=np.int32)
+    total = np.zeros(SIZE, dtype=np.int64)
+    points, changes = np.empty(len(scores)), np.empty((len(scores), 2), dtype=np.int32)
+    events = 0
+    for sentence in range(len(best)):
+        if best[sentence] < 0:
+            continue
+        start, stop = offsets[sentence], offsets[sentence + 1]
+        size = upper_envelope(
+            slopes[start:stop],
+            rows[start:stop],
+            scores,
+            best[sentence],
+            np.float64(column[best[sentence]]),
+            lines,
+            turns,
+            envelope,
+        )
+        total += statistics[envelope[0]]
+        for k in range(1, size):
+            if differ(statistics[envelope[k - 1]], statistics[envelope[k]]):
+                points[events] = turns[k]
+                changes[events, 0], changes[events, 1] = envelope[k - 1], envelope[k]
+                events += 1
+    return sweep(points[:events], changes[:events], total, statistics, narrowest)
+
+
+@kernel
+def differ(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two rows of statistics are not the same."""
+    i = 0
+    while i < SIZE and first[i] == second[i]:
+        i += 1
+    return i < SIZE
+
+
+@kernel
+def sweep(
+    points: np.ndarray, changes: np.ndarray, total: np.ndarray, statistics: np.ndarray, narrowest: float
+) -> tuple[float, float]:
+    """Walk over the breakpoints from -inf to inf, keeping the summed statistics; the best x and its quality.
+
+    points float64 ``[m]``; changes int32 ``[m, 2]``: the row that is best before and after each; total int64 ``[9]``:
+    the sum at -inf, overwritten.
+    """
+    count = len(points)
+    if count == 0:
+        return 0.0, quality(total)
+    order = np.argsort(points)
+    best_x, best_quality = points[order[0]] - EDGE, quality(total)
+    for k in range(count):
+        before, after = changes[order[k]]
+        for i in range(SIZE):
+            total[i] += statistics[after, i] - statistics[before, i]
+        left = points[order[k]]
+        right = points[order[k + 1]] if k + 1 < count else left + 2 * EDGE
+        if right - left < narrowest:
+            continue
+        value = quality(total)
+        if value > best_quality:
+            best_x, best_quality = 0.5 * (left + right), value
+    return best_x, best_quality

@@ -1,0 +1,201 @@
+"""Minimum error rate training (Och 2003): weights that give the candidate lists the highest corpus BLEU.
+
+Follows Moses' ``mert``: from each starting point, search every coordinate exactly, take the single best step, and
+repeat until a step gains no more than 1e-4 BLEU; starting points are the current weights and random ones.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from neural_smt.jit import kernel
+from neural_smt.tuning.candidates import Candidates
+from neural_smt.tuning.envelope import best_rows, quality, search_line, sort_slopes
+
+MIN_GAIN = 1e-4
+"""A coordinate ascent ends with the step that gains no more BLEU (0 to 1) than this."""
+
+NARROWEST = 1e-4
+"""Intervals of a line narrower than this are passed over (weights have an L1 norm of 1)."""
+
+NOISE = 0.1
+"""Standard deviation of the noise on the points of a refinement, in units of the mean absolute weight."""
+
+REFINED_TOGETHER = 2
+"""Refinements that start from the same best point; a constant, so that threads do not change the result."""
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """Weights float64 ``[F]`` and the corpus BLEU (0 to 1) they give on the candidate lists."""
+
+    weights: np.ndarray
+    bleu: float
+
+
+class ErrorSurface:
+    """Corpus BLEU of the best candidates as a function of the weights, prepared for searches along coordinates.
+
+    Sorting each feature within each sentence once is what makes every later line search linear in the candidates.
+    Memory: 16 bytes per candidate and feature.
+
+    candidates: the lists; tunable: bool ``[F]``, the coordinates that may be searched (all by default).
+    """
+
+    def __init__(self, candidates: Candidates, tunable: np.ndarray | None = None):
+        count = candidates.features.shape[1]
+        self.tunable = np.ones(count, dtype=bool) if tunable is None else np.asarray(tunable, dtype=bool)
+        self.offsets = candidates.offsets
+        self.first_rows = self.offsets[candidates.sentences]
+        self.statistics = candidates.statistics
+        self.columns = np.ascontiguousarray(candidates.features.T)
+        self.slopes = np.zeros_like(self.columns)
+        self.rows = np.zeros(self.columns.shape, dtype=np.int32)
+        for feature in np.flatnonzero(self.tunable):
+            sort_slopes(self.columns[feature], self.offsets, self.slopes[feature], self.rows[feature])
+
+    def bleu(self, weights: np.ndarray) -> float:
+        """Corpus BLEU (0 to 1) of the best candidates under ``weights`` float64 ``[F]``."""
+        return float(evaluate(self.columns, self.offsets, self.statistics, weights) ** 0.25)
+
+    def normalised(self, weights: np.ndarray) -> np.ndarray:
+        """The tunable weights scaled to an L1 norm of 1, where that changes no ranking.
+
+        It does not as long as features with a fixed, non-zero weight have one value for all candidates of a sentence
+        (as the unknown-word penalty has); otherwise the weights are returned as they are.
+        """
+        for feature in np.flatnonzero(~self.tunable & (weights != 0)):
+            column = self.columns[feature]
+            if not np.array_equal(column, column[self.first_rows]):
+                return weights
+        norm = np.abs(weights[self.tunable]).sum()
+        return np.where(self.tunable, weights / norm, weights) if norm > 0 else weights
+
+    def ascend(self, weights: np.ndarray, min_gain: float = MIN_GAIN, narrowest: float = NARROWEST) -> np.ndarray:
+        """The weights at the end of a coordinate ascent from ``weights``."""
+        return ascend(
+            self.columns,
+            self.slopes,
+            self.rows,
+            self.offsets,
+            self.statistics,
+            np.flatnonzero(self.tunable),
+            np.asarray(weights, dtype=np.float64),
+            min_gain,
+            narrowest,
+        )
+
+
+def optimise(
+    surface: ErrorSurface,
+    starts: Sequence[np.ndarray],
+    *,
+    generator: np.random.Generator,
+    restarts: int = 20,
+    refinements: int = 20,
+    box: tuple[np.ndarray, np.ndarray] | None = None,
+    threads: int = 1,
+) -> Optimum:
+    """The best optimum reached from ``starts``, from ``restarts`` random points, and then from points around it.
+
+    Random points are uniform in ``box``, a pair of lower and upper bounds float64 ``[F]`` (0 and 1 by default, as in
+    Moses); fixed weights keep the value they have in ``starts[0]``. The box bounds only where searches start.
+    ``refinements`` further searches, which Moses has not, start near the best point found so far (iterated local
+    search): they find more for less time than as many random points. The result does not depend on ``threads``; in a
+    tie the earlier point wins.
+    """
+    current = np.asarray(starts[0], dtype=np.float64)
+    size = len(current)
+    low, high = box if box is not None else (np.zeros(size), np.ones(size))
+    drawn = generator.uniform(low, high, size=(restarts, size))
+    noise = NOISE / max(1, surface.tunable.sum()) * generator.standard_normal((refinements, size))
+
+    def search(point: np.ndarray) -> tuple[float, np.ndarray]:
+        weights = surface.normalised(surface.ascend(surface.normalised(np.where(surface.tunable, point, current))))
+        return surface.bleu(weights), weights
+
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+
+        def improve(best: Optimum, points: Sequence[np.ndarray]) -> Optimum:
+            for bleu, weights in pool.map(search, points):
+                if bleu > best.bleu:
+                    best = Optimum(weights, bleu)
+            return best
+
+        given = surface.normalised(current)
+        best = improve(Optimum(given, surface.bleu(given)), [*starts, *drawn])
+        for first in range(0, refinements, REFINED_TOGETHER):
+            best = improve(best, best.weights + noise[first : first + REFINED_TOGETHER])
+    return best
+
+
+@kernel
+def project(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Model scores float64 ``[N]`` of candidates given as feature columns float32 ``[F, N]``."""
+    scores = np.zeros(columns.shape[1])
+    for feature in range(len(columns)):
+        step(scores, columns[feature], weights[feature])
+    return scores
+
+
+@kernel(fastmath={"contract"})
+def step(scores: np.ndarray, column: np.ndarray, x: float) -> None:
+    """Add ``x`` times a feature to the scores."""
+    for row in range(len(scores)):
+        scores[row] += x * column[row]
+
+
+@kernel
+def evaluate(columns: np.ndarray, offsets: np.ndarray, statistics: np.ndarray, weights: np.ndarray) -> float:
+    """Corpus BLEU to the fourth power of the best candidates under the weights."""
+    best = np.empty(len(offsets) - 1, dtype=np.int32)
+    best_rows(project(columns, weights), offsets, best)
+    return quality(summed(statistics, best))
+
+
+@kernel
+def summed(statistics: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The sum of the statistics of some rows (int64 ``[9]``); rows of -1 are left out."""
+    total = np.zeros(statistics.shape[1], dtype=np.int64)
+    for row in rows:
+        if row >= 0:
+            total += statistics[row]
+    return total
+
+
+@kernel
+def ascend(
+    columns: np.ndarray,
+    slopes: np.ndarray,
+    rows: np.ndarray,
+    offsets: np.ndarray,
+    statistics: np.ndarray,
+    tunable: np.ndarray,
+    start: np.ndarray,
+    min_gain: float,
+    narrowest: float,
+) -> np.ndarray:
+    """Coordinate ascent: the best step of all coordinates, again and again, while it gains more than ``min_gain``."""
+    weights = start.copy()
+    scores = project(columns, weights)
+    best = np.empty(len(offsets) - 1, dtype=np.int32)
+    best_rows(scores, offsets, best)
+    bleu = quality(summed(statistics, best)) ** 0.25
+    while True:
+        chosen, chosen_x, chosen_bleu = -1, 0.0, bleu
+        for feature in tunable:
+            x, value = search_line(
+                columns[feature], slopes[feature], rows[feature], scores, best, offsets, statistics, narrowest
+            )
+            if value**0.25 > chosen_bleu:
+                chosen, chosen_x, chosen_bleu = feature, x, value**0.25
+        if chosen < 0:
+            return weights
+        weights[chosen] += chosen_x
+        gain, bleu = chosen_bleu - bleu, chosen_bleu
+        if gain <= min_gain:
+            return weights
+        step(scores, columns[chosen], chosen_x)
+        best_rows(scores, offsets, best)

@@ -1,0 +1,79 @@
+"""Steps of the stage ``tuning``."""
+
+import logging
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.decoding.weights import Weights
+from neural_smt.errors import UserError
+from neural_smt.files import read_parallel
+from neural_smt.tuning.history import plot_history, write_history
+from neural_smt.tuning.loop import Translation, TuningSettings, run, select
+from neural_smt.tuning.state import State, fingerprint
+
+logger = logging.getLogger(__name__)
+
+
+def tune(
+    *,
+    source: Path,
+    reference: Path,
+    phrase_table: Path,
+    language_model: Path,
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    columns: dict[str, str],
+    features: list[str],
+    decoding: dict,
+    settings: dict,
+    seed: int,
+    weights: Path,
+    history: Path,
+    plot: Path,
+    state: Path,
+    threads: int = 1,
+) -> None:
+    """Tune the weights of a system on a development set (minimum error rate training).
+
+    source, reference: tokenised text, one sentence a line; columns: feature group -> score column; features: the
+    system's feature groups; decoding: search settings; settings: see ``TuningSettings``; state: a folder for progress,
+    removed when the outputs are written. Writes weights (JSON), history (CSV, one row per iteration) and its plot.
+    """
+    sources, references = ([line.split() for line in lines] for lines in read_parallel(source, reference))
+    if not sources:
+        raise UserError(f"{source}: empty; tuning needs a development set")
+    model = TranslationModel.load(
+        phrase_table=phrase_table,
+        language_models=[language_model],
+        columns={name: Path(path) for name, path in columns.items()},
+        source_vocabulary=source_vocabulary,
+        target_vocabulary=target_vocabulary,
+        features=features,
+    )
+    options = TuningSettings(**settings)
+    feature_set = model.feature_set
+
+    def decode(vector: np.ndarray) -> list[Translation]:
+        decoder = Decoder(model, SearchSettings(**decoding), Weights.from_vector(feature_set, vector), threads)
+        return decoder.decode(sources, nbest=options.nbest, distinct=True)
+
+    files = [source, reference, phrase_table, language_model, source_vocabulary, target_vocabulary, *columns.values()]
+    kept = State(state, fingerprint([asdict(options), decoding, feature_set.names, seed], files))
+    progress = run(
+        decode,
+        references,
+        Weights.defaults(feature_set).vector(feature_set),
+        feature_set.tunable,
+        options,
+        seed=seed,
+        state=kept,
+        threads=threads,
+    )
+    write_history(history, progress.iterations, feature_set.names)
+    plot_history(plot, progress.iterations, feature_set.names, feature_set.tunable)
+    Weights.from_vector(feature_set, select(progress, options.select)).save(weights)
+    kept.remove()
