@@ -7,16 +7,8 @@ for equal that only hashes alike.
 import numpy as np
 
 from neural_smt.jit import kernel, mix
+from neural_smt.phrases.primitives import LENGTH_BITS
 from neural_smt.ragged import Ragged
-
-LENGTH_BITS = 8
-"""A span is one int32: its start in the sentence above its length in the lowest 8 bits."""
-
-
-@kernel
-def pack_span(start: int, length: int) -> np.int32:
-    """The int32 that stands for the span of ``length`` (1 to 255) words at ``start``."""
-    return np.int32((start << LENGTH_BITS) | length)
 
 
 @kernel
@@ -189,3 +181,20 @@ def sort_pairs(first: np.ndarray, second: np.ndarray, firsts: int, seconds: int)
         order[start[first[index]]] = index
         start[first[index]] += 1
     return order, offsets
+
+
+@kernel
+def _copy_lists(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, out_offsets: np.ndarray) -> np.ndarray:
+    out = np.empty(out_offsets[-1], dtype=values.dtype)
+    for index in range(len(rows)):
+        begin, shift = out_offsets[index], offsets[rows[index]]
+        for position in range(out_offsets[index + 1] - begin):
+            out[begin + position] = values[shift + position]
+    return out
+
+
+def gather_phrases(phrases: Ragged, rows: np.ndarray) -> Ragged:
+    """``phrases.take(rows)`` without temporary index arrays, for tables of many millions of rows."""
+    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum(phrases.lengths[rows], out=offsets[1:])
+    return Ragged(_copy_lists(phrases.values, phrases.offsets, rows, offsets), offsets)

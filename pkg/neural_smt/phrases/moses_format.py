@@ -1,13 +1,17 @@
 """Phrase and reordering tables as the text files of Moses."""
 
+import math
 from array import array
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines
-from neural_smt.phrases.interning import LENGTH_BITS, intern_phrases, sort_pairs
+from neural_smt.files import atomic, open_text, read_lines
+from neural_smt.phrases.interning import intern_phrases, sort_pairs
+from neural_smt.phrases.primitives import LENGTH_BITS
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
@@ -165,3 +169,45 @@ def _read_reordering(path: Path, rows: _PhraseRows, reordering: np.ndarray) -> N
                 reordering[row] = [float(score) for score in scores]
             except ValueError as error:
                 raise UserError(f"{path}, line {number}: a field is not a number ({error})") from None
+
+
+def write_moses(
+    table: PhraseTable,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    phrase_table_path: Path,
+    reordering_path: Path,
+    columns: Mapping[str, np.ndarray] | None = None,
+) -> None:
+    """Write the text files of Moses, rows in the order of its own tools (bytes of ``f ||| e |||``), atomically.
+
+    columns: extra scores, natural logs, float ``[E]``; each goes after the four scores as its probability.
+    Numbers have six significant digits, as Moses writes them.
+    """
+    columns = columns or {}
+    format_scores = " ".join(["%.6g"] * (4 + len(columns)))
+    format_reordering = " ".join(["%.6g"] * 6)
+    with ExitStack() as stack:
+        phrase_file, reordering_file = (
+            stack.enter_context(open_text(stack.enter_context(atomic(path)), "w"))
+            for path in (phrase_table_path, reordering_path)
+        )
+        for source, entry, target in _sorted_entries(table, vocabularies):
+            scores = [*table.scores[entry].tolist(), *(math.exp(column[entry]) for column in columns.values())]
+            links = " ".join([f"{i}-{j}" for i, j in table.alignment[entry].tolist()])
+            counts = " ".join(map(str, table.counts[entry].tolist()))
+            phrase_file.write(f"{source}{target} {format_scores % tuple(scores)} ||| {links} ||| {counts} ||| |||\n")
+            probabilities = format_reordering % tuple(table.reordering[entry].tolist())
+            reordering_file.write(f"{source}{target} {probabilities}\n")
+
+
+def _sorted_entries(table: PhraseTable, vocabularies: tuple[Vocabulary, Vocabulary]) -> Iterator[tuple[str, int, str]]:
+    """Yield ``f ||| ``, the row, and ``e |||`` in the byte order of the text.
+
+    UTF-8 sorts as code points do, so strings compare like the bytes they are written as.
+    """
+    sources = [f"{vocabularies[0].text(phrase.tolist())} ||| " for phrase in table.source]
+    for phrase in sorted(range(len(sources)), key=sources.__getitem__):
+        entries = range(int(table.entry_offsets[phrase]), int(table.entry_offsets[phrase + 1]))
+        rows = [(f"{vocabularies[1].text(table.target[entry].tolist())} |||", entry) for entry in entries]
+        for target, entry in sorted(rows):
+            yield sources[phrase], entry, target

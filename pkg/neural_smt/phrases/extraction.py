@@ -1,0 +1,250 @@
+"""Phrase pairs consistent with a word alignment (Och and Ney 2004; Koehn et al. 2003), and how each is oriented.
+
+Which pairs are taken, and their orientation, follow Moses' ``extract`` with ``msd-bidirectional-fe``: every target
+span with a link is paired with the smallest source span that covers its links, provided that no word of that source
+span is linked outside the target span; the source span is then widened over unaligned words on either side.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from neural_smt.errors import UserError
+from neural_smt.jit import kernel
+from neural_smt.phrases.interning import intern_spans
+from neural_smt.phrases.primitives import LONGEST_PHRASE, pack_span
+from neural_smt.phrases.ranges import run_ranges, split_evenly
+from neural_smt.ragged import Ragged
+
+MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class ExtractedPairs:
+    """Every occurrence of a phrase pair, n of them in the order of the text; 17 bytes each.
+
+    source, target: int32 ``[n]``, rows of ``source_phrases`` and ``target_phrases`` (int32 ``Ragged``, distinct, in
+    shortlex order); links: uint64 ``[n]``, the links inside, bit ``8 j + i``; orientation: uint8 ``[n]``,
+    3 x (orientation to the previous phrase) + (to the next one), each 0 monotone, 1 swap, 2 discontinuous.
+    """
+
+    source: np.ndarray
+    target: np.ndarray
+    links: np.ndarray
+    orientation: np.ndarray
+    source_phrases: Ragged
+    target_phrases: Ragged
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+@kernel
+def _orient(monotone: bool, swap: bool) -> int:
+    """Orientation from the two corner links: exactly one of them decides."""
+    if monotone and not swap:
+        return MONOTONE
+    if swap and not monotone:
+        return SWAP
+    return DISCONTINUOUS
+
+
+@kernel
+def _mark_links(
+    links: np.ndarray,
+    linked: np.ndarray,
+    source_reach: np.ndarray,
+    target_reach: np.ndarray,
+    target_rows: np.ndarray,
+    source_length: int,
+    target_length: int,
+) -> None:
+    """Note the links of a sentence.
+
+    ``linked[i + 1, j + 1]`` with a corner link before the first and one after the last words; the first and last
+    partner of every word in the reaches (int32 ``[words, 2]``, first > last when unaligned); and the partners of
+    every target word as bits relative to the first in ``target_rows`` (uint64).
+    """
+    linked[0, 0] = True
+    linked[source_length + 1, target_length + 1] = True
+    source_reach[:source_length, 0] = target_length
+    source_reach[:source_length, 1] = -1
+    target_reach[:target_length, 0] = source_length
+    target_reach[:target_length, 1] = -1
+    target_rows[:target_length] = np.uint64(0)
+    for link in range(len(links)):
+        i, j = np.int64(links[link, 0]), np.int64(links[link, 1])
+        linked[i + 1, j + 1] = True
+        source_reach[i, 0] = min(source_reach[i, 0], j)
+        source_reach[i, 1] = max(source_reach[i, 1], j)
+        target_reach[j, 0] = min(target_reach[j, 0], i)
+        target_reach[j, 1] = max(target_reach[j, 1], i)
+    for link in range(len(links)):
+        i, j = np.int64(links[link, 0]), np.int64(links[link, 1])
+        if i - target_reach[j, 0] < LONGEST_PHRASE:
+            target_rows[j] |= np.uint64(1) << np.uint64(i - target_reach[j, 0])
+
+
+@kernel
+def _unmark_links(links: np.ndarray, linked: np.ndarray, source_length: int, target_length: int) -> None:
+    """Clear the cells of ``linked`` that ``_mark_links`` set: cheaper than clearing all of it."""
+    linked[0, 0] = False
+    linked[source_length + 1, target_length + 1] = False
+    for link in range(len(links)):
+        linked[links[link, 0] + 1, links[link, 1] + 1] = False
+
+
+@kernel
+def _consistent(source_reach: np.ndarray, first: int, last: int, start: int, end: int) -> bool:
+    """Whether the source words first..last have no link outside the target words start..end."""
+    for i in range(first, last + 1):
+        if source_reach[i, 1] >= 0 and (source_reach[i, 0] < start or source_reach[i, 1] > end):
+            return False
+    return True
+
+
+@kernel
+def _write_widened(
+    out: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    position: int,
+    write: bool,
+    span: tuple[int, int, int, int],
+    links: np.uint64,
+    linked: np.ndarray,
+    source_reach: np.ndarray,
+    source_length: int,
+    max_length: int,
+) -> int:
+    """Write a minimal pair and those with the source side widened over unaligned words; return the next position."""
+    source_spans, target_spans, out_links, orientation = out
+    first, last, start, end = span
+    target_span = pack_span(start, end - start + 1)
+    i = first
+    while i >= 0 and i > last - max_length and (i == first or source_reach[i, 1] < 0):
+        k = last
+        while k < source_length and k < i + max_length and (k == last or source_reach[k, 1] < 0):
+            if write:
+                # ``linked`` is shifted by one: the word before i is row i, the word after k is row k + 2.
+                previous = _orient(linked[i, start], linked[k + 2, start])
+                following = _orient(linked[k + 2, end + 2], linked[i, end + 2])
+                source_spans[position] = pack_span(i, k - i + 1)
+                target_spans[position] = target_span
+                out_links[position] = links << np.uint64(first - i)
+                orientation[position] = 3 * previous + following
+            position += 1
+            k += 1
+        i -= 1
+    return position
+
+
+@kernel
+def _extract_sentence(
+    out: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    position: int,
+    write: bool,
+    linked: np.ndarray,
+    source_reach: np.ndarray,
+    target_reach: np.ndarray,
+    target_rows: np.ndarray,
+    source_length: int,
+    target_length: int,
+    max_length: int,
+) -> int:
+    """Visit the phrase pairs of one sentence pair, writing them from ``position`` on; return the next position."""
+    for start in range(target_length):
+        first, last = source_length, -1
+        links = np.uint64(0)
+        for end in range(start, min(start + max_length, target_length)):
+            if target_reach[end, 1] >= 0:
+                lowest = min(first, target_reach[end, 0])
+                last = max(last, target_reach[end, 1])
+                if last - lowest >= max_length:
+                    break
+                row = target_rows[end] << np.uint64(target_reach[end, 0] - lowest)
+                if first < source_length:
+                    links <<= np.uint64(first - lowest)
+                links |= row << np.uint64(LONGEST_PHRASE * (end - start))
+                first = lowest
+            if last >= 0 and _consistent(source_reach, first, last, start, end):
+                span = (first, last, start, end)
+                position = _write_widened(
+                    out, position, write, span, links, linked, source_reach, source_length, max_length
+                )
+    return position
+
+
+@kernel
+def _extract_range(
+    sentences: tuple[int, int],
+    source_offsets: np.ndarray,
+    target_offsets: np.ndarray,
+    links: np.ndarray,
+    link_offsets: np.ndarray,
+    max_length: int,
+    pair_offsets: np.ndarray,
+    out: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    write: bool,
+) -> None:
+    """Count the pairs of each sentence of a range into ``pair_offsets[sentence + 1]``, or ``write`` them."""
+    longest_source, longest_target = 0, 0
+    for sentence in range(sentences[0], sentences[1]):
+        longest_source = max(longest_source, source_offsets[sentence + 1] - source_offsets[sentence])
+        longest_target = max(longest_target, target_offsets[sentence + 1] - target_offsets[sentence])
+    linked = np.zeros((longest_source + 2, longest_target + 2), dtype=np.bool_)
+    source_reach = np.empty((longest_source, 2), dtype=np.int32)
+    target_reach = np.empty((longest_target, 2), dtype=np.int32)
+    target_rows = np.empty(longest_target, dtype=np.uint64)
+    for sentence in range(sentences[0], sentences[1]):
+        source_length = source_offsets[sentence + 1] - source_offsets[sentence]
+        target_length = target_offsets[sentence + 1] - target_offsets[sentence]
+        own = links[link_offsets[sentence] : link_offsets[sentence + 1]]
+        _mark_links(own, linked, source_reach, target_reach, target_rows, source_length, target_length)
+        position = _extract_sentence(
+            out,
+            pair_offsets[sentence] if write else 0,
+            write,
+            linked,
+            source_reach,
+            target_reach,
+            target_rows,
+            source_length,
+            target_length,
+            max_length,
+        )
+        if not write:
+            pair_offsets[sentence + 1] = position
+        _unmark_links(own, linked, source_length, target_length)
+
+
+def extract_pairs(
+    source: Ragged, target: Ragged, alignments: Ragged, max_length: int = 7, threads: int = 1
+) -> ExtractedPairs:
+    """Extract all phrase pairs of at most ``max_length`` words a side (1 to 8) from an aligned text.
+
+    source, target: int32 word ids per sentence; alignments: int16 ``[links, 2]`` per sentence, inside it (see
+    ``alignment.pharaoh.check_alignments``). The pairs are counted first and then written into arrays of just the
+    right size. The result does not depend on ``threads``.
+    """
+    if not 1 <= max_length <= LONGEST_PHRASE:
+        raise UserError(f"max_length is {max_length}, but phrases of 1 to {LONGEST_PHRASE} words can be extracted")
+    links = alignments.values.reshape(-1, 2)
+    offsets = np.zeros(len(alignments) + 1, dtype=np.int64)
+    ranges = split_evenly(source.offsets, threads)
+
+    def run(pairs: int, write: bool) -> tuple[np.ndarray, ...]:
+        out = tuple(np.empty(pairs, dtype=dtype) for dtype in (np.int32, np.int32, np.uint64, np.uint8))
+        text = source.offsets, target.offsets, links, alignments.offsets
+        run_ranges(_extract_range, ranges, threads, *text, max_length, offsets, out, write)
+        return out
+
+    run(0, write=False)
+    np.cumsum(offsets, out=offsets)
+    source_spans, target_spans, pair_links, orientation = run(int(offsets[-1]), write=True)
+    with ThreadPoolExecutor(min(threads, 2)) as pool:
+        sides = [
+            pool.submit(intern_spans, text, Ragged(spans, offsets), max_length)
+            for text, spans in ((source, source_spans), (target, target_spans))
+        ]
+        source_phrases, target_phrases = (side.result() for side in sides)
+    return ExtractedPairs(source_spans, target_spans, pair_links, orientation, source_phrases, target_phrases)

@@ -1,0 +1,193 @@
+"""Occurrences of phrase pairs grouped into entries: counts, orientations, the most frequent links of each pair."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from neural_smt.jit import kernel
+from neural_smt.phrases.extraction import ExtractedPairs
+from neural_smt.phrases.interning import sort_pairs
+from neural_smt.phrases.primitives import LONGEST_PHRASE, has_link
+from neural_smt.phrases.ranges import run_ranges, split_evenly
+from neural_smt.ragged import Ragged
+
+
+@dataclass(frozen=True)
+class GroupedPairs:
+    """The distinct phrase pairs (entries), by source phrase and then by target phrase.
+
+    entry_offsets: int64 ``[S + 1]``, the entries of each source phrase; target: int32 ``[E]``, target phrase numbers;
+    counts: int32 ``[E, 3]``, c(e), c(f), c(f, e); orientations: int32 ``[E, 6]``, occurrences that are monotone,
+    swapped, discontinuous with respect to the previous phrase, then to the next one; links_by_target, links_by_source:
+    uint64 ``[E]``, the most frequent links inside, equally frequent ones compared from either side.
+    """
+
+    entry_offsets: np.ndarray
+    target: np.ndarray
+    counts: np.ndarray
+    orientations: np.ndarray
+    links_by_target: np.ndarray
+    links_by_source: np.ndarray
+
+
+@kernel
+def transpose_links(links: np.uint64) -> np.uint64:
+    """Exchange source and target in the 8 x 8 bit matrix of links."""
+    transposed = np.uint64(0)
+    for i in range(LONGEST_PHRASE):
+        for j in range(LONGEST_PHRASE):
+            if has_link(links, i, j):
+                transposed |= np.uint64(1) << np.uint64(LONGEST_PHRASE * i + j)
+    return transposed
+
+
+@kernel
+def is_larger_alignment(links: np.uint64, other: np.uint64) -> bool:
+    """Whether ``links`` comes after ``other``, as Moses orders the internal alignments of one phrase pair.
+
+    Read word by word of the target: each word's source positions, ascending, are compared as a sequence, and a
+    sequence comes before its continuations. (Transposed, the same is read from the source side.)
+    """
+    if links == other:
+        return False
+    row_mask = np.uint64((1 << LONGEST_PHRASE) - 1)
+    row, other_row = links & row_mask, other & row_mask
+    while row == other_row:
+        links >>= np.uint64(LONGEST_PHRASE)
+        other >>= np.uint64(LONGEST_PHRASE)
+        row, other_row = links & row_mask, other & row_mask
+    difference = row ^ other_row
+    lowest = difference & (~difference + np.uint64(1))
+    # Up to the lowest position that only one of them has, both are alike. The one that has it is smaller there,
+    # unless the other one ends: then the one that goes on is larger.
+    if row & lowest:
+        return other_row < lowest
+    return row >= lowest
+
+
+@kernel
+def _count_entries(order: np.ndarray, target: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """int64 ``[S + 1]``: where the entries of each source phrase begin; ``order`` sorts the occurrences."""
+    entry_offsets = np.zeros(len(offsets), dtype=np.int64)
+    for phrase in range(len(offsets) - 1):
+        entries = 0
+        for position in range(offsets[phrase], offsets[phrase + 1]):
+            if position == offsets[phrase] or target[order[position]] != target[order[position - 1]]:
+                entries += 1
+        entry_offsets[phrase + 1] = entry_offsets[phrase] + entries
+    return entry_offsets
+
+
+@kernel
+def _most_frequent_links(
+    order: np.ndarray, links: np.ndarray, start: int, end: int, kinds: np.ndarray, kind_counts: np.ndarray
+) -> tuple[np.uint64, np.uint64]:
+    """The most frequent links of the occurrences ``order[start:end]``, ties broken from the target and the source side.
+
+    kinds (uint64), kind_counts (int32): scratch space for ``end - start`` distinct links.
+    """
+    distinct = 0
+    for position in range(start, end):
+        seen = links[order[position]]
+        kind = 0
+        while kind < distinct and kinds[kind] != seen:
+            kind += 1
+        if kind == distinct:
+            kinds[kind] = seen
+            kind_counts[kind] = 0
+            distinct += 1
+        kind_counts[kind] += 1
+    by_target = by_source = 0
+    for kind in range(1, distinct):
+        if kind_counts[kind] > kind_counts[by_target]:
+            by_target = by_source = kind
+        elif kind_counts[kind] == kind_counts[by_target]:
+            if is_larger_alignment(kinds[kind], kinds[by_target]):
+                by_target = kind
+            if is_larger_alignment(transpose_links(kinds[kind]), transpose_links(kinds[by_source])):
+                by_source = kind
+    return kinds[by_target], kinds[by_source]
+
+
+@kernel
+def _group_range(
+    sources: tuple[int, int],
+    order: np.ndarray,
+    offsets: np.ndarray,
+    occurrences: tuple[np.ndarray, np.ndarray, np.ndarray],
+    target_counts: np.ndarray,
+    entry_offsets: np.ndarray,
+    out: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    """Fill the entries of a range of source phrases (the arrays ``out`` as in ``GroupedPairs``)."""
+    target, links, orientation = occurrences
+    entry_target, counts, orientations, links_by_target, links_by_source = out
+    most = 0
+    for phrase in range(sources[0], sources[1]):
+        most = max(most, offsets[phrase + 1] - offsets[phrase])
+    kinds = np.empty(most, dtype=np.uint64)
+    kind_counts = np.empty(most, dtype=np.int32)
+    for phrase in range(sources[0], sources[1]):
+        start = offsets[phrase]
+        for entry in range(entry_offsets[phrase], entry_offsets[phrase + 1]):
+            number = target[order[start]]
+            orientations[entry] = 0
+            end = start
+            while end < offsets[phrase + 1] and target[order[end]] == number:
+                both = orientation[order[end]]
+                orientations[entry, both // 3] += 1
+                orientations[entry, 3 + both % 3] += 1
+                end += 1
+            entry_target[entry] = number
+            counts[entry, 0] = target_counts[number]
+            counts[entry, 1] = offsets[phrase + 1] - offsets[phrase]
+            counts[entry, 2] = end - start
+            best = _most_frequent_links(order, links, start, end, kinds, kind_counts)
+            links_by_target[entry], links_by_source[entry] = best
+            start = end
+
+
+def group_pairs(pairs: ExtractedPairs, threads: int = 1) -> GroupedPairs:
+    """Group the occurrences of each phrase pair; the result does not depend on ``threads``."""
+    order, offsets = sort_pairs(pairs.source, pairs.target, len(pairs.source_phrases), len(pairs.target_phrases))
+    target_counts = np.bincount(pairs.target, minlength=len(pairs.target_phrases))
+    entry_offsets = _count_entries(order, pairs.target, offsets)
+    entries = int(entry_offsets[-1])
+    out = (
+        np.empty(entries, dtype=np.int32),
+        np.empty((entries, 3), dtype=np.int32),
+        np.empty((entries, 6), dtype=np.int32),
+        np.empty(entries, dtype=np.uint64),
+        np.empty(entries, dtype=np.uint64),
+    )
+    occurrences = pairs.target, pairs.links, pairs.orientation
+    ranges = split_evenly(offsets, threads)
+    run_ranges(_group_range, ranges, threads, order, offsets, occurrences, target_counts, entry_offsets, out)
+    return GroupedPairs(entry_offsets, *out)
+
+
+@kernel
+def _unpack(links: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    offsets = np.zeros(len(links) + 1, dtype=np.int64)
+    for entry in range(len(links)):
+        rest, count = links[entry], 0
+        while rest:
+            rest &= rest - np.uint64(1)
+            count += 1
+        offsets[entry + 1] = offsets[entry] + count
+    values = np.empty((offsets[-1], 2), dtype=np.uint8)
+    for entry in range(len(links)):
+        position, rest, bit = offsets[entry], links[entry], 0
+        while rest:
+            if rest & np.uint64(1):
+                values[position, 0] = bit % LONGEST_PHRASE
+                values[position, 1] = bit // LONGEST_PHRASE
+                position += 1
+            rest >>= np.uint64(1)
+            bit += 1
+    return values, offsets
+
+
+def unpack_links(links: np.ndarray) -> Ragged:
+    """uint64 ``[E]`` links as uint8 ``Ragged`` of rows (source, target), ordered by target, then by source position."""
+    return Ragged(*_unpack(links))

@@ -1,0 +1,153 @@
+"""Relative frequencies, lexical weights and reordering probabilities of phrase pairs.
+
+Follows Moses' ``score``, ``consolidate`` and ``lexical-reordering-score``; f is the source phrase, e the target phrase.
+"""
+
+import numpy as np
+
+from neural_smt.alignment.lexical import LexicalTable
+from neural_smt.alignment.primitives import find_pair
+from neural_smt.errors import UserError
+from neural_smt.jit import kernel
+from neural_smt.phrases.extraction import ExtractedPairs
+from neural_smt.phrases.grouping import group_pairs, unpack_links
+from neural_smt.phrases.interning import gather_phrases
+from neural_smt.phrases.primitives import has_link
+from neural_smt.phrases.ranges import run_ranges, split_evenly
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.vocabulary import Vocabulary
+
+
+@kernel
+def _source_weight(source: np.ndarray, target: np.ndarray, links: np.uint64, lexical: tuple[np.ndarray, ...]) -> float:
+    """lex(f|e): product over source words of their mean w(f|e) over the linked target words, or of w(f|NULL)."""
+    offsets, targets, source_given_target, _, source_given_null, _ = lexical
+    weight = 1.0
+    for i in range(len(source)):
+        total, partners = 0.0, 0
+        for j in range(len(target)):
+            if has_link(links, i, j):
+                row = find_pair(offsets, targets, source[i], target[j])
+                total += source_given_target[row] if row >= 0 else 1.0
+                partners += 1
+        if partners > 0:
+            weight *= total / partners
+        elif source_given_null[source[i]] > 0.0:
+            weight *= source_given_null[source[i]]
+    return weight
+
+
+@kernel
+def _target_weight(source: np.ndarray, target: np.ndarray, links: np.uint64, lexical: tuple[np.ndarray, ...]) -> float:
+    """lex(e|f): product over target words of their mean w(e|f) over the linked source words, or of w(e|NULL)."""
+    offsets, targets, _, target_given_source, _, target_given_null = lexical
+    weight = 1.0
+    for j in range(len(target)):
+        total, partners = 0.0, 0
+        for i in range(len(source)):
+            if has_link(links, i, j):
+                row = find_pair(offsets, targets, source[i], target[j])
+                total += target_given_source[row] if row >= 0 else 1.0
+                partners += 1
+        if partners > 0:
+            weight *= total / partners
+        elif target_given_null[target[j]] > 0.0:
+            weight *= target_given_null[target[j]]
+    return weight
+
+
+@kernel
+def _score_range(
+    sources: tuple[int, int],
+    source_phrases: tuple[np.ndarray, np.ndarray],
+    entry_offsets: np.ndarray,
+    target_phrases: tuple[np.ndarray, np.ndarray],
+    counts: np.ndarray,
+    links: tuple[np.ndarray, np.ndarray],
+    lexical: tuple[np.ndarray, ...],
+    scores: np.ndarray,
+) -> None:
+    """Fill ``scores`` (float32 ``[E, 4]``) for the entries of a range of source phrases."""
+    source_values, source_offsets = source_phrases
+    target_values, target_offsets = target_phrases
+    links_by_target, links_by_source = links
+    for phrase in range(sources[0], sources[1]):
+        source = source_values[source_offsets[phrase] : source_offsets[phrase + 1]]
+        for entry in range(entry_offsets[phrase], entry_offsets[phrase + 1]):
+            target = target_values[target_offsets[entry] : target_offsets[entry + 1]]
+            scores[entry, 0] = counts[entry, 2] / counts[entry, 0]
+            scores[entry, 1] = _source_weight(source, target, links_by_source[entry], lexical)
+            scores[entry, 2] = counts[entry, 2] / counts[entry, 1]
+            scores[entry, 3] = _target_weight(source, target, links_by_target[entry], lexical)
+
+
+@kernel
+def smooth_orientations(orientations: np.ndarray, smoothing: float) -> np.ndarray:
+    """float32 ``[E, 6]``: (count + smoothing) / (occurrences + 3 smoothing), for each direction of ``orientations``."""
+    probabilities = np.empty(orientations.shape, dtype=np.float32)
+    for entry in range(len(orientations)):
+        total = orientations[entry, :3].sum() + 3 * smoothing
+        for kind in range(6):
+            probabilities[entry, kind] = (orientations[entry, kind] + smoothing) / total
+    return probabilities
+
+
+def score_pairs(
+    pairs: ExtractedPairs,
+    lexical: LexicalTable,
+    source_vocabulary: Vocabulary,
+    target_vocabulary: Vocabulary,
+    max_length: int = 7,
+    smoothing: float = 0.5,
+    threads: int = 1,
+) -> PhraseTable:
+    """Build the phrase table of all extracted pairs.
+
+    p(f|e) = c(f, e) / c(e) and p(e|f) = c(f, e) / c(f). The lexical weights (Koehn et al. 2003, section 3.4) are those
+    of the most frequent links inside a pair; a word pair that ``lexical`` lacks counts as 1, as in Moses. Of equally
+    frequent links Moses takes the larger ones, read from the side that is predicted, so that the two weights may rest
+    on different links; the table shows those of lex(e|f). Reordering: ``smooth_orientations``.
+
+    The result does not depend on ``threads``. Raises ``UserError`` when there is no pair.
+    """
+    if len(pairs) == 0:
+        raise UserError("no phrase pair could be extracted; check the aligned text and its alignment")
+    grouped = group_pairs(pairs, threads)
+    source, target = pairs.source_phrases, gather_phrases(pairs.target_phrases, grouped.target)
+    scores = np.empty((len(target), 4), dtype=np.float32)
+    run_ranges(
+        _score_range,
+        split_evenly(grouped.entry_offsets, threads),
+        threads,
+        (source.values, source.offsets),
+        grouped.entry_offsets,
+        (target.values, target.offsets),
+        grouped.counts,
+        (grouped.links_by_target, grouped.links_by_source),
+        _lexical_arrays(lexical),
+        scores,
+    )
+    return PhraseTable(
+        source=source,
+        entry_offsets=grouped.entry_offsets,
+        target=target,
+        scores=scores,
+        alignment=unpack_links(grouped.links_by_target),
+        counts=grouped.counts,
+        reordering=smooth_orientations(grouped.orientations, smoothing),
+        source_digest=source_vocabulary.digest,
+        target_digest=target_vocabulary.digest,
+        max_length=max_length,
+    )
+
+
+def _lexical_arrays(lexical: LexicalTable) -> tuple[np.ndarray, ...]:
+    """The arrays of ``LexicalTable`` that the weights are computed from."""
+    return (
+        lexical.offsets,
+        lexical.targets,
+        lexical.source_given_target,
+        lexical.target_given_source,
+        lexical.source_given_null,
+        lexical.target_given_null,
+    )
