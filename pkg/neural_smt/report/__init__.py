@@ -1,0 +1,1 @@
+"""Tables and figures made of what the other stages measured."""

@@ -1,0 +1,108 @@
+"""Time and memory of the stages, from the files Snakemake writes for ``benchmark:``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines, write_csv
+from neural_smt.report.plots import BLUE, clean, drawing
+
+STAGES = (
+    "corpus",
+    "selection",
+    "alignment",
+    "phrases",
+    "language_model",
+    "shortlist",
+    "training",
+    "rescoring",
+    "decoding",
+    "tuning",
+    "evaluation",
+    "report",
+)
+"""The stages in the order in which data flows through them."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job of a rule: wall and processor seconds, and its highest resident memory in MB (0 where unknown)."""
+
+    stage: str
+    rule: str
+    seconds: float
+    cpu_seconds: float
+    memory_mb: float
+
+
+def read_job(path: Path) -> Job:
+    """Read ``.../benchmarks/<stage>/<rule>[.<wildcards>].tsv`` (or ``<stage>/<rule>/<wildcards>.tsv``).
+
+    A file may hold several repetitions; the first counts. Snakemake writes ``-`` or ``NA`` for what was over too soon
+    to be measured.
+    """
+    path = Path(path)
+    parts = path.parts
+    if "benchmarks" not in parts[:-2]:
+        raise UserError(f"{path}: not below a folder benchmarks/<stage>, so its stage is unknown")
+    place = len(parts) - 1 - parts[::-1].index("benchmarks")
+    stage, rule = parts[place + 1], parts[place + 2].split(".")[0]
+    lines = read_lines(path)
+    if len(lines) < 2:
+        raise UserError(f"{path}: no measurement; run the job again")
+    row = dict(zip(lines[0].split("\t"), lines[1].split("\t"), strict=False))
+    return Job(stage, rule, _number(row.get("s")), _number(row.get("cpu_time")), _number(row.get("max_rss")))
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or 0)
+    except ValueError:
+        return 0.0
+
+
+def order(stage: str) -> tuple[int, str]:
+    """Sort key: the stages as data flows, others after them."""
+    return (STAGES.index(stage) if stage in STAGES else len(STAGES), stage)
+
+
+def write_costs(path: Path, jobs: Iterable[Job]) -> None:
+    """Write a CSV row per rule: its jobs, their summed seconds and the highest memory of one of them."""
+    groups: dict[tuple[str, str], list[Job]] = {}
+    for job in jobs:
+        groups.setdefault((job.stage, job.rule), []).append(job)
+    rows = [
+        [
+            stage,
+            rule,
+            len(group),
+            f"{sum(job.seconds for job in group):.2f}",
+            f"{sum(job.cpu_seconds for job in group):.2f}",
+            f"{max(job.memory_mb for job in group):.1f}",
+        ]
+        for (stage, rule), group in sorted(groups.items(), key=lambda item: (order(item[0][0]), item[0][1]))
+    ]
+    write_csv(path, ["stage", "rule", "jobs", "seconds", "cpu_seconds", "peak_memory_mb"], rows)
+
+
+def draw_costs(path: Path, jobs: Sequence[Job]) -> None:
+    """Draw the seconds of all jobs and the highest memory of one job, by stage."""
+    stages = sorted({job.stage for job in jobs}, key=order)
+    seconds = [sum(job.seconds for job in jobs if job.stage == stage) for stage in stages]
+    memory = [max(job.memory_mb for job in jobs if job.stage == stage) for stage in stages]
+    with drawing(path, 9.0, 1.2 + 0.35 * len(stages)) as figure:
+        left, right = figure.subplots(1, 2, sharey=True)
+        for axes, values, label in (
+            (left, seconds, "wall time of all jobs (s)"),
+            (right, memory, "peak memory of one job (MB)"),
+        ):
+            bars = axes.barh(range(len(stages)), values, color=BLUE, height=0.6)
+            axes.bar_label(bars, labels=[f"{value:,.0f}" for value in values], padding=3, fontsize=8)
+            axes.set_yticks(range(len(stages)), [stage.replace("_", " ") for stage in stages])
+            axes.set_ylim(len(stages) - 0.5, -0.5)
+            axes.set_xlabel(label)
+            axes.margins(x=0.15)
+            clean(axes, grid="x")

@@ -1,0 +1,75 @@
+"""Steps of the stage ``report``."""
+
+from pathlib import Path
+
+import numpy as np
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines, read_parallel, write_lines
+from neural_smt.report.costs import draw_costs, read_job, write_costs
+from neural_smt.report.plots import draw_histories, draw_scores
+from neural_smt.report.scores import read_scores
+from neural_smt.report.table import terminal, write_markdown, write_scores
+from neural_smt.report.translations import choose, render
+
+
+def write_table(
+    *,
+    scores: dict,
+    significance: dict,
+    csv_output: Path,
+    markdown_output: Path,
+    title: str = "",
+    labels: dict[str, str] | None = None,
+) -> None:
+    """Write the table of systems: BLEU on every set, mean and spread over runs, p against the baseline.
+
+    scores: system -> set -> evaluation files of its runs; significance: set -> file of the comparison with the
+    baseline; labels: system -> its name in the table (the system itself where none is given).
+    """
+    write_scores(csv_output, _named(read_scores(scores, significance), labels))
+    write_markdown(markdown_output, csv_output, title)
+
+
+def print_table(*, table: Path) -> None:
+    """Print a table of systems (the CSV that write_table makes) to the terminal."""
+    print(terminal(table))
+
+
+def plot_scores(*, scores: dict, plot: Path, title: str = "", labels: dict[str, str] | None = None) -> None:
+    """Draw BLEU of every system on every set, with its spread over runs (arguments as in write_table)."""
+    draw_scores(plot, _named(read_scores(scores), labels), title)
+
+
+def plot_tuning(*, histories: dict, plot: Path, title: str = "", labels: dict[str, str] | None = None) -> None:
+    """Draw development BLEU over tuning iterations; histories: system -> history files of its runs."""
+    draw_histories(plot, _named(histories, labels), title)
+
+
+def summarise_benchmarks(*, benchmarks: list[Path], output: Path, plot: Path) -> None:
+    """Sum up time and memory of the rules (CSV) and stages (plot) from Snakemake's benchmark files."""
+    jobs = [read_job(path) for path in benchmarks]
+    if not jobs:
+        raise UserError("no benchmark files were given; run the workflow first")
+    write_costs(output, jobs)
+    draw_costs(plot, jobs)
+
+
+def show_translations(*, source: Path, reference: Path, systems: dict, sentences: int, seed: int, output: Path) -> None:
+    """Write a page (HTML) with sentences that the systems translate differently.
+
+    source, reference, systems (name -> file): texts with one sentence a line; up to ``sentences`` lines are drawn.
+    """
+    sources, references = read_parallel(source, reference)
+    translations = {name: read_lines(Path(path)) for name, path in systems.items()}
+    for name, lines in translations.items():
+        if len(lines) != len(sources):
+            raise UserError(
+                f"{systems[name]} has {len(lines)} lines but {source} has {len(sources)}; translate it again"
+            )
+    numbers = choose(list(translations.values()), sentences, np.random.default_rng(seed))
+    write_lines(output, [render(numbers, sources, references, translations)])
+
+
+def _named(rows: dict, labels: dict[str, str] | None) -> dict:
+    return {(labels or {}).get(system, system): row for system, row in rows.items()}
