@@ -1,0 +1,1 @@
+"""Scores of translations: BLEU on text and on tokens, and whether systems really differ."""

@@ -1,0 +1,39 @@
+"""BLEU of a translation: sacreBLEU on text as a reader sees it, and BLEU on tokens as the papers report it."""
+
+from typing import Any
+
+from sacrebleu.metrics import BLEU
+from sacremoses import MosesDetokenizer
+
+from neural_smt.bleu import REFERENCE_LENGTH, bleu, brevity_penalty, corpus_statistics
+
+
+def detokenise_lines(lines: list[str], language: str) -> list[str]:
+    """Undo Moses' tokenisation and escaping (``&apos;`` and the like); ``language`` is ``en``, ``fr`` and so on."""
+    detokenizer = MosesDetokenizer(lang=language)
+    return [detokenizer.detokenize(line.split()) for line in lines]
+
+
+def score_translation(
+    hypothesis: list[str], reference_tokens: list[str], reference_text: list[str], language: str
+) -> dict[str, Any]:
+    """Scores of a tokenised translation against its reference, tokenised and as text; all of equal length.
+
+    ``sacrebleu`` (0 to 100, with its ``signature``) compares detokenised text; ``tokenised_bleu`` (0 to 100) and the
+    figures after it compare tokens by the definition of Moses' ``multi-bleu.perl``: cased, not smoothed.
+    """
+    metric = BLEU()
+    score = metric.corpus_score(detokenise_lines(hypothesis, language), [reference_text])
+    statistics = corpus_statistics((line.split() for line in hypothesis), [line.split() for line in reference_tokens])
+    total = statistics.sum(axis=0, dtype=int).tolist()
+    hypothesis_words, reference_words = total[1], total[REFERENCE_LENGTH]
+    return {
+        "sacrebleu": score.score,
+        "signature": str(metric.get_signature()),
+        "tokenised_bleu": 100.0 * bleu(statistics),
+        "brevity_penalty": brevity_penalty(statistics),
+        "length_ratio": hypothesis_words / max(reference_words, 1),
+        "sentences": len(hypothesis),
+        "hypothesis_words": hypothesis_words,
+        "reference_words": reference_words,
+    }

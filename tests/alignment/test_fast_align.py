@@ -1,0 +1,123 @@
+"""fast_align: EM written out plainly, its prior summed by brute force, and the tool's own links."""
+
+import gzip
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neural_smt.alignment.fast_align import (
+    FastAlignSettings,
+    _digamma,
+    _expected_feature,
+    _feature,
+    _normaliser,
+    _optimised_tension,
+    fast_align,
+)
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import Vocabulary
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 5), (5, 1), (7, 7), (10, 12), (12, 10)])
+def test_normaliser_is_the_sum_over_positions(m: int, n: int) -> None:
+    for j in range(1, m + 1):
+        brute = sum(math.exp(4.0 * _feature(j, i, m, n)) for i in range(1, n + 1))
+        assert _normaliser(j, m, n, 4.0) == pytest.approx(brute, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 4, 9])
+def test_expected_feature_of_square_grids(n: int) -> None:
+    for j in range(1, n + 1):
+        features = np.array([_feature(j, i, n, n) for i in range(1, n + 1)])
+        weights = np.exp(3.0 * features)
+        assert _expected_feature(j, n, n, 3.0) == pytest.approx(float(features @ weights / weights.sum()), rel=1e-9)
+
+
+def test_digamma() -> None:
+    euler = 0.5772156649015329
+    assert _digamma(1.0) == pytest.approx(-euler, abs=1e-9)
+    assert _digamma(0.5) == pytest.approx(-euler - 2 * math.log(2), abs=1e-9)
+    assert _digamma(100.0) == pytest.approx(4.600161852738087, abs=1e-12)
+
+
+def plain_em(source: list[list[int]], target: list[list[int]], settings: FastAlignSettings) -> list[set]:
+    """The model by dictionaries: word pairs as keys, NULL as word None."""
+    tension, p0, probability = settings.tension, settings.p0, {}
+    sizes = [(len(s), len(t)) for s, t in zip(source, target, strict=True) if s and t]
+    distinct, counts = np.unique(np.array(sizes), axis=0, return_counts=True)
+    tokens = sum(m for _, m in sizes)
+
+    def joint(s: list[int], t: list[int], j: int) -> list[float]:
+        z = sum(math.exp(tension * _feature(j + 1, i + 1, len(t), len(s))) for i in range(len(s)))
+        prior = [math.exp(tension * _feature(j + 1, i + 1, len(t), len(s))) * (1 - p0) / z for i in range(len(s))]
+        return [probability.get((e, t[j]), 1e-9) * p for e, p in zip([None, *s], [p0, *prior], strict=True)]
+
+    for iteration in range(1, settings.iterations):
+        expected: dict = {}
+        feature = 0.0
+        for s, t in zip(source, target, strict=True):
+            for j in range(len(t) if s else 0):
+                weights = joint(s, t, j)
+                for i, (e, weight) in enumerate(zip([None, *s], weights, strict=True)):
+                    posterior = weight / sum(weights)
+                    expected[e, t[j]] = expected.get((e, t[j]), 0.0) + posterior
+                    feature += posterior * _feature(j, i, len(t), len(s)) if i else 0.0
+        if iteration > 1:
+            tension = _optimised_tension(tension, feature / tokens, distinct, counts, tokens)
+        totals: dict = {}
+        for (e, _), count in expected.items():
+            totals[e] = totals.get(e, 0.0) + count + settings.alpha
+        probability = {
+            key: math.exp(_digamma(count + settings.alpha) - _digamma(totals[key[0]]))
+            for key, count in expected.items()
+        }
+    links = []
+    for s, t in zip(source, target, strict=True):
+        best = [int(np.argmax(joint(s, t, j))) - 1 for j in range(len(t) if s else 0)]
+        links.append({(i, j) for j, i in enumerate(best) if i >= 0})
+    return links
+
+
+def test_plain_em_finds_the_same_links() -> None:
+    generator = np.random.default_rng(5)
+    source = [generator.integers(0, 9, generator.integers(0, 8)).tolist() for _ in range(60)]
+    # The translation of word w is w + 20, now and then with a word put in or left out.
+    target = [[w + 20 for w in s if generator.random() > 0.1] + generator.integers(29, 31, 1).tolist() for s in source]
+    for iterations in (1, 2, 5):
+        settings = FastAlignSettings(iterations=iterations)
+        found = fast_align(Ragged.from_lists(source), Ragged.from_lists(target), 9, 31, settings)
+        assert found.values.dtype == np.int16
+        assert [{tuple(link) for link in pair.tolist()} for pair in found] == plain_em(source, target, settings)
+
+
+def test_text_without_a_pair_to_align() -> None:
+    empty = Ragged.from_lists([[], [1]])
+    result = fast_align(empty, Ragged.from_lists([[1], []]), 2, 2)
+    assert len(result) == 2
+    assert result.values.shape == (0, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_tool_finds_the_same_links(shared: Path, reverse: bool) -> None:
+    """Multi30k, tokenised as the tool's input was; the tool's links of its first 2,000 pairs are at hand."""
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer
+
+    sides = []
+    for language in ("en", "fr"):
+        normaliser, tokenizer = MosesPunctNormalizer(language), MosesTokenizer(language)
+        with gzip.open(shared / "data" / "multi30k" / f"train.{language}.gz", "rt", encoding="utf-8") as stream:
+            lines = [tokenizer.tokenize(normaliser.normalize(line.strip()), return_str=True) for line in stream]
+        vocabulary = Vocabulary.from_sentences(lines)
+        sides.append((vocabulary.encode(lines), len(vocabulary)))
+    (source, source_size), (target, target_size) = reversed(sides) if reverse else sides
+    found = fast_align(source, target, source_size, target_size)
+    name = "reverse" if reverse else "forward"
+    with gzip.open(shared / "oracle" / "symmetrization" / f"{name}.align.gz", "rt") as stream:
+        expected = [set(line.split()) for line in stream]
+    ordered = found.values[:, ::-1] if reverse else found.values
+    for number, links in enumerate(expected):
+        pair = ordered[found.offsets[number] : found.offsets[number + 1]]
+        assert {f"{i}-{j}" for i, j in pair.tolist()} == links, f"line {number + 1}"

@@ -1,0 +1,97 @@
+"""Lexical tables: a text counted by hand, probabilities that sum to one, and Moses' own files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neural_smt.alignment.lexical import LexicalTable, lexical_table
+from neural_smt.alignment.pharaoh import read_alignments
+from neural_smt.alignment.primitives import find_pair
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines, read_parallel
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import Vocabulary
+
+
+@pytest.fixture
+def table() -> LexicalTable:
+    """Source words 1 2 | 1 1, target words 1 2 3 | 2, linked 0-0 1-0 1-1 | 0-0: target 3 and a source 1 are free."""
+    source = Ragged.from_lists([[1, 2], [1, 1]])
+    target = Ragged.from_lists([[1, 2, 3], [2]])
+    links = Ragged(np.array([[0, 0], [1, 0], [1, 1], [0, 0]], dtype=np.int16), np.array([0, 3, 4]))
+    return lexical_table(source, target, links, 4, 5)
+
+
+def test_counted_by_hand(table: LexicalTable) -> None:
+    assert table.offsets.tolist() == [0, 0, 2, 4, 4]
+    assert table.targets.tolist() == [1, 2, 1, 2]
+    # c(1,1) = c(1,2) = c(2,1) = c(2,2) = 1; source 1 and target 3 are unaligned once each.
+    assert table.target_given_source.tolist() == [1 / 3, 1 / 3, 1 / 2, 1 / 2]
+    assert table.source_given_target.tolist() == [1 / 2] * 4
+    assert table.source_given_null.tolist() == [0, 1, 0, 0]
+    assert table.target_given_null.tolist() == [0, 0, 0, 1, 0]
+    assert table.null_given_source.tolist() == [0, 1 / 3, 0, 0]
+    assert table.null_given_target.tolist() == [0, 0, 0, 1, 0]
+
+
+def test_pairs_are_found(table: LexicalTable) -> None:
+    assert table.pair(1, 2) == (1 / 2, 1 / 3)
+    assert table.pair(3, 1) == (0.0, 0.0)
+    assert find_pair(table.offsets, table.targets, 2, 2) == 3
+    assert find_pair(table.offsets, table.targets, 2, 3) == -1
+    assert find_pair(table.offsets, table.targets, 0, 1) == -1
+
+
+def test_best_translations_come_first() -> None:
+    source = Ragged.from_lists([[3] * 6])
+    target = Ragged.from_lists([[5, 4, 4, 6, 6, 6]])
+    diagonal = Ragged(np.repeat(np.arange(6, dtype=np.int16), 2).reshape(-1, 2), np.array([0, 6]))
+    best = lexical_table(source, target, diagonal, 5, 7).top_translations(2)
+    assert [words.tolist() for words in best] == [[], [], [], [6, 4], []]
+
+
+def test_saved_table_reads_back(table: LexicalTable, tmp_path: Path) -> None:
+    table.save(tmp_path / "lexical")
+    back = LexicalTable.load(tmp_path / "lexical")
+    assert back.pair(2, 1) == table.pair(2, 1)
+    assert back.null_given_source.tolist() == table.null_given_source.tolist()
+    np.save(tmp_path / "lexical" / "targets.npy", np.zeros(1, dtype=np.int32))
+    with pytest.raises(UserError, match="do not belong together"):
+        LexicalTable.load(tmp_path / "lexical")
+
+
+@pytest.fixture(scope="module")
+def real(shared: Path) -> tuple[LexicalTable, Vocabulary, Vocabulary]:
+    """The table of the reference text, with its vocabularies."""
+    folder = shared / "oracle" / "extraction"
+    sides = read_parallel(folder / "train.en.gz", folder / "train.fr.gz")
+    vocabularies = [Vocabulary.from_sentences(lines) for lines in sides]
+    source, target = (v.encode(lines) for v, lines in zip(vocabularies, sides, strict=True))
+    alignments = read_alignments(shared / "oracle" / "symmetrization" / "grow-diag-final-and.align.gz")
+    return lexical_table(source, target, alignments, *map(len, vocabularies)), *vocabularies
+
+
+def test_moses_agrees_row_by_row(real: tuple, shared: Path, tmp_path: Path) -> None:
+    table, source_vocabulary, target_vocabulary = real
+    table.write_moses(source_vocabulary, target_vocabulary, tmp_path / "e2f", tmp_path / "f2e")
+    for name in ("e2f", "f2e"):
+        expected = read_lines(shared / "oracle" / "extraction" / f"lex.{name}.gz")
+        assert sorted(read_lines(tmp_path / name)) == sorted(expected)
+
+
+def test_probabilities_sum_to_one(real: tuple) -> None:
+    table, source_vocabulary, target_vocabulary = real
+    given_source = np.bincount(table.sources, table.target_given_source, len(source_vocabulary))
+    given_target = np.bincount(table.targets, table.source_given_target, len(target_vocabulary))
+    assert np.allclose((given_source + table.null_given_source)[3:], 1)
+    assert np.allclose((given_target + table.null_given_target)[3:], 1)
+    assert np.isclose(table.source_given_null.sum(), 1)
+    assert np.isclose(table.target_given_null.sum(), 1)
+
+
+def test_rounded_as_in_text(real: tuple) -> None:
+    table = real[0]
+    rounded = table.rounded()
+    assert np.abs(rounded.source_given_target - table.source_given_target).max() <= 0.5000001e-7
+    assert float(f"{table.target_given_null[10]:.7f}") == rounded.target_given_null[10]

@@ -1,0 +1,129 @@
+"""Symmetrisation: cases worked by hand, what must hold of any alignment, and atools' own results."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neural_smt.alignment.pharaoh import read_alignments, write_alignments
+from neural_smt.alignment.symmetrisation import HEURISTICS, symmetrise_alignments
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines
+from neural_smt.ragged import Ragged
+
+Links = set[tuple[int, int]]
+
+
+def ragged(pairs: list[Links]) -> Ragged:
+    offsets = np.cumsum([0, *(len(pair) for pair in pairs)])
+    values = np.array([link for pair in pairs for link in sorted(pair)], dtype=np.int16).reshape(-1, 2)
+    return Ragged(values, offsets)
+
+
+def symmetrised(forward: Links, reverse: Links, heuristic: str) -> list[tuple[int, int]]:
+    result = symmetrise_alignments(ragged([forward]), ragged([reverse]), heuristic)
+    return [tuple(link) for link in result.values.tolist()]
+
+
+# Links 0-0 and 1-1 in both; 1-2 beside one of them with target 2 free; 3-4 alone with both words free; 4-0 and 0-5
+# alone with one word free each.
+FORWARD = {(0, 0), (1, 1), (1, 2), (3, 4), (4, 0)}
+REVERSE = {(0, 0), (1, 1), (0, 5)}
+
+
+@pytest.mark.parametrize(
+    ("heuristic", "expected"),
+    [
+        ("intersection", [(0, 0), (1, 1)]),
+        ("union", [(0, 0), (0, 5), (1, 1), (1, 2), (3, 4), (4, 0)]),
+        ("grow-diag", [(0, 0), (1, 1), (1, 2)]),
+        ("grow-diag-final", [(0, 0), (0, 5), (1, 1), (1, 2), (3, 4), (4, 0)]),
+        ("grow-diag-final-and", [(0, 0), (1, 1), (1, 2), (3, 4)]),
+    ],
+)
+def test_cases_worked_by_hand(heuristic: str, expected: list[tuple[int, int]]) -> None:
+    assert symmetrised(FORWARD, REVERSE, heuristic) == expected
+
+
+def test_growing_goes_on_from_links_just_added() -> None:
+    chain = {(0, 0), (1, 1), (2, 2), (3, 3)}
+    assert symmetrised(chain, {(3, 3)}, "grow-diag") == sorted(chain)
+    assert symmetrised(chain, {(0, 0)}, "grow-diag") == sorted(chain)
+    assert symmetrised({(0, 0), (2, 0)}, {(0, 0)}, "grow-diag") == [(0, 0)]
+
+
+def test_final_prefers_forward_links() -> None:
+    # Both want source 0; whichever direction comes first takes it.
+    assert symmetrised({(0, 3)}, {(0, 1)}, "grow-diag-final-and") == [(0, 3)]
+    assert symmetrised({(0, 1)}, {(0, 3)}, "grow-diag-final-and") == [(0, 1)]
+
+
+def test_empty_pairs_stay_empty() -> None:
+    for heuristic in HEURISTICS:
+        result = symmetrise_alignments(ragged([set(), {(0, 0)}, set()]), ragged([set(), set(), set()]), heuristic)
+        assert result.offsets.tolist()[:2] == [0, 0]
+        assert len(result) == 3
+
+
+def reference_heuristic(forward: Links, reverse: Links, heuristic: str) -> Links:
+    """The heuristics written with sets, from their description."""
+    union = forward | reverse
+    chosen = union if heuristic == "union" else forward & reverse
+    if not heuristic.startswith("grow"):
+        return chosen
+    chosen = set(chosen)
+
+    def free(link: tuple[int, int]) -> tuple[bool, bool]:
+        return all(link[0] != i for i, _ in chosen), all(link[1] != j for _, j in chosen)
+
+    def near(link: tuple[int, int]) -> bool:
+        return any(max(abs(link[0] - i), abs(link[1] - j)) == 1 for i, j in chosen)
+
+    size = -1
+    while size != len(chosen):
+        size = len(chosen)
+        for link in sorted(union):
+            if link not in chosen and near(link) and any(free(link)):
+                chosen.add(link)
+    enough = {"grow-diag-final": any, "grow-diag-final-and": all}.get(heuristic)
+    for direction in (forward, reverse) if enough else ():
+        for link in sorted(direction - chosen):
+            if enough(free(link)):
+                chosen.add(link)
+    return chosen
+
+
+def test_random_alignments_agree_with_sets_and_nest() -> None:
+    generator = np.random.default_rng(1)
+    forward, reverse = (
+        [
+            {tuple(link) for link in generator.integers(0, 7, size=(generator.integers(0, 12), 2)).tolist()}
+            for _ in range(300)
+        ]
+        for _ in range(2)
+    )
+    results = {name: symmetrise_alignments(ragged(forward), ragged(reverse), name) for name in HEURISTICS}
+    found = {name: [{tuple(link) for link in pair.tolist()} for pair in result] for name, result in results.items()}
+    for name in HEURISTICS:
+        expected = [reference_heuristic(f, r, name) for f, r in zip(forward, reverse, strict=True)]
+        assert found[name] == expected, name
+    for pair in range(300):
+        nested = [found[name][pair] for name in ("intersection", "grow-diag", "grow-diag-final-and")]
+        assert nested[0] <= nested[1] <= nested[2] <= found["union"][pair]
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+def test_atools_agrees_line_by_line(shared: Path, tmp_path: Path, heuristic: str) -> None:
+    folder = shared / "oracle" / "symmetrization"
+    directions = [read_alignments(folder / f"{name}.align.gz") for name in ("forward", "reverse")]
+    write_alignments(tmp_path / "result", symmetrise_alignments(*directions, heuristic))
+    name = {"intersection": "intersect"}.get(heuristic, heuristic)
+    assert read_lines(tmp_path / "result") == read_lines(folder / f"{name}.align.gz")
+
+
+def test_wrong_input_is_named() -> None:
+    one, two = ragged([set()]), ragged([set(), set()])
+    with pytest.raises(UserError, match="'grow' is unknown; use one of intersection, union"):
+        symmetrise_alignments(one, one, "grow")
+    with pytest.raises(UserError, match="1 sentence pairs but the reverse has 2"):
+        symmetrise_alignments(one, two, "union")
