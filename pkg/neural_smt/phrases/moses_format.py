@@ -65,7 +65,8 @@ class _PhraseRows:
         self.scores = array("f")
         self.counts = array("i")
         self.alignment_numbers: dict[str, int] = {}
-        self.alignment_links: list[list[int]] = []
+        self.alignment_links: list[list[tuple[int, int]]] = []
+        self.alignment_reach: list[tuple[int, ...]] = []
         self.alignments = array("i")
 
     def __len__(self) -> int:
@@ -90,7 +91,7 @@ class _PhraseRows:
             self.counts.extend(_counts(fields[4] if len(fields) > 4 else ""))
             self.alignments.append(self._alignment(fields[3]))
         except ValueError as error:
-            raise self.fail(number, f"a field is not a number ({error}); export the table again") from None
+            raise self.fail(number, f"a field cannot be read ({error}); export the table again") from None
 
     def _add_phrase(self, side: int, phrase: str, number: int) -> None:
         words = phrase.split()
@@ -111,8 +112,20 @@ class _PhraseRows:
         number = self.alignment_numbers.get(text)
         if number is None:
             number = self.alignment_numbers[text] = len(self.alignment_links)
-            self.alignment_links.append([int(end) for link in text.split() for end in link.split("-", 1)])
+            links = [(int(i), int(j)) for i, j in (link.split("-") for link in text.split())]
+            self.alignment_links.append(links)
+            self.alignment_reach.append(tuple(max(side, default=-1) for side in zip(*links, strict=True)) or (-1, -1))
         return number
+
+    def _links(self) -> Ragged:
+        """The links of each row, uint8 ``[links, 2]``; ``UserError`` when one lies outside its phrases."""
+        numbers = np.frombuffer(self.alignments, dtype=np.int32)
+        lengths = np.stack([np.frombuffer(side, dtype=np.int32) for side in self.lengths], axis=1)
+        outside = (np.array(self.alignment_reach)[numbers] >= lengths).any(axis=1)
+        if outside.any():
+            raise self.fail(int(outside.argmax()) + 1, "a link lies outside the phrases; export the table again")
+        flat = Ragged.from_lists([[end for link in links for end in link] for links in self.alignment_links], np.uint8)
+        return Ragged(flat.values.reshape(-1, 2), flat.offsets // 2).take(numbers)
 
     def _phrases(self, side: int) -> Ragged:
         offsets = np.zeros(len(self) + 1, dtype=np.int64)
@@ -123,20 +136,19 @@ class _PhraseRows:
         """The table, rows put in order; reordering: float32 ``[E, 6]`` in the order of the file."""
         if not self.pairs:
             raise UserError(f"{self.path}: holds no phrase pair; export the table again")
+        alignment = self._links()
         source, source_numbers = intern_phrases(self._phrases(0))
         target, target_numbers = intern_phrases(self._phrases(1))
         order, entry_offsets = sort_pairs(source_numbers, target_numbers, len(source), len(target))
         repeated = (np.diff(source_numbers[order]) == 0) & (np.diff(target_numbers[order]) == 0)
         if repeated.any():
             raise self.fail(int(order[1:][repeated].min()) + 1, "this phrase pair stands here twice; remove one")
-        links = Ragged.from_lists(self.alignment_links, np.uint8)
-        links = Ragged(links.values.reshape(-1, 2), links.offsets // 2)
         return PhraseTable(
             source=source,
             entry_offsets=entry_offsets,
             target=target.take(target_numbers[order]),
             scores=np.frombuffer(self.scores, dtype=np.float32).reshape(-1, 4)[order],
-            alignment=links.take(np.frombuffer(self.alignments, dtype=np.int32)[order]),
+            alignment=alignment.take(order),
             counts=np.frombuffer(self.counts, dtype=np.int32).reshape(-1, 3)[order],
             reordering=reordering[order],
             source_digest=self.vocabularies[0].digest,
@@ -168,7 +180,7 @@ def _read_reordering(path: Path, rows: _PhraseRows, reordering: np.ndarray) -> N
             try:
                 reordering[row] = [float(score) for score in scores]
             except ValueError as error:
-                raise UserError(f"{path}, line {number}: a field is not a number ({error})") from None
+                raise UserError(f"{path}, line {number}: a field cannot be read ({error})") from None
 
 
 def write_moses(

@@ -1,0 +1,63 @@
+"""A literal reading of phrase extraction, and random aligned text to try it on."""
+
+import numpy as np
+
+from neural_smt.phrases.extraction import DISCONTINUOUS, MONOTONE, SWAP, ExtractedPairs
+from neural_smt.phrases.primitives import LONGEST_PHRASE
+from neural_smt.ragged import Ragged
+
+Links = list[tuple[int, int]]
+
+
+def alignments_of(sentences: list[Links]) -> Ragged:
+    flat = Ragged.from_lists([np.array(links, dtype=np.int16).reshape(-1) for links in sentences], np.int16)
+    return Ragged(flat.values.reshape(-1, 2), flat.offsets // 2)
+
+
+def random_text(seed: int, sentences: int, words: int) -> tuple[Ragged, Ragged, list[Links]]:
+    """Sentences of 0 to 11 words out of ``words``, each link drawn with a probability of its sentence's own."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, 12, size=(sentences, 2))
+    texts = [Ragged.from_lists([rng.integers(3, 3 + words, size=n) for n in side]) for side in lengths.T]
+    links = []
+    for source_length, target_length in lengths.tolist():
+        drawn = rng.random((source_length, target_length)) < rng.choice([0.03, 0.1, 0.2])
+        links.append([(int(i), int(j)) for i, j in np.argwhere(drawn)])
+    return texts[0], texts[1], links
+
+
+def orientation_of(corner: tuple[int, int], other: tuple[int, int], linked: set[tuple[int, int]]) -> int:
+    if corner in linked and other not in linked:
+        return MONOTONE
+    return SWAP if other in linked and corner not in linked else DISCONTINUOUS
+
+
+def slow_pairs(source: list[int], target: list[int], links: Links, longest: int) -> list[tuple]:
+    """All consistent pairs: (source words, target words, links inside by target then source, previous, next)."""
+    found = []
+    linked = {*links, (-1, -1), (len(source), len(target))}
+    for a in range(len(source)):
+        for b in range(a, min(a + longest, len(source))):
+            for c in range(len(target)):
+                for d in range(c, min(c + longest, len(target))):
+                    touching = [(i, j) for i, j in links if a <= i <= b or c <= j <= d]
+                    if not touching or any(not (a <= i <= b and c <= j <= d) for i, j in touching):
+                        continue
+                    inside = tuple(sorted(((i - a, j - c) for i, j in touching), key=lambda link: link[::-1]))
+                    previous = orientation_of((a - 1, c - 1), (b + 1, c - 1), linked)
+                    following = orientation_of((b + 1, d + 1), (a - 1, d + 1), linked)
+                    words = tuple(source[a : b + 1]), tuple(target[c : d + 1])
+                    found.append((*words, inside, previous, following))
+    return found
+
+
+def spelt(pairs: ExtractedPairs) -> list[tuple]:
+    """The extracted pairs in the form of ``slow_pairs``."""
+    rows = []
+    for number in range(len(pairs)):
+        bits = int(pairs.links[number])
+        inside = tuple((bit % LONGEST_PHRASE, bit // LONGEST_PHRASE) for bit in range(64) if bits >> bit & 1)
+        source = tuple(pairs.source_phrases[int(pairs.source[number])].tolist())
+        target = tuple(pairs.target_phrases[int(pairs.target[number])].tolist())
+        rows.append((source, target, inside, *divmod(int(pairs.orientation[number]), 3)))
+    return rows

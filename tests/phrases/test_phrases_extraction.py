@@ -1,0 +1,128 @@
+"""Extraction against a literal reading of its definition, orientations by hand, numbering of phrases."""
+
+import numpy as np
+import pytest
+from slow_extraction import Links, alignments_of, random_text, slow_pairs, spelt
+
+from neural_smt.errors import UserError
+from neural_smt.phrases.extraction import DISCONTINUOUS, MONOTONE, SWAP, extract_pairs
+from neural_smt.phrases.interning import gather_phrases, intern_phrases, sort_pairs
+from neural_smt.phrases.primitives import LENGTH_BITS
+from neural_smt.phrases.ranges import run_ranges, split_evenly
+from neural_smt.ragged import Ragged
+
+
+@pytest.mark.parametrize("longest", [1, 3, 7, 8])
+def test_extraction_finds_every_consistent_pair_once(longest: int) -> None:
+    source, target, links = random_text(seed=longest, sentences=100, words=9)
+    pairs = extract_pairs(source, target, alignments_of(links), longest)
+    expected = []
+    for i, own in enumerate(links):
+        expected += slow_pairs(source[i].tolist(), target[i].tolist(), own, longest)
+    assert len(expected) > 60
+    assert sorted(spelt(pairs)) == sorted(expected)
+
+
+def test_threads_and_order_of_links_do_not_change_the_result() -> None:
+    source, target, links = random_text(seed=11, sentences=100, words=9)
+    one = extract_pairs(source, target, alignments_of(links))
+    two = extract_pairs(source, target, alignments_of([own[::-1] for own in links]), threads=2)
+    assert len(one) > 0
+    for name in ("source", "target", "links", "orientation"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+@pytest.mark.parametrize(
+    ("links", "source", "target", "previous", "following"),
+    [
+        # a monotone sentence: its borders count as linked
+        ([(0, 0), (1, 1), (2, 2)], (1,), (1,), MONOTONE, MONOTONE),
+        ([(0, 0), (1, 1), (2, 2)], (0, 1, 2), (0, 1, 2), MONOTONE, MONOTONE),
+        # a reversed one: inside it everything swaps, at its borders nothing is adjacent
+        ([(0, 2), (1, 1), (2, 0)], (1,), (1,), SWAP, SWAP),
+        ([(0, 2), (1, 1), (2, 0)], (2,), (0,), DISCONTINUOUS, SWAP),
+        ([(0, 2), (1, 1), (2, 0)], (0,), (2,), SWAP, DISCONTINUOUS),
+        # an unaligned neighbour leaves nothing to be adjacent to
+        ([(0, 0), (2, 2)], (2,), (2,), DISCONTINUOUS, MONOTONE),
+        # the same pair with the unaligned source word inside
+        ([(0, 0), (2, 1)], (1, 2), (1,), MONOTONE, DISCONTINUOUS),
+        # both corners linked decides nothing
+        ([(0, 0), (2, 0), (1, 1)], (1,), (1,), DISCONTINUOUS, DISCONTINUOUS),
+    ],
+)
+def test_orientation_by_hand(
+    links: Links, source: tuple[int, ...], target: tuple[int, ...], previous: int, following: int
+) -> None:
+    sentence = Ragged.from_lists([[0, 1, 2]])
+    pairs = spelt(extract_pairs(sentence, sentence, alignments_of([links])))
+    assert [pair[3:] for pair in pairs if pair[:2] == (source, target)] == [(previous, following)]
+
+
+def test_unaligned_source_words_widen_but_alone_make_no_pair() -> None:
+    source, target = Ragged.from_lists([[10, 11, 12]]), Ragged.from_lists([[20]])
+    pairs = spelt(extract_pairs(source, target, alignments_of([[(1, 0)]])))
+    assert {(pair[0], pair[2]) for pair in pairs} == {
+        ((11,), ((0, 0),)),
+        ((10, 11), ((1, 0),)),
+        ((11, 12), ((0, 0),)),
+        ((10, 11, 12), ((1, 0),)),
+    }
+
+
+def test_no_sentences_give_no_pairs() -> None:
+    empty = Ragged.from_lists([])
+    pairs = extract_pairs(empty, empty, alignments_of([]))
+    assert len(pairs) == len(pairs.source_phrases) == 0
+
+
+@pytest.mark.parametrize("longest", [0, 9])
+def test_impossible_lengths_are_refused(longest: int) -> None:
+    text = Ragged.from_lists([[3]])
+    with pytest.raises(UserError, match=f"max_length is {longest}"):
+        extract_pairs(text, text, alignments_of([[(0, 0)]]), longest)
+
+
+def test_phrases_are_numbered_in_shortlex_order() -> None:
+    rng = np.random.default_rng(3)
+    phrases = [tuple(rng.integers(0, 4, size=rng.integers(1, 6)).tolist()) for _ in range(500)]
+    distinct, numbers = intern_phrases(Ragged.from_lists(phrases))
+    expected = sorted(set(phrases), key=lambda phrase: (len(phrase), phrase))
+    assert [tuple(phrase.tolist()) for phrase in distinct] == expected
+    assert [expected[number] for number in numbers] == phrases
+
+
+def test_numbering_survives_growth_and_the_longest_phrases() -> None:
+    """More distinct phrases than the trie first has room for, and ids near the largest int32."""
+    largest = np.iinfo(np.int32).max
+    phrases = [[largest - n, n] for n in range(9000)] + [list(range((1 << LENGTH_BITS) - 1))]
+    distinct, numbers = intern_phrases(Ragged.from_lists(phrases))
+    assert len(distinct) == 9001
+    assert [distinct[int(number)].tolist() for number in numbers] == phrases
+
+
+def test_pairs_are_sorted_stably() -> None:
+    rng = np.random.default_rng(4)
+    first, second = rng.integers(0, 5, 200).astype(np.int32), rng.integers(0, 7, 200).astype(np.int32)
+    order, offsets = sort_pairs(first, second, 6, 7)
+    np.testing.assert_array_equal(order, np.lexsort((second, first)))
+    np.testing.assert_array_equal(offsets, np.searchsorted(first[order], np.arange(7)))
+
+
+def test_gathered_phrases_are_those_taken() -> None:
+    phrases, rows = Ragged.from_lists([[1, 2], [], [3]]), np.array([2, 0, 0, 1])
+    gathered, taken = gather_phrases(phrases, rows), phrases.take(rows)
+    np.testing.assert_array_equal(gathered.values, taken.values)
+    np.testing.assert_array_equal(gathered.offsets, taken.offsets)
+
+
+def test_ranges_cover_everything_once_and_pass_errors_on() -> None:
+    offsets = np.array([0, 0, 500, 501, 502, 502, 503])
+    ranges = split_evenly(offsets, 2)
+    assert [n for first, end in ranges for n in range(first, end)] == list(range(6))
+    assert split_evenly(np.zeros(1, dtype=np.int64), 2) == []
+
+    def fail(part: tuple[int, int]) -> None:
+        raise ValueError(part)
+
+    with pytest.raises(ValueError, match="0"):
+        run_ranges(fail, ranges, 2)

@@ -1,0 +1,89 @@
+"""The 2,000 sentence pairs of the reference data, through Moses' steps 4 to 7 and through ours."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neural_smt.alignment.lexical import lexical_table
+from neural_smt.alignment.pharaoh import read_alignments
+from neural_smt.files import read_lines
+from neural_smt.phrases.extraction import extract_pairs
+from neural_smt.phrases.grouping import unpack_links
+from neural_smt.phrases.moses_format import read_moses, write_moses
+from neural_smt.phrases.scoring import score_pairs
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import Vocabulary
+
+Vocabularies = tuple[Vocabulary, Vocabulary]
+AlignedText = tuple[Ragged, Ragged, Ragged]
+
+
+@pytest.fixture(scope="module")
+def folder(shared: Path) -> Path:
+    return shared / "oracle" / "extraction"
+
+
+@pytest.fixture(scope="module")
+def lines(folder: Path) -> tuple[list[str], list[str]]:
+    return read_lines(folder / "train.en.gz"), read_lines(folder / "train.fr.gz")
+
+
+@pytest.fixture(scope="module")
+def vocabularies(lines: tuple[list[str], list[str]]) -> Vocabularies:
+    return Vocabulary.from_sentences(lines[0]), Vocabulary.from_sentences(lines[1])
+
+
+@pytest.fixture(scope="module")
+def aligned(folder: Path, lines: tuple[list[str], list[str]], vocabularies: Vocabularies) -> AlignedText:
+    texts = [vocabulary.encode(side) for vocabulary, side in zip(vocabularies, lines, strict=True)]
+    return *texts, read_alignments(folder.parent / "symmetrization" / "grow-diag-final-and.align.gz")
+
+
+@pytest.fixture(scope="module")
+def table(aligned: AlignedText, vocabularies: Vocabularies) -> PhraseTable:
+    """Lexical probabilities are rounded to seven decimals: Moses passes them on as such text."""
+    lexical = lexical_table(*aligned, *map(len, vocabularies)).rounded()
+    return score_pairs(extract_pairs(*aligned), lexical, *vocabularies)
+
+
+@pytest.fixture(scope="module")
+def reference(folder: Path, vocabularies: Vocabularies) -> PhraseTable:
+    reordering = folder / "reordering-table.wbe-msd-bidirectional-fe.gz"
+    return read_moses(folder / "phrase-table.gz", reordering, *vocabularies)
+
+
+def test_moses_extracted_pairs(folder: Path, aligned: AlignedText, vocabularies: Vocabularies) -> None:
+    ours = Counter()
+    pairs = extract_pairs(*aligned)
+    texts = [
+        [vocabulary.text(phrase.tolist()) for phrase in phrases]
+        for vocabulary, phrases in zip(vocabularies, (pairs.source_phrases, pairs.target_phrases), strict=True)
+    ]
+    links = [" ".join(f"{i}-{j}" for i, j in rows.tolist()) for rows in unpack_links(pairs.links)]
+    for source, target, inside in zip(pairs.source.tolist(), pairs.target.tolist(), links, strict=True):
+        ours[f"{texts[0][source]} ||| {texts[1][target]} ||| {inside}"] += 1
+    assert ours == Counter(read_lines(folder / "extract.sorted.gz"))
+
+
+def test_moses_phrase_table(table: PhraseTable, reference: PhraseTable) -> None:
+    assert len(table) == 72517
+    for name in ("source", "target", "alignment"):
+        np.testing.assert_array_equal(getattr(table, name).offsets, getattr(reference, name).offsets)
+        np.testing.assert_array_equal(getattr(table, name).values, getattr(reference, name).values)
+    np.testing.assert_array_equal(table.entry_offsets, reference.entry_offsets)
+    np.testing.assert_array_equal(table.counts, reference.counts)
+    np.testing.assert_allclose(table.scores, reference.scores, rtol=1e-5)
+
+
+def test_moses_reordering_table(table: PhraseTable, reference: PhraseTable) -> None:
+    np.testing.assert_allclose(table.reordering, reference.reordering, rtol=1e-5)
+
+
+def test_moses_text_is_the_same_byte_for_byte(
+    tmp_path: Path, folder: Path, table: PhraseTable, vocabularies: Vocabularies
+) -> None:
+    write_moses(table, vocabularies, tmp_path / "phrase-table", tmp_path / "reordering-table")
+    assert read_lines(tmp_path / "phrase-table") == read_lines(folder / "phrase-table.gz")

@@ -1,0 +1,108 @@
+"""Scores against a slow reading of their definitions."""
+
+from collections import Counter, defaultdict
+from math import prod
+
+import numpy as np
+import pytest
+from slow_extraction import alignments_of, random_text, spelt
+
+from neural_smt.alignment.lexical import LexicalTable, lexical_table
+from neural_smt.errors import UserError
+from neural_smt.phrases.extraction import extract_pairs
+from neural_smt.phrases.grouping import is_larger_alignment, transpose_links, unpack_links
+from neural_smt.phrases.scoring import score_pairs
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import Vocabulary
+
+WORDS = 5
+VOCABULARY = Vocabulary(["<unk>", "<s>", "</s>", *"abcde"], [0] * (3 + WORDS))
+
+
+def rows_of(links: tuple[tuple[int, int], ...], side: int, words: int) -> list[list[int]]:
+    """For each word of one side (0 source, 1 target), its partners in ascending order."""
+    return [sorted(link[1 - side] for link in links if link[side] == word) for word in range(words)]
+
+
+def slow_weight(phrases: tuple, side: int, kinds: Counter, lexical: LexicalTable) -> float:
+    """The lexical weight of the words of one side, given the other, by the most frequent links of a pair."""
+    predicted = phrases[side]
+    best = max(kinds, key=lambda links: (kinds[links], rows_of(links, side, len(predicted))))
+    null = (lexical.source_given_null, lexical.target_given_null)[side]
+    factors = []
+    for word, partners in zip(predicted, rows_of(best, side, len(predicted)), strict=True):
+        pairs = [(phrases[0][p], word) if side else (word, phrases[1][p]) for p in partners]
+        factors.append(np.mean([lexical.pair(s, t)[side] for s, t in pairs]) if pairs else null[word])
+    return prod(factors)
+
+
+def text_and_table(seed: int, threads: int = 1) -> tuple[list[tuple], LexicalTable, PhraseTable]:
+    source, target, links = random_text(seed, sentences=150, words=WORDS)
+    alignments = alignments_of(links)
+    lexical = lexical_table(source, target, alignments, len(VOCABULARY), len(VOCABULARY))
+    pairs = extract_pairs(source, target, alignments, 4, threads)
+    return spelt(pairs), lexical, score_pairs(pairs, lexical, VOCABULARY, VOCABULARY, 4, 0.5, threads)
+
+
+def test_every_entry_has_the_scores_of_its_definition() -> None:
+    occurrences, lexical, table = text_and_table(seed=5)
+    source_counts, target_counts = (Counter(pair[side] for pair in occurrences) for side in (0, 1))
+    kinds: dict[tuple, Counter] = defaultdict(Counter)
+    orientations: dict[tuple, np.ndarray] = defaultdict(lambda: np.zeros(6))
+    for source, target, links, previous, following in occurrences:
+        kinds[source, target][links] += 1
+        orientations[source, target][[previous, 3 + following]] += 1
+    shortlex = sorted(kinds, key=lambda pair: [(len(phrase), phrase) for phrase in pair])
+    entries = zip(table.entry_source.tolist(), table.target, strict=True)
+    assert [(tuple(table.source[s].tolist()), tuple(t.tolist())) for s, t in entries] == shortlex
+    ties = 0
+    for entry, pair in enumerate(shortlex):
+        count = kinds[pair].total()
+        assert table.counts[entry].tolist() == [target_counts[pair[1]], source_counts[pair[0]], count]
+        weights = [slow_weight(pair, side, kinds[pair], lexical) for side in (0, 1)]
+        scores = [count / target_counts[pair[1]], weights[0], count / source_counts[pair[0]], weights[1]]
+        np.testing.assert_allclose(table.scores[entry], scores, rtol=1e-6)
+        np.testing.assert_allclose(table.reordering[entry], (orientations[pair] + 0.5) / (count + 1.5), rtol=1e-6)
+        best = max(kinds[pair], key=lambda links: (kinds[pair][links], rows_of(links, 1, len(pair[1]))))
+        assert table.alignment[entry].tolist() == [list(link) for link in best]
+        ties += list(kinds[pair].values()).count(max(kinds[pair].values())) > 1
+    assert ties > 10
+
+
+def test_threads_do_not_change_the_table() -> None:
+    one, two = text_and_table(seed=6)[2], text_and_table(seed=6, threads=2)[2]
+    for name in ("entry_offsets", "scores", "counts", "reordering", "source_index"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+def test_order_of_alignments_is_that_of_lists_of_lists() -> None:
+    rng = np.random.default_rng(8)
+    drawn = rng.random((300, 3, 3)) < 0.5
+    packed = [np.uint64(sum(1 << (8 * int(j) + int(i)) for i, j in np.argwhere(links))) for links in drawn]
+    lists = [[np.flatnonzero(links[:, j]).tolist() for j in range(3)] for links in drawn]
+    for a, b in zip(range(0, 300, 2), range(1, 300, 2), strict=True):
+        assert is_larger_alignment(packed[a], packed[b]) == (lists[a] > lists[b])
+        assert transpose_links(transpose_links(packed[a])) == packed[a]
+
+
+def test_links_unpack_by_target_then_source() -> None:
+    links = unpack_links(np.array([1 << 1 | 1 << 8, 0, 1 << 63], dtype=np.uint64))
+    assert [row.tolist() for row in links] == [[[1, 0], [0, 1]], [], [[7, 7]]]
+
+
+def test_word_pairs_without_lexical_entry_count_as_one() -> None:
+    text, other = Ragged.from_lists([[3, 4]]), Ragged.from_lists([[5]])
+    lexical = lexical_table(other, other, alignments_of([[(0, 0)]]), len(VOCABULARY), len(VOCABULARY))
+    pairs = extract_pairs(text, text, alignments_of([[(0, 0)]]))
+    assert (
+        score_pairs(pairs, lexical, VOCABULARY, VOCABULARY).scores.tolist() == [[0.5, 1, 0.5, 1], [0.5, 1, 0.5, 1]] * 2
+    )
+
+
+def test_nothing_extracted_is_refused() -> None:
+    text = Ragged.from_lists([[3, 4]])
+    alignments = alignments_of([[]])
+    lexical = lexical_table(text, text, alignments, len(VOCABULARY), len(VOCABULARY))
+    with pytest.raises(UserError, match="no phrase pair"):
+        score_pairs(extract_pairs(text, text, alignments), lexical, VOCABULARY, VOCABULARY)

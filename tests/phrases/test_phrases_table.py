@@ -1,0 +1,266 @@
+"""The phrase table as folder and as text, its lookup, and the step that builds it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neural_smt.alignment.lexical import lexical_table
+from neural_smt.alignment.pharaoh import read_alignments
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines, write_lines
+from neural_smt.phrases.moses_format import moses_vocabularies, read_moses, write_moses
+from neural_smt.phrases.primitives import build_phrase_index, find_phrase, hash_words
+from neural_smt.phrases.steps import build_phrase_table, export_phrase_table
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import Vocabulary
+
+SOURCE = ["a red house", "the house", "a house"]
+TARGET = ["une maison rouge", "la maison", "une maison"]
+ALIGNMENT = ["0-0 1-2 2-1", "0-0 1-1", "0-0 1-1"]
+SETTINGS = {"max_length": 7, "reordering_smoothing": 0.5}
+
+PHRASE_TABLE = [
+    "a house ||| une maison ||| 1 0.5 1 0.5 ||| 0-0 1-1 ||| 1 1 1 ||| |||",
+    "a ||| la ||| 0.25 1e-07 0.5 0.25 ||| 0-0 ||| 4 2 1 ||| |||",
+    "a ||| une ||| 0.5 0.75 0.5 1 ||| 0-0 ||| 2 2 1 ||| |||",
+    "été ||| summer ||| 1 1 1 1 |||  ||| 1 1 1 ||| |||",
+]
+REORDERING_TABLE = [
+    "a house ||| une maison ||| 0.6 0.2 0.2 0.6 0.2 0.2",
+    "a ||| la ||| 0.2 0.6 0.2 0.6 0.2 0.2",
+    "a ||| une ||| 0.2 0.2 0.6 0.142857 0.428571 0.428571",
+    "été ||| summer ||| 0.6 0.2 0.2 0.6 0.2 0.2",
+]
+
+
+@pytest.fixture
+def moses(tmp_path: Path) -> tuple[Path, Path]:
+    paths = tmp_path / "phrase-table.gz", tmp_path / "reordering-table"
+    write_lines(paths[0], PHRASE_TABLE)
+    write_lines(paths[1], REORDERING_TABLE)
+    return paths
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> dict:
+    """What ``build_phrase_table`` takes, of three sentence pairs."""
+    vocabularies = Vocabulary.from_sentences(SOURCE), Vocabulary.from_sentences(TARGET)
+    paths = {name: tmp_path / name for name in ("source", "target", "alignment", "lexical")}
+    for name, lines in (("source", SOURCE), ("target", TARGET), ("alignment", ALIGNMENT)):
+        write_lines(paths[name], lines)
+    for side, vocabulary in zip(("source", "target"), vocabularies, strict=True):
+        paths[f"{side}_vocabulary"] = tmp_path / f"{side}_vocabulary"
+        vocabulary.save(paths[f"{side}_vocabulary"])
+    texts = [vocabulary.encode(lines) for vocabulary, lines in zip(vocabularies, (SOURCE, TARGET), strict=True)]
+    lexical_table(*texts, read_alignments(paths["alignment"]), *map(len, vocabularies)).save(paths["lexical"])
+    return paths | {"settings": SETTINGS, "output": tmp_path / "table"}
+
+
+def test_text_comes_back_as_it_was(moses: tuple[Path, Path], tmp_path: Path) -> None:
+    vocabularies = moses_vocabularies(moses[0])
+    table = read_moses(*moses, *vocabularies)
+    written = tmp_path / "again", tmp_path / "again-reordering.gz"
+    write_moses(table, vocabularies, *written)
+    assert read_lines(written[0]) == PHRASE_TABLE
+    assert read_lines(written[1]) == REORDERING_TABLE
+
+
+def test_rows_are_read_in_the_order_of_the_table(moses: tuple[Path, Path]) -> None:
+    source, target = moses_vocabularies(moses[0])
+    table = read_moses(*moses, source, target)
+    assert [source.text(phrase) for phrase in table.source] == ["a", "été", "a house"]
+    assert table.entry_offsets.tolist() == [0, 2, 3, 4]
+    assert table.entry_source.tolist() == [0, 0, 1, 2]
+    row = [target.text(phrase) for phrase in table.target].index("la")
+    np.testing.assert_allclose(table.scores[row], [0.25, 1e-7, 0.5, 0.25])
+    np.testing.assert_allclose(table.reordering[row], [0.2, 0.6, 0.2, 0.6, 0.2, 0.2], rtol=1e-6)
+    assert table.counts[row].tolist() == [4, 2, 1]
+    assert table.alignment[row].tolist() == [[0, 0]]
+    assert table.max_length == 2
+
+
+def test_reordering_rows_may_be_missing_or_in_another_order(moses: tuple[Path, Path]) -> None:
+    vocabularies = moses_vocabularies(moses[0])
+    whole = read_moses(*moses, *vocabularies)
+    write_lines(moses[1], [REORDERING_TABLE[n] for n in (2, 3, 1)])
+    shuffled = read_moses(*moses, *vocabularies)
+    missing = int(shuffled.entry_offsets[2])
+    expected = whole.reordering.copy()
+    expected[missing] = 1
+    np.testing.assert_array_equal(shuffled.reordering, expected)
+    assert (read_moses(moses[0], None, *vocabularies).reordering == 1).all()
+
+
+def test_extra_columns_are_written_as_probabilities(moses: tuple[Path, Path], tmp_path: Path) -> None:
+    vocabularies = moses_vocabularies(moses[0])
+    table = read_moses(*moses, *vocabularies)
+    columns = {
+        "encoder_decoder": np.log(np.array([0.5, 0.125, 0.25, 1], dtype=np.float32)),
+        "other": np.full(4, -100, dtype=np.float32),
+    }
+    write_moses(table, vocabularies, tmp_path / "p", tmp_path / "r", columns)
+    scores = {line.split(" ||| ")[1]: line.split(" ||| ")[2].split()[4:] for line in read_lines(tmp_path / "p")}
+    targets = [vocabularies[1].text(phrase) for phrase in table.target]
+    assert [scores[target][0] for target in targets] == ["0.5", "0.125", "0.25", "1"]
+    assert scores["la"][1] == "3.72008e-44"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("a ||| b", "line 5: expected 'source"),
+        ("a ||| une ||| 1 1 1 ||| 0-0 ||| 1 1 1", "line 5: has 3 scores"),
+        ("a ||| une ||| 1 1 1 x ||| 0-0 ||| 1 1 1", "line 5: a field cannot be read"),
+        ("a ||| une ||| 1 1 1 1 ||| 0:0 ||| 1 1 1", "line 5: a field cannot be read"),
+        ("a ||| une ||| 1 1 1 1 ||| 0 ||| 1 1 1", "line 5: a field cannot be read"),
+        ("a ||| une ||| 1 1 1 1 ||| 0-300 ||| 1 1 1", "line 5: a link lies outside"),
+        ("a ||| une ||| 1 1 1 1 ||| 1-0 ||| 1 1 1", "line 5: a link lies outside"),
+        ("a ||| deux ||| 1 1 1 1 ||| 0-0 ||| 1 1 1", "line 5: 'deux' is not in the target vocabulary"),
+        (" ||| une ||| 1 1 1 1 ||| 0-0 ||| 1 1 1", "line 5: a phrase has 0 words"),
+        (PHRASE_TABLE[1], "line 5: this phrase pair stands here twice"),
+    ],
+)
+def test_malformed_rows_are_named(moses: tuple[Path, Path], row: str, message: str) -> None:
+    vocabularies = moses_vocabularies(moses[0])
+    write_lines(moses[0], [*PHRASE_TABLE, row])
+    with pytest.raises(UserError, match=message):
+        read_moses(moses[0], None, *vocabularies)
+
+
+@pytest.mark.parametrize("row", ["a ||| une ||| 1 1 1", "a ||| une", "a ||| une ||| 1 1 1 1 1 x"])
+def test_malformed_reordering_rows_are_named(moses: tuple[Path, Path], row: str) -> None:
+    write_lines(moses[1], [*REORDERING_TABLE, row])
+    with pytest.raises(UserError, match="reordering-table, line 5"):
+        read_moses(*moses, *moses_vocabularies(moses[0]))
+
+
+def test_an_empty_table_is_refused(moses: tuple[Path, Path]) -> None:
+    vocabularies = moses_vocabularies(moses[0])
+    write_lines(moses[0], [])
+    with pytest.raises(UserError, match="holds no phrase pair"):
+        read_moses(moses[0], None, *vocabularies)
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+def test_a_saved_table_is_loaded_as_it_was(moses: tuple[Path, Path], tmp_path: Path, mapped: bool) -> None:
+    vocabularies = moses_vocabularies(moses[0])
+    table = read_moses(*moses, *vocabularies)
+    table.save(tmp_path / "table")
+    loaded = PhraseTable.load(tmp_path / "table", mapped)
+    assert len(loaded) == 4
+    assert loaded.max_length == table.max_length
+    loaded.check_vocabularies(*vocabularies)
+    for name in ("entry_offsets", "scores", "counts", "reordering", "source_index"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(table, name))
+    for name in ("source", "target", "alignment"):
+        np.testing.assert_array_equal(getattr(loaded, name).values, getattr(table, name).values)
+        np.testing.assert_array_equal(getattr(loaded, name).offsets, getattr(table, name).offsets)
+    for number, phrase in enumerate(table.source):
+        assert find_phrase(loaded.lookup, phrase, 0, len(phrase)) == number
+
+
+def test_other_vocabularies_and_spoilt_folders_are_noticed(moses: tuple[Path, Path], tmp_path: Path) -> None:
+    source, target = moses_vocabularies(moses[0])
+    table = read_moses(*moses, source, target)
+    with pytest.raises(UserError, match="another source vocabulary"):
+        table.check_vocabularies(target, target)
+    table.save(tmp_path / "table")
+    np.save(tmp_path / "table" / "scores.npy", table.scores[1:])
+    with pytest.raises(UserError, match="differ in length"):
+        PhraseTable.load(tmp_path / "table")
+
+
+def test_phrases_are_found_inside_sentences_and_nothing_else_is() -> None:
+    rng = np.random.default_rng(2)
+    known = sorted({tuple(rng.integers(0, 6, size=rng.integers(1, 5)).tolist()) for _ in range(400)})
+    number = {phrase: n for n, phrase in enumerate(known)}
+    phrases = Ragged.from_lists(known)
+    index = build_phrase_index(phrases.values, phrases.offsets), phrases.values, phrases.offsets
+    sentence = rng.integers(0, 7, size=200).astype(np.int32)
+    found = 0
+    for start in range(200):
+        for end in range(start + 1, min(start + 6, 201)):
+            expected = number.get(tuple(sentence[start:end].tolist()), -1)
+            assert find_phrase(index, sentence, start, end) == expected
+            found += expected >= 0
+    assert found > 100
+
+
+def test_phrases_that_meet_in_a_slot_are_told_apart_by_their_words() -> None:
+    """Every slot but one is taken, so that a search runs over phrases it must not take for its own."""
+    phrases = Ragged.from_lists([[number] for number in range(31)])
+    slots = np.full(32, -1, dtype=np.int32)
+    for number in range(31):
+        slot = int(hash_words(phrases.values, number, number + 1)) % 32
+        while slots[slot] >= 0:
+            slot = (slot + 1) % 32
+        slots[slot] = number
+    words = np.arange(100, dtype=np.int32)
+    found = [find_phrase((slots, phrases.values, phrases.offsets), words, n, n + 1) for n in range(100)]
+    assert found == [*range(31), *[-1] * 69]
+
+
+def test_the_step_writes_a_table_and_its_text(inputs: dict, tmp_path: Path) -> None:
+    build_phrase_table(**inputs, threads=2)
+    table = PhraseTable.load(inputs["output"])
+    column = np.zeros(len(table), dtype=np.float32)
+    np.save(tmp_path / "encoder_decoder.npy", column)
+    export_phrase_table(
+        phrase_table=inputs["output"],
+        source_vocabulary=inputs["source_vocabulary"],
+        target_vocabulary=inputs["target_vocabulary"],
+        columns={"encoder_decoder": str(tmp_path / "encoder_decoder.npy")},
+        output=tmp_path / "export",
+    )
+    rows = read_lines(tmp_path / "export" / "phrase-table.gz")
+    assert "a red house ||| une maison rouge ||| 1 1 1 1 1 ||| 0-0 2-1 1-2 ||| 1 1 1 ||| |||" in rows
+    assert "the ||| la ||| 1 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||" in rows
+    assert "a house ||| une maison ||| 1 1 1 1 1 ||| 0-0 1-1 ||| 1 1 1 ||| |||" in rows
+    assert len(read_lines(tmp_path / "export" / "reordering-table.wbe-msd-bidirectional-fe.gz")) == len(rows)
+    again = read_moses(
+        tmp_path / "export" / "phrase-table.gz",
+        tmp_path / "export" / "reordering-table.wbe-msd-bidirectional-fe.gz",
+        Vocabulary.load(inputs["source_vocabulary"]),
+        Vocabulary.load(inputs["target_vocabulary"]),
+    )
+    np.testing.assert_allclose(again.scores, table.scores, rtol=1e-5)
+    np.testing.assert_allclose(again.reordering, table.reordering, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "message"),
+    [
+        ("target", TARGET[:2], "source has 3 lines but .*target has 2"),
+        ("alignment", ALIGNMENT[:2], "alignment has 2 lines but .*source has 3"),
+        ("alignment", [ALIGNMENT[0], "0-0 1-2", ALIGNMENT[2]], "alignment, line 2: link 1-2 lies outside"),
+        ("alignment", ["0-0", "0-0 x", "0-0"], "alignment, line 2"),
+        ("alignment", ["", "", ""], "no phrase pair"),
+    ],
+)
+def test_the_step_names_what_does_not_fit(inputs: dict, name: str, lines: list[str], message: str) -> None:
+    write_lines(inputs[name], lines)
+    with pytest.raises(UserError, match=message):
+        build_phrase_table(**inputs)
+    assert not inputs["output"].exists()
+
+
+def test_lexical_tables_of_other_vocabularies_are_refused(inputs: dict) -> None:
+    Vocabulary.from_sentences(["x y z"]).save(inputs["target_vocabulary"])
+    with pytest.raises(UserError, match="other vocabularies"):
+        build_phrase_table(**inputs)
+
+
+def test_a_column_of_another_table_is_refused(inputs: dict, tmp_path: Path) -> None:
+    build_phrase_table(**inputs)
+    np.save(tmp_path / "short.npy", np.zeros(2, dtype=np.float32))
+    with pytest.raises(UserError, match="has shape"):
+        export_phrase_table(
+            phrase_table=inputs["output"],
+            source_vocabulary=inputs["source_vocabulary"],
+            target_vocabulary=inputs["target_vocabulary"],
+            columns={"short": str(tmp_path / "short.npy")},
+            output=tmp_path / "export",
+        )
+    assert not (tmp_path / "export").exists()
