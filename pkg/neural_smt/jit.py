@@ -1,8 +1,9 @@
 """Numba, set up once: compiled kernels release the GIL and are cached on disk.
 
 Numba's own cache looks only at the file a kernel stands in, so a kernel that calls another module's kernel could
-go stale. Kernels meant to be called from other modules therefore live in files named ``primitives.py``, and the
-cache folder is named after the contents of those files: a change there compiles everything anew.
+go stale. Kernels meant to be called from other modules therefore live in files named ``primitives.py`` or
+``*_primitives.py``, and the cache folder is named after the contents of those files: a change there compiles
+everything anew.
 """
 
 import hashlib
@@ -16,7 +17,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 def _cache_folder() -> Path:
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    for module in sorted(_PACKAGE.rglob("primitives.py")):
+    for module in sorted(_PACKAGE.rglob("*primitives.py")):
         digest.update(module.read_bytes())
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "neural_smt" / "numba" / digest.hexdigest()[:16]

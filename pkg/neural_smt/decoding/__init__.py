@@ -1,0 +1,1 @@
+"""Phrase-based beam search with the features of Moses: stack decoding, cube pruning, lattices, n-best lists."""

@@ -1,0 +1,131 @@
+"""Search over a batch of sentences, stack by stack, with a hook between filling a stack and pruning it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from neural_smt.decoding.buffer_primitives import Buffer, new_buffer
+from neural_smt.decoding.cube_pruning import fill_by_cubes
+from neural_smt.decoding.hypotheses import Arcs, settle_stack, start_stacks
+from neural_smt.decoding.lattice import Lattice, build_lattice
+from neural_smt.decoding.options import WeightedSentences
+from neural_smt.decoding.primitives import MEMO, MEMO_SLOTS, Hypotheses, Search, Sentences, future_costs
+from neural_smt.decoding.stack_search import fill_by_expansion
+from neural_smt.ragged import Ragged
+
+FILLERS: dict[str, Callable] = {"stack": fill_by_expansion, "cube": fill_by_cubes}
+
+
+@dataclass(frozen=True)
+class NewHypotheses:
+    """The new hypotheses of one stack, of every sentence of a batch, before pruning. N candidates.
+
+    sentences: int64 ``[N]``, number of the sentence; words: int32 ``Ragged`` of N phrases, the target words added (ids
+    beyond the vocabulary for copied words); history: int32 ``[N, hook.history]``, the target words before them
+    (``BOS`` before the sentence); complete: bool ``[N]``, whether the translation ends with them.
+    """
+
+    sentences: np.ndarray
+    words: Ragged
+    history: np.ndarray
+    complete: np.ndarray
+
+
+class Hook(Protocol):
+    """A feature that scores all new hypotheses of a stack at once.
+
+    name: of the feature, which the weights must hold; history: how many target words before a phrase its score may
+    depend on (hypotheses that differ in them are not recombined). Called with the new hypotheses it returns their
+    scores, float ``[N]``, unweighted. Threads call it at the same time.
+    """
+
+    name: str
+    history: int
+
+    def __call__(self, batch: NewHypotheses) -> np.ndarray: ...
+
+
+def search_batch(
+    weighted: WeightedSentences, members: np.ndarray, algorithm: str, search: Search, hook: Hook | None
+) -> list[Lattice]:
+    """The lattices of the sentences ``members`` (int64 ``[B]``, none of them empty)."""
+    sentences = _batch_sentences(weighted, members)
+    models = weighted.models
+    fill = FILLERS[algorithm]
+    memo = np.zeros((len(models), MEMO_SLOTS), dtype=MEMO)
+    memo["key"] = np.uint64(0xFFFFFFFFFFFFFFFF)
+    state = start_stacks(sentences, models, hook.history if hook else 0)
+    hypotheses, coverages, stacks, counts = state
+    buffer = new_buffer(len(models))
+    # A hook moves scores, so until it has run nothing is cut by the beam and every candidate may still win its group.
+    filling = search._replace(beam=-np.inf, keep_arcs=True) if hook else search
+    arcs: list[tuple[Arcs, np.ndarray]] = []
+    for size in range(1, int(sentences.lengths.max()) + 1):
+        buffer, offsets = fill(
+            size, sentences, weighted.options, hypotheses, coverages, stacks, models, memo, filling, buffer
+        )
+        if hook:
+            _apply_hook(hook, weighted, members, size == sentences.lengths, hypotheses, buffer, offsets)
+        hypotheses, coverages, *stack_arcs = settle_stack(
+            size, buffer, offsets, hook is not None, weighted.options, search, hypotheses, coverages, stacks, counts
+        )
+        arcs.append(tuple(stack_arcs))
+    return [
+        build_lattice(
+            weighted,
+            hypotheses,
+            int(counts[0]),
+            _sentence_arcs(arcs, number),
+            first=number,
+            final=int(coverages.first[stacks[number, length, 0]]),
+        )
+        for number, length in enumerate(sentences.lengths.tolist())
+    ]
+
+
+def _batch_sentences(weighted: WeightedSentences, members: np.ndarray) -> Sentences:
+    """The members with the future costs of all their spans."""
+    prepared = weighted.prepared
+    first = prepared.first[members]
+    lengths = prepared.first[members + 1] - first
+    future_first = np.zeros(len(members) + 1, dtype=np.int64)
+    np.cumsum((lengths + 1) ** 2, out=future_first[1:])
+    future = future_costs(lengths, first, prepared.spans, weighted.options, future_first)
+    return Sentences(lengths, first, prepared.spans, future, future_first)
+
+
+def _apply_hook(
+    hook: Hook,
+    weighted: WeightedSentences,
+    members: np.ndarray,
+    complete: np.ndarray,
+    hypotheses: Hypotheses,
+    buffer: Buffer,
+    offsets: np.ndarray,
+) -> None:
+    """Add the weighted scores of the hook to those of all candidates."""
+    count = int(offsets[-1, 0])
+    if count == 0:
+        return
+    chosen = buffer.option[:count]
+    sizes = np.diff(offsets[:, 0])
+    options = weighted.options
+    batch = NewHypotheses(
+        sentences=np.repeat(members, sizes),
+        words=Ragged(options.words, options.word_offsets).take(chosen),
+        history=hypotheses.history[buffer.parent[:count]],
+        complete=np.repeat(complete, sizes),
+    )
+    scores = np.asarray(hook(batch), dtype=np.float64)
+    if scores.shape != (count,) or not np.isfinite(scores).all():
+        raise ValueError(f"the hook {hook.name} must return {count} finite scores")
+    buffer.extra[:count] = scores
+    buffer.score[:count] += weighted.vector[weighted.hook_column] * scores
+
+
+def _sentence_arcs(arcs: list[tuple[Arcs, np.ndarray]], number: int) -> Arcs:
+    """The arcs of one sentence of the batch, ordered by stack."""
+    parts = [(stack, offsets[number], offsets[number + 1]) for stack, offsets in arcs]
+    return Arcs(*(np.concatenate([stack[i][a:b] for stack, a, b in parts]) for i in range(len(Arcs._fields))))

@@ -1,0 +1,150 @@
+"""The log-linear features, declared once: search, n-best lists, tuning and export all read this declaration.
+
+Names, order and default weights are those of Moses, so that weights and n-best lists can be exchanged with it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from neural_smt.errors import UserError
+
+LOG_FLOOR = -100.0
+"""Natural log of the smallest probability, and the price of an unknown word (Moses' LOWEST_SCORE)."""
+
+DISTORTION = "Distortion0"
+REORDERING = "LexicalReordering0"
+UNKNOWN_WORD = "UnknownWordPenalty0"
+
+COLUMN_WEIGHT = 0.2
+"""Default weight of a score column that Moses has no default for."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Phrase pairs as the features read them, R rows.
+
+    scores: float32 ``[R, 4]``, probabilities of the phrase table; target_lengths: int64 ``[R]``; unknown: bool
+    ``[R]``, the rows that copy an unknown word (their probabilities are 1); columns: feature name -> float32 ``[R]``,
+    natural log.
+    """
+
+    scores: np.ndarray
+    target_lengths: np.ndarray
+    unknown: np.ndarray
+    columns: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One feature function with ``len(weights)`` scores.
+
+    A stateless feature reads its scores from a rule (``read``: Rules -> ``[R, size]``); the scores of a stateful one
+    depend on the hypothesis that the rule extends, and search computes them. One that is not tunable keeps its weight.
+    """
+
+    name: str
+    weights: tuple[float, ...]
+    read: Callable[[Rules], np.ndarray] | None = None
+    tunable: bool = True
+
+    @property
+    def size(self) -> int:
+        return len(self.weights)
+
+    @property
+    def stateful(self) -> bool:
+        return self.read is None
+
+
+class FeatureSet:
+    """The features of a system, in the order of its score vectors."""
+
+    def __init__(self, features: Iterable[Feature]):
+        self.features = tuple(features)
+        starts = np.cumsum([0, *(feature.size for feature in self.features)]).tolist()
+        self.slices = {f.name: slice(starts[i], starts[i + 1]) for i, f in enumerate(self.features)}
+        self.size = starts[-1]
+
+    def __iter__(self):
+        return iter(self.features)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.slices
+
+    @cached_property
+    def names(self) -> list[str]:
+        """One name per score: ``Distortion0``, or ``TranslationModel0_2`` where a feature has several."""
+        return [f.name if f.size == 1 else f"{f.name}_{i}" for f in self.features for i in range(f.size)]
+
+    @cached_property
+    def tunable(self) -> np.ndarray:
+        """bool ``[F]``: the scores whose weights tuning may change."""
+        return np.array([f.tunable for f in self.features for _ in range(f.size)], dtype=bool)
+
+    @cached_property
+    def language_models(self) -> list[str]:
+        """The names of the n-gram models, in order."""
+        return [f.name for f in self.features if f.name.startswith("LM")]
+
+    @cached_property
+    def stateless(self) -> np.ndarray:
+        """int64: the positions of the stateless scores among all."""
+        return np.array(
+            [i for f in self.features if not f.stateful for i in range(self.size)[self.slices[f.name]]], dtype=np.int64
+        )
+
+    def read(self, rules: Rules) -> np.ndarray:
+        """float32 ``[R, len(stateless)]``: the stateless scores of each rule."""
+        columns = [feature.read(rules) for feature in self.features if feature.read is not None]
+        return np.ascontiguousarray(np.concatenate(columns, axis=1), dtype=np.float32)
+
+    def with_stateful(self, feature: Feature) -> "FeatureSet":
+        """This set with one more stateful feature after those it has."""
+        stateful = [f for f in self.features if f.stateful]
+        return FeatureSet([*stateful, feature, *(f for f in self.features if not f.stateful)])
+
+
+def floored_log(probabilities: np.ndarray) -> np.ndarray:
+    """Natural log, not below -100."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(probabilities), np.float32(LOG_FLOOR))
+
+
+def column_name(group: str) -> str:
+    """The feature of a score column: ``encoder_decoder`` -> ``EncoderDecoder0``."""
+    return "".join(part.capitalize() for part in group.split("_")) + "0"
+
+
+def _read_column(name: str) -> Callable[[Rules], np.ndarray]:
+    return lambda rules: rules.columns[name][:, None]
+
+
+def build_feature_set(groups: Sequence[str], language_models: int = 1) -> FeatureSet:
+    """The features of a system's groups.
+
+    ``phrase`` (always needed), ``language_model`` (``LM0``, ``LM1``, ...), ``reordering``; every other group is a score
+    column. Stateful features come first, as in the n-best lists of Moses.
+    """
+    if "phrase" not in groups or "language_model" not in groups:
+        raise UserError("a system needs the feature groups 'phrase' and 'language_model'; add them to its 'features'")
+    if len(set(groups)) != len(groups):
+        raise UserError(f"a feature group is named twice in {', '.join(groups)}; name each once")
+    features = []
+    if "reordering" in groups:
+        features.append(Feature(REORDERING, (0.3,) * 6))
+    features.append(Feature(DISTORTION, (0.3,)))
+    features += [Feature(f"LM{number}", (0.5,)) for number in range(language_models)]
+    features += [
+        Feature(UNKNOWN_WORD, (1.0,), lambda rules: LOG_FLOOR * rules.unknown[:, None], tunable=False),
+        Feature("WordPenalty0", (-1.0,), lambda rules: -rules.target_lengths[:, None]),
+        Feature("PhrasePenalty0", (0.2,), lambda rules: np.ones((len(rules.unknown), 1))),
+        Feature("TranslationModel0", (0.2,) * 4, lambda rules: floored_log(rules.scores)),
+    ]
+    for group in groups:
+        if group not in ("phrase", "language_model", "reordering"):
+            name = column_name(group)
+            features.append(Feature(name, (COLUMN_WEIGHT,), _read_column(name)))
+    return FeatureSet(features)

@@ -1,0 +1,220 @@
+"""The stacks of a batch: pruning a filled buffer into hypotheses and arcs."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from neural_smt.decoding.buffer_primitives import (
+    BEST,
+    CANDIDATES,
+    COVERAGES,
+    GROUPS,
+    THRESHOLD,
+    Buffer,
+    keep_best,
+)
+from neural_smt.decoding.primitives import Coverages, Hypotheses, Options, Search, Sentences
+from neural_smt.jit import kernel
+from neural_smt.language_model.primitives import Automaton
+from neural_smt.vocabulary import BOS
+
+
+class Arcs(NamedTuple):
+    """Ways into hypotheses, those of a sentence together.
+
+    head, tail: int32, the hypothesis reached and the one extended; option, start: int32; score: float64, model score of
+    the best derivation through the arc up to ``head``; extra: float32, the unweighted score of a hook.
+    """
+
+    head: np.ndarray
+    tail: np.ndarray
+    option: np.ndarray
+    start: np.ndarray
+    score: np.ndarray
+    extra: np.ndarray
+
+
+@kernel
+def start_stacks(
+    sentences: Sentences, models: tuple[Automaton, ...], history: int
+) -> tuple[Hypotheses, Coverages, np.ndarray, np.ndarray]:
+    """The empty hypothesis of every sentence.
+
+    Returns hypotheses, coverages, stacks (int64 [B, longest + 1, 2], the coverages of each stack) and how many
+    hypotheses and coverages there are (int64 [2]).
+    """
+    batch = len(sentences.lengths)
+    rows = 16 * batch
+    hypotheses = Hypotheses(
+        np.zeros(rows), np.zeros(rows, np.int32), np.zeros(rows, np.int32), np.full(rows, -1, np.int32),
+        np.zeros((rows, len(models)), np.int32), np.full((rows, history), BOS, np.int32),
+    )  # fmt: skip
+    coverages = Coverages(
+        np.zeros(rows, np.int32), np.zeros(rows, np.uint64), np.zeros(rows), np.zeros(rows, np.int32),
+        np.zeros(rows, np.int32),
+    )  # fmt: skip
+    stacks = np.zeros((batch, sentences.lengths.max() + 1, 2), dtype=np.int64)
+    for sentence in range(batch):
+        for m in range(len(models)):
+            hypotheses.states[sentence, m] = models[m].begin
+        coverages.first[sentence] = sentence
+        coverages.last[sentence] = sentence + 1
+        stacks[sentence, 0, 0] = sentence
+        stacks[sentence, 0, 1] = sentence + 1
+    return hypotheses, coverages, stacks, np.array([batch, batch])
+
+
+@kernel
+def _resized(array: np.ndarray, rows: int) -> np.ndarray:
+    larger = np.zeros(rows, dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+@kernel
+def make_room(
+    hypotheses: Hypotheses, coverages: Coverages, counts: np.ndarray, more: np.ndarray
+) -> tuple[Hypotheses, Coverages]:
+    """The same hypotheses and coverages with room for ``more`` (int64 [2]) of each."""
+    rows = len(hypotheses.score)
+    if counts[0] + more[0] > rows:
+        rows = max(2 * rows, counts[0] + more[0])
+        states = np.empty((rows, hypotheses.states.shape[1]), np.int32)
+        history = np.empty((rows, hypotheses.history.shape[1]), np.int32)
+        states[: counts[0]] = hypotheses.states[: counts[0]]
+        history[: counts[0]] = hypotheses.history[: counts[0]]
+        hypotheses = Hypotheses(
+            _resized(hypotheses.score, rows), _resized(hypotheses.start, rows), _resized(hypotheses.stop, rows),
+            _resized(hypotheses.option, rows), states, history,
+        )  # fmt: skip
+    rows = len(coverages.gap)
+    if counts[1] + more[1] > rows:
+        rows = max(2 * rows, counts[1] + more[1])
+        coverages = Coverages(
+            _resized(coverages.gap, rows), _resized(coverages.window, rows), _resized(coverages.rest, rows),
+            _resized(coverages.first, rows), _resized(coverages.last, rows),
+        )  # fmt: skip
+    return hypotheses, coverages
+
+
+@kernel
+def settle_stack(
+    size: int, buffer: Buffer, offsets: np.ndarray, hooked: bool, options: Options, search: Search,
+    hypotheses: Hypotheses, coverages: Coverages, stacks: np.ndarray, counts: np.ndarray,
+) -> tuple[Hypotheses, Coverages, Arcs, np.ndarray]:  # fmt: skip
+    """Prune the buffer to the stacks of ``size`` of every sentence.
+
+    offsets: int64 [B + 1, 3], as the filling kernels return them; hooked: the candidates' scores have changed since
+    they were added. ``stacks`` and ``counts`` are updated. Returns hypotheses and coverages (larger when they had to
+    grow), the arcs into the new hypotheses, and int64 [B + 1], where each sentence's arcs start.
+    """
+    batch = len(offsets) - 1
+    total = offsets[batch, CANDIDATES]
+    arcs = Arcs(
+        np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.int32),
+        np.empty(total, np.float64), np.empty(total, np.float32),
+    )  # fmt: skip
+    arc_offsets = np.zeros(batch + 1, dtype=np.int64)
+    hypotheses, coverages = make_room(
+        hypotheses, coverages, counts, np.array([offsets[batch, GROUPS], offsets[batch, COVERAGES]])
+    )
+    for sentence in range(batch):
+        buffer.counts[0] = offsets[sentence]
+        buffer.counts[1] = offsets[sentence + 1]
+        if hooked:
+            _choose_champions(buffer)
+        _set_threshold(buffer, search.beam)
+        keep_best(buffer, search.stack_size)
+        stacks[sentence, size, 0] = counts[1]
+        number = _write_hypotheses(buffer, options, hypotheses, coverages, counts)
+        stacks[sentence, size, 1] = counts[1]
+        arc_offsets[sentence + 1] = _write_arcs(buffer, number, search.keep_arcs, arcs, arc_offsets[sentence])
+    return hypotheses, coverages, arcs, arc_offsets
+
+
+@kernel
+def _choose_champions(buffer: Buffer) -> None:
+    """Find the best candidate of every group of the current sentence anew."""
+    buffer.best[buffer.counts[0, GROUPS] : buffer.counts[1, GROUPS]] = -np.inf
+    for candidate in range(buffer.counts[0, CANDIDATES], buffer.counts[1, CANDIDATES]):
+        group = buffer.group[candidate]
+        if buffer.score[candidate] > buffer.best[group]:
+            buffer.best[group] = buffer.score[candidate]
+            buffer.champion[group] = candidate
+
+
+@kernel
+def _set_threshold(buffer: Buffer, beam: float) -> None:
+    best = -np.inf
+    for group in range(buffer.counts[0, GROUPS], buffer.counts[1, GROUPS]):
+        best = max(best, buffer.best[group] + buffer.rest[buffer.coverage[group]])
+    buffer.limits[BEST] = best
+    buffer.limits[THRESHOLD] = best + beam
+
+
+@kernel
+def _write_hypotheses(
+    buffer: Buffer, options: Options, hypotheses: Hypotheses, coverages: Coverages, counts: np.ndarray
+) -> np.ndarray:
+    """Append the current sentence's groups as hypotheses, by coverage, then by score; return their numbers."""
+    first, last = buffer.counts[0, GROUPS], buffer.counts[1, GROUPS]
+    first_coverage = buffer.counts[0, COVERAGES]
+    tally = np.zeros(buffer.counts[1, COVERAGES] - first_coverage + 1, dtype=np.int64)
+    for group in range(first, last):
+        tally[buffer.coverage[group] - first_coverage + 1] += 1
+    position = np.cumsum(tally) + counts[0]
+    for coverage in range(len(tally) - 1):
+        if tally[coverage + 1] > 0:
+            row = counts[1]
+            coverages.gap[row] = buffer.gap[first_coverage + coverage]
+            coverages.window[row] = buffer.window[first_coverage + coverage]
+            coverages.rest[row] = buffer.rest[first_coverage + coverage]
+            coverages.first[row] = position[coverage]
+            coverages.last[row] = position[coverage + 1]
+            counts[1] += 1
+    number = np.empty(last - first, dtype=np.int32)
+    order = np.argsort(-buffer.best[first:last], kind="mergesort")
+    for i in range(len(order)):
+        group = first + order[i]
+        coverage = buffer.coverage[group] - first_coverage
+        row = position[coverage]
+        position[coverage] += 1
+        number[order[i]] = row
+        champion = buffer.champion[group]
+        hypotheses.score[row] = buffer.best[group]
+        hypotheses.start[row] = buffer.start[champion]
+        hypotheses.stop[row] = buffer.stop[group]
+        hypotheses.option[row] = buffer.option[champion]
+        hypotheses.states[row] = buffer.states[group]
+        _write_history(hypotheses.history, row, buffer.parent[champion], options, buffer.option[champion])
+    counts[0] += last - first
+    return number
+
+
+@kernel
+def _write_history(history: np.ndarray, row: int, parent: int, options: Options, option: int) -> None:
+    """The last target words after the option."""
+    size = history.shape[1]
+    added = options.word_offsets[option + 1] - options.word_offsets[option]
+    for i in range(size):
+        position = added - size + i
+        if position < 0:
+            history[row, i] = history[parent, size + position]
+        else:
+            history[row, i] = options.words[options.word_offsets[option] + position]
+
+
+@kernel
+def _write_arcs(buffer: Buffer, number: np.ndarray, keep_arcs: bool, arcs: Arcs, arc: int) -> int:
+    """Write the current sentence's candidates, or only the best of each group, as arcs from ``arc`` on."""
+    for candidate in range(buffer.counts[0, CANDIDATES], buffer.counts[1, CANDIDATES]):
+        group = buffer.group[candidate]
+        if keep_arcs or buffer.champion[group] == candidate:
+            arcs.head[arc] = number[group - buffer.counts[0, GROUPS]]
+            arcs.tail[arc] = buffer.parent[candidate]
+            arcs.option[arc] = buffer.option[candidate]
+            arcs.start[arc] = buffer.start[candidate]
+            arcs.score[arc] = buffer.score[candidate]
+            arcs.extra[arc] = buffer.extra[candidate]
+            arc += 1
+    return arc

@@ -1,0 +1,158 @@
+"""Exact k-best derivations of a lattice, made one by one as they are asked for.
+
+Every derivation is the best one with some arcs exchanged. The next-best is found among those that exchange one arc
+more than a derivation already taken (the sidetracks of Eppstein 1998; on lattices the same order as the lazy
+algorithm of Huang and Chiang 2005).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from neural_smt.decoding.heap_primitives import pop, push
+from neural_smt.decoding.lattice import Lattice
+from neural_smt.decoding.primitives import Options
+from neural_smt.jit import kernel, mix
+from neural_smt.ragged import Ragged
+
+DISTINCT_FACTOR = 20
+"""A distinct list of n looks at no more than 20 n derivations, as Moses does."""
+
+
+class _Sidetracks(NamedTuple):
+    """Derivations found so far: derivation ``before`` (-1: the best) with the arc of this rank into ``node``."""
+
+    before: np.ndarray
+    node: np.ndarray
+    rank: np.ndarray
+    score: np.ndarray
+
+
+@kernel
+def _walk(sidetracks: _Sidetracks, item: int, arc_offsets: np.ndarray, tails: np.ndarray, path: np.ndarray) -> int:
+    """Write the arcs of a derivation, last arc first, into ``path``; return how many there are."""
+    depth = 0
+    track = item
+    while track > 0:
+        depth += 1
+        track = sidetracks.before[track]
+    exchanged = np.empty(depth, dtype=np.int32)
+    track = item
+    for i in range(depth - 1, -1, -1):
+        exchanged[i] = track
+        track = sidetracks.before[track]
+    length = 0
+    done = 0
+    node = len(arc_offsets) - 2
+    while node != 0:
+        arc = arc_offsets[node]
+        if done < depth and sidetracks.node[exchanged[done]] == node:
+            arc += sidetracks.rank[exchanged[done]]
+            done += 1
+        path[length] = arc
+        length += 1
+        node = np.int64(tails[arc])
+    return length
+
+
+@kernel
+def _hash_target(path: np.ndarray, arc_options: np.ndarray, options: Options) -> np.uint64:
+    """64-bit hash of the words of a derivation (arcs last first)."""
+    key = np.uint64(0)
+    for i in range(len(path) - 1, -1, -1):
+        option = arc_options[path[i]]
+        for position in range(options.word_offsets[option], options.word_offsets[option + 1]):
+            key = mix(key ^ np.uint64(options.words[position] + 1))
+    return key
+
+
+@kernel
+def _longer(array: np.ndarray, size: int) -> np.ndarray:
+    copy = np.empty(size, dtype=array.dtype)
+    copy[: len(array)] = array
+    return copy
+
+
+@kernel
+def _grow(sidetracks: _Sidetracks, needed: int) -> _Sidetracks:
+    size = max(2 * len(sidetracks.node), needed)
+    return _Sidetracks(
+        _longer(sidetracks.before, size),
+        _longer(sidetracks.node, size),
+        _longer(sidetracks.rank, size),
+        _longer(sidetracks.score, size),
+    )
+
+
+@kernel
+def _take_best(
+    arc_offsets: np.ndarray, tails: np.ndarray, prefix_scores: np.ndarray, arc_options: np.ndarray, options: Options,
+    limit: int, attempts: int, distinct: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Arcs of the ``limit`` best derivations (int32), int64 [n + 1] offsets into them, and float64 [n] scores."""
+    nodes = len(arc_offsets) - 1
+    sidetracks = _Sidetracks(np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256))
+    keys, items = np.empty(256), np.empty(256, dtype=np.int32)
+    sidetracks.before[0] = -1
+    sidetracks.node[0] = nodes  # before every node: nothing is exchanged
+    sidetracks.rank[0] = 0
+    sidetracks.score[0] = prefix_scores[arc_offsets[nodes - 1]]
+    made = 1
+    waiting = push(keys, items, 0, sidetracks.score[0], 0)
+    seen = {np.uint64(0)}
+    path = np.empty(nodes, dtype=np.int32)
+    arcs = np.empty(nodes * min(limit, 64), dtype=np.int32)
+    offsets = np.zeros(limit + 1, dtype=np.int64)
+    scores = np.empty(limit)
+    taken = 0
+    while waiting > 0 and taken < limit and attempts > 0:
+        attempts -= 1
+        item, waiting = pop(keys, items, waiting)
+        length = _walk(sidetracks, item, arc_offsets, tails, path)
+        fresh = True
+        if distinct:
+            key = _hash_target(path[:length], arc_options, options)
+            fresh = key not in seen
+            seen.add(key)
+        if fresh:
+            if offsets[taken] + length > len(arcs):
+                arcs = _longer(arcs, 2 * len(arcs) + length)
+            arcs[offsets[taken] : offsets[taken] + length] = path[:length][::-1]
+            offsets[taken + 1] = offsets[taken] + length
+            scores[taken] = sidetracks.score[item]
+            taken += 1
+        if made + length > len(sidetracks.node):
+            sidetracks = _grow(sidetracks, made + length)
+            keys, items = _longer(keys, len(sidetracks.node)), _longer(items, len(sidetracks.node))
+        # The next arc into the node last exchanged, or the second arc into a node before it.
+        last = np.int64(sidetracks.node[item])
+        for i in range(length):
+            arc = np.int64(path[i])
+            node = np.int64(nodes - 1) if i == 0 else np.int64(tails[path[i - 1]])
+            if node > last or arc + 1 >= arc_offsets[node + 1]:
+                continue
+            sidetracks.before[made] = sidetracks.before[item] if node == last else item
+            sidetracks.node[made] = node
+            sidetracks.rank[made] = arc + 1 - arc_offsets[node]
+            sidetracks.score[made] = sidetracks.score[item] - prefix_scores[arc] + prefix_scores[arc + 1]
+            waiting = push(keys, items, waiting, sidetracks.score[made], made)
+            made += 1
+    return arcs, offsets[: taken + 1], scores[:taken]
+
+
+def best_derivations(lattice: Lattice, limit: int, distinct: bool) -> tuple[Ragged, np.ndarray]:
+    """The best derivations, best first: their arcs (int32 ``Ragged``, first arc first) and scores (float64 ``[n]``).
+
+    With ``distinct`` only the best derivation of every target string counts, among the first ``20 limit`` derivations.
+    """
+    arcs, offsets, scores = _take_best(
+        lattice.arc_offsets,
+        lattice.tails,
+        lattice.prefix_scores,
+        lattice.options,
+        lattice.weighted.options,
+        limit,
+        limit * (DISTINCT_FACTOR if distinct else 1),
+        distinct,
+    )
+    return Ragged(arcs[: offsets[-1]], offsets), scores

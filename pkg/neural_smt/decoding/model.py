@@ -1,0 +1,72 @@
+"""A translation model: phrase table, language models, score columns and vocabularies of one system."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from neural_smt.decoding.features import FeatureSet, build_feature_set, column_name
+from neural_smt.errors import UserError
+from neural_smt.files import load_array
+from neural_smt.language_model.model import NgramModel
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class TranslationModel:
+    """All that translation needs but weights and search settings.
+
+    columns: feature name -> float32 ``[E]``, natural log, row-aligned with the phrase table.
+    """
+
+    phrase_table: PhraseTable
+    language_models: tuple[NgramModel, ...]
+    columns: dict[str, np.ndarray]
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
+    feature_set: FeatureSet
+
+    @property
+    def feature_names(self) -> list[str]:
+        """One name per score, in the order of score vectors."""
+        return self.feature_set.names
+
+    @classmethod
+    def load(
+        cls,
+        *,
+        phrase_table: Path,
+        language_models: list[Path],
+        columns: dict[str, Path],
+        source_vocabulary: Path,
+        target_vocabulary: Path,
+        features: list[str],
+    ) -> "TranslationModel":
+        """Map the files of a system into memory.
+
+        features: its feature groups; columns: group -> ``.npy`` for the groups that are score columns (others are
+        not read). Raises ``UserError`` when files do not belong together or a column holds a number that is not finite.
+        """
+        feature_set = build_feature_set(features, len(language_models))
+        vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
+        table = PhraseTable.load(phrase_table)
+        table.check_vocabularies(*vocabularies)
+        read = {}
+        for group in features:
+            if group in ("phrase", "language_model", "reordering"):
+                continue
+            if group not in columns:
+                raise UserError(f"the system uses the feature {group}, but no score column of that name was given")
+            read[column_name(group)] = _load_column(Path(columns[group]), len(table))
+        models = tuple(NgramModel.load(path, vocabularies[1]) for path in language_models)
+        return cls(table, models, read, *vocabularies, feature_set)
+
+
+def _load_column(path: Path, rows: int) -> np.ndarray:
+    column = load_array(path)
+    if column.shape != (rows,):
+        raise UserError(f"{path}: {len(column)} scores for {rows} phrase pairs; run the rescoring stage again")
+    if not np.isfinite(column).all():
+        raise UserError(f"{path}: a score is not a finite number; run the rescoring stage again")
+    return column

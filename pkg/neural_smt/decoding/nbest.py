@@ -1,0 +1,71 @@
+"""N-best lists in the text format of Moses: ``id ||| words ||| Name0= values ... ||| total``."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from neural_smt.decoding.features import FeatureSet
+from neural_smt.decoding.search import Translation
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines, write_lines
+
+
+@dataclass(frozen=True)
+class ListedTranslation:
+    """One line of an n-best list. features: name -> values, as printed; score: the total."""
+
+    sentence: int
+    tokens: list[str]
+    features: dict[str, list[float]]
+    score: float
+
+
+def write_nbest(path: Path, translations: Iterable[Translation], feature_set: FeatureSet) -> None:
+    """Write the n-best lists of translations, numbered from 0, atomically; six significant digits.
+
+    As in Moses, features that cannot be tuned are left out, though they count in the total.
+    """
+    write_lines(path, _format(translations, feature_set))
+
+
+def _format(translations: Iterable[Translation], feature_set: FeatureSet) -> Iterable[str]:
+    shown = [(feature.name, feature_set.slices[feature.name]) for feature in feature_set if feature.tunable]
+    for number, translation in enumerate(translations):
+        for entry in translation.nbest:
+            values = entry.features.tolist()
+            features = " ".join(f"{name}= {' '.join(f'{v + 0.0:.6g}' for v in values[part])}" for name, part in shown)
+            yield f"{number} ||| {' '.join(entry.tokens)} ||| {features} ||| {entry.score:.6g}"
+
+
+def read_nbest(path: Path) -> list[ListedTranslation]:
+    """Read an n-best list (plain or ``.gz``); fields after the total are not read. ``UserError`` names a bad line."""
+    return [_parse(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
+
+
+def _parse(line: str, path: Path, number: int) -> ListedTranslation:
+    try:
+        sentence, words, listed, score = line.split(" ||| ")[:4]
+        features: dict[str, list[float]] = {}
+        for item in listed.split():
+            if item.endswith("="):
+                values = features.setdefault(item[:-1], [])
+            else:
+                values.append(float(item))
+        return ListedTranslation(int(sentence), words.split(), features, float(score))
+    except (ValueError, UnboundLocalError):
+        raise UserError(
+            f"{path}, line {number}: expected 'id ||| words ||| Name0= values ||| total'; write the list again"
+        ) from None
+
+
+def feature_matrix(entries: list[ListedTranslation], feature_set: FeatureSet) -> np.ndarray:
+    """float32 ``[n, F]``: the values of the features in the order of ``feature_set``; 0 for those not printed."""
+    result = np.zeros((len(entries), feature_set.size), dtype=np.float32)
+    for row, entry in enumerate(entries):
+        for name, values in entry.features.items():
+            if name not in feature_set:
+                raise UserError(f"the n-best list has a feature {name} that the system does not have; decode again")
+            result[row, feature_set.slices[name]] = values
+    return result

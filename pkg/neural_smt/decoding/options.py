@@ -1,0 +1,227 @@
+"""Translation options: which phrase pairs may translate which spans, and what they score on their own.
+
+The lookup does not depend on weights, so it is done once for a set of sentences (``PreparedSentences``) and kept while
+tuning changes the weights; weighting then ranks the rows of every source phrase and keeps the best (``table_limit``).
+"""
+
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from neural_smt.decoding.features import REORDERING, FeatureSet, Rules, floored_log
+from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.primitives import LOG_10, Options
+from neural_smt.jit import kernel
+from neural_smt.language_model.primitives import Automaton, score_word
+from neural_smt.phrases.interning import intern_phrases
+from neural_smt.phrases.primitives import find_phrase
+from neural_smt.ragged import Ragged
+
+UNKNOWN_ROW = -1
+"""The phrase table row of an option that copies an unknown word."""
+
+
+@dataclass(frozen=True)
+class PreparedSentences:
+    """Sentences with all their phrase pairs looked up. N sentences, P distinct source phrases, R rows.
+
+    tokens: the sentences; first: int64 ``[N + 1]``, where each sentence's tokens start; spans: int32
+    ``[tokens, longest phrase]``, the phrase of the span from a token with (column + 1) words, or -1;
+    phrase_offsets: int64 ``[P + 1]``, the rows of each phrase; phrase_lengths: int32 ``[P]``, in source words;
+    rows: int64 ``[R]``, phrase table rows or ``UNKNOWN_ROW``; targets: int32 ``Ragged`` of R phrases, with ids
+    beyond the target vocabulary for ``unknown_words``; target_numbers: int32 ``[R]``, equal for equal targets;
+    stateless: float32 ``[R, stateless scores]``; reordering: float32 ``[R, 6]``, natural log; forward_class: int32
+    ``[R]``, equal for equal last three of them; language: float64 ``[R, models]``, natural log of each target alone.
+    """
+
+    tokens: list[list[str]]
+    first: np.ndarray
+    spans: np.ndarray
+    phrase_offsets: np.ndarray
+    phrase_lengths: np.ndarray
+    rows: np.ndarray
+    targets: Ragged
+    target_numbers: np.ndarray
+    stateless: np.ndarray
+    reordering: np.ndarray
+    forward_class: np.ndarray
+    language: np.ndarray
+    unknown_words: list[str]
+
+
+@dataclass(frozen=True)
+class WeightedSentences:
+    """Prepared sentences under one weight vector: the options that search may use, O of them.
+
+    rows: int64 ``[O]``, the row of ``prepared`` behind each option; vector: float64 ``[F]``, in the order of
+    ``features``; models: the language models, for kernels; hook_column: the score that a hook fills.
+    """
+
+    prepared: PreparedSentences
+    options: Options
+    rows: np.ndarray
+    features: FeatureSet
+    vector: np.ndarray
+    models: tuple[Automaton, ...]
+    hook_column: int | None
+
+
+@kernel
+def _find_spans(
+    index: tuple[np.ndarray, np.ndarray, np.ndarray], words: np.ndarray, first: np.ndarray, spans: np.ndarray
+) -> None:
+    """Fill ``spans`` with the numbers of the source phrases found in the table, or -1."""
+    for sentence in range(len(first) - 1):
+        for start in range(first[sentence], first[sentence + 1]):
+            for length in range(1, spans.shape[1] + 1):
+                inside = start + length <= first[sentence + 1]
+                spans[start, length - 1] = find_phrase(index, words, start, start + length) if inside else -1
+
+
+@kernel
+def _score_alone(models: tuple[Automaton, ...], values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Natural log of each phrase with no context, by each model (float64 ``[n, models]``)."""
+    scores = np.zeros((len(offsets) - 1, len(models)))
+    for phrase in range(len(offsets) - 1):
+        for m in range(len(models)):
+            state = np.int64(0)
+            for position in range(offsets[phrase], offsets[phrase + 1]):
+                log10_prob, state = score_word(models[m], state, values[position])
+                scores[phrase, m] += log10_prob * LOG_10
+    return scores
+
+
+@kernel
+def _rank(estimate: np.ndarray, offsets: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    """The ``limit`` best rows of each phrase, best first (ties in row order), and the new offsets."""
+    new_offsets = np.zeros(len(offsets), dtype=np.int64)
+    for phrase in range(len(offsets) - 1):
+        rows = offsets[phrase + 1] - offsets[phrase]
+        new_offsets[phrase + 1] = new_offsets[phrase] + (min(rows, limit) if limit > 0 else rows)
+    chosen = np.empty(new_offsets[-1], dtype=np.int64)
+    for phrase in range(len(offsets) - 1):
+        order = np.argsort(-estimate[offsets[phrase] : offsets[phrase + 1]], kind="mergesort")
+        for rank in range(new_offsets[phrase + 1] - new_offsets[phrase]):
+            chosen[new_offsets[phrase] + rank] = offsets[phrase] + order[rank]
+    return chosen, new_offsets
+
+
+def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSentences:
+    """Look up every span of every sentence.
+
+    A word without a phrase pair of its own is copied: a word of the target vocabulary keeps its id there, any other
+    one gets an id beyond the vocabulary.
+    """
+    table = model.phrase_table
+    index = model.source_vocabulary.index
+    first = np.array([0, *accumulate(len(tokens) for tokens in sentences)], dtype=np.int64)
+    flat = [token for tokens in sentences for token in tokens]
+    words = np.fromiter((index.get(token, -1) for token in flat), dtype=np.int32, count=len(flat))
+    longest = max(1, table.max_length)
+    spans = np.empty((len(flat), longest), dtype=np.int32)
+    _find_spans(table.lookup, words, first, spans)
+
+    phrases = np.unique(spans[spans >= 0])
+    number = np.full(len(table.source) + 1, -1, dtype=np.int32)
+    number[phrases] = np.arange(len(phrases))
+    spans = number[spans]  # the phrase -1 reads the last entry, which is -1
+    starts, stops = table.entry_offsets[phrases], table.entry_offsets[phrases + 1]
+    offsets = np.zeros(len(phrases) + 1, dtype=np.int64)
+    np.cumsum(stops - starts, out=offsets[1:])
+    rows = np.repeat(starts - offsets[:-1], stops - starts) + np.arange(offsets[-1])
+
+    missing = np.flatnonzero(spans[:, 0] < 0)
+    copies = list(dict.fromkeys(flat[position] for position in missing))
+    copy_number = {word: len(phrases) + i for i, word in enumerate(copies)}
+    spans[missing, 0] = [copy_number[flat[position]] for position in missing]
+    unknown_words = [word for word in copies if word not in model.target_vocabulary]
+    target_id = {word: len(model.target_vocabulary) + i for i, word in enumerate(unknown_words)}
+    copied = [target_id.get(word, model.target_vocabulary.index.get(word, -1)) for word in copies]
+
+    found = table.target.take(rows)
+    targets = Ragged(
+        np.concatenate([found.values, np.array(copied, dtype=np.int32)]),
+        np.concatenate([found.offsets, found.offsets[-1] + np.arange(1, len(copies) + 1)]),
+    )
+    return PreparedSentences(
+        tokens=sentences,
+        first=first,
+        spans=spans,
+        phrase_offsets=np.concatenate([offsets, offsets[-1] + np.arange(1, len(copies) + 1)]),
+        phrase_lengths=np.concatenate([table.source.lengths[phrases], np.ones(len(copies))]).astype(np.int32),
+        targets=targets,
+        target_numbers=intern_phrases(targets)[1],
+        unknown_words=unknown_words,
+        **_read_rules(model, rows, targets, len(copies)),
+    )
+
+
+def _read_rules(model: TranslationModel, rows: np.ndarray, targets: Ragged, copies: int) -> dict[str, np.ndarray]:
+    """The feature values of table rows, followed by those of copied unknown words."""
+    table = model.phrase_table
+    rules = Rules(
+        scores=np.concatenate([table.scores[rows], np.ones((copies, 4), dtype=np.float32)]),
+        target_lengths=targets.lengths,
+        unknown=np.arange(len(targets)) >= len(rows),
+        columns={
+            name: np.concatenate([column[rows], np.zeros(copies, dtype=np.float32)])
+            for name, column in model.columns.items()
+        },
+    )
+    reordering = np.zeros((len(targets), 6), dtype=np.float32)
+    if REORDERING in model.feature_set:
+        reordering[: len(rows)] = floored_log(table.reordering[rows])
+    return {
+        "rows": np.concatenate([rows, np.full(copies, UNKNOWN_ROW)]),
+        "stateless": model.feature_set.read(rules),
+        "reordering": reordering,
+        "forward_class": _number_rows(reordering[:, 3:]),
+        "language": _score_alone(tuple(m.arrays for m in model.language_models), targets.values, targets.offsets),
+    }
+
+
+def _number_rows(values: np.ndarray) -> np.ndarray:
+    """int32 ``[n]``: equal numbers for equal rows of ``[n, k]``."""
+    numbers = np.zeros(len(values), dtype=np.int64)
+    for column in values.T:
+        distinct, column_numbers = np.unique(column, return_inverse=True)
+        numbers = np.unique(numbers * len(distinct) + column_numbers, return_inverse=True)[1]
+    return numbers.astype(np.int32)
+
+
+def weigh(
+    prepared: PreparedSentences,
+    model: TranslationModel,
+    features: FeatureSet,
+    vector: np.ndarray,
+    table_limit: int,
+    hook_name: str | None = None,
+) -> WeightedSentences:
+    """Rank the options of every source phrase under the weights and keep the best ``table_limit`` (0: all).
+
+    vector: float64 ``[F]``, the weights in the order of ``features``. As in Moses, the rank is the weighted score of
+    the rule on its own, the language models included.
+    """
+    score = prepared.stateless @ vector[features.stateless]
+    language = np.array([vector[features.slices[name]][0] for name in features.language_models])
+    estimate = score + prepared.language @ language
+    chosen, offsets = _rank(estimate, prepared.phrase_offsets, table_limit)
+    targets = prepared.targets.take(chosen)
+    reordering = prepared.reordering[chosen]
+    weights = vector[features.slices[REORDERING]] if REORDERING in features else np.zeros(6)
+    options = Options(
+        offsets=offsets,
+        source_length=np.repeat(prepared.phrase_lengths, np.diff(offsets)),
+        score=score[chosen],
+        estimate=estimate[chosen],
+        backward=np.ascontiguousarray(reordering[:, :3] * weights[:3]),
+        forward=np.ascontiguousarray(reordering[:, 3:] * weights[3:]),
+        forward_class=prepared.forward_class[chosen],
+        target_number=prepared.target_numbers[chosen],
+        word_offsets=targets.offsets,
+        words=targets.values,
+    )
+    models = tuple(m.arrays for m in model.language_models)
+    hook_column = None if hook_name is None else features.slices[hook_name].start
+    return WeightedSentences(prepared, options, chosen, features, vector, models, hook_column)

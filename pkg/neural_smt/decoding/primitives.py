@@ -1,0 +1,233 @@
+"""What the search kernels share: options, coverage, future cost, language model scores, and the stack being filled.
+
+Scores are float64, natural log, weighted. Source ranges are half open: ``start`` is the first word, ``stop`` the one
+after the last.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from neural_smt.jit import kernel, mix
+from neural_smt.language_model.primitives import Automaton, score_word
+from neural_smt.vocabulary import EOS
+
+LOG_10 = np.log(10.0)
+
+WINDOW = 63
+"""Words beyond the first gap that a coverage can tell apart: no longer jump is searched, whatever the limit."""
+
+MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
+
+
+class Options(NamedTuple):
+    """Translation options by source phrase, best first; O options in all.
+
+    offsets: int64 [P + 1]: the options of phrase p; source_length: int32 [O]; score: float64 [O], weighted stateless
+    scores; estimate: float64 [O], with the language models' score of the target on its own; backward, forward:
+    float64 [O, 3], weighted reordering scores by orientation with respect to the previous and the next phrase;
+    forward_class: int32 [O], equal where the three forward scores are; target_number: int32 [O], equal for equal
+    targets; word_offsets: int64 [O + 1] and words: int32, the target words.
+    """
+
+    offsets: np.ndarray
+    source_length: np.ndarray
+    score: np.ndarray
+    estimate: np.ndarray
+    backward: np.ndarray
+    forward: np.ndarray
+    forward_class: np.ndarray
+    target_number: np.ndarray
+    word_offsets: np.ndarray
+    words: np.ndarray
+
+
+class Sentences(NamedTuple):
+    """A batch of B sentences.
+
+    lengths, first: int64 [B], words and first row of ``spans``; spans: int32 [tokens, longest], source phrase of the
+    span from a token with (column + 1) words, or -1; future, future_first: see ``future_costs``.
+    """
+
+    lengths: np.ndarray
+    first: np.ndarray
+    spans: np.ndarray
+    future: np.ndarray
+    future_first: np.ndarray
+
+
+class Hypotheses(NamedTuple):
+    """Hypotheses of a batch, those of a coverage together, best first. H hypotheses.
+
+    score: float64 [H]; start, stop: int32 [H], the last source range; option: int32 [H], the last option (-1: none
+    yet); states: int32 [H, models]; history: int32 [H, words], the last target words, only as many as a hook wants.
+    """
+
+    score: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    option: np.ndarray
+    states: np.ndarray
+    history: np.ndarray
+
+
+class Coverages(NamedTuple):
+    """Sets of translated words, those of a stack together.
+
+    gap: int32, the first word not translated; window: uint64, bit i is set when word gap + i is translated;
+    rest: float64, future cost of what is not translated; first, last: int32, the range of its hypotheses.
+    """
+
+    gap: np.ndarray
+    window: np.ndarray
+    rest: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+
+
+class Search(NamedTuple):
+    """Search settings and the weights of stateful scores.
+
+    distortion: weight of a word's distance; language: float64 [models]; limit: longest jump (-1: ``WINDOW``); beam:
+    log of the beam threshold; stack_size; margin: how many times the stack size is kept before a hook has scored;
+    pop_limit: of cube pruning; keep_arcs: whether recombined hypotheses are kept.
+    """
+
+    distortion: float
+    language: np.ndarray
+    limit: int
+    beam: float
+    stack_size: int
+    margin: int
+    pop_limit: int
+    keep_arcs: bool
+
+
+MEMO = np.dtype([("key", np.uint64), ("score", np.float32), ("next_state", np.int32)])
+"""One remembered language model score of (model, state, target phrase): natural log, weightless."""
+
+MEMO_SLOTS = 1 << 16
+
+
+@kernel
+def orientation(previous_start: int, previous_stop: int, start: int, stop: int) -> int:
+    """Monotone, swap or discontinuous; a first phrase (previous range 0, 0) is monotone when it starts the sentence."""
+    if start == previous_stop:
+        return MONOTONE
+    return SWAP if stop == previous_start else DISCONTINUOUS
+
+
+@kernel
+def jump_limit(limit: int) -> int:
+    """The longest jump in words."""
+    return WINDOW if limit < 0 or limit > WINDOW else limit
+
+
+@kernel
+def fits(gap: int, window: np.uint64, start: int, stop: int, limit: int) -> bool:
+    """Whether a range may be translated next: it is free, and the first gap can still be reached after it."""
+    if start > gap and stop - gap > limit:
+        return False
+    mask = ((np.uint64(1) << np.uint64(stop - start)) - np.uint64(1)) << np.uint64(start - gap)
+    return window & mask == 0
+
+
+@kernel
+def cover(gap: int, window: np.uint64, start: int, stop: int) -> tuple[int, np.uint64]:
+    """The first gap and window once the range is translated too."""
+    mask = ((np.uint64(1) << np.uint64(stop - start)) - np.uint64(1)) << np.uint64(start - gap)
+    window |= mask
+    while window & np.uint64(1):
+        window >>= np.uint64(1)
+        gap += 1
+    return gap, window
+
+
+@kernel
+def future_costs(lengths: np.ndarray, first: np.ndarray, spans: np.ndarray, options: Options, future_first: np.ndarray):
+    """The best score of every range of words in isolation: its best option, or its best split in two.
+
+    lengths, first, spans: see ``Sentences``; future_first: int64 [B + 1]. Returns float64: the range [i, j) of
+    sentence b stands at ``future_first[b] + i * (lengths[b] + 1) + j``.
+    """
+    future = np.full(future_first[-1], -np.inf)
+    for sentence in range(len(lengths)):
+        size = lengths[sentence]
+        table = future[future_first[sentence] : future_first[sentence + 1]].reshape((size + 1, size + 1))
+        for start in range(size + 1):
+            table[start, start] = 0.0
+        for length in range(1, size + 1):
+            for start in range(size - length + 1):
+                stop = start + length
+                best = -np.inf
+                if length <= spans.shape[1]:
+                    phrase = spans[first[sentence] + start, length - 1]
+                    if phrase >= 0:
+                        best = options.estimate[options.offsets[phrase]]
+                for middle in range(start + 1, stop):
+                    best = max(best, table[start, middle] + table[middle, stop])
+                table[start, stop] = best
+    return future
+
+
+@kernel
+def rest_cost(sentences: Sentences, sentence: int, gap: int, window: np.uint64) -> float:
+    """Future cost of all words not translated: the sum over the gaps."""
+    size = sentences.lengths[sentence]
+    base = sentences.future_first[sentence]
+    total = 0.0
+    start = gap
+    while start < size:
+        stop = start
+        if window == 0:
+            stop = size
+        else:
+            while not window & np.uint64(1):
+                window >>= np.uint64(1)
+                stop += 1
+        total += sentences.future[base + start * (size + 1) + stop]
+        start = stop
+        while window & np.uint64(1):
+            window >>= np.uint64(1)
+            start += 1
+    return total
+
+
+@kernel
+def score_phrase(
+    models: tuple[Automaton, ...], weights: np.ndarray, memo: np.ndarray, states: np.ndarray, options: Options,
+    option: int, next_states: np.ndarray,
+) -> float:  # fmt: skip
+    """Weighted language model score of an option after ``states`` (int32 [models]); fills ``next_states``.
+
+    A score is looked up in ``memo`` first, where a newer entry overwrites an older one in the same slot.
+    """
+    total = 0.0
+    for m in range(len(models)):
+        state = states[m]
+        key = (np.uint64(state) << np.uint64(32)) | np.uint64(options.target_number[option])
+        slot = mix(key + np.uint64(m)) & np.uint64(MEMO_SLOTS - 1)
+        if memo[m, slot].key == key:
+            next_states[m] = memo[m, slot].next_state
+        else:
+            log10_prob = 0.0
+            following = np.int64(state)
+            for position in range(options.word_offsets[option], options.word_offsets[option + 1]):
+                word_score, following = score_word(models[m], following, options.words[position])
+                log10_prob += word_score
+            memo[m, slot].key = key
+            memo[m, slot].score = log10_prob * LOG_10
+            memo[m, slot].next_state = following
+            next_states[m] = following
+        total += weights[m] * np.float64(memo[m, slot].score)
+    return total
+
+
+@kernel
+def score_end(models: tuple[Automaton, ...], weights: np.ndarray, states: np.ndarray) -> float:
+    """Weighted score of the end of the sentence after ``states``, which are reset: nothing follows."""
+    total = 0.0
+    for m in range(len(models)):
+        total += weights[m] * score_word(models[m], states[m], EOS)[0] * LOG_10
+        states[m] = 0
+    return total

@@ -1,0 +1,208 @@
+"""The decoder: from sentences to translations, n-best lists and lattices."""
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from neural_smt.decoding.batches import FILLERS, Hook, search_batch
+from neural_smt.decoding.features import DISTORTION, Feature
+from neural_smt.decoding.kbest import best_derivations
+from neural_smt.decoding.lattice import Lattice
+from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.options import UNKNOWN_ROW, PreparedSentences, WeightedSentences, prepare, weigh
+from neural_smt.decoding.primitives import Search
+from neural_smt.decoding.weights import Weights
+from neural_smt.errors import UserError
+
+BATCH = 16
+"""Sentences searched side by side; the same whatever the number of threads, so results are too."""
+
+HOOK_MARGIN = 4
+"""How many times the stack size is kept until a hook has scored."""
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """What search may look at; the defaults are those of Moses (with the distortion limit its training sets).
+
+    algorithm: ``stack`` or ``cube``; stack_size: hypotheses kept per stack; beam_threshold: those are dropped whose
+    score is below the best one times this (0: none); distortion_limit: longest jump in words (-1: 63); table_limit:
+    options per source phrase (0: all); pop_limit: cells taken per stack by cube pruning.
+    """
+
+    algorithm: str = "stack"
+    stack_size: int = 200
+    beam_threshold: float = 1e-5
+    distortion_limit: int = 6
+    table_limit: int = 20
+    pop_limit: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.algorithm not in FILLERS:
+            raise UserError(f"unknown search algorithm {self.algorithm!r}; choose one of {', '.join(FILLERS)}")
+        if self.stack_size < 1 or self.pop_limit < 1 or not 0 <= self.beam_threshold < 1:
+            raise UserError("search needs stack_size and pop_limit of at least 1 and a beam_threshold of 0 to below 1")
+
+    @classmethod
+    def from_settings(cls, settings: dict[str, Any]) -> "SearchSettings":
+        """Settings from a section of the configuration; unknown names are refused."""
+        known = {item.name for item in fields(cls)}
+        for name in settings:
+            if name not in known:
+                raise UserError(f"unknown search setting {name!r}; known are {', '.join(sorted(known))}")
+        return cls(**settings)
+
+
+@dataclass(frozen=True)
+class NBestEntry:
+    """One entry of an n-best list. features: float32 ``[F]``; score: their weighted sum."""
+
+    tokens: list[str]
+    features: np.ndarray
+    score: float
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The best translation of a sentence.
+
+    features: float32 ``[F]``, in the order of the decoder's feature set; score: their weighted sum; alignment: (source,
+    target) word positions; segmentation: (source start, source stop, target start, target stop) of each phrase in
+    target order, half open; nbest: as many entries as asked for, or all there are.
+    """
+
+    tokens: list[str]
+    score: float
+    features: np.ndarray
+    alignment: list[tuple[int, int]] = field(default_factory=list)
+    segmentation: list[tuple[int, int, int, int]] = field(default_factory=list)
+    nbest: list[NBestEntry] = field(default_factory=list)
+
+
+class Decoder:
+    """Translates sentences with one model, one weight vector and one setting of the search."""
+
+    def __init__(
+        self,
+        model: TranslationModel,
+        settings: SearchSettings,
+        weights: Weights,
+        threads: int = 1,
+        hook: Hook | None = None,
+    ):
+        self.model = model
+        self.settings = settings
+        self.threads = threads
+        self.hook = hook
+        self.feature_set = model.feature_set
+        if hook is not None:
+            self.feature_set = self.feature_set.with_stateful(Feature(hook.name, (0.2,)))
+        self.vector = weights.vector(self.feature_set)
+
+    def prepare(self, sentences: list[list[str]]) -> PreparedSentences:
+        """Look up all phrase pairs of the sentences; any decoder of the same model may use the result again."""
+        return prepare(self.model, sentences)
+
+    def decode(
+        self, sentences: list[list[str]] | PreparedSentences, nbest: int = 0, distinct: bool = True
+    ) -> list[Translation]:
+        """Translate sentences (lists of tokens); an empty one has an empty translation.
+
+        nbest: length of the n-best lists; distinct: whether their entries must differ in their words.
+        """
+        limit = max(1, nbest)
+        translations = self._run(
+            sentences, nbest > 1, lambda lattice, number: self._translate(lattice, number, limit, nbest > 0, distinct)
+        )
+        empty = NBestEntry([], np.zeros(self.feature_set.size, dtype=np.float32), 0.0)
+        return [
+            translation or Translation([], 0.0, empty.features, nbest=[empty] if nbest else [])
+            for translation in translations
+        ]
+
+    def lattices(self, sentences: list[list[str]] | PreparedSentences) -> list[Lattice | None]:
+        """The lattice of every sentence; None for an empty sentence."""
+        return self._run(sentences, True, lambda lattice, number: lattice)
+
+    def _run(self, sentences, keep_arcs: bool, finish) -> list:
+        """Search all sentences in batches of similar length; ``finish(lattice, number)`` makes each result."""
+        prepared = sentences if isinstance(sentences, PreparedSentences) else self.prepare(sentences)
+        name = self.hook.name if self.hook else None
+        weighted = weigh(prepared, self.model, self.feature_set, self.vector, self.settings.table_limit, name)
+        search = self._search(keep_arcs)
+        lengths = np.diff(prepared.first)
+        order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]  # longest first: even ends
+        batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
+        results: list = [None] * len(lengths)
+
+        def work(members: np.ndarray) -> None:
+            lattices = search_batch(weighted, members, self.settings.algorithm, search, self.hook)
+            for lattice, number in zip(lattices, members.tolist(), strict=True):
+                results[number] = finish(lattice, number)
+
+        if self.threads > 1:
+            with ThreadPoolExecutor(self.threads) as pool:
+                list(pool.map(work, batches))
+        else:
+            for batch in batches:
+                work(batch)
+        return results
+
+    def _search(self, keep_arcs: bool) -> Search:
+        settings, part = self.settings, self.feature_set.slices
+        return Search(
+            distortion=float(self.vector[part[DISTORTION].start]),
+            language=np.array([self.vector[part[name].start] for name in self.feature_set.language_models]),
+            limit=settings.distortion_limit,
+            beam=math.log(settings.beam_threshold) if settings.beam_threshold > 0 else -math.inf,
+            stack_size=settings.stack_size,
+            margin=HOOK_MARGIN if self.hook else 1,
+            pop_limit=settings.pop_limit,
+            keep_arcs=keep_arcs,
+        )
+
+    def _translate(self, lattice: Lattice, number: int, limit: int, listed: bool, distinct: bool) -> Translation:
+        """The best derivations of a lattice as words and feature values."""
+        paths, scores = best_derivations(lattice, limit, distinct)
+        arcs, position = np.unique(paths.values, return_inverse=True)
+        features = np.add.reduceat(lattice.features(arcs)[position], paths.offsets[:-1], axis=0, dtype=np.float64)
+        features = features.astype(np.float32)
+        options = lattice.options[paths.values]
+        words = _spell(lattice.weighted, self.model, options[: paths.offsets[1]])
+        entries = []
+        if listed:
+            pieces = {option: _spell(lattice.weighted, self.model, [option]) for option in np.unique(options).tolist()}
+            for i, score in enumerate(scores.tolist()):
+                chosen = options[paths.offsets[i] : paths.offsets[i + 1]].tolist()
+                entries.append(NBestEntry([w for option in chosen for w in pieces[option]], features[i], score))
+        alignment, segmentation = _trace(lattice, paths[0], self.model)
+        return Translation(words, float(scores[0]), features[0], alignment, segmentation, entries)
+
+
+def _spell(weighted: WeightedSentences, model: TranslationModel, options: Sequence[int]) -> list[str]:
+    """The target words of options one after another."""
+    known, copied = model.target_vocabulary.words, weighted.prepared.unknown_words
+    offsets, words = weighted.options.word_offsets, weighted.options.words
+    ids = [word for option in options for word in words[offsets[option] : offsets[option + 1]].tolist()]
+    return [known[i] if i < len(known) else copied[i - len(known)] for i in ids]
+
+
+def _trace(
+    lattice: Lattice, path: np.ndarray, model: TranslationModel
+) -> tuple[list[tuple[int, int]], list[tuple[int, int, int, int]]]:
+    """Word alignment and segmentation of a derivation."""
+    weighted = lattice.weighted
+    alignment, segmentation = [], []
+    target = 0
+    for option, start in zip(lattice.options[path].tolist(), lattice.starts[path].tolist(), strict=True):
+        row = int(weighted.prepared.rows[weighted.rows[option]])
+        links = [(0, 0)] if row == UNKNOWN_ROW else model.phrase_table.alignment[row].tolist()
+        alignment.extend((start + i, target + j) for i, j in links)
+        size = int(weighted.options.word_offsets[option + 1] - weighted.options.word_offsets[option])
+        segmentation.append((start, start + int(weighted.options.source_length[option]), target, target + size))
+        target += size
+    return alignment, segmentation
