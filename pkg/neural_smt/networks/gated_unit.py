@@ -1,0 +1,127 @@
+"""The hidden unit that remembers and forgets (Cho et al. 2014, section 2.3, equations 5-8), with its gradient.
+
+The recurrence is one autograd function: the forward pass writes into arrays made once, and the backward pass collects
+the gradient of each recurrent matrix in one product over all steps instead of one per step.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from neural_smt.networks.precision import affine, product
+
+
+class GatedUnit(nn.Module):
+    """``H`` gated hidden units fed by embeddings of ``E`` dimensions.
+
+    input_weight: ``[3H, E]``, W of the candidate, then of the update gate, then of the reset gate; input_bias:
+    ``[H]``, of the candidate only; gates_weight: ``[2H, H]``, U of the update gate, then of the reset gate;
+    candidate_weight: ``[H, H]``, U. With ``reset_after`` the reset gate multiplies U h and a context term
+    (``Conventions.reset = paper``), otherwise it multiplies h.
+    """
+
+    def __init__(self, embedding: int, hidden: int, reset_after: bool = False):
+        super().__init__()
+        self.hidden = hidden
+        self.reset_after = reset_after
+        self.input_weight = nn.Parameter(torch.empty(3 * hidden, embedding))
+        self.input_bias = nn.Parameter(torch.zeros(hidden))
+        self.gates_weight = nn.Parameter(torch.empty(2 * hidden, hidden))
+        self.candidate_weight = nn.Parameter(torch.empty(hidden, hidden))
+
+    def inputs(self, embedded: Tensor) -> Tensor:
+        """W e for the candidate (bias added) and both gates: ``[N, E] -> [N, 3H]``, all steps in one product."""
+        terms = nn.functional.linear(embedded, self.input_weight)
+        return terms + nn.functional.pad(self.input_bias, (0, 2 * self.hidden)).to(terms.dtype)
+
+    def forward(self, inputs: Tensor, initial: Tensor, sizes: list[int], gated: Tensor | None = None) -> Tensor:
+        """States after every step of packed sequences: ``[N, H]``.
+
+        inputs: ``[N, 3H]``, everything added inside the candidate and the gates but the recurrent terms; initial:
+        ``[B, H]``; sizes: rows alive at each step; gated: ``[B, H]``, the context term under the reset gate (only with
+        ``reset_after``).
+        """
+        return _Recurrence.apply(inputs, initial, self.gates_weight, self.candidate_weight, gated, sizes)
+
+    def step(self, inputs: Tensor, state: Tensor, gated: Tensor | None = None) -> Tensor:
+        """The state after one step, without gradient: inputs ``[n, 3H]``, state ``[n, H]`` -> ``[n, H]``."""
+        hidden = self.hidden
+        gates = affine(inputs[:, hidden:], state, self.gates_weight).sigmoid_()
+        update, reset = gates[:, :hidden], gates[:, hidden:]
+        if gated is None:
+            candidate = affine(inputs[:, :hidden], reset * state, self.candidate_weight)
+        else:
+            candidate = torch.addcmul(inputs[:, :hidden], reset, affine(gated, state, self.candidate_weight))
+        return torch.lerp(state, candidate.tanh_(), update)
+
+
+class _Recurrence(torch.autograd.Function):
+    """h_t = u * tanh(x + U (r * h)) + (1 - u) * h, or with ``gated`` tanh(x + r * (U h + gated)); see ``GatedUnit``."""
+
+    @staticmethod
+    def forward(ctx, inputs, initial, gates_weight, candidate_weight, gated, sizes):
+        hidden = initial.shape[1]
+        total = sum(sizes)
+        states, previous, products, candidates = (initial.new_empty(total, hidden) for _ in range(4))
+        gates = initial.new_empty(total, 2 * hidden)
+        state, start = initial, 0
+        for size in sizes:
+            here = slice(start, start + size)
+            state = state[:size]
+            previous[here] = state
+            gate = affine(inputs[here, hidden:], state, gates_weight, out=gates[here]).sigmoid_()
+            update, reset = gate[:, :hidden], gate[:, hidden:]
+            # `products` keeps what the backward pass needs: r * h, or U h + gated.
+            if gated is None:
+                torch.mul(reset, state, out=products[here])
+                candidate = affine(inputs[here, :hidden], products[here], candidate_weight, out=candidates[here])
+            else:
+                affine(gated[:size], state, candidate_weight, out=products[here])
+                candidate = torch.addcmul(inputs[here, :hidden], reset, products[here], out=candidates[here])
+            state = torch.lerp(state, candidate.tanh_(), update, out=states[here])
+            start += size
+        ctx.save_for_backward(previous, gates, candidates, products, gates_weight, candidate_weight)
+        ctx.sizes, ctx.rows, ctx.gated, ctx.dtype = sizes, len(initial), gated is not None, inputs.dtype
+        return states
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_states):
+        previous, gates, candidates, products, gates_weight, candidate_weight = ctx.saved_tensors
+        hidden, dtype = previous.shape[1], ctx.dtype
+        d_inputs = previous.new_empty(len(previous), 3 * hidden)
+        d_products = torch.empty_like(products) if ctx.gated else None
+        d_state = previous.new_zeros(ctx.rows, hidden)
+        start = len(previous)
+        for size in reversed(ctx.sizes):
+            start -= size
+            here = slice(start, start + size)
+            state, candidate = previous[here], candidates[here]
+            update, reset = gates[here, :hidden], gates[here, hidden:]
+            d_new = d_states[here] + d_state[:size]
+            d_update = d_new * update
+            d_candidate = torch.ops.aten.tanh_backward(d_update, candidate)
+            d_old = d_new - d_update
+            d_inputs[here, :hidden] = d_candidate
+            d_inputs[here, hidden : 2 * hidden] = torch.ops.aten.sigmoid_backward(d_new.mul_(candidate - state), update)
+            if ctx.gated:
+                d_product = torch.mul(d_candidate, reset, out=d_products[here])
+                d_reset = d_candidate * products[here]
+                d_old += product(d_product, candidate_weight, dtype)
+            else:
+                d_product = product(d_candidate, candidate_weight, dtype)
+                d_reset = d_product * state
+                d_old.addcmul_(d_product, reset)
+            d_inputs[here, 2 * hidden :] = torch.ops.aten.sigmoid_backward(d_reset, reset)
+            d_state[:size] = d_old.add_(product(d_inputs[here, hidden:], gates_weight, dtype))
+        d_gates_weight = product(d_inputs[:, hidden:].t(), previous, dtype)
+        if not ctx.gated:
+            d_candidate_weight = product(d_inputs[:, :hidden].t(), products, dtype)
+            return d_inputs.to(dtype), d_state, d_gates_weight, d_candidate_weight, None, None
+        d_candidate_weight = product(d_products.t(), previous, dtype)
+        d_gated = torch.zeros_like(d_state)
+        start = 0
+        for size in ctx.sizes:
+            d_gated[:size] += d_products[start : start + size]
+            start += size
+        return d_inputs.to(dtype), d_state, d_gates_weight, d_candidate_weight, d_gated, None

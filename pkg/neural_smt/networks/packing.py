@@ -1,0 +1,93 @@
+"""Minibatches without padding: sequences sorted by falling length and stored step by step.
+
+At step t only the first ``sizes[t]`` rows are alive, so a recurrence works on a shrinking block of rows, and the
+readout and the softmax see real words only.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import EOS
+
+
+@dataclass(frozen=True)
+class Packed:
+    """``B`` sequences of ``N`` words in all, each closed by the end symbol.
+
+    words: int64 ``[N]``, the words of step 0 of every row, then those of step 1, ...; rows: int64 ``[N]``, the row of
+    each; sizes: rows alive at each step, not increasing; previous: int64 ``[N - B]``, for each position after the
+    first step, the position of its predecessor; last: int64 ``[B]``, the position of each row's end symbol.
+    """
+
+    words: torch.Tensor
+    rows: torch.Tensor
+    sizes: list[int]
+    previous: torch.Tensor
+    last: torch.Tensor
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    """Phrase pairs: each side in its own order of falling length.
+
+    pairing: int64 ``[B]``, the source row of each target row; order: int64 ``[B]``, the pair of each target row.
+    """
+
+    source: Packed
+    target: Packed
+    pairing: torch.Tensor
+    order: torch.Tensor
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs."""
+        return len(self.order)
+
+    @property
+    def predictions(self) -> int:
+        """Number of target words to predict, end symbols included."""
+        return len(self.target.words)
+
+
+def pack(sequences: Ragged, device: torch.device) -> tuple[Packed, np.ndarray]:
+    """Pack non-empty or empty sequences of ids, an end symbol added to each.
+
+    Returns the packed sequences and int64 ``[B]``, the sequence that each row holds (equal lengths keep their order).
+    """
+    lengths = sequences.lengths + 1
+    order = np.argsort(-lengths, kind="stable")
+    lengths = lengths[order]
+    alive = np.arange(lengths[0])[:, None] < lengths
+    matrix = np.full((len(lengths), lengths[0]), EOS, dtype=np.int64)
+    taken = sequences.take(order)
+    matrix[np.arange(lengths[0]) < lengths[:, None] - 1] = taken.values
+    sizes = alive.sum(axis=1)
+    starts = np.cumsum(sizes) - sizes
+    rows = np.broadcast_to(np.arange(len(lengths)), alive.shape)[alive]
+    steps = np.repeat(np.arange(len(sizes)), sizes)
+    later = steps > 0
+    arrays = {
+        "words": matrix.T[alive],
+        "rows": rows,
+        "previous": starts[steps[later] - 1] + rows[later],
+        "last": starts[lengths - 1] + np.arange(len(lengths)),
+    }
+    tensors = {name: torch.from_numpy(np.ascontiguousarray(array)).to(device) for name, array in arrays.items()}
+    return Packed(sizes=sizes.tolist(), **tensors), order
+
+
+def pack_pairs(source: Ragged, target: Ragged, device: torch.device) -> PairBatch:
+    """Pack pair i = (source i, target i) of shortlist ids without end symbols."""
+    packed_source, source_order = pack(source, device)
+    packed_target, target_order = pack(target, device)
+    row_of_source = np.empty_like(source_order)
+    row_of_source[source_order] = np.arange(len(source_order))
+    return PairBatch(
+        packed_source,
+        packed_target,
+        torch.from_numpy(row_of_source[target_order]).to(device),
+        torch.from_numpy(target_order).to(device),
+    )

@@ -1,0 +1,83 @@
+"""The softmax over the target shortlist: log-probabilities of given words, and normalisers.
+
+Both work on a few rows of logits at a time, so that the exponentials find them in the processor's cache.
+"""
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from neural_smt.networks.precision import product
+
+TILE = 1 << 20
+"""Logits computed at a time on a CPU (4 MiB of float32)."""
+
+SAFE = 60.0
+"""No logit is larger in absolute value than this: exponentials are summed without subtracting the largest."""
+
+
+class _WordLogProbabilities(torch.autograd.Function):
+    """log softmax(weight z + bias)[word]; keeps the exponentials and leaves their division to the small factors."""
+
+    @staticmethod
+    def forward(ctx, inner, weight, bias, words, dtype):
+        exponentials = inner.new_empty(len(inner), len(weight))
+        normalisers = inner.new_empty(len(inner))
+        chosen = inner.new_empty(len(inner))
+        tile = len(inner) if inner.is_cuda else max(TILE // len(weight), 16)
+        for start in range(0, len(inner), tile):
+            here = slice(start, start + tile)
+            logits = _logits(inner[here], weight, bias, dtype, exponentials[here])
+            largest = logits.amax(1, keepdim=True)
+            logits -= largest
+            chosen[here] = logits.gather(1, words[here, None])[:, 0]
+            normalisers[here] = logits.exp_().sum(1)
+        ctx.save_for_backward(inner, weight, words, exponentials, normalisers)
+        ctx.dtype = dtype
+        return chosen - normalisers.log()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_output):
+        inner, weight, words, exponentials, normalisers = ctx.saved_tensors
+        share = (d_output / normalisers)[:, None]
+        d_inner = product(exponentials, weight, ctx.dtype).mul_(-share)
+        d_inner.addcmul_(weight[words], d_output[:, None])
+        scaled = torch.cat((inner, torch.ones_like(share)), 1)
+        d_weight = product(exponentials.t(), scaled * -share, ctx.dtype)
+        d_weight.index_add_(0, words, scaled * d_output[:, None])
+        return d_inner, d_weight[:, :-1], d_weight[:, -1], None, None
+
+
+def _logits(inner: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype, out: Tensor) -> Tensor:
+    if inner.dtype == dtype:
+        return torch.addmm(bias, inner, weight.t(), out=out)
+    return torch.add(bias, product(inner, weight.t(), dtype), out=out)
+
+
+def word_log_probabilities(inner: Tensor, weight: Tensor, bias: Tensor, words: Tensor, dtype: torch.dtype) -> Tensor:
+    """Natural log of softmax(weight z + bias) at one word per row, differentiable: ``[N]``.
+
+    inner: z, ``[N, R]``; weight: ``[V, R]``; bias: ``[V]``; words: int64 ``[N]``; dtype: what the factors of matrix
+    products are rounded to.
+    """
+    return _WordLogProbabilities.apply(inner, weight, bias, words, dtype)
+
+
+def log_normalisers(inner: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype, buffer: Tensor) -> Tensor:
+    """log sum_v exp(weight z + bias)_v of every row of ``inner``: ``[N]``, without gradient.
+
+    buffer: ``[rows, V]``, overwritten; it sets how many rows are computed at a time. Where the Cauchy-Schwarz bound
+    |w z + b| <= max |w| |z| + max |b| shows that no exponential can overflow, the largest logit is not looked for.
+    """
+    output = inner.new_empty(len(inner))
+    longest, offset = weight.norm(dim=1).max(), bias.abs().max()
+    for start in range(0, len(inner), len(buffer)):
+        here = slice(start, start + len(buffer))
+        rows = inner[here]
+        logits = _logits(rows, weight, bias, dtype, buffer[: len(rows)])
+        if rows.norm(dim=1).max() * longest + offset < SAFE:
+            torch.log(logits.exp_().sum(1), out=output[here])
+        else:
+            output[here] = logits.logsumexp(1)
+    return output

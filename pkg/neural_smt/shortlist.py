@@ -1,0 +1,72 @@
+"""The words a network knows: the most frequent of each side; others are ``[UNK]`` (Cho et al. 2014, section 4.1)."""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines, write_csv
+from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
+
+log = logging.getLogger(__name__)
+
+SIDES = ("source", "target")
+
+
+def most_frequent(vocabulary: Vocabulary, size: int) -> Vocabulary:
+    """The reserved entries and the ``size`` most frequent words of ``vocabulary``, which is ordered by count."""
+    end = len(RESERVED) + size
+    return Vocabulary(vocabulary.words[:end], vocabulary.counts[:end])
+
+
+def shortlist_ids(vocabulary: Vocabulary, shortlist: Vocabulary) -> np.ndarray:
+    """int32 ``[len(vocabulary)]``: the shortlist id of every id of ``vocabulary``.
+
+    Words outside the shortlist become ``UNK``, and so do words of the text that are spelt like a reserved entry: a
+    network must meet the end symbol at the end only.
+    """
+    ids = shortlist.ids(vocabulary.words)
+    ids[: len(RESERVED)] = UNK
+    return ids
+
+
+def measure_coverage(shortlist: Vocabulary, lines: list[str]) -> tuple[int, int]:
+    """Running words of tokenised sentences, and how many of them the shortlist knows."""
+    ids = shortlist.encode(lines).values
+    return len(ids), int(np.count_nonzero(ids != UNK))
+
+
+def build_shortlists(
+    *,
+    source_text: Path,
+    target_text: Path,
+    size: int,
+    coverage: dict[str, list[str]],
+    source_output: Path,
+    target_output: Path,
+    table: Path,
+) -> None:
+    """Keep the most frequent words of each side of the training text and measure what they cover.
+
+    size: words kept of each side, besides the reserved entries; coverage: name of a set -> its source and target text.
+    Writes two vocabulary files and a CSV table with the columns set, side, running_words, covered, fraction.
+    """
+    if size < 1:
+        raise UserError(f"the shortlist size is {size}; set it to 1 or more words")
+    rows = []
+    outputs = (source_output, target_output)
+    for index, (side, text, output) in enumerate(zip(SIDES, (source_text, target_text), outputs, strict=True)):
+        lines = read_lines(text)
+        shortlist = most_frequent(Vocabulary.from_sentences(lines), size)
+        if len(shortlist) == len(RESERVED):
+            raise UserError(f"{text}: no words to make a shortlist of; check the corpus stage")
+        shortlist.save(output)
+        for name, texts in coverage.items():
+            # The training text is usually one of the sets: no need to read it twice.
+            total, covered = measure_coverage(
+                shortlist, lines if texts[index] == str(text) else read_lines(texts[index])
+            )
+            rows.append((name, side, total, covered, f"{covered / max(total, 1):.6f}"))
+            log.info("%s, %s side: %d of %d running words in the shortlist", name, side, covered, total)
+    write_csv(table, ("set", "side", "running_words", "covered", "fraction"), rows)
