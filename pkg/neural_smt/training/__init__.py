@@ -1,0 +1,1 @@
+"""Training networks: data, optimiser, loop, checkpoints and learning curves."""

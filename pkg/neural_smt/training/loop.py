@@ -1,0 +1,189 @@
+"""The training loop of the encoder-decoder: update, validate, checkpoint, resume."""
+
+import logging
+import math
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from neural_smt.networks.device import precision_context
+from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.packing import PairBatch, pack_pairs
+from neural_smt.training.adadelta import AdaDelta, clipped_gradients
+from neural_smt.training.batches import BatchOrder
+from neural_smt.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from neural_smt.training.curve import Record
+from neural_smt.training.pairs import PhrasePairs
+from neural_smt.training.settings import TrainingSettings
+
+log = logging.getLogger(__name__)
+
+VALIDATION_BATCH = 512
+
+
+@dataclass
+class Progress:
+    """How far a run is. cost: nats, and words: target words, both since the last record; stale: validations since
+    the best one; non_finite: updates whose gradient was not finite.
+    """
+
+    updates: int = 0
+    pairs: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+    words: int = 0
+    best: float = math.inf
+    stale: int = 0
+    non_finite: int = 0
+    records: list[Record] = field(default_factory=list)
+
+
+class Trainer:
+    """Trains ``network`` in place on ``pairs``; ``run`` is the fingerprint under which ``state`` keeps checkpoints.
+
+    Everything random is a function of the seed and the number of the update, so weights, optimiser and ``Progress``
+    are all that a run needs to go on where it was and end as if it had never been stopped.
+    """
+
+    def __init__(
+        self,
+        network: EncoderDecoder,
+        pairs: PhrasePairs,
+        held_out: PhrasePairs,
+        settings: TrainingSettings,
+        seed: int,
+        state: Path,
+        run: str,
+    ):
+        self.network = network
+        self.pairs = pairs
+        self.settings = settings
+        self.state = state
+        self.run_fingerprint = run
+        self.conventions = network.config.conventions
+        self.parameters = dict(network.named_parameters())
+        self.device = next(network.parameters()).device
+        self.optimiser = AdaDelta(self.parameters, settings.rho, settings.epsilon)
+        reshuffle = self.conventions.sampling == "paper"
+        self.order = BatchOrder(pairs.lengths, settings.batch, settings.buffer, seed, reshuffle)
+        self.validation = list(self._validation_batches(held_out))
+        self.progress = Progress()
+        self.best_weights: dict[str, Tensor] = {}
+
+    def train(self) -> list[Record]:
+        """Go on from the checkpoint, if there is one, to the end; returns the learning curve.
+
+        The network then holds the weights that ``settings.keep`` asks for.
+        """
+        settings, progress = self.settings, self._restore()
+        began = time.perf_counter() - progress.seconds
+        interactive = sys.stderr.isatty()
+        with tqdm(total=settings.updates, initial=progress.updates, unit="update", disable=not interactive) as bar:
+            while progress.updates < settings.updates and not self._exhausted():
+                self._update()
+                bar.update()
+                progress.seconds = time.perf_counter() - began
+                if progress.updates % settings.validate_every == 0:
+                    record = self._validate()
+                    bar.set_postfix(cost=f"{record.train_cost:.3f}", perplexity=record.validation_perplexity)
+                if progress.updates % settings.checkpoint_every == 0:
+                    self._save()
+        # Saved before the closing record: with more updates the run can go on as if this end had not been planned.
+        self._save()
+        progress.seconds = time.perf_counter() - began
+        if not progress.records or progress.records[-1].updates < progress.updates:
+            self._validate()
+        if progress.non_finite:
+            log.warning("%d updates had a gradient that was not finite", progress.non_finite)
+        if settings.keep == "best" and self.best_weights:
+            self.network.load_state_dict(self.best_weights)
+        return progress.records
+
+    def perplexity(self) -> float | None:
+        """Perplexity per target word of the held-out pairs, end symbols included; None without any."""
+        if not self.validation:
+            return None
+        with torch.no_grad(), precision_context(self.device, self.settings.precision):
+            total = sum(self.network(batch).double().sum().item() for batch in self.validation)
+        return math.exp(-total / sum(batch.predictions for batch in self.validation))
+
+    def _validation_batches(self, held_out: PhrasePairs) -> list[PairBatch]:
+        rows = np.argsort(held_out.lengths, kind="stable")
+        chunks = (rows[start : start + VALIDATION_BATCH] for start in range(0, len(rows), VALIDATION_BATCH))
+        return [self._pack(held_out.take(chunk)) for chunk in chunks]
+
+    def _pack(self, pairs: PhrasePairs) -> PairBatch:
+        return pack_pairs(pairs.source, pairs.target, self.device)
+
+    def _update(self) -> None:
+        """One minibatch: cost, gradient, clipping, AdaDelta."""
+        progress = self.progress
+        batch = self._pack(self.pairs.take(self.order.rows(progress.updates)))
+        for parameter in self.parameters.values():
+            parameter.grad = None
+        with precision_context(self.device, self.settings.precision):
+            cost = -self.network(batch).sum()
+        objective = cost if self.conventions.objective == "code" else cost / batch.pairs
+        objective.backward()
+        gradients, norm = clipped_gradients(self.parameters, self.settings.clip)
+        if not math.isfinite(norm):
+            progress.non_finite += 1
+        self.optimiser.step(gradients)
+        progress.updates += 1
+        progress.pairs += batch.pairs
+        progress.cost += cost.item()
+        progress.words += batch.predictions
+
+    def _validate(self) -> Record:
+        """Add a record to the learning curve, log it, and remember the best weights."""
+        progress = self.progress
+        perplexity = self.perplexity()
+        cost = progress.cost / max(progress.words, 1)
+        record = Record(progress.updates, progress.pairs, progress.seconds, cost, perplexity)
+        progress.records.append(record)
+        progress.cost, progress.words = 0.0, 0
+        if perplexity is not None and perplexity < progress.best:
+            progress.best, progress.stale = perplexity, 0
+            if self.settings.keep == "best":
+                self.best_weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
+        else:
+            progress.stale += 1
+        log.info(
+            "update %d of %d: %.3f nats per word, validation perplexity %s, %.0f s",
+            record.updates,
+            self.settings.updates,
+            cost,
+            "none" if perplexity is None else f"{perplexity:.2f}",
+            record.seconds,
+        )
+        return record
+
+    def _exhausted(self) -> bool:
+        return 0 < self.settings.patience <= self.progress.stale
+
+    def _save(self) -> None:
+        tensors = {f"weights/{name}": tensor for name, tensor in self.network.state_dict().items()}
+        tensors |= {f"best/{name}": tensor for name, tensor in self.best_weights.items()}
+        tensors |= {f"optimiser/{name}": tensor for name, tensor in self.optimiser.tensors().items()}
+        save_checkpoint(self.state, self.run_fingerprint, Checkpoint(tensors, asdict(self.progress)))
+
+    def _restore(self) -> Progress:
+        checkpoint = load_checkpoint(self.state, self.run_fingerprint)
+        if checkpoint is not None and checkpoint.progress["updates"] <= self.settings.updates:
+            groups: dict[str, dict[str, Tensor]] = {"weights": {}, "best": {}, "optimiser": {}}
+            for key, tensor in checkpoint.tensors.items():
+                group, _, name = key.partition("/")
+                groups[group][name] = tensor.to(self.device)
+            self.progress = Progress(**checkpoint.progress)
+            self.progress.records = [Record(*record) for record in self.progress.records]
+            self.network.load_state_dict(groups["weights"])
+            self.best_weights = groups["best"]
+            self.optimiser.load(groups["optimiser"], self.progress.updates)
+            log.info("going on after update %d", self.progress.updates)
+        return self.progress

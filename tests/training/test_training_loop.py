@@ -1,0 +1,170 @@
+"""Training from a phrase table to a model folder; resuming; refusals."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_csv, write_lines
+from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
+from neural_smt.training.checkpoint import NAME
+from neural_smt.training.loop import Trainer
+from neural_smt.training.steps import train_encoder_decoder
+
+SETTINGS: dict[str, Any] = {
+    "hidden": 8,
+    "embedding": 6,
+    "maxout": 5,
+    "rank": 4,
+    "batch": 16,
+    "updates": 60,
+    "validation_pairs": 40,
+    "validate_every": 20,
+    "checkpoint_every": 7,
+}
+
+
+class Killed(Exception):
+    """Stands for the end of a process."""
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A table of word-by-word translations: source word s<i> becomes target word t<i>."""
+    folder = tmp_path_factory.mktemp("inputs")
+    random = np.random.default_rng(0)
+    phrases = sorted({tuple(random.integers(0, 12, random.integers(1, 4)).tolist()) for _ in range(500)})
+    lines = []
+    for phrase in phrases:
+        source, target = (" ".join(f"{side}{word}" for word in phrase) for side in "st")
+        links = " ".join(f"{i}-{i}" for i in range(len(phrase)))
+        lines.append(f"{source} ||| {target} ||| 1 1 1 1 ||| {links} ||| 1 1 1 ||| |||")
+    write_lines(folder / "table.txt", sorted(lines))
+    vocabularies = moses_vocabularies(folder / "table.txt")
+    read_moses(folder / "table.txt", None, *vocabularies).save(folder / "table")
+    for vocabulary, side in zip(vocabularies, ("source", "target"), strict=True):
+        vocabulary.save(folder / side)
+    return {
+        "phrase_table": folder / "table",
+        "source_vocabulary": folder / "source",
+        "target_vocabulary": folder / "target",
+        "source_shortlist": folder / "source",
+        "target_shortlist": folder / "target",
+    }
+
+
+def train(inputs: dict[str, Path], folder: Path, seed: int = 1, **settings: Any) -> None:
+    train_encoder_decoder(
+        **inputs,
+        settings=SETTINGS | settings,
+        device="cpu",
+        seed=seed,
+        output=folder / "model",
+        curve=folder / "curve.csv",
+        plot=folder / "curve.png",
+        state=folder / "state",
+    )
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model" / "weights.safetensors").read_bytes()
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, update: int) -> None:
+    original = Trainer._update
+
+    def interrupted(self: Trainer) -> None:
+        if self.progress.updates == update:
+            raise Killed
+        original(self)
+
+    monkeypatch.setattr(Trainer, "_update", interrupted)
+
+
+def without_seconds(path: Path) -> list[dict[str, str]]:
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in read_csv(path)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"follow": "paper", "keep": "best"}], ids=["code", "paper"])
+def test_a_killed_run_ends_as_one_never_killed(
+    inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+) -> None:
+    train(inputs, tmp_path / "whole", **settings)
+    for update in (5, 33, 47):  # before the first checkpoint, and between later ones
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            kill_at(patch, update)
+            train(inputs, tmp_path / "killed", **settings)
+        assert not (tmp_path / "killed" / "model").exists()
+    train(inputs, tmp_path / "killed", **settings)
+    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+    assert without_seconds(tmp_path / "killed" / "curve.csv") == without_seconds(tmp_path / "whole" / "curve.csv")
+
+
+def test_more_updates_go_on_where_the_run_ended(
+    inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(inputs, tmp_path / "whole")
+    train(inputs, tmp_path / "longer", updates=30)
+    kill_at(monkeypatch, 29)  # never reached again
+    train(inputs, tmp_path / "longer")
+    assert weights(tmp_path / "longer") == weights(tmp_path / "whole")
+
+
+def test_other_settings_start_afresh(inputs: dict[str, Path], tmp_path: Path) -> None:
+    train(inputs, tmp_path / "a", clip=0.5)
+    train(inputs, tmp_path / "b")
+    train(inputs, tmp_path / "a")
+    assert weights(tmp_path / "a") == weights(tmp_path / "b")
+    train(inputs, tmp_path / "a", seed=2)
+    assert weights(tmp_path / "a") != weights(tmp_path / "b")
+
+
+def test_a_broken_checkpoint_starts_afresh(inputs: dict[str, Path], tmp_path: Path) -> None:
+    train(inputs, tmp_path)
+    expected = weights(tmp_path)
+    checkpoint = tmp_path / "state" / NAME
+    checkpoint.write_bytes(checkpoint.read_bytes()[:100])
+    train(inputs, tmp_path)
+    assert weights(tmp_path) == expected
+
+
+def test_word_by_word_translation_is_learnt(inputs: dict[str, Path], tmp_path: Path) -> None:
+    train(inputs, tmp_path, hidden=32, embedding=16, maxout=16, rank=16, updates=1500, validate_every=250)
+    curve = [float(row["validation_perplexity"]) for row in read_csv(tmp_path / "curve.csv")]
+    assert len(curve) == 6
+    assert curve[0] > 5
+    assert curve[-1] < 4
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_patience_stops_early(inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Trainer, "perplexity", lambda self: 10.0 + self.progress.updates)
+    train(inputs, tmp_path, validate_every=5, patience=2)
+    assert [row["updates"] for row in read_csv(tmp_path / "curve.csv")] == ["5", "10", "15"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"layers": 2}, "no setting is called 'layers'"),
+        ({"updates": 0}, "updates is 0"),
+        ({"keep": "first"}, "set it to last or best"),
+        ({"validation_pairs": 0, "patience": 3}, "need held-out pairs"),
+        ({"validation_pairs": 10_000}, "hold out fewer than half"),
+        ({"max_length": 1, "validation_pairs": 0, "hidden": 0}, "hidden is 0"),
+    ],
+)
+def test_bad_settings_are_refused(
+    inputs: dict[str, Path], tmp_path: Path, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        train(inputs, tmp_path, **settings)
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_table_of_other_vocabularies_is_refused(inputs: dict[str, Path], tmp_path: Path) -> None:
+    swapped = inputs | {"source_vocabulary": inputs["target_vocabulary"]}
+    with pytest.raises(UserError, match="another source vocabulary"):
+        train(swapped, tmp_path)
