@@ -1,0 +1,1 @@
+"""Scores of trained networks as columns of the phrase table."""

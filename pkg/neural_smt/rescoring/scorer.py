@@ -1,0 +1,129 @@
+"""log p(target | source) of many phrase pairs: every distinct source, and every distinct prefix of each source's
+targets, goes through the network once.
+
+The costly part is the normaliser of the softmax over the whole shortlist. It depends on the source and the target
+prefix alone, so there is one for each such prefix, whatever words follow it.
+"""
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.softmax import log_normalisers
+from neural_smt.ragged import Ragged
+from neural_smt.rescoring.trie import Level, SortedSequences
+
+NORMALISER_ROWS = {"cpu": 128, "cuda": 8192}
+"""Rows of logits computed at a time: on a CPU few enough to stay in its cache."""
+
+
+class WorkDone(NamedTuple):
+    """What was computed. pairs: all; words: target words of all pairs, end symbols included, the normalisers that a
+    scorer without sharing would need; sources: distinct; prefixes: distinct target prefixes of each source.
+    """
+
+    pairs: int
+    words: int
+    sources: int
+    prefixes: int
+
+
+class PairScorer:
+    """Scores pairs of shortlist ids with ``network``.
+
+    What encoder, decoder and readout add for a word is a table with a row per word, made once, in the type to which
+    the surrounding autocast rounds matrix products.
+    """
+
+    def __init__(self, network: EncoderDecoder):
+        self.network = network
+        self.device = network.output.weight.device
+        with torch.no_grad():
+            source = network.source_embedding.weight + network.source_embedding.bias
+            target = network.target_embedding.weight + network.target_embedding.bias
+            self.encoder_inputs = network.encoder.inputs(source)
+            self.decoder_inputs = network.decoder.inputs(target)
+            self.word_readouts = network.word_readout(target)
+        rows = NORMALISER_ROWS[self.device.type]
+        self.logits = network.output.weight.new_empty(rows, network.config.target_words)
+
+    @torch.no_grad()
+    def score(self, source: Ragged, source_of: np.ndarray, target: Ragged, batch: int) -> tuple[np.ndarray, WorkDone]:
+        """Natural log p(target | source), end symbol included: float32 ``[pairs]``.
+
+        source: phrases of shortlist ids; source_of: int ``[pairs]``, the source phrase of each pair; target: one
+        phrase for each pair; batch: distinct source phrases that go through the network together.
+        """
+        # Phrases that differ only in words outside the shortlist are one phrase here.
+        sources = SortedSequences.of(source)
+        pairs = SortedSequences.of(target, sources.row_of[source_of])
+        scores = np.empty(len(pairs), dtype=np.float32)
+        prefixes = 0
+        interactive = sys.stderr.isatty()
+        with tqdm(total=len(pairs), unit="pair", unit_scale=True, disable=not interactive) as bar:
+            for first in range(0, len(sources), batch):
+                last = min(first + batch, len(sources))
+                start, end = np.searchsorted(pairs.matrix[:, 0], (first, last)).tolist()
+                if start == end:
+                    continue
+                summaries = self._encode(sources.levels(first, last), last - first)
+                scores[start:end], computed = self._decode(summaries, pairs.levels(start, end), end - start, first)
+                prefixes += computed
+                bar.update(end - start)
+        done = WorkDone(len(target), len(target.values) + len(target), len(sources), prefixes)
+        return scores[pairs.row_of], done
+
+    def _encode(self, levels: list[Level], count: int) -> Tensor:
+        """c of ``count`` sources in row order, ``[count, H]``; prefixes that sources share are read once."""
+        network = self.network
+        states = network.output.weight.new_empty(count, network.config.hidden)
+        state = states.new_zeros(1, network.config.hidden)
+        for level in levels:
+            inputs = self.encoder_inputs[self._tensor(level.symbols)]
+            state = network.encoder.step(inputs, state[self._tensor(level.parents)])
+            states[self._tensor(level.rows)] = state[self._tensor(level.ends)]
+        return network.summarise(states)
+
+    def _decode(self, summaries: Tensor, levels: list[Level], count: int, first: int) -> tuple[np.ndarray, int]:
+        """Scores of ``count`` pairs in row order, and the number of prefixes computed.
+
+        The first level of the pairs' trie is their source, numbered from ``first``.
+        """
+        network, output = self.network, self.network.output
+        context = network.decoder_context(summaries).take(self._tensor(levels[0].symbols - first))
+        state, owner = context.initial, torch.arange(len(context.initial), device=self.device)
+        if network.config.conventions.first_step == "paper":
+            nothing = network.decoder.inputs(state.new_zeros(1, network.config.embedding))
+            state = network.decoder.step(nothing + context.inputs, state, context.gated)
+        words = self.word_readouts.new_zeros(1, self.word_readouts.shape[1])
+        total = state.new_zeros(len(state))
+        scores = state.new_empty(count)
+        prefixes = 0
+        number = np.arange(len(state))
+        for level in levels[1:]:
+            inner = network.before_softmax(state, words, context.readout[owner])
+            total -= log_normalisers(inner, output.weight, output.bias, words.dtype, self.logits)
+            prefixes += len(inner)
+            parents, symbols = self._tensor(number[level.parents]), self._tensor(level.symbols)
+            total = total[parents] + (inner[parents] * output.weight[symbols]).sum(1) + output.bias[symbols]
+            scores[self._tensor(level.rows)] = total[self._tensor(level.ends)]
+            # The end symbol ends a sequence, so its node has no successors and needs no state.
+            goes_on = np.ones(len(symbols), dtype=bool)
+            goes_on[level.ends] = False
+            number = np.cumsum(goes_on) - 1
+            going = self._tensor(np.flatnonzero(goes_on))
+            parents, symbols, total = parents[going], symbols[going], total[going]
+            owner = owner[parents]
+            inputs = self.decoder_inputs[symbols] + context.inputs[owner]
+            gated = None if context.gated is None else context.gated[owner]
+            state = network.decoder.step(inputs, state[parents], gated)
+            words = self.word_readouts[symbols]
+        return scores.cpu().numpy(), prefixes
+
+    def _tensor(self, array: np.ndarray) -> Tensor:
+        return torch.from_numpy(array.astype(np.int64)).to(self.device)

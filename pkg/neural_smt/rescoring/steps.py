@@ -1,0 +1,77 @@
+"""The rescoring stage: a network's score of every phrase pair as a column of the phrase table."""
+
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neural_smt.errors import UserError
+from neural_smt.files import atomic, write_json
+from neural_smt.networks.device import describe_device, precision_context, select_device
+from neural_smt.networks.folder import TrainedModel, load_model
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.ragged import Ragged
+from neural_smt.rescoring.scorer import PairScorer, WorkDone
+from neural_smt.shortlist import shortlist_ids
+from neural_smt.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
+
+DEFAULTS = {"batch": 1024, "precision": "auto"}
+
+
+def score_phrase_table(
+    *,
+    phrase_table: Path,
+    model: Path,
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    output: Path,
+    statistics: Path,
+    device: str,
+    settings: dict[str, Any],
+) -> None:
+    """Give every phrase pair log p(target | source) under a trained encoder-decoder.
+
+    settings: batch, distinct source phrases that go through the network together; precision, ``auto`` (bf16 on CUDA,
+    else fp32), ``fp32`` or ``bf16``. Writes a float32 column (natural log, end symbol included, row-aligned with the
+    table) and what it cost as JSON.
+    """
+    chosen = DEFAULTS | settings
+    if chosen["batch"] < 1:
+        raise UserError(f"rescoring: batch is {chosen['batch']}; set it to 1 or more")
+    place = select_device(device)
+    trained = load_model(model, place)
+    table = PhraseTable.load(phrase_table)
+    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
+    table.check_vocabularies(*vocabularies)
+    began = time.perf_counter()
+    with precision_context(place, chosen["precision"]):
+        scores, work = score_table(table, trained, vocabularies, chosen["batch"])
+    seconds = time.perf_counter() - began
+    if not np.isfinite(scores).all():
+        raise UserError(f"{model}: the model gives scores that are not finite; train it again with a smaller clip")
+    with atomic(output) as temporary, open(temporary, "wb") as stream:
+        np.save(stream, scores, allow_pickle=False)
+    report = work._asdict() | {
+        "seconds": round(seconds, 3),
+        "pairs_per_second": round(work.pairs / max(seconds, 1e-9), 1),
+        "mean_log_probability": float(scores.mean(dtype=np.float64)) if len(scores) else None,
+        "device": describe_device(place),
+    }
+    write_json(statistics, report)
+    log.info("%d pairs in %.1f s, %.0f pairs/s", work.pairs, seconds, report["pairs_per_second"])
+
+
+def score_table(
+    table: PhraseTable, model: TrainedModel, vocabularies: tuple[Vocabulary, Vocabulary], batch: int
+) -> tuple[np.ndarray, WorkDone]:
+    """The column of ``score_phrase_table`` for tables and models in memory: float32 ``[E]``, and what it took."""
+    sides = []
+    for phrases, vocabulary, shortlist in zip(
+        (table.source, table.target), vocabularies, (model.source, model.target), strict=True
+    ):
+        sides.append(Ragged(shortlist_ids(vocabulary, shortlist)[phrases.values], np.asarray(phrases.offsets)))
+    return PairScorer(model.network).score(sides[0], table.entry_source, sides[1], batch)

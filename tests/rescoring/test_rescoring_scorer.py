@@ -1,0 +1,162 @@
+"""Shared encoding and prefixes against scoring one pair after the other."""
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from neural_smt.errors import UserError
+from neural_smt.files import write_lines
+from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
+from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.folder import TrainedModel, save_model
+from neural_smt.networks.packing import pack_pairs
+from neural_smt.networks.softmax import log_normalisers
+from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
+from neural_smt.ragged import Ragged
+from neural_smt.rescoring.scorer import PairScorer
+from neural_smt.rescoring.steps import score_phrase_table
+from neural_smt.rescoring.trie import SortedSequences
+from neural_smt.shortlist import most_frequent, shortlist_ids
+from neural_smt.vocabulary import EOS
+
+CPU = torch.device("cpu")
+CHOICES = [
+    pytest.param(Conventions.following(follow), id=str(follow))
+    for follow in ("code", "paper", *({name.name: "paper"} for name in fields(Conventions)[:3]))
+]
+
+
+def random_network(conventions: Conventions, scale: float = 0.4, words: int = 9) -> EncoderDecoder:
+    network = EncoderDecoder(EncoderDecoderConfig(words, words, 6, 5, 4, 3, conventions))
+    random = np.random.default_rng(3)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter += torch.from_numpy(random.normal(0.0, scale, parameter.shape)).float()
+    return network
+
+
+def random_phrases(count: int, seed: int) -> Ragged:
+    """Few different words, so that prefixes and whole phrases recur."""
+    random = np.random.default_rng(seed)
+    return Ragged.from_lists(
+        [np.append(random.choice([0, 3, 4, 5, 6]), random.integers(3, 9, random.integers(0, 4))) for _ in range(count)]
+    )
+
+
+def test_levels_of_a_trie() -> None:
+    sequences = SortedSequences.of(Ragged.from_lists([[5, 6], [5], [4, 6], [5, 6], [5, 6, 7]]))
+    assert sequences.row_of.tolist() == [2, 1, 0, 2, 3]
+    first, second, third, fourth = sequences.levels(0, 4)
+    assert first.symbols.tolist() == [4, 5]
+    assert second.symbols.tolist() == [6, EOS, 6]
+    assert second.parents.tolist() == [0, 1, 1]
+    assert (second.ends.tolist(), second.rows.tolist()) == ([1], [1])
+    assert third.symbols.tolist() == [EOS, EOS, 7]
+    assert third.parents.tolist() == [0, 2, 2]
+    assert (third.ends.tolist(), third.rows.tolist()) == ([0, 1], [0, 2])
+    assert fourth.symbols.tolist() == [EOS]
+    assert fourth.parents.tolist() == [2]
+
+
+@pytest.mark.parametrize("conventions", CHOICES)
+@pytest.mark.parametrize("batch", [1, 7, 1000])
+def test_scores_equal_those_of_the_network(conventions: Conventions, batch: int) -> None:
+    network = random_network(conventions)
+    source, target = random_phrases(60, seed=1), random_phrases(300, seed=2)
+    source_of = np.random.default_rng(4).integers(0, 60, 300)
+    scores, work = PairScorer(network).score(source, source_of, target, batch)
+    with torch.no_grad():
+        expected = [
+            network(pack_pairs(source.take([s]), target.take([t]), CPU)).item() for t, s in enumerate(source_of)
+        ]
+    assert scores.dtype == np.float32
+    np.testing.assert_allclose(scores, expected, atol=1e-4)
+    assert (work.pairs, work.words) == (300, int(target.lengths.sum()) + 300)
+    assert work.sources <= 60
+    assert work.prefixes < work.words
+
+
+def test_every_source_and_prefix_is_computed_once() -> None:
+    source = Ragged.from_lists([[3, 4], [5], [3, 4]])
+    target = Ragged.from_lists([[3], [3, 4], [3, 5], [3], [6]])
+    _, work = PairScorer(random_network(Conventions())).score(source, np.array([0, 0, 2, 1, 1]), target, 10)
+    # Sources 0 and 2 are the same: prefixes (), 3, 3 4, 3 5 of one and (), 3, 6 of the other.
+    assert work._asdict() == {"pairs": 5, "words": 12, "sources": 2, "prefixes": 7}
+
+
+@pytest.mark.parametrize("scale", [0.1, 30.0], ids=["small", "overflowing"])
+def test_normalisers_of_any_size(scale: float) -> None:
+    torch.manual_seed(0)
+    inner, weight, bias = torch.randn(10, 4) * scale, torch.randn(50, 4), torch.randn(50)
+    normalisers = log_normalisers(inner, weight, bias, torch.float32, torch.empty(3, 50))
+    expected = (inner.double() @ weight.double().T + bias.double()).logsumexp(1)
+    np.testing.assert_allclose(normalisers, expected, rtol=1e-5)
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> dict[str, Path]:
+    """A table of 4 pairs, a model whose shortlist leaves out the rarest words."""
+    lines = [
+        "a b ||| x ||| 1 1 1 1 ||| 0-0 1-0 ||| 1 1 1 ||| |||",
+        "a b ||| x y ||| 1 1 1 1 ||| 0-0 1-1 ||| 1 1 1 ||| |||",
+        "a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||",
+        "c ||| z x ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||",
+    ]
+    write_lines(tmp_path / "table.txt", lines)
+    vocabularies = moses_vocabularies(tmp_path / "table.txt")
+    read_moses(tmp_path / "table.txt", None, *vocabularies).save(tmp_path / "table")
+    shortlists = [most_frequent(vocabulary, 2) for vocabulary in vocabularies]
+    save_model(tmp_path / "model", TrainedModel(random_network(Conventions(), words=5), *shortlists))
+    for vocabulary, side in zip(vocabularies, ("source", "target"), strict=True):
+        vocabulary.save(tmp_path / side)
+    return {
+        "phrase_table": tmp_path / "table",
+        "model": tmp_path / "model",
+        "source_vocabulary": tmp_path / "source",
+        "target_vocabulary": tmp_path / "target",
+    }
+
+
+def test_a_column_is_aligned_with_the_table(inputs: dict[str, Path], tmp_path: Path) -> None:
+    output, statistics = tmp_path / "column.npy", tmp_path / "statistics.json"
+    score_phrase_table(**inputs, output=output, statistics=statistics, device="cpu", settings={"batch": 2})
+    column = np.load(output, allow_pickle=False)
+    assert column.dtype == np.float32
+    vocabularies = moses_vocabularies(tmp_path / "table.txt")
+    table = read_moses(tmp_path / "table.txt", None, *vocabularies)
+    network = random_network(Conventions(), words=5)
+    maps = [shortlist_ids(vocabulary, most_frequent(vocabulary, 2)) for vocabulary in vocabularies]
+    for row, number in enumerate(table.entry_source):
+        pair = [Ragged.from_lists([maps[0][table.source[number]]]), Ragged.from_lists([maps[1][table.target[row]]])]
+        with torch.no_grad():
+            assert column[row] == pytest.approx(network(pack_pairs(*pair, CPU)).item(), abs=1e-4)
+    report = json.loads(statistics.read_text())
+    assert report["pairs"] == 4
+    assert report["seconds"] > 0
+    assert report["pairs_per_second"] > 0
+
+
+def test_a_table_of_other_vocabularies_is_refused(inputs: dict[str, Path], tmp_path: Path) -> None:
+    swapped = inputs | {"target_vocabulary": inputs["source_vocabulary"]}
+    with pytest.raises(UserError, match="another target vocabulary"):
+        score_phrase_table(
+            **swapped, output=tmp_path / "c.npy", statistics=tmp_path / "s.json", device="cpu", settings={}
+        )
+    assert not (tmp_path / "c.npy").exists()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-3), ("bf16", 0.5)])
+def test_cuda_scores(inputs: dict[str, Path], tmp_path: Path, precision: str, tolerance: float) -> None:
+    columns = []
+    for device, settings in (("cpu", {}), ("cuda", {"precision": precision})):
+        score_phrase_table(
+            **inputs, output=tmp_path / device, statistics=tmp_path / "s.json", device=device, settings=settings
+        )
+        columns.append(np.load(tmp_path / device, allow_pickle=False))
+    np.testing.assert_allclose(columns[1], columns[0], atol=tolerance)
