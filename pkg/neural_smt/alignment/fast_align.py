@@ -11,6 +11,7 @@ pair's grid remembers its number (4 bytes a cell), which makes an iteration a fe
 
 import logging
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,9 +23,6 @@ log = logging.getLogger(__name__)
 TENSION_STEPS = 8
 TENSION_RATE = 20.0
 TENSION_RANGE = (0.1, 14.0)
-
-UNSEEN = 1e-9
-"""Lexical probability of every pair in the first iteration; only its being constant matters."""
 
 
 @dataclass(frozen=True)
@@ -40,20 +38,21 @@ class FastAlignSettings:
     """parameter of the Dirichlet prior on the translations of a word"""
 
 
-@dataclass(frozen=True)
-class _Grid:
+class _Grid(NamedTuple):
     """A parallel text as the kernels read it: the cell (i, j) of pair k is ``cells[starts[k] + i * m + j]``."""
 
-    target: np.ndarray  # int32 [target tokens]: word ids
-    source_offsets: np.ndarray  # int64 [pairs + 1]
-    target_offsets: np.ndarray  # int64 [pairs + 1]
-    order: np.ndarray  # int64 [pairs]: pairs of equal size stand together
-    starts: np.ndarray  # int64 [pairs + 1]
-    cells: np.ndarray  # int32 [sum of n * m]: row of the lexical table
-
-    @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        return self.target, self.source_offsets, self.target_offsets, self.order, self.starts, self.cells
+    target: np.ndarray
+    """int32 ``[target tokens]``: word ids"""
+    source_offsets: np.ndarray
+    """int64 ``[pairs + 1]``"""
+    target_offsets: np.ndarray
+    """int64 ``[pairs + 1]``"""
+    order: np.ndarray
+    """int64: the pairs with words on both sides, those of equal size together"""
+    starts: np.ndarray
+    """int64 ``[pairs + 1]``"""
+    cells: np.ndarray
+    """int32 ``[sum of n * m]``: row of the lexical table"""
 
 
 @kernel
@@ -167,20 +166,18 @@ def _fill_prior(prior: np.ndarray, m: int, n: int, p0: float, tension: float) ->
 
 @kernel
 def _expect(
-    grid: tuple, probabilities: np.ndarray, counts: np.ndarray, p0: float, tension: float
+    grid: _Grid, probabilities: np.ndarray, counts: np.ndarray, p0: float, tension: float
 ) -> tuple[float, float]:
     """E-step: add expected counts to ``counts``; return (sum of expected features, log-likelihood)."""
-    target, source_offsets, target_offsets, order, starts, cells = grid
-    largest = 0
-    for pair in order:
-        largest = max(largest, starts[pair + 1] - starts[pair])
+    cells = grid.cells
+    largest = np.max(np.diff(grid.starts))
     prior, joint = np.empty(largest), np.empty(largest)
-    sums = np.empty(np.max(np.diff(target_offsets)))
+    sums = np.empty(np.max(np.diff(grid.target_offsets)))
     features, likelihood = 0.0, 0.0
     n, m = 0, 0
-    for pair in order:
-        start, words = starts[pair], target[target_offsets[pair] : target_offsets[pair + 1]]
-        height, width = source_offsets[pair + 1] - source_offsets[pair], len(words)
+    for pair in grid.order:
+        start, words = grid.starts[pair], grid.target[grid.target_offsets[pair] : grid.target_offsets[pair + 1]]
+        height, width = grid.source_offsets[pair + 1] - grid.source_offsets[pair], len(words)
         if height != n or width != m:
             n, m = height, width
             _fill_prior(prior, m, n, p0, tension)
@@ -233,25 +230,21 @@ def _maximise(counts: np.ndarray, row_offsets: np.ndarray, alpha: float, probabi
 
 
 @kernel
-def _best_links(grid: tuple, probabilities: np.ndarray, p0: float, tension: float) -> np.ndarray:
+def _best_links(grid: _Grid, probabilities: np.ndarray, p0: float, tension: float) -> np.ndarray:
     """The most probable source position of every target token, int16, -1 for NULL."""
-    target, source_offsets, target_offsets, order, starts, cells = grid
-    best = np.full(len(target), -1, dtype=np.int16)
-    largest = 0
-    for pair in order:
-        largest = max(largest, starts[pair + 1] - starts[pair])
-    prior = np.empty(largest)
+    best = np.full(len(grid.target), -1, dtype=np.int16)
+    prior = np.empty(np.max(np.diff(grid.starts)))
     n, m = 0, 0
-    for pair in order:
-        first = target_offsets[pair]
-        height, width = source_offsets[pair + 1] - source_offsets[pair], target_offsets[pair + 1] - first
+    for pair in grid.order:
+        start, first = grid.starts[pair], grid.target_offsets[pair]
+        height, width = grid.source_offsets[pair + 1] - grid.source_offsets[pair], grid.target_offsets[pair + 1] - first
         if height != n or width != m:
             n, m = height, width
             _fill_prior(prior, m, n, p0, tension)
         for j in range(m):
-            highest = probabilities[target[first + j]] * p0
+            highest = probabilities[grid.target[first + j]] * p0
             for i in range(n):
-                joint = probabilities[cells[starts[pair] + i * m + j]] * prior[i * m + j]
+                joint = probabilities[grid.cells[start + i * m + j]] * prior[i * m + j]
                 if joint > highest:
                     highest = joint
                     best[first + j] = i
@@ -292,21 +285,23 @@ def fast_align(
     """
     settings = settings or FastAlignSettings()
     grid, row_offsets = _build_grid(source, target, source_size, target_size)
-    probabilities = np.full(row_offsets[-1], UNSEEN)
+    probabilities = np.full(row_offsets[-1], 1.0 / target_size)
     counts = np.empty(len(probabilities))
     lengths = np.stack([source.lengths, target.lengths], axis=1)[grid.order]
     sizes, frequencies = np.unique(lengths, axis=0, return_counts=True)
     tokens = int(lengths[:, 1].sum())
     tension = settings.tension
-    for iteration in range(1, settings.iterations if len(lengths) else 0):
+    for iteration in range(1, settings.iterations if tokens else 1):
         counts[:] = 0.0
-        features, likelihood = _expect(grid.arrays, probabilities, counts, settings.p0, tension)
+        features, likelihood = _expect(grid, probabilities, counts, settings.p0, tension)
         perplexity = np.exp(-likelihood / tokens)
         log.info("fast_align iteration %d: perplexity %.4f, tension %.4f", iteration, perplexity, tension)
         if iteration > 1:
             tension = _optimised_tension(tension, features / tokens, sizes, frequencies, tokens)
         _maximise(counts, row_offsets, settings.alpha, probabilities)
-    best = _best_links(grid.arrays, probabilities, settings.p0, tension) if len(lengths) else np.zeros(0, np.int16)
+    best = (
+        _best_links(grid, probabilities, settings.p0, tension) if tokens else np.full(len(target.values), -1, np.int16)
+    )
     return _links(best, target)
 
 
