@@ -1,0 +1,1 @@
+"""Parallel text: fetched or generated, normalised, tokenised, cleaned, and numbered by a vocabulary."""

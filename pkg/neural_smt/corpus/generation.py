@@ -1,0 +1,172 @@
+"""The parts of the synthetic corpus: domains mixed, noise added, nothing of dev and test anywhere else."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from neural_smt.corpus.grammar.derivation import Dice
+from neural_smt.corpus.grammar.domains import DOMAINS
+from neural_smt.corpus.grammar.lexicon import Weighted
+from neural_smt.corpus.grammar.sentences import SentencePair, sentence
+from neural_smt.corpus.grammar.writing import write
+from neural_smt.errors import UserError
+
+DEFAULTS: dict[str, Any] = {
+    "kind": "synchronous_grammar",
+    "pairs": 20000,
+    "in_domain": 2000,
+    "dev": 500,
+    "test": 500,
+    "gold": 300,
+    "monolingual": 10000,
+    "noise": 0.03,
+}
+"""``pairs`` of the general pool (part ``train``), sentences of the other parts, and the rate of noise in the pool."""
+
+MIXTURES = {
+    "test": "news:1",
+    "dev": "news:1",
+    "in_domain": "news:1",
+    "gold": "news:2 parliament:1 everyday:1",
+    "train": "news:3 parliament:3.5 everyday:3.5",
+    "monolingual": "news:2 parliament:1 everyday:1",
+}
+"""The domains of each part; a part's random numbers depend on the seed and its place here only."""
+
+LENGTHS = (4, 25)
+"""Fewest and most tokens of a generated sentence, either side."""
+
+FODDER_SHARE = 0.1
+"""Of the noise, the share that cleaning can see: empty, overlong and unequal pairs."""
+
+
+@dataclass
+class Part:
+    """Raw sentences of both languages and their gold links (Pharaoh), line by line."""
+
+    source: list[str] = field(default_factory=list)
+    target: list[str] = field(default_factory=list)
+    alignment: list[str] = field(default_factory=list)
+
+    def add(self, pair: SentencePair) -> None:
+        """Write out a pair as the next line."""
+        self.source.append(write(pair.source, "en"))
+        self.target.append(write(pair.target, "fr"))
+        self.alignment.append(" ".join(f"{i}-{j}" for i, j in pair.alignment))
+
+
+def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings with defaults filled in; ``UserError`` for what the generator does not know or cannot do."""
+    for name in settings:
+        if name not in DEFAULTS:
+            raise UserError(f"generator: unknown setting '{name}'; use {', '.join(DEFAULTS)}")
+    settings = DEFAULTS | settings
+    if settings["kind"] != "synchronous_grammar":
+        raise UserError(f"generator: unknown kind '{settings['kind']}'; use synchronous_grammar")
+    for name in ("pairs", "in_domain", "dev", "test", "gold", "monolingual"):
+        if settings[name] < 1:
+            raise UserError(f"generator: {name} is {settings[name]}; set it to at least 1")
+    if not 0 <= settings["noise"] <= 1:
+        raise UserError(f"generator: noise is {settings['noise']}; set it to a rate between 0 and 1")
+    return settings
+
+
+def generate_corpus(settings: dict[str, Any], seed: int) -> dict[str, Part]:
+    """Generate every part: train, in_domain, dev, test, gold, monolingual.
+
+    The sizes of the other parts do not change a part, except that sentences of dev and test are left out of them.
+    """
+    settings = check_settings(settings)
+    held_out: set[tuple[str, ...]] = set()
+    parts = {}
+    for number, (name, mixture) in enumerate(MIXTURES.items()):
+        generator = np.random.default_rng([seed, number])
+        sentences = _Sentences(Dice(generator), mixture, held_out, remember=name in ("dev", "test"))
+        noise = settings["noise"] if name == "train" else 0.0
+        parts[name] = _make_part(sentences, settings["pairs" if name == "train" else name], noise)
+    return parts
+
+
+class _Sentences:
+    """A stream of sentence pairs of a mixture of domains, none with a side held out for dev or test."""
+
+    def __init__(self, dice: Dice, mixture: str, held_out: set[tuple[str, ...]], remember: bool):
+        names, weights = zip(*(item.split(":") for item in mixture.split()), strict=True)
+        self.dice = dice
+        self._domains = Weighted.of([DOMAINS[name] for name in names], [float(weight) for weight in weights])
+        self._held_out = held_out
+        self._remember = remember
+
+    def draw(self) -> SentencePair:
+        """The next pair of allowed length."""
+        low, high = LENGTHS
+        while True:
+            pair = sentence(self.dice, self.dice.draw(self._domains))
+            fits = low <= len(pair.source) <= high and low <= len(pair.target) <= high
+            if fits and pair.source not in self._held_out and pair.target not in self._held_out:
+                if self._remember:
+                    self._held_out.update((pair.source, pair.target))
+                return pair
+
+
+def _make_part(sentences: _Sentences, count: int, noise: float) -> Part:
+    part = Part()
+    for _ in range(count):
+        if noise and sentences.dice.chance(noise):
+            kinds = FODDER if sentences.dice.chance(FODDER_SHARE) else NOISE
+            part.add(sentences.dice.choice(kinds)(sentences))
+        else:
+            part.add(sentences.draw())
+    return part
+
+
+def _misaligned(sentences: _Sentences) -> SentencePair:
+    """The translation of another sentence."""
+    return SentencePair(sentences.draw().source, sentences.draw().target, [])
+
+
+def _untranslated(sentences: _Sentences) -> SentencePair:
+    """A copy where the translation should be."""
+    source = sentences.draw().source
+    # The French tokeniser would split clitics and abbreviations elsewhere: then the links would not fit.
+    while any("'" in token or token == "Mr." for token in source):
+        source = sentences.draw().source
+    return SentencePair(source, source, [(i, i) for i in range(len(source))])
+
+
+def _truncated(sentences: _Sentences) -> SentencePair:
+    """A translation that breaks off in the middle."""
+    pair = sentences.draw()
+    length = max(1, len(pair.target) // 2)
+    return SentencePair(pair.source, pair.target[:length], [(i, j) for i, j in pair.alignment if j < length])
+
+
+def _empty(sentences: _Sentences) -> SentencePair:
+    pair = sentences.draw()
+    return SentencePair((), pair.target, []) if sentences.dice.chance(0.5) else SentencePair(pair.source, (), [])
+
+
+def _overlong(sentences: _Sentences) -> SentencePair:
+    """Many sentences run together on one line: more tokens than cleaning lets pass."""
+    source: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()
+    alignment: list[tuple[int, int]] = []
+    while len(source) <= 85:
+        pair = sentences.draw()
+        alignment += [(len(source) + i, len(target) + j) for i, j in pair.alignment]
+        source, target = source + pair.source, target + pair.target
+    return SentencePair(source, target, alignment)
+
+
+def _unequal(sentences: _Sentences) -> SentencePair:
+    """A whole sentence against a single word."""
+    pair = sentences.draw()
+    while len(pair.target) < 11:
+        pair = sentences.draw()
+    return SentencePair(pair.source[:1], pair.target, [(i, j) for i, j in pair.alignment if i == 0])
+
+
+NOISE: tuple[Callable[[_Sentences], SentencePair], ...] = (_misaligned, _misaligned, _untranslated, _truncated)
+FODDER: tuple[Callable[[_Sentences], SentencePair], ...] = (_empty, _overlong, _unequal)

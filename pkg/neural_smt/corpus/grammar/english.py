@@ -1,0 +1,118 @@
+"""English forms: plurals, verb forms, and the article before a vowel."""
+
+from functools import cache
+from typing import NamedTuple
+
+
+class VerbForms(NamedTuple):
+    """The principal parts of an English verb, without particle."""
+
+    base: str
+    past: str
+    participle: str
+
+    @property
+    def third(self) -> str:
+        """Third person singular present."""
+        return third_person(self.base)
+
+    @property
+    def gerund(self) -> str:
+        """The -ing form."""
+        return gerund(self.base)
+
+
+_DOUBLING = frozenset(
+    [
+        "stop",
+        "plan",
+        "cut",
+        "get",
+        "put",
+        "set",
+        "run",
+        "sit",
+        "win",
+        "begin",
+        "swim",
+        "shut",
+        "ban",
+        "drop",
+        "admit",
+        "commit",
+        "submit",
+        "forget",
+        "let",
+        "hit",
+        "beat",
+        "rob",
+        "chat",
+        "plug",
+        "grab",
+        "cancel",
+        "travel",
+    ]
+) - {"beat"}
+"""Verbs that double their last consonant before -ed and -ing (British spelling)."""
+
+
+def pluralise(noun: str) -> str:
+    """The regular plural of a noun."""
+    if noun.endswith(("s", "x", "ch", "sh")):
+        return f"{noun}es"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}s"
+
+
+@cache
+def third_person(base: str) -> str:
+    """Third person singular present."""
+    special = {"be": "is", "have": "has", "do": "does", "go": "goes"}
+    return special.get(base) or pluralise(base)
+
+
+@cache
+def gerund(base: str) -> str:
+    """The -ing form."""
+    if base in _DOUBLING:
+        return f"{base}{base[-1]}ing"
+    if base.endswith("ie"):
+        return f"{base[:-2]}ying"
+    if base.endswith("e") and not base.endswith(("ee", "be", "oe")):
+        return f"{base[:-1]}ing"
+    return f"{base}ing"
+
+
+def regular_past(base: str) -> str:
+    """The regular past tense, which is also the past participle."""
+    if base in _DOUBLING:
+        return f"{base}{base[-1]}ed"
+    if base.endswith("e"):
+        return f"{base}d"
+    if base.endswith("y") and base[-2] not in "aeiou":
+        return f"{base[:-1]}ied"
+    return f"{base}ed"
+
+
+def verb_forms(entry: str) -> VerbForms:
+    """Read ``write/wrote/written`` (irregular) or ``decide`` (regular)."""
+    parts = entry.split("/")
+    if len(parts) == 3:
+        return VerbForms(*parts)
+    return VerbForms(entry, regular_past(entry), regular_past(entry))
+
+
+_CONSONANT_ONSETS = ("uni", "use", "usu", "euro", "one", "once")
+_VOWEL_ONSETS = ("hour", "honest", "honour", "heir")
+
+
+@cache
+def vowel_sound(form: str) -> bool:
+    """Whether ``an`` rather than ``a`` stands before the word."""
+    lowered = form.lower()
+    if lowered.startswith(_VOWEL_ONSETS):
+        return True
+    if lowered.startswith(("unin", "unim")):
+        return True
+    return lowered[0] in "aeiou" and not lowered.startswith(_CONSONANT_ONSETS)

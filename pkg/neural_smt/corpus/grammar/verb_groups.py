@@ -1,0 +1,190 @@
+"""Verb groups: auxiliaries, negation, passive, modals and clitics, in the order each language wants."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from neural_smt.corpus.grammar import english
+from neural_smt.corpus.grammar.fragments import Word, Words, words
+from neural_smt.corpus.grammar.french import NE, Mood, conjugate, participle
+from neural_smt.corpus.grammar.lexicon import Verb
+
+COMPOUND = {"past": Mood.PRESENT, "perfect": Mood.PRESENT, "pluperfect": Mood.IMPERFECT}
+"""Tenses that French forms with an auxiliary, and the auxiliary's tense."""
+
+SIMPLE = {
+    "present": Mood.PRESENT,
+    "progressive": Mood.PRESENT,
+    "past_progressive": Mood.IMPERFECT,
+    "imperfect": Mood.IMPERFECT,
+    "future": Mood.FUTURE,
+    "conditional": Mood.CONDITIONAL,
+}
+
+MODALS = (
+    ("must", "devoir", Mood.PRESENT),
+    ("can", "pouvoir", Mood.PRESENT),
+    ("should", "devoir", Mood.CONDITIONAL),
+    ("could", "pouvoir", Mood.CONDITIONAL),
+    ("may", "pouvoir", Mood.PRESENT),
+)
+"""English modal, French verb and its tense."""
+
+NEGATIONS = (("not", "pas"), ("not", "pas"), ("not", "pas"), ("never", "jamais"), ("no longer", "plus"), ("not", "pas"))
+"""English negation and the second part of the French one."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The choices that shape a verb group."""
+
+    verb: Verb
+    key: int
+    tense: str  # a key of COMPOUND or SIMPLE, or "modal"
+    negation: tuple[str, str] | None = None
+    negation_key: int = 0
+    modal: tuple[str, str, Mood] | None = None
+    modal_key: int = 0
+    passive: bool = False
+    contracted: bool = False
+
+
+def _be(tense: str, person: int) -> str:
+    if tense in ("past", "imperfect", "past_progressive"):
+        return "was" if person in (0, 2) else "were"
+    return "am" if person == 0 else "is" if person == 2 else "are"
+
+
+class EnglishGroup(NamedTuple):
+    """Finite verb (empty when the main verb is the finite one), middle auxiliaries, main verb."""
+
+    finite: str
+    middle: str
+    main: str
+
+
+def _lexical(group: Group) -> tuple[str, str, str, str]:
+    """Base, past, participle and gerund of what the auxiliaries govern: the verb, or ``be`` in the passive."""
+    forms = group.verb.forms
+    if group.passive:
+        return "be", "was", "been", "being"
+    return forms.base, forms.past, forms.participle, forms.gerund
+
+
+def english_group(group: Group, person: int, supported: bool) -> EnglishGroup:
+    """The forms of an English verb group; ``supported``: a question or ``not`` calls for ``do``."""
+    base, past, perfect, progressive = _lexical(group)
+    third = person == 2
+    tail = group.verb.forms.participle if group.passive else ""
+    is_be = base == "be"
+    if group.tense == "modal" and group.modal is not None:
+        parts = (group.modal[0], base if group.passive else "", tail or base)
+    elif group.tense in ("future", "conditional"):
+        parts = ("will" if group.tense == "future" else "would", base if group.passive else "", tail or base)
+    elif group.tense in ("perfect", "pluperfect"):
+        have = "had" if group.tense == "pluperfect" else "has" if third else "have"
+        parts = (have, perfect if group.passive else "", tail or perfect)
+    elif group.tense in ("progressive", "past_progressive"):
+        parts = (_be(group.tense, person), progressive if group.passive else "", tail or progressive)
+    elif is_be:
+        parts = (_be(group.tense, person), "", tail)
+    elif group.tense in ("past", "imperfect"):
+        parts = ("did", "", base) if supported else ("", "", past)
+    elif supported:
+        parts = ("does" if third else "do", "", base)
+    else:
+        parts = ("", "", english.third_person(base) if third else base)
+    return EnglishGroup(*parts)
+
+
+class FrenchGroup(NamedTuple):
+    """Finite verb, the participles after it, and the infinitive clitics attach to (modals only)."""
+
+    finite: str
+    participles: str
+    infinitive: str
+
+
+def french_group(
+    group: Group, person: int, agreement: tuple[bool, bool], object_agreement: tuple[bool, bool] | None
+) -> FrenchGroup:
+    """The forms of a French verb group.
+
+    ``agreement``: (feminine, plural) of the subject, for être and the passive; ``object_agreement``: that of a direct
+    object standing before the verb, for avoir.
+    """
+    verb = group.verb
+    if group.passive:
+        passive = participle(verb.french, *agreement)
+        if group.tense == "modal" and group.modal is not None:
+            return FrenchGroup(conjugate(group.modal[1], group.modal[2], person), "", f"être {passive}")
+        if group.tense in COMPOUND:
+            return FrenchGroup(conjugate("avoir", COMPOUND[group.tense], person), f"été {passive}", "")
+        return FrenchGroup(conjugate("être", SIMPLE[group.tense], person), passive, "")
+    if group.tense == "modal" and group.modal is not None:
+        return FrenchGroup(conjugate(group.modal[1], group.modal[2], person), "", verb.french)
+    if group.tense in COMPOUND:
+        auxiliary = "être" if verb.takes_etre else "avoir"
+        agrees = agreement if verb.takes_etre else object_agreement or (False, False)
+        finite = conjugate(auxiliary, COMPOUND[group.tense], person)
+        return FrenchGroup(finite, participle(verb.french, *agrees), "")
+    return FrenchGroup(conjugate(verb.french, SIMPLE[group.tense], person), "", "")
+
+
+REFLEXIVES = ("me|m'", "te|t'", "se|s'", "nous", "vous", "se|s'")
+_CLITIC_ORDER = {
+    form: rank
+    for rank, forms in enumerate(
+        (("me|m'", "te|t'", "se|s'", "nous", "vous"), ("le|l'", "la|l'", "les"), ("lui", "leur"), ("y",), ("en",))
+    )
+    for form in forms
+}
+
+
+def order_clitics(clitics: Words) -> Words:
+    """Clitics in the order French wants before the verb: me te se nous vous, le la les, lui leur, y, en."""
+    return tuple(sorted(clitics, key=lambda word: _CLITIC_ORDER[word.form]))
+
+
+_SHORTENED = {
+    "am": "'m",
+    "is": "'s",
+    "are": "'re",
+    "have": "'ve",
+    "has": "'s",
+    "will": "'ll",
+    "would": "'d",
+    "had": "'d",
+}
+_WITH_NOT = {"will": "won", "can": "can", "am": "", "may": "", "must": "mustn", "shall": ""}
+
+
+def negate_english(group: Group, finite: str) -> tuple[Words, bool]:
+    """The finite auxiliary with its negation, and whether the negation found a place there."""
+    keys = (group.modal_key,) if group.tense == "modal" else (group.key,)
+    auxiliary = words(finite, *keys)
+    if group.negation is None or not finite:
+        return auxiliary, False
+    if group.negation[0] == "not" and group.contracted:
+        stem = _WITH_NOT.get(finite, f"{finite}n")
+        if stem:
+            return (*words(stem, *keys), Word("'t", (group.negation_key,))), True
+    return (*auxiliary, *words(group.negation[0], group.negation_key)), True
+
+
+def shorten(auxiliary: Words) -> Words:
+    """``'s``, ``'ll`` ... for a finite auxiliary after a pronoun."""
+    short = _SHORTENED.get(auxiliary[0].form)
+    return (auxiliary[0]._replace(form=short), *auxiliary[1:]) if short else auxiliary
+
+
+def french_core(group: Group, forms: FrenchGroup, clitics: Words, middle: Words) -> Words:
+    """Everything from ``ne`` to the last participle or infinitive; ``middle``: an adverb after the finite verb."""
+    clitics = order_clitics(clitics)
+    own = group.verb.french_fixed
+    finite_key = group.modal_key if forms.infinitive else group.key
+    opening = words(NE, group.negation_key) if group.negation else ()
+    second = words(group.negation[1], group.negation_key) if group.negation else ()
+    finite = words(forms.finite, finite_key)
+    if forms.infinitive:
+        return (*opening, *finite, *second, *middle, *clitics, *words(f"{forms.infinitive} {own}", group.key))
+    return (*opening, *clitics, *finite, *second, *middle, *words(f"{forms.participles} {own}", group.key))

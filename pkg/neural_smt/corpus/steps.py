@@ -1,0 +1,117 @@
+"""The steps of the corpus stage, as rules and the command line call them."""
+
+import logging
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from neural_smt.corpus import cleaning, fetching, generation, tokenisation
+from neural_smt.errors import UserError
+from neural_smt.files import atomic, read_lines, read_parallel, write_csv, write_lines
+from neural_smt.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
+
+
+def fetch(*, side: dict[str, Any], mirror: str | None, output: Path) -> None:
+    """Fetch one published text file, check its SHA-256, and keep it gzipped.
+
+    ``side``: ``url`` (http, https, ftp) or ``path``, with optional ``sha256`` of the file as published and
+    ``mirror_path``. ``mirror`` (a folder or a base URL) is tried first, a relative ``path`` next, the URL last.
+    """
+    fetching.obtain(side, mirror, Path(output))
+
+
+def generate(*, settings: dict[str, Any], seed: int, output: Path) -> None:
+    """Generate the synthetic corpus: raw text of both languages and the gold word alignment of every part.
+
+    Writes ``{part}.en.gz``, ``{part}.fr.gz`` and ``{part}.align`` (Pharaoh, over the tokenised text) for the parts
+    train, in_domain, dev, test, gold and monolingual into the folder ``output``. Settings: ``generation.DEFAULTS``.
+    """
+    with atomic(Path(output), directory=True) as folder:
+        for name, part in generation.generate_corpus(settings, seed).items():
+            write_lines(folder / f"{name}.en.gz", part.source)
+            write_lines(folder / f"{name}.fr.gz", part.target)
+            write_lines(folder / f"{name}.align", part.alignment)
+            log.info("%s: %d generated pairs", name, len(part.source))
+
+
+def tokenise(*, text: Path, language: str, output: Path, tokenised: bool = False, threads: int = 1) -> None:
+    """Normalise and tokenise a text, line for line.
+
+    Unicode NFC, Moses' punctuation normaliser and tokeniser with escapes; with ``tokenised`` the tokens are kept
+    and only NFC and consistent escapes applied.
+    """
+    lines = read_lines(text)
+    if tokenised:
+        write_lines(output, map(tokenisation.accept_tokens, lines))
+    else:
+        write_lines(output, tokenisation.tokenise_lines(lines, language, threads))
+
+
+def clean_pairs(
+    *,
+    names: list[str],
+    sources: list[Path],
+    targets: list[Path],
+    source_output: Path,
+    target_output: Path,
+    table: Path,
+    settings: dict[str, Any],
+) -> None:
+    """Join tokenised corpora, dropping pairs that are empty, too long or of very unequal length.
+
+    ``table``: CSV, one row per corpus: source, pairs, kept, empty, too_long, ratio. ``UserError`` when the two sides
+    of a corpus differ in line count or nothing of a corpus is left.
+    """
+    rows: list[list[Any]] = []
+    kept: list[tuple[str, str | None]] = []
+    for name, source, target in zip(names, sources, targets, strict=True):
+        pairs = list(zip(*read_parallel(source, target), strict=True))
+        kept.extend(_clean(name, source, pairs, settings, rows))
+    with atomic(source_output) as source_temporary, atomic(target_output) as target_temporary:
+        write_lines(source_temporary, (source for source, _ in kept))
+        write_lines(target_temporary, (target for _, target in kept if target is not None))
+    write_csv(table, ["source", "pairs", "kept", *cleaning.REASONS], rows)
+
+
+def clean_text(*, names: list[str], texts: list[Path], output: Path, table: Path, settings: dict[str, Any]) -> None:
+    """Join tokenised monolingual texts, dropping sentences that are empty or too long; ``table`` as in clean_pairs."""
+    rows: list[list[Any]] = []
+    kept: list[str] = []
+    for name, text in zip(names, texts, strict=True):
+        lines = [(line, None) for line in read_lines(text)]
+        kept.extend(source for source, _ in _clean(name, text, lines, settings, rows))
+    write_lines(output, kept)
+    write_csv(table, ["source", "pairs", "kept", *cleaning.REASONS], rows)
+
+
+def _clean(
+    name: str, path: Path, pairs: list[tuple[str, str | None]], settings: dict[str, Any], rows: list[list[Any]]
+) -> list[tuple[str, str | None]]:
+    limits = cleaning.DEFAULTS | settings
+    counts: Counter = Counter()
+    kept = list(cleaning.clean(pairs, counts, limits["max_length"], limits["max_ratio"]))
+    rows.append([name, len(pairs), len(kept), *(counts[reason] for reason in cleaning.REASONS)])
+    if not kept:
+        raise UserError(
+            f"{name}: none of the {len(pairs)} lines of {path} is left after cleaning; "
+            "check the file and the limits max_length and max_ratio"
+        )
+    log.info("%s: %d of %d lines kept", name, len(kept), len(pairs))
+    return kept
+
+
+def build_vocabulary(*, texts: list[Path], output: Path) -> None:
+    """Number the words of tokenised texts by falling count: one vocabulary per language."""
+    counts: Counter = Counter()
+    for text in texts:
+        for line in read_lines(text):
+            counts.update(line.split())
+    if not counts:
+        raise UserError(
+            f"{', '.join(map(str, texts))}: no words to make a vocabulary of; give a text that is not empty"
+        )
+    vocabulary = Vocabulary.from_counts(counts)
+    vocabulary.save(output)
+    log.info("%s: %d words", output, len(vocabulary))

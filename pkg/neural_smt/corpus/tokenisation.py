@@ -1,0 +1,94 @@
+"""Normalise and tokenise: Unicode NFC, then Moses' punctuation normaliser and tokeniser (sacremoses).
+
+Moses escapes the characters that are special in its files (``'`` becomes ``&apos;``), and so do we.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+
+from joblib import Parallel, delayed
+from sacremoses import MosesPunctNormalizer, MosesTokenizer
+
+CHUNK = 5000
+"""Lines a worker process takes at a time."""
+
+_CONTROLS = dict.fromkeys((*range(32), *range(127, 160), 173, 8203, 65279))
+"""Characters without a shape: they would split or alter words unseen, so they vanish."""
+
+_CONTROLS |= {ord(space): " " for space in "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029"}
+"""Except those that separate: they become a space, so that no reader can take one for the end of a line."""
+
+_NORMALISABLE = re.compile("[\r()`´„“”‘’‚–—…«»\u00a0]|  | [%:;]|''|\"[,.]|[,.]\"")
+"""Every substitution of MosesPunctNormalizer needs one of these; a line without them is already normal."""
+
+_ESCAPES = (
+    ("&", "&amp;"),
+    ("|", "&#124;"),
+    ("<", "&lt;"),
+    (">", "&gt;"),
+    ("'", "&apos;"),
+    ('"', "&quot;"),
+    ("[", "&#91;"),
+    ("]", "&#93;"),
+)
+
+
+def clean_characters(line: str) -> str:
+    """NFC, with control and invisible characters removed and every kind of line separator made a space."""
+    return unicodedata.normalize("NFC", line.translate(_CONTROLS) if not line.isprintable() else line)
+
+
+def escape(text: str) -> str:
+    """Escape Moses' special characters; an already escaped text stays as it is."""
+    if not any(character in text for character in "&|<>'\"[]"):
+        return text
+    for character, name in reversed(_ESCAPES):
+        text = text.replace(name, character)
+    for character, name in _ESCAPES:
+        text = text.replace(character, name)
+    return text
+
+
+class Tokeniser:
+    """Raw sentence in, space-separated escaped tokens out, for one language (ISO 639-1 code)."""
+
+    def __init__(self, language: str):
+        self._normaliser = MosesPunctNormalizer(language)
+        self._tokeniser = MosesTokenizer(language)
+
+    def __call__(self, line: str) -> str:
+        line = clean_characters(line)
+        if _NORMALISABLE.search(line):
+            line = self._normaliser.normalize(line)
+        return self._tokeniser.tokenize(line, return_str=True, escape=True)
+
+
+def accept_tokens(line: str) -> str:
+    """Text that is tokenised already: clean characters, single spaces, consistent escapes, the same tokens."""
+    return escape(" ".join(clean_characters(line).split()))
+
+
+@cache
+def _tokeniser(language: str) -> Tokeniser:
+    return Tokeniser(language)
+
+
+def _tokenise_chunk(lines: Sequence[str], language: str) -> list[str]:
+    tokeniser = _tokeniser(language)
+    return [tokeniser(line) for line in lines]
+
+
+def tokenise_lines(lines: Sequence[str], language: str, threads: int = 1) -> list[str]:
+    """Tokenise lines in ``threads`` processes; the result has the order and number of ``lines``.
+
+    The processes are joblib's: they start afresh and do not import the caller's main script.
+    """
+    chunks = [lines[start : start + CHUNK] for start in range(0, len(lines), CHUNK)]
+    if threads <= 1 or len(chunks) <= 1:
+        results = [_tokenise_chunk(chunk, language) for chunk in chunks]
+    else:
+        jobs = (delayed(_tokenise_chunk)(chunk, language) for chunk in chunks)
+        results = Parallel(n_jobs=min(threads, len(chunks)))(jobs)
+    return [line for chunk in results for line in chunk]

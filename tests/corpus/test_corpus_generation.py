@@ -1,0 +1,162 @@
+"""The generated corpus: reproducible, tokenised as promised, free of leaks, with the noise asked for."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from neural_smt.corpus import generation, steps
+from neural_smt.corpus.grammar.derivation import Dice
+from neural_smt.corpus.grammar.domains import EVERYDAY, NEWS
+from neural_smt.corpus.grammar.lexicon import Noun, lexicon
+from neural_smt.corpus.grammar.writing import write
+from neural_smt.corpus.tokenisation import Tokeniser, escape
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines
+
+SMALL = {"pairs": 1500, "in_domain": 200, "dev": 100, "test": 100, "gold": 60, "monolingual": 300, "noise": 0.1}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    """Generated parts and the token tuples they were written from."""
+    pairs = []
+    with pytest.MonkeyPatch.context() as patch:
+        add = generation.Part.add
+        patch.setattr(generation.Part, "add", lambda part, pair: (pairs.append(pair), add(part, pair)))
+        parts = generation.generate_corpus(SMALL, seed=7)
+    return parts, pairs
+
+
+def test_sizes(corpus):
+    parts, _ = corpus
+    assert {name: len(part.source) for name, part in parts.items()} == {
+        "train": 1500,
+        "in_domain": 200,
+        "dev": 100,
+        "test": 100,
+        "gold": 60,
+        "monolingual": 300,
+    }
+    for part in parts.values():
+        assert len(part.source) == len(part.target) == len(part.alignment)
+
+
+def test_tokenising_the_raw_text_gives_the_tokens_back(corpus):
+    parts, pairs = corpus
+    english, french = Tokeniser("en"), Tokeniser("fr")
+    raw = [sides for part in parts.values() for sides in zip(part.source, part.target, strict=True)]
+    for pair, (source, target) in zip(pairs, raw, strict=True):
+        assert english(source) == " ".join(map(escape, pair.source))
+        assert french(target) == " ".join(map(escape, pair.target))
+
+
+def test_links_lie_in_the_tokenised_sentences(corpus):
+    _, pairs = corpus
+    for pair in pairs:
+        assert pair.alignment == sorted(set(pair.alignment))
+        for i, j in pair.alignment:
+            assert 0 <= i < len(pair.source) and 0 <= j < len(pair.target)
+
+
+def test_most_words_are_linked():
+    dice = Dice(np.random.default_rng(2))
+    from neural_smt.corpus.grammar.sentences import sentence
+
+    linked = total = 0
+    for _ in range(500):
+        pair = sentence(dice, NEWS)
+        linked += len({i for i, _ in pair.alignment}) + len({j for _, j in pair.alignment})
+        total += len(pair.source) + len(pair.target)
+    assert linked / total > 0.97
+
+
+def test_same_seed_same_corpus_and_parts_do_not_depend_on_other_sizes():
+    first = generation.generate_corpus(SMALL, seed=7)
+    again = generation.generate_corpus(SMALL, seed=7)
+    other = generation.generate_corpus(SMALL, seed=8)
+    larger = generation.generate_corpus(SMALL | {"pairs": 300, "gold": 90}, seed=7)
+    assert first == again
+    assert first["train"] != other["train"]
+    assert larger["dev"] == first["dev"] and larger["train"].source == first["train"].source[:300]
+    assert larger["gold"].source[:60] == first["gold"].source
+
+
+def test_dev_and_test_do_not_leak(corpus):
+    parts, _ = corpus
+    held_out = Counter(parts["dev"].source + parts["test"].source)
+    assert max(held_out.values()) == 1
+    held_out_targets = set(parts["dev"].target + parts["test"].target)
+    for name in ("train", "in_domain", "gold", "monolingual"):
+        assert not held_out.keys() & set(parts[name].source)
+        assert not held_out_targets & set(parts[name].target)
+
+
+def test_lengths(corpus):
+    parts, pairs = corpus
+    clean = len(parts["test"].source) + len(parts["dev"].source)
+    lengths = [len(pair.source) for pair in pairs[:clean]]
+    assert min(lengths) >= 4 and max(lengths) <= 25
+    assert len(set(lengths)) > 12
+
+
+def test_noise_is_there_at_the_rate_asked_for(corpus):
+    parts, _ = corpus
+    train = parts["train"]
+    copies = sum(source == target for source, target in zip(train.source, train.target, strict=True))
+    broken = sum(not links for links in train.alignment)
+    fodder = sum(not source or not target for source, target in zip(train.source, train.target, strict=True))
+    assert 15 < copies < 60
+    assert 40 < broken < 120
+    assert fodder >= 1
+    quiet = generation.generate_corpus(SMALL | {"noise": 0.0}, seed=7)["train"]
+    assert all(quiet.alignment) and all(quiet.source) and all(quiet.target)
+
+
+def test_nouns_follow_zipfs_law():
+    table = lexicon("n").noun_table("pgtolea", "-")
+    dice = Dice(np.random.default_rng(1))
+    drawn: Counter[Noun] = Counter(dice.draw(table) for _ in range(40_000))
+    counts = np.array(sorted(drawn.values(), reverse=True), dtype=float)
+    ranks = np.arange(1, len(counts) + 1)
+    slope = np.polyfit(np.log(ranks[2:80]), np.log(counts[2:80]), 1)[0]
+    assert -1.4 < slope < -0.7
+
+
+def test_vocabulary_is_of_the_promised_size(corpus):
+    parts, _ = corpus
+    tokeniser = Tokeniser("fr")
+    words = {word for line in parts["train"].target for word in tokeniser(line).split()}
+    assert len(words) > 1000
+
+
+def test_step_writes_every_part(tmp_path):
+    steps.generate(settings=SMALL, seed=3, output=tmp_path / "generated")
+    names = sorted(path.name for path in (tmp_path / "generated").iterdir())
+    assert len(names) == 18 and "gold.align" in names and "train.fr.gz" in names
+    assert len(read_lines(tmp_path / "generated" / "gold.en.gz")) == 60
+    before = (tmp_path / "generated" / "train.fr.gz").read_bytes()
+    steps.generate(settings=SMALL, seed=3, output=tmp_path / "generated")
+    assert (tmp_path / "generated" / "train.fr.gz").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"pairs": 0}, "generator: pairs is 0; set it to at least 1"),
+        ({"noise": 2}, "generator: noise is 2; set it to a rate between 0 and 1"),
+        ({"kind": "markov"}, "generator: unknown kind 'markov'; use synchronous_grammar"),
+    ],
+)
+def test_bad_settings(settings, message):
+    with pytest.raises(UserError, match=message):
+        generation.generate_corpus(settings, 1)
+
+
+def test_writing():
+    assert write(["It", "'s", "25", "%", ",", "isn", "'t", "it", "?"], "en") == "It's 25%, isn't it?"
+    assert write(["L'", "eau", "coûte", "25", "%", ",", "n'", "est-ce", "pas", "?"], "fr") == (
+        "L'eau coûte 25 %, n'est-ce pas ?"
+    )
+    assert write(["the", "ministers", "'", "speech", "."], "en") == "the ministers' speech."
+    assert not EVERYDAY.formal
