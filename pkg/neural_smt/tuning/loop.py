@@ -3,8 +3,8 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class Translation(Protocol):
     nbest: Sequence[Entry]
 
 
+Select = Literal["best", "last"]
+
 Decode = Callable[[np.ndarray], Sequence[Translation]]
 """Translates the development set with weights float64 ``[F]``."""
 
@@ -54,7 +56,20 @@ class TuningSettings:
     restarts: int = 20
     refinements: int = 20
     min_gain: float = 0.05
-    select: Literal["best", "last"] = "best"
+    select: Select = "best"
+
+    def __post_init__(self) -> None:
+        if self.nbest < 1 or self.iterations < 1 or self.select not in get_args(Select):
+            raise UserError("tuning needs nbest and iterations of at least 1, and select 'best' or 'last'")
+
+    @classmethod
+    def from_settings(cls, settings: dict[str, Any]) -> "TuningSettings":
+        """Settings from a section of the configuration; unknown names are refused."""
+        known = [field.name for field in fields(cls)]
+        for name in settings:
+            if name not in known:
+                raise UserError(f"unknown tuning setting {name!r}; known are {', '.join(known)}")
+        return cls(**settings)
 
 
 def run(
@@ -155,7 +170,7 @@ def collect(
     )
 
 
-def select(progress: Progress, how: Literal["best", "last"]) -> np.ndarray:
+def select(progress: Progress, how: Select) -> np.ndarray:
     """The weights a run returns, float64 ``[F]``: the last, or those whose translations had the highest BLEU."""
     if how == "last":
         return np.array(progress.weights)

@@ -54,19 +54,23 @@ def tune(
         target_vocabulary=target_vocabulary,
         features=features,
     )
-    options = TuningSettings(**settings)
+    options = TuningSettings.from_settings(settings)
     feature_set = model.feature_set
 
+    search = SearchSettings.from_settings(decoding)
+    start = Weights.defaults(feature_set)
+    prepared = Decoder(model, search, start, threads).prepare(sources)  # once: all iterations read the same options
+
     def decode(vector: np.ndarray) -> list[Translation]:
-        decoder = Decoder(model, SearchSettings(**decoding), Weights.from_vector(feature_set, vector), threads)
-        return decoder.decode(sources, nbest=options.nbest, distinct=True)
+        decoder = Decoder(model, search, Weights.from_vector(feature_set, vector), threads)
+        return decoder.decode(prepared, nbest=options.nbest, distinct=True)
 
     files = [source, reference, phrase_table, language_model, source_vocabulary, target_vocabulary, *columns.values()]
     kept = State(state, fingerprint([asdict(options), decoding, feature_set.names, seed], files))
     progress = run(
         decode,
         references,
-        Weights.defaults(feature_set).vector(feature_set),
+        start.vector(feature_set),
         feature_set.tunable,
         options,
         seed=seed,
