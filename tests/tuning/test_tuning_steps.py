@@ -1,0 +1,113 @@
+"""The step ``tune`` with the real decoder, on a lexicon whose extra column knows the right translations."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_csv, read_json, write_lines
+from neural_smt.language_model.steps import build_language_model
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.ragged import Ragged
+from neural_smt.tuning.steps import tune
+from neural_smt.vocabulary import Vocabulary
+
+WORDS, CHOICES = 12, 4
+
+
+@pytest.fixture(scope="module")
+def arguments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Source word ``s3`` has translations ``t3_0`` (right) to ``t3_3``; their probabilities are random."""
+    folder = tmp_path_factory.mktemp("model")
+    generator = np.random.default_rng(11)
+    drawn = [generator.integers(0, WORDS, generator.integers(5, 9)) for _ in range(25)]
+    source = [" ".join(f"s{i}" for i in ids) for ids in drawn]
+    reference = [" ".join(f"t{i}_0" for i in ids) for ids in drawn]
+    lexicon = [f"t{i}_{choice}" for i in range(WORDS) for choice in range(CHOICES)]
+    source_words = Vocabulary.from_sentences(f"s{i}" for i in range(WORDS))
+    target_words = Vocabulary.from_sentences(lexicon)
+    order = [int(word[1:]) for word in source_words.words[3:]]
+    rows = WORDS * CHOICES
+    table = PhraseTable(
+        source=Ragged.from_lists([[3 + i] for i in range(WORDS)]),
+        entry_offsets=CHOICES * np.arange(WORDS + 1, dtype=np.int64),
+        target=Ragged.from_lists([[target_words.index[f"t{i}_{choice}"]] for i in order for choice in range(CHOICES)]),
+        scores=generator.uniform(0.1, 0.9, (rows, 4)).astype(np.float32),
+        alignment=Ragged(np.zeros((rows, 2), dtype=np.uint8), np.arange(rows + 1, dtype=np.int64)),
+        counts=np.ones((rows, 3), dtype=np.int32),
+        reordering=np.full((rows, 6), 1 / 3, dtype=np.float32),
+        source_digest=source_words.digest,
+        target_digest=target_words.digest,
+        max_length=1,
+    )
+    table.save(folder / "table")
+    knowing = -1.5 * (np.arange(rows) % CHOICES > 0) + generator.normal(0, 0.3, rows)
+    np.save(folder / "column.npy", knowing.astype(np.float32))
+    source_words.save(folder / "vocabulary.source")
+    target_words.save(folder / "vocabulary.target")
+    write_lines(folder / "source", source)
+    write_lines(folder / "reference", reference)
+    write_lines(folder / "lexicon", lexicon)
+    build_language_model(
+        texts=[folder / "lexicon"],
+        vocabulary=folder / "vocabulary.target",
+        settings={"order": 1, "prune": [], "estimator": "internal"},
+        output=folder / "language_model",
+    )
+    return {
+        "source": folder / "source",
+        "reference": folder / "reference",
+        "phrase_table": folder / "table",
+        "language_model": folder / "language_model",
+        "source_vocabulary": folder / "vocabulary.source",
+        "target_vocabulary": folder / "vocabulary.target",
+        "columns": {"encoder_decoder": str(folder / "column.npy")},
+        "features": ["phrase", "language_model", "encoder_decoder"],
+        "decoding": {"algorithm": "cube", "pop_limit": 50, "distortion_limit": 0},
+        "settings": {"nbest": 20, "iterations": 4, "restarts": 5, "refinements": 4},
+        "seed": 3,
+    }
+
+
+def outputs(folder: Path) -> dict[str, Path]:
+    return {
+        "weights": folder / "weights.json",
+        "history": folder / "history.csv",
+        "plot": folder / "history.png",
+        "state": folder / "state",
+    }
+
+
+def test_tuning_trusts_the_column_that_knows(arguments: dict[str, Any], tmp_path: Path) -> None:
+    tune(**arguments, **outputs(tmp_path))
+    rows = read_csv(tmp_path / "history.csv")
+    weights = read_json(tmp_path / "weights.json")
+    assert max(float(row["decoder_bleu"]) for row in rows) > float(rows[0]["decoder_bleu"]) + 20
+    assert weights["EncoderDecoder0"][0] > 0.1
+    assert weights["UnknownWordPenalty0"] == [1.0]
+    tuned = [abs(value) for name, values in weights.items() for value in values if name != "UnknownWordPenalty0"]
+    assert sum(tuned) == pytest.approx(1.0)
+    assert (tmp_path / "history.png").read_bytes().startswith(b"\x89PNG")
+    assert not (tmp_path / "state").exists()
+
+
+def test_same_seed_gives_the_same_bytes(arguments: dict[str, Any], tmp_path: Path) -> None:
+    for name, threads in (("a", 1), ("b", 2)):
+        tune(**arguments, **outputs(tmp_path / name), threads=threads)
+    assert (tmp_path / "a" / "weights.json").read_bytes() == (tmp_path / "b" / "weights.json").read_bytes()
+
+
+def test_wrong_settings_and_texts_are_refused(arguments: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="unknown tuning setting 'restart'"):
+        tune(**(arguments | {"settings": {"restart": 3}}), **outputs(tmp_path))
+    with pytest.raises(UserError, match="select 'best' or 'last'"):
+        tune(**(arguments | {"settings": {"select": "first"}}), **outputs(tmp_path))
+    write_lines(tmp_path / "short", ["t0_0"])
+    with pytest.raises(UserError, match=r"25 lines but .*short has 1"):
+        tune(**(arguments | {"reference": tmp_path / "short"}), **outputs(tmp_path))
+    write_lines(tmp_path / "empty", [])
+    with pytest.raises(UserError, match="needs a development set"):
+        tune(**(arguments | {"source": tmp_path / "empty", "reference": tmp_path / "empty"}), **outputs(tmp_path))
+    assert not (tmp_path / "weights.json").exists()
