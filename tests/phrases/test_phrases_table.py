@@ -113,6 +113,8 @@ def test_extra_columns_are_written_as_probabilities(moses: tuple[Path, Path], tm
         ("a ||| b", "line 5: expected 'source"),
         ("a ||| une ||| 1 1 1 ||| 0-0 ||| 1 1 1", "line 5: has 3 scores"),
         ("a ||| une ||| 1 1 1 x ||| 0-0 ||| 1 1 1", "line 5: a field cannot be read"),
+        ("a ||| une ||| 1 -1 1 1 ||| 0-0 ||| 1 1 1", "line 5: a score is not a probability"),
+        ("a ||| une ||| 1 1 nan 1 ||| 0-0 ||| 1 1 1", "line 5: a score is not a probability"),
         ("a ||| une ||| 1 1 1 1 ||| 0:0 ||| 1 1 1", "line 5: a field cannot be read"),
         ("a ||| une ||| 1 1 1 1 ||| 0 ||| 1 1 1", "line 5: a field cannot be read"),
         ("a ||| une ||| 1 1 1 1 ||| 0-300 ||| 1 1 1", "line 5: a link lies outside"),

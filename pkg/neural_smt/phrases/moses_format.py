@@ -101,10 +101,8 @@ class _PhraseRows:
         try:
             self.words[side].extend([index[word] for word in words])
         except KeyError as error:
-            name = ("source", "target")[side]
-            raise self.fail(
-                number, f"{error.args[0]!r} is not in the {name} vocabulary; use that of the table"
-            ) from None
+            reason = f"{error.args[0]!r} is not in the {SIDES[side]} vocabulary; use that of the table"
+            raise self.fail(number, reason) from None
         self.lengths[side].append(len(words))
 
     def _alignment(self, text: str) -> int:
@@ -136,6 +134,10 @@ class _PhraseRows:
         """The table, rows put in order; reordering: float32 ``[E, 6]`` in the order of the file."""
         if not self.pairs:
             raise UserError(f"{self.path}: holds no phrase pair; export the table again")
+        scores = np.frombuffer(self.scores, dtype=np.float32).reshape(-1, 4)
+        impossible = ~((scores >= 0) & (scores < np.inf)).all(axis=1)
+        if impossible.any():
+            raise self.fail(int(impossible.argmax()) + 1, "a score is not a probability; export the table again")
         alignment = self._links()
         source, source_numbers = intern_phrases(self._phrases(0))
         target, target_numbers = intern_phrases(self._phrases(1))
@@ -147,7 +149,7 @@ class _PhraseRows:
             source=source,
             entry_offsets=entry_offsets,
             target=target.take(target_numbers[order]),
-            scores=np.frombuffer(self.scores, dtype=np.float32).reshape(-1, 4)[order],
+            scores=scores[order],
             alignment=alignment.take(order),
             counts=np.frombuffer(self.counts, dtype=np.int32).reshape(-1, 3)[order],
             reordering=reordering[order],
