@@ -8,7 +8,7 @@ from tuning_world import bleu_at, random_candidates
 
 from neural_smt.bleu import bleu
 from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.envelope import quality, search_line, sort_slopes, upper_envelope
+from neural_smt.tuning.envelope_primitives import quality, search_line, sort_slopes, upper_envelope
 from neural_smt.tuning.mert import ErrorSurface
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from neural_smt.jit import kernel
 from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.envelope import best_rows, quality, search_line, sort_slopes
+from neural_smt.tuning.envelope_primitives import best_rows, quality, search_line, sort_slopes
 
 MIN_GAIN = 1e-4
 """A coordinate ascent ends with the step that gains no more BLEU (0 to 1) than this."""
