@@ -6,17 +6,13 @@ import numpy as np
 import pytest
 
 from neural_smt.corpus.grammar.clauses import Predicate, state
+from neural_smt.corpus.grammar.constituents import NounPhrase, coordinated
 from neural_smt.corpus.grammar.derivation import Derivation, Dice
 from neural_smt.corpus.grammar.domains import DOMAINS, EVERYDAY, NEWS, PARLIAMENT
 from neural_smt.corpus.grammar.fragments import NOTHING, Pair, words
 from neural_smt.corpus.grammar.lexicon import Lexicon, adjectives, lexicon, nouns, verbs
-from neural_smt.corpus.grammar.noun_phrases import (
-    NounPhrase,
-    common_noun_phrase,
-    coordinated,
-    personal_pronoun,
-    pronoun_for,
-)
+from neural_smt.corpus.grammar.noun_phrases import common_noun_phrase
+from neural_smt.corpus.grammar.pronouns import personal_pronoun, pronoun_for
 from neural_smt.corpus.grammar.sentences import finish, sentence
 from neural_smt.corpus.grammar.verb_groups import MODALS, Group
 from neural_smt.corpus.grammar.writing import write
@@ -159,7 +155,7 @@ def test_prepositional_object(d):
         Predicate(group(verb("transitive", "answer")), direct=phrase(d, "message", plural=True)), phrase(d, "judge")
     )
     assert said(d, pair)[1] == "Le juge a répondu aux messages."
-    both = coordinated(d, phrase(d, "minister"), phrase(d, "majority"))
+    both = coordinated(phrase(d, "minister"), phrase(d, "majority"), d.key())
     pair = state(Predicate(group(verb("transitive", "answer")), direct=both), phrase(d, "judge"))
     assert said(d, pair)[1] == "Le juge a répondu au ministre et à la majorité."
 

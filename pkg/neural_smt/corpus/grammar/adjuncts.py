@@ -1,10 +1,12 @@
 """Adjuncts: prepositional phrases, places, times, adverbs, and the cue that tells an ambiguous noun's sense."""
 
 from neural_smt.corpus.grammar import names
+from neural_smt.corpus.grammar.constituents import NounPhrase
 from neural_smt.corpus.grammar.derivation import Derivation
 from neural_smt.corpus.grammar.fragments import NOTHING, Pair, Word, Words, words
 from neural_smt.corpus.grammar.french import DE, LE, LES, elidable, prepositional
-from neural_smt.corpus.grammar.noun_phrases import NounPhrase, common_noun_phrase, proper_name
+from neural_smt.corpus.grammar.noun_phrases import common_noun_phrase
+from neural_smt.corpus.grammar.proper_names import proper_name
 
 PREPOSITIONS = {
     "l": "in=dans in=dans near=près_de in_front_of=devant behind=derrière around=autour_de in=dans opposite=en_face_de",

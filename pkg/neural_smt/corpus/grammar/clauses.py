@@ -4,18 +4,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from neural_smt.corpus.grammar.adjuncts import adjunct, block, join, time_adjunct
+from neural_smt.corpus.grammar.constituents import NounPhrase, coordinated
 from neural_smt.corpus.grammar.derivation import Derivation
 from neural_smt.corpus.grammar.fragments import NOTHING, Pair, Word, Words, words
 from neural_smt.corpus.grammar.french import DE, QUE, elidable
 from neural_smt.corpus.grammar.lexicon import Verb
-from neural_smt.corpus.grammar.noun_phrases import (
-    NounPhrase,
-    common_noun_phrase,
-    coordinated,
-    personal_pronoun,
-    pronoun_for,
-    proper_name,
-)
+from neural_smt.corpus.grammar.noun_phrases import common_noun_phrase
+from neural_smt.corpus.grammar.pronouns import personal_pronoun, pronoun_for
+from neural_smt.corpus.grammar.proper_names import proper_name
 from neural_smt.corpus.grammar.verb_groups import (
     MODALS,
     NEGATIONS,
@@ -107,7 +103,7 @@ def draw_subject(d: Derivation, kinds: str) -> NounPhrase:
         return personal_pronoun(d)
     if kind == "p" and d.chance(d.domain.proper_name):
         name = proper_name(d)
-        return coordinated(d, name, proper_name(d)) if d.chance(0.06) else name
+        return coordinated(name, proper_name(d), d.key()) if d.chance(0.06) else name
     return with_relative(d, common_noun_phrase(d, kind, subject=True))
 
 
@@ -121,7 +117,7 @@ def draw_object(d: Derivation, kinds: str, negated: bool, small: bool = False) -
             return proper_name(d)
     phrase = common_noun_phrase(d, kind, negated=negated, small=small)
     if not small and phrase.simple and d.chance(0.05):
-        return coordinated(d, phrase, common_noun_phrase(d, kind, small=True, choice="the"))
+        return coordinated(phrase, common_noun_phrase(d, kind, small=True, choice="the"), d.key())
     return phrase if small else with_relative(d, phrase)
 
 
