@@ -1,0 +1,141 @@
+"""Features, weights, n-best lists and the decode step."""
+
+import json
+
+import numpy as np
+import pytest
+from tiny_models import SOURCE, TARGET, random_model
+
+from neural_smt.decoding.features import build_feature_set
+from neural_smt.decoding.nbest import feature_matrix, read_nbest, write_nbest
+from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.decoding.steps import decode
+from neural_smt.decoding.weights import Weights
+from neural_smt.errors import UserError
+
+GROUPS = ["phrase", "language_model", "reordering"]
+
+
+def test_features_are_those_of_moses():
+    features = build_feature_set([*GROUPS, "encoder_decoder"])
+    assert list(features.slices) == [
+        "LexicalReordering0",
+        "Distortion0",
+        "LM0",
+        "UnknownWordPenalty0",
+        "WordPenalty0",
+        "PhrasePenalty0",
+        "TranslationModel0",
+        "EncoderDecoder0",
+    ]
+    assert features.size == 16 and features.tunable.sum() == 15
+    assert features.names[6:9] == ["Distortion0", "LM0", "UnknownWordPenalty0"]
+    assert features.names[11] == "TranslationModel0_0"
+    vector = Weights.defaults(features).vector(features)
+    assert vector.tolist() == [0.3] * 7 + [0.5, 1.0, -1.0, 0.2] + [0.2] * 5
+
+
+def test_systems_need_a_language_model():
+    with pytest.raises(UserError, match="language_model"):
+        build_feature_set(["phrase"])
+    with pytest.raises(UserError, match="twice"):
+        build_feature_set([*GROUPS, "cslm", "cslm"])
+
+
+def test_weights_go_through_json(tmp_path):
+    features = build_feature_set(GROUPS)
+    weights = Weights.from_vector(features, np.arange(15) / 8)
+    weights.save(tmp_path / "weights.json")
+    again = Weights.load(tmp_path / "weights.json")
+    assert again == weights
+    assert again.vector(features).tolist() == (np.arange(15) / 8).tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"LM0": [float("nan")]}, "finite"),
+        ({"LM0": [0.1, 0.2]}, "LM0"),
+        ({"LM7": [0.1]}, "LM7"),
+        ({"LM0": "much"}, "lists of numbers"),
+    ],
+)
+def test_bad_weights_are_refused(tmp_path, change, message):
+    features = build_feature_set(GROUPS)
+    content = {name: list(values) for name, values in Weights.defaults(features).values.items()} | change
+    (tmp_path / "weights.json").write_text(json.dumps(content))
+    with pytest.raises(UserError, match=message):
+        Weights.load(tmp_path / "weights.json").vector(features)
+
+
+def test_nbest_lists_go_through_the_format_of_moses(tmp_path):
+    model, weights = random_model(0)
+    decoder = Decoder(model, SearchSettings(), weights)
+    translations = decoder.decode([["a", "b"], [], ["c"]], nbest=4)
+    write_nbest(tmp_path / "list.gz", translations, decoder.feature_set)
+    entries = read_nbest(tmp_path / "list.gz")
+    expected = [(number, entry) for number, t in enumerate(translations) for entry in t.nbest]
+    assert [e.sentence for e in entries] == [number for number, _ in expected]
+    assert [e.tokens for e in entries] == [entry.tokens for _, entry in expected]
+    assert "UnknownWordPenalty0" not in entries[0].features
+    shown = decoder.feature_set.tunable
+    np.testing.assert_allclose(
+        feature_matrix(entries, decoder.feature_set)[:, shown],
+        np.array([entry.features for _, entry in expected])[:, shown],
+        rtol=1e-5,
+    )
+    np.testing.assert_allclose([e.score for e in entries], [entry.score for _, entry in expected], rtol=1e-5)
+
+
+def test_bad_nbest_line_is_named(tmp_path):
+    (tmp_path / "list").write_text("0 ||| a b ||| LM0= -1 ||| -1\n1 ||| a ||| LM0= x ||| 2\n")
+    with pytest.raises(UserError, match="line 2"):
+        read_nbest(tmp_path / "list")
+
+
+@pytest.fixture
+def system(tmp_path):
+    """The files of a tiny system with a score column, and the arguments of ``decode``."""
+    model, weights = random_model(3, (*GROUPS, "encoder_decoder"))
+    model.phrase_table.save(tmp_path / "table")
+    model.language_models[0].save(tmp_path / "model")
+    SOURCE.save(tmp_path / "source")
+    TARGET.save(tmp_path / "target")
+    np.save(tmp_path / "column.npy", model.columns["EncoderDecoder0"])
+    weights.save(tmp_path / "weights.json")
+    (tmp_path / "text").write_text("a b c\n\nc unknown\n")
+    return {
+        "text": tmp_path / "text",
+        "phrase_table": tmp_path / "table",
+        "language_model": tmp_path / "model",
+        "source_vocabulary": tmp_path / "source",
+        "target_vocabulary": tmp_path / "target",
+        "columns": {"encoder_decoder": str(tmp_path / "column.npy")},
+        "features": [*GROUPS, "encoder_decoder"],
+        "weights": tmp_path / "weights.json",
+        "settings": {"algorithm": "cube", "pop_limit": 50},
+        "output": tmp_path / "output",
+        "statistics": tmp_path / "statistics.json",
+    }
+
+
+def test_decode_step(system, tmp_path):
+    decode(**system, nbest=tmp_path / "nbest", nbest_size=3, alignment=tmp_path / "alignment")
+    lines = (tmp_path / "output").read_text().split("\n")
+    assert len(lines) == 4 and lines[1] == "" and lines[2].endswith("unknown")
+    assert len((tmp_path / "alignment").read_text().splitlines()) == 3
+    assert {entry.sentence for entry in read_nbest(tmp_path / "nbest")} == {0, 1, 2}
+    statistics = json.loads((tmp_path / "statistics.json").read_text())
+    assert statistics["sentences"] == 3 and statistics["unknown_words"] == 1
+
+
+def test_decode_step_names_what_is_wrong(system, tmp_path):
+    with pytest.raises(UserError, match="encoder_decoder"):
+        decode(**system | {"columns": {}})
+    np.save(tmp_path / "column.npy", np.zeros(3, dtype=np.float32))
+    with pytest.raises(UserError, match="3 scores"):
+        decode(**system)
+    TARGET.save(tmp_path / "source")
+    with pytest.raises(UserError, match="source vocabulary"):
+        decode(**system)
+    assert not (tmp_path / "output").exists()

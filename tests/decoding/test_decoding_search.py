@@ -1,0 +1,220 @@
+"""The search against all derivations counted out, on tiny random models."""
+
+import numpy as np
+import pytest
+from tiny_models import TARGET, all_derivations, random_model
+
+from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.errors import UserError
+
+EXHAUSTIVE = {"stack_size": 100_000, "beam_threshold": 0.0, "table_limit": 0, "pop_limit": 100_000}
+SENTENCES = [["a", "b", "c", "a"], ["c", "unknown", "b", "a", "b"], ["b"], ["x", "a", "b"]]
+EVERYTHING = ("phrase", "language_model", "reordering")
+
+
+def search_all(algorithm: str, limit: int = 6) -> SearchSettings:
+    return SearchSettings(algorithm=algorithm, distortion_limit=limit, **EXHAUSTIVE)
+
+
+def assert_lists_equal(translation, expected, limit):
+    """The same scores in the same order, and the same derivations wherever scores do not tie."""
+    assert len(translation.nbest) == min(limit, len(expected))
+    np.testing.assert_allclose(
+        [entry.score for entry in translation.nbest], [e.score for e in expected[:limit]], rtol=1e-5, atol=1e-4
+    )
+    remaining = list(expected)
+    for entry in translation.nbest:
+        found = [
+            e
+            for e in remaining
+            if e.tokens == tuple(entry.tokens) and np.allclose(e.features, entry.features, rtol=1e-4, atol=1e-4)
+        ]
+        assert found, f"{entry} is no derivation"
+        remaining.remove(found[0])
+    assert translation.tokens == translation.nbest[0].tokens
+    assert translation.score == translation.nbest[0].score
+
+
+def only_distinct(derivations):
+    seen = {}
+    for derivation in derivations:
+        seen.setdefault(derivation.tokens, derivation)
+    return list(seen.values())
+
+
+@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_derivation_is_found_in_order(algorithm, seed):
+    model, weights = random_model(seed)
+    decoder = Decoder(model, search_all(algorithm), weights)
+    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=500, distinct=False), strict=True):
+        expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector)
+        assert_lists_equal(translation, expected, 500)
+
+
+@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+@pytest.mark.parametrize("limit", [0, 1, 2, -1])
+def test_distortion_limit(algorithm, limit):
+    model, weights = random_model(11)
+    decoder = Decoder(model, search_all(algorithm, limit), weights)
+    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=300, distinct=False), strict=True):
+        allowed = 63 if limit < 0 else limit
+        expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector, allowed)
+        assert_lists_equal(translation, expected, 300)
+
+
+@pytest.mark.parametrize(
+    ("features", "language_models"),
+    [
+        (("phrase", "language_model"), 1),
+        ((*EVERYTHING, "encoder_decoder"), 1),
+        (EVERYTHING, 2),
+    ],
+)
+def test_feature_groups(features, language_models):
+    model, weights = random_model(5, features, language_models)
+    decoder = Decoder(model, search_all("stack"), weights)
+    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=200, distinct=False), strict=True):
+        expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector)
+        assert_lists_equal(translation, expected, 200)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_distinct_lists_keep_the_best_of_each_string(seed):
+    model, weights = random_model(seed)
+    decoder = Decoder(model, search_all("stack"), weights)
+    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=20), strict=True):
+        derivations = all_derivations(model, sentence, decoder.feature_set, decoder.vector)
+        assert_lists_equal(translation, only_distinct(derivations[:400])[:20], 20)
+
+
+class LastWords:
+    """A made-up feature of two words of context, the words added, and the end of the sentence."""
+
+    name = "Hook0"
+    history = 2
+
+    def __call__(self, batch):
+        values = []
+        for i, history in enumerate(batch.history):
+            words = [*history.tolist(), *batch.words[i].tolist()]
+            values.append(self._value(words) + (self._end(words) if batch.complete[i] else 0.0))
+        return np.array(values)
+
+    def score(self, before, target):
+        return self._value([1, 1, *(i for _, i in before)][-2:] + [i for _, i in target])
+
+    def end(self, words):
+        return self._end([1, 1, *(i for _, i in words)])
+
+    @staticmethod
+    def _value(words):
+        words = [i if i < len(TARGET) else 0 for i in words]
+        return sum(((3 * words[i - 2] + 5 * words[i - 1] + 7 * words[i]) % 11) / -5 for i in range(2, len(words)))
+
+    @staticmethod
+    def _end(words):
+        return -(words[-1] % 3) / 2 if words[-1] < len(TARGET) else 0.0
+
+
+@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+def test_hook_scores_all_new_hypotheses_of_a_stack(algorithm):
+    model, weights = random_model(7)
+    weights.values["Hook0"] = (0.7,)
+    decoder = Decoder(model, search_all(algorithm), weights, hook=LastWords())
+    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=300, distinct=False), strict=True):
+        expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector, hook=decoder.hook)
+        assert_lists_equal(translation, expected, 300)
+
+
+def test_hook_sees_the_stack_of_every_sentence_at_once():
+    seen = []
+
+    class Watch(LastWords):
+        def __call__(self, batch):
+            seen.append(set(batch.sentences.tolist()))
+            return np.full(len(batch.sentences), -1.0)
+
+    model, weights = random_model(7)
+    weights.values["Hook0"] = (0.5,)
+    hooked = Decoder(model, SearchSettings(), weights, hook=Watch()).decode(SENTENCES)
+    assert seen[0] == {0, 1, 2, 3} and len(seen) == max(map(len, SENTENCES))
+    for translation in hooked:  # the hook's column follows LexicalReordering0 (6), Distortion0 and LM0
+        assert translation.features[8] == -len(translation.segmentation)
+
+
+def test_search_with_pruning_is_close_and_repeats_itself():
+    generator = np.random.default_rng(0)
+    model, weights = random_model(3)
+    sentences = [generator.choice(["a", "b", "c", "d"], generator.integers(0, 30)).tolist() for _ in range(40)]
+    small = {"stack_size": 20, "pop_limit": 50}
+    one = Decoder(model, SearchSettings(**small), weights).decode(sentences, nbest=5)
+    two = Decoder(model, SearchSettings(**small), weights, threads=2).decode(sentences, nbest=5)
+    cube = Decoder(model, SearchSettings(algorithm="cube", **small), weights).decode(sentences)
+    best = Decoder(model, SearchSettings(stack_size=2000), weights).decode(sentences)
+    assert [t.tokens for t in one] == [t.tokens for t in two]
+    assert [[e.score for e in t.nbest] for t in one] == [[e.score for e in t.nbest] for t in two]
+    for translation, sentence in zip(one, sentences, strict=True):
+        assert len(translation.nbest) >= 1
+        covered = sorted(i for part in translation.segmentation for i in range(*part[:2]))
+        assert covered == list(range(len(sentence)))
+    assert sum(t.score for t in best) >= sum(t.score for t in one) - 1e-4
+    assert sum(t.score for t in best) >= sum(t.score for t in cube) - 1e-4
+
+
+def test_empty_sentences_have_empty_translations():
+    model, weights = random_model(0)
+    translations = Decoder(model, SearchSettings(), weights).decode([[], ["a"], []], nbest=3)
+    assert translations[0].tokens == [] and translations[0].score == 0.0
+    assert translations[2].nbest[0].tokens == []
+    assert Decoder(model, SearchSettings(), weights).decode([]) == []
+
+
+def test_unknown_words_are_copied():
+    model, weights = random_model(0)
+    translation = Decoder(model, SearchSettings(), weights).decode([["hello", "x", "c"]])[0]
+    assert translation.tokens == ["hello", "x", "c"]
+    assert translation.alignment == [(0, 0), (1, 1), (2, 2)]
+    assert translation.features[model.feature_set.slices["UnknownWordPenalty0"]].tolist() == [-300.0]
+
+
+def test_long_sentence():
+    model, weights = random_model(2)
+    sentence = (["a", "b", "c"] * 167)[:500]
+    settings = SearchSettings(algorithm="cube", pop_limit=20, stack_size=20, distortion_limit=-1)
+    translation = Decoder(model, settings, weights).decode([sentence])[0]
+    assert sum(stop - start for start, stop, _, _ in translation.segmentation) == 500
+
+
+def test_prepared_sentences_serve_several_weights():
+    model, weights = random_model(1)
+    _, others = random_model(9)
+    prepared = Decoder(model, SearchSettings(), weights).prepare(SENTENCES)
+    decoder = Decoder(model, SearchSettings(), others)
+    again = decoder.decode(prepared, nbest=4)
+    fresh = decoder.decode(SENTENCES, nbest=4)
+    assert [t.tokens for t in again] == [t.tokens for t in fresh]
+    assert [t.score for t in again] == [t.score for t in fresh]
+
+
+def test_settings_are_checked():
+    with pytest.raises(UserError, match="algorithm"):
+        SearchSettings(algorithm="chart")
+    with pytest.raises(UserError, match="pop_limit"):
+        SearchSettings(pop_limit=0)
+    with pytest.raises(UserError, match="beam"):
+        SearchSettings.from_settings({"beam": 3})
+
+
+def test_lattice_sums_to_its_derivations():
+    model, weights = random_model(4)
+    decoder = Decoder(model, search_all("stack"), weights)
+    for lattice, sentence in zip(decoder.lattices(SENTENCES), SENTENCES, strict=True):
+        features = lattice.features(np.arange(len(lattice.tails)))
+        np.testing.assert_allclose(features @ decoder.vector, lattice.scores, rtol=1e-4, atol=1e-4)
+        assert (lattice.tails < lattice.heads).all()
+        ways = np.zeros(len(lattice.node_options))
+        ways[0] = 1
+        for head, tail in zip(lattice.heads.tolist(), lattice.tails.tolist(), strict=True):
+            ways[head] += ways[tail]
+        assert ways[-1] == len(all_derivations(model, sentence, decoder.feature_set, decoder.vector))

@@ -1,0 +1,160 @@
+"""Tiny random translation models, and their derivations counted out without any search."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from neural_smt.decoding.features import LOG_FLOOR, build_feature_set
+from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.weights import Weights
+from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.ngrams import NgramTable
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import BOS, EOS, Vocabulary
+
+SOURCE = Vocabulary(["<unk>", "<s>", "</s>", "a", "b", "c"], [0] * 6)
+TARGET = Vocabulary(["<unk>", "<s>", "</s>", "x", "y", "z", "q"], [0] * 7)
+
+
+def random_language_model(generator: np.random.Generator, order: int = 3) -> NgramModel:
+    """A back-off model with random numbers for some of the possible n-grams; it need not be normalised."""
+    words = np.arange(len(TARGET))
+    tables, contexts = [], [()]
+    for length in range(1, order + 1):
+        ngrams = [
+            (*context, word)
+            for context, word in itertools.product(contexts, words.tolist())
+            if (EOS not in context and (word != BOS or not context)) and (length == 1 or generator.random() < 0.5)
+        ]
+        tables.append(
+            NgramTable(
+                np.array(ngrams, dtype=np.int32).reshape(-1, length),
+                (-3 * generator.random(len(ngrams))).astype(np.float32),
+                (-generator.random(len(ngrams)) * (generator.random(len(ngrams)) < 0.7)).astype(np.float32),
+            )
+        )
+        contexts = ngrams
+    return NgramModel.from_tables(tables, TARGET)
+
+
+def random_model(
+    seed: int, features: tuple[str, ...] = ("phrase", "language_model", "reordering"), language_models: int = 1
+) -> tuple[TranslationModel, Weights]:
+    """A model over three source words, with random weights."""
+    generator = np.random.default_rng(seed)
+    sources = [[3], [4], [3, 4], [4, 5], [3, 4, 5]]  # the word 5, c, has no entry of its own
+    counts = generator.integers(1, 4, len(sources))
+    targets = []
+    for count in counts:
+        distinct = {tuple(generator.integers(3, 7, generator.integers(1, 4)).tolist()) for _ in range(count)}
+        targets.append(sorted(distinct))
+    offsets = np.cumsum([0, *(len(group) for group in targets)]).astype(np.int64)
+    rows = int(offsets[-1])
+    scores = (0.05 + 0.95 * generator.random((rows, 4))).astype(np.float32)
+    scores[0, 1] = 0.0
+    columns = {
+        "".join(part.capitalize() for part in name.split("_")) + "0": (-2 * generator.random(rows)).astype(np.float32)
+        for name in features
+        if name not in ("phrase", "language_model", "reordering")
+    }
+    flat = [target for group in targets for target in group]
+    table = PhraseTable(
+        source=Ragged.from_lists(sources),
+        entry_offsets=offsets,
+        target=Ragged.from_lists(flat),
+        scores=scores,
+        alignment=Ragged(np.zeros((rows, 2), dtype=np.uint8), np.arange(rows + 1, dtype=np.int64)),
+        counts=np.ones((rows, 3), dtype=np.int32),
+        reordering=generator.dirichlet(np.ones(3), (rows, 2)).reshape(rows, 6).astype(np.float32),
+        source_digest=SOURCE.digest,
+        target_digest=TARGET.digest,
+        max_length=3,
+    )
+    feature_set = build_feature_set(features, language_models)
+    models = tuple(random_language_model(generator, order=3 - number) for number in range(language_models))
+    vector = generator.normal(0.3, 0.3, feature_set.size)
+    vector[feature_set.slices["UnknownWordPenalty0"]] = 1.0
+    weights = Weights.from_vector(feature_set, vector)
+    return TranslationModel(table, models, columns, SOURCE, TARGET, feature_set), weights
+
+
+@dataclass(frozen=True)
+class Derivation:
+    tokens: tuple[str, ...]
+    features: np.ndarray
+    score: float
+
+
+def all_derivations(model, sentence, feature_set, vector, limit=6, hook=None) -> list[Derivation]:
+    """Every derivation that the distortion limit allows, best first, by recursion over plain Python objects."""
+    rules = _rules(model, sentence)
+    part = feature_set.slices
+    found = []
+
+    def extend(covered, previous, forward, words, features):
+        if len(covered) == len(sentence):
+            values = features.copy()
+            for number, lm in enumerate(model.language_models):
+                values[part[f"LM{number}"]] = _language_score(lm, words)
+            if hook:
+                values[part[hook.name]] += hook.end(words)
+            tokens = tuple(word for word, _ in words)
+            found.append(Derivation(tokens, values, float(values @ vector)))
+            return
+        gap = min(set(range(len(sentence))) - covered)
+        for (start, stop), options in rules.items():
+            jump = abs(previous[1] - start)
+            if covered & set(range(start, stop)) or jump > limit or (start != gap and stop - gap > limit):
+                continue
+            turn = 0 if start == previous[1] else 1 if stop == previous[0] else 2
+            for target, values, reordering in options:
+                total = features.copy()
+                for name, value in values.items():
+                    total[part[name]] += value
+                total[part["Distortion0"]] -= jump
+                if "LexicalReordering0" in part:
+                    first = part["LexicalReordering0"].start
+                    total[first + turn] += reordering[turn]
+                    total[first + 3 + turn] += forward[turn]
+                if hook:
+                    total[part[hook.name]] += hook.score(words, target)
+                extend(covered | set(range(start, stop)), (start, stop), reordering[3:], words + target, total)
+
+    extend(set(), (0, 0), np.zeros(3), [], np.zeros(feature_set.size))
+    return sorted(found, key=lambda derivation: -derivation.score)
+
+
+def _rules(model, sentence):
+    """(start, stop) -> list of (target as (word, id) pairs, stateless values by feature, reordering logs)."""
+    table = model.phrase_table
+    phrases = {tuple(phrase.tolist()): number for number, phrase in enumerate(table.source)}
+    rules = {}
+    for start, length in itertools.product(range(len(sentence)), range(1, 4)):
+        words = sentence[start : start + length]
+        number = phrases.get(tuple(SOURCE.index.get(word, -1) for word in words))
+        if len(words) < length or number is None:
+            continue
+        options = []
+        for row in range(table.entry_offsets[number], table.entry_offsets[number + 1]):
+            ids = table.target[row].tolist()
+            values = {"WordPenalty0": -len(ids), "PhrasePenalty0": 1.0}
+            with np.errstate(divide="ignore"):
+                values["TranslationModel0"] = np.maximum(np.log(table.scores[row]), LOG_FLOOR)
+            values |= {name: column[row] for name, column in model.columns.items()}
+            options.append(([(TARGET.words[i], i) for i in ids], values, np.log(table.reordering[row])))
+        rules[start, start + length] = options
+    for position, word in enumerate(sentence):
+        if (position, position + 1) not in rules:
+            values = {"WordPenalty0": -1, "PhrasePenalty0": 1.0, "UnknownWordPenalty0": LOG_FLOOR}
+            rules[position, position + 1] = [([(word, TARGET.index.get(word, 0))], values, np.zeros(6))]
+    return rules
+
+
+def _language_score(model, words):
+    state, total = model.begin_state, 0.0
+    for _, number in [*words, ("</s>", EOS)]:
+        log10_prob, state = model.score_word(state, number)
+        total += log10_prob
+    return total * np.log(10)
