@@ -12,7 +12,7 @@ rule align:
     benchmark:
         "results/{experiment}/benchmarks/alignment/align.{direction}.tsv"
     wildcard_constraints:
-        direction="forward|reverse",
+        direction="forward|backward",
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -20,7 +20,7 @@ rule align:
         runtime="24h",
     params:
         settings=config["alignment"],
-        reverse=lambda wildcards: wildcards.direction == "reverse",
+        backward=lambda wildcards: wildcards.direction == "backward",
         seed=config["seed"],
     script:
         "../workflow_scripts/alignment.py"
@@ -30,7 +30,7 @@ rule symmetrise:
     """Combine both directions into one alignment."""
     input:
         forward="results/{experiment}/alignment/forward.align",
-        reverse="results/{experiment}/alignment/reverse.align",
+        backward="results/{experiment}/alignment/backward.align",
         code=code("alignment.steps"),
     output:
         output="results/{experiment}/alignment/symmetrised.align",
@@ -77,7 +77,7 @@ rule measure_error_rate:
     """Alignment error rate of both directions and every heuristic against gold (Och and Ney 2003)."""
     input:
         forward="results/{experiment}/alignment/gold.forward.align",
-        reverse="results/{experiment}/alignment/gold.reverse.align",
+        backward="results/{experiment}/alignment/gold.backward.align",
         gold=[raw_text(name, "alignment") for name in CORPUS["gold"]],
         code=code("alignment.steps"),
     output:

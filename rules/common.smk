@@ -65,6 +65,14 @@ def cleaned_in_domain(side):
     return [f"results/{{experiment}}/corpus/in_domain.{side}"] if CORPUS["in_domain"] else []
 
 
+def vocabulary_texts(language):
+    """All cleaned text of a language, before selection: one id per word, whatever is selected."""
+    names = ["train", *(["in_domain"] if CORPUS["in_domain"] else [])]
+    if language == TARGET and CORPUS["monolingual"]:
+        names.append("monolingual")
+    return [f"results/{{experiment}}/corpus/{name}.{language}" for name in names]
+
+
 def language_model_texts():
     """Text of the language model: the target side of the training pairs, then selected extra text."""
     names = ["train", "monolingual"] if CORPUS["monolingual"] else ["train"]
@@ -100,3 +108,38 @@ def labels():
 def memory(gigabytes):
     """Memory of a job in MB, doubled at every retry."""
     return lambda wildcards, attempt: 1000 * gigabytes * 2 ** (attempt - 1)
+
+
+def score_files(experiment):
+    """Evaluation files: system -> set -> one per run."""
+    pattern = f"results/{experiment}/evaluation/{{system}}/run{{run}}/{{set}}.json"
+    return {system: {name: expand(pattern, system=system, run=RUNS, set=name) for name in SETS} for system in SYSTEMS}
+
+
+def significance_files(experiment):
+    """Comparisons with the baseline: set -> file."""
+    return {name: f"results/{experiment}/evaluation/significance/{name}.json" for name in SETS}
+
+
+def history_files(experiment):
+    """Tuning histories: system -> one per run."""
+    pattern = f"results/{experiment}/tuning/{{system}}/run{{run}}/history.csv"
+    return {system: expand(pattern, system=system, run=RUNS) for system in SYSTEMS}
+
+
+def benchmark_files():
+    """Snakemake's time and memory of the jobs that cost most; one stage per folder."""
+    names = [
+        *expand("corpus/tokenise/{source}.{language}", source=CORPUS["train"], language=[SOURCE, TARGET]),
+        "selection/select_pairs",
+        *expand("alignment/align.{direction}", direction=["forward", "backward"]),
+        "alignment/symmetrise",
+        "alignment/build_lexical_tables",
+        "phrases/build_phrase_table",
+        "language_model/build_language_model",
+        *expand("training/train_{network}", network=NETWORKS),
+        *expand("rescoring/score_phrase_table.{network}", network=NETWORKS),
+        *expand("tuning/tune/{system}.run{run}", system=SYSTEMS, run=RUNS),
+        *expand("decoding/decode/{system}.run{run}.{set}", system=SYSTEMS, run=RUNS, set=SETS),
+    ]
+    return [f"results/{{experiment}}/benchmarks/{name}.tsv" for name in names]

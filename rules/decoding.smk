@@ -1,7 +1,7 @@
 rule decode:
     """Translate a set with a tuned system."""
     input:
-        text="results/{experiment}/corpus/tokenised/{set}." + SOURCE,
+        text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
         phrase_table="results/{experiment}/phrases/table",
         language_model="results/{experiment}/language_model/model",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",

@@ -1,34 +1,13 @@
-rule detokenise:
-    """Turn tokens back into the text a reader sees."""
-    input:
-        text="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
-        code=code("evaluation.steps"),
-    output:
-        output="results/{experiment}/evaluation/{system}/run{run}/{set}.txt",
-    log:
-        "results/{experiment}/logs/detokenise/{system}.run{run}.{set}.log",
-    benchmark:
-        "results/{experiment}/benchmarks/evaluation/detokenise/{system}.run{run}.{set}.tsv"
-    conda:
-        "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
-    params:
-        language=TARGET,
-    script:
-        "../workflow_scripts/evaluation.py"
-
-
 rule evaluate:
-    """Score one translation: sacreBLEU on text, BLEU on tokens."""
+    """Detokenise one translation and score it: sacreBLEU on text, BLEU on tokens."""
     input:
         hypothesis="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
-        reference_tokens="results/{experiment}/corpus/tokenised/{set}." + TARGET,
+        reference_tokens=f"results/{{experiment}}/corpus/tokenised/{{set}}.{TARGET}",
         reference_text=lambda wildcards: raw_text(wildcards.set, TARGET),
         code=code("evaluation.steps"),
     output:
         output="results/{experiment}/evaluation/{system}/run{run}/{set}.json",
+        translation="results/{experiment}/evaluation/{system}/run{run}/{set}.txt",
     log:
         "results/{experiment}/logs/evaluate/{system}.run{run}.{set}.log",
     benchmark:

@@ -13,26 +13,154 @@ rule write_table:
             category="Results",
             labels={"what": "Table 1 (CSV)"},
         ),
-        markdown_output="results/{experiment}/report/table1.md",
+        markdown_output=report(
+            "results/{experiment}/report/table1.md",
+            caption="report/table1.rst",
+            category="Results",
+            labels={"what": "Table 1 (Markdown)"},
+        ),
     log:
         "results/{experiment}/logs/write_table.log",
     benchmark:
         "results/{experiment}/benchmarks/report/write_table.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        scores=lambda wildcards: {
-            label: {
-                name: [f"results/{wildcards.experiment}/evaluation/{system}/run{run}/{name}.json" for run in RUNS]
-                for name in SETS
-            }
-            for system, label in labels().items()
-        },
-        significance=lambda wildcards: {
-            name: f"results/{wildcards.experiment}/evaluation/significance/{name}.json" for name in SETS
-        },
-    conda:
-        "../envs/neural_smt.yaml"
+        scores=lambda wildcards: score_files(wildcards.experiment),
+        significance=lambda wildcards: significance_files(wildcards.experiment),
+        labels=labels(),
+        title=f"BLEU of the systems of {config['experiment']}",
     script:
         "../workflow_scripts/report.py"
+
+
+rule plot_scores:
+    """Draw BLEU of every system and run."""
+    input:
+        depends=results("evaluation/{system}/run{run}/{set}.json", system=SYSTEMS, run=RUNS, set=SETS),
+        code=code("report.steps"),
+    output:
+        plot=report(
+            "results/{experiment}/report/bleu.png",
+            caption="report/bleu.rst",
+            category="Results",
+            labels={"what": "BLEU plot"},
+        ),
+    log:
+        "results/{experiment}/logs/plot_scores.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/plot_scores.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        scores=lambda wildcards: score_files(wildcards.experiment),
+        labels=labels(),
+        title=f"BLEU of the systems of {config['experiment']}",
+    script:
+        "../workflow_scripts/report.py"
+
+
+rule plot_tuning:
+    """Draw development BLEU over the iterations of MERT."""
+    input:
+        depends=results("tuning/{system}/run{run}/history.csv", system=SYSTEMS, run=RUNS),
+        code=code("report.steps"),
+    output:
+        plot=report(
+            "results/{experiment}/report/tuning.png",
+            caption="report/tuning.rst",
+            category="Tuning",
+            labels={"what": "MERT history"},
+        ),
+    log:
+        "results/{experiment}/logs/plot_tuning.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/plot_tuning.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        histories=lambda wildcards: history_files(wildcards.experiment),
+        labels=labels(),
+    script:
+        "../workflow_scripts/report.py"
+
+
+rule summarise_benchmarks:
+    """Sum up what each stage cost in time and memory."""
+    input:
+        benchmarks=benchmark_files(),
+        code=code("report.steps"),
+    output:
+        output=report(
+            "results/{experiment}/report/costs.csv",
+            caption="report/costs.rst",
+            category="Costs",
+            labels={"what": "table"},
+        ),
+        plot=report(
+            "results/{experiment}/report/costs.png",
+            caption="report/costs.rst",
+            category="Costs",
+            labels={"what": "plot"},
+        ),
+    log:
+        "results/{experiment}/logs/summarise_benchmarks.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/summarise_benchmarks.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    script:
+        "../workflow_scripts/report.py"
+
+
+rule show_translations:
+    """Show sentences that the systems translate differently, side by side."""
+    input:
+        source=lambda wildcards: raw_text(wildcards.set, SOURCE),
+        reference=lambda wildcards: raw_text(wildcards.set, TARGET),
+        depends=expand("results/{{experiment}}/evaluation/{system}/run1/{{set}}.txt", system=SYSTEMS),
+        code=code("report.steps"),
+    output:
+        output=report(
+            "results/{experiment}/report/translations.{set}.html",
+            caption="report/translations.rst",
+            category="Translations",
+            labels={"set": "{set}"},
+        ),
+    log:
+        "results/{experiment}/logs/show_translations.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/show_translations.{set}.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        systems=lambda wildcards: {
+            label: f"results/{wildcards.experiment}/evaluation/{system}/run1/{wildcards.set}.txt"
+            for system, label in labels().items()
+        },
+        sentences=30,
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/report.py"
+
+
+rule report:
+    """Tables and figures; `snakemake --report` binds them into one page."""
+    input:
+        results("report/{name}", name=["table1.csv", "bleu.png", "tuning.png", "costs.csv"]),
+        results("report/translations.{set}.html", set=CORPUS["test"]),

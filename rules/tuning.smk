@@ -1,8 +1,8 @@
 rule tune:
     """Tune a system's weights on the development set with MERT (Och 2003)."""
     input:
-        source="results/{experiment}/corpus/tokenised/" + f"{CORPUS['dev']}.{SOURCE}",
-        reference="results/{experiment}/corpus/tokenised/" + f"{CORPUS['dev']}.{TARGET}",
+        source=tokenised(CORPUS["dev"], SOURCE)[0],
+        reference=tokenised(CORPUS["dev"], TARGET)[0],
         phrase_table="results/{experiment}/phrases/table",
         language_model="results/{experiment}/language_model/model",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",

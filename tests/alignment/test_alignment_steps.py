@@ -34,13 +34,13 @@ def text(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, aligner: str, reverse: bool) -> None:
-    name = "reverse" if reverse else "forward"
+def run(folder: Path, aligner: str, backward: bool) -> None:
+    name = "backward" if backward else "forward"
     align(
         sources=[folder / "train.en", folder / "gold.en"],
         targets=[folder / "train.fr", folder / "gold.fr"],
         settings={"aligner": aligner, "heuristic": "grow-diag-final-and"},
-        reverse=reverse,
+        backward=backward,
         seed=1,
         output=folder / f"{name}.align",
         gold_output=folder / f"gold.{name}.align",
@@ -49,10 +49,10 @@ def run(folder: Path, aligner: str, reverse: bool) -> None:
 
 @pytest.mark.parametrize("aligner", ["fast_align", "eflomal"])
 def test_text_is_aligned_in_both_directions(text: Path, aligner: str) -> None:
-    run(text, aligner, reverse=False)
-    run(text, aligner, reverse=True)
+    run(text, aligner, backward=False)
+    run(text, aligner, backward=True)
     source, target = ([line.split() for line in read_lines(text / f"train.{side}")] for side in ("en", "fr"))
-    for name in ("forward", "reverse"):
+    for name in ("forward", "backward"):
         alignments = read_alignments(text / f"{name}.align")
         assert len(alignments) == len(source)
         assert len(read_alignments(text / f"gold.{name}.align")) == 2
@@ -63,25 +63,25 @@ def test_text_is_aligned_in_both_directions(text: Path, aligner: str) -> None:
         ]
         # eflomal draws another seed every time and so little text leaves it doubts.
         assert np.mean(right) > (0.95 if aligner == "fast_align" else 0.6)
-    # One link at most for each generated word: target words forward, source words in reverse.
-    for name, side in (("forward", 1), ("reverse", 0)):
+    # One link at most for each generated word: target words forward, source words in backward.
+    for name, side in (("forward", 1), ("backward", 0)):
         for pair in read_alignments(text / f"{name}.align"):
             assert len(set(pair[:, side].tolist())) == len(pair)
 
 
 def test_fast_align_repeats_itself(text: Path) -> None:
-    run(text, "fast_align", reverse=True)
-    first = (text / "reverse.align").read_bytes()
-    run(text, "fast_align", reverse=True)
-    assert (text / "reverse.align").read_bytes() == first
+    run(text, "fast_align", backward=True)
+    first = (text / "backward.align").read_bytes()
+    run(text, "fast_align", backward=True)
+    assert (text / "backward.align").read_bytes() == first
 
 
 def test_from_directions_to_tables_and_error_rates(text: Path) -> None:
-    run(text, "fast_align", reverse=False)
-    run(text, "fast_align", reverse=True)
+    run(text, "fast_align", backward=False)
+    run(text, "fast_align", backward=True)
     symmetrise(
         forward=text / "forward.align",
-        reverse=text / "reverse.align",
+        backward=text / "backward.align",
         heuristic="grow-diag-final-and",
         output=text / "symmetrised.align",
     )
@@ -100,13 +100,13 @@ def test_from_directions_to_tables_and_error_rates(text: Path) -> None:
     assert {w: target.words[best[source.index[w]][0]] for w in WORDS} == WORDS
     measure_error_rate(
         forward=text / "gold.forward.align",
-        reverse=text / "gold.reverse.align",
+        backward=text / "gold.backward.align",
         gold=[text / "gold.align"],
         names=["gold"],
         table=text / "error_rate.csv",
     )
     rows = read_csv(text / "error_rate.csv")
-    assert [row["method"] for row in rows][:3] == ["forward", "reverse", "intersection"]
+    assert [row["method"] for row in rows][:3] == ["forward", "backward", "intersection"]
     assert rows[0] == {
         "set": "gold", "method": "forward", "precision": "1.0000", "recall": "1.0000", "aer": "0.0000", "links": "5",
     }  # fmt: skip
@@ -118,7 +118,7 @@ def test_several_gold_sets_are_summed_up(tmp_path: Path) -> None:
     write_lines(tmp_path / "two", ["0-0"])
     measure_error_rate(
         forward=tmp_path / "links",
-        reverse=tmp_path / "links",
+        backward=tmp_path / "links",
         gold=[tmp_path / "one", tmp_path / "two"],
         names=["one", "two"],
         table=tmp_path / "table.csv",
@@ -133,7 +133,7 @@ def test_gold_of_another_length_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has 2 lines but the gold alignments"):
         measure_error_rate(
             forward=tmp_path / "links",
-            reverse=tmp_path / "links",
+            backward=tmp_path / "links",
             gold=[tmp_path / "gold"],
             names=["g"],
             table=tmp_path / "t",
@@ -157,7 +157,7 @@ def test_wrong_settings_are_named(text: Path, settings: dict, message: str) -> N
             sources=[text / "train.en"],
             targets=[text / "train.fr"],
             settings=settings,
-            reverse=False,
+            backward=False,
             seed=1,
             output=text / "o",
         )
@@ -171,7 +171,7 @@ def test_empty_training_text_is_named(tmp_path: Path) -> None:
             sources=[tmp_path / "e"],
             targets=[tmp_path / "e"],
             settings={"aligner": "fast_align"},
-            reverse=False,
+            backward=False,
             seed=1,
             output=tmp_path / "o",
         )
@@ -182,4 +182,4 @@ def test_eflomal_that_stops_is_reported(text: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(eflomal.Aligner, "align", lambda *arguments, **options: None)
     with pytest.raises(UserError, match="eflomal aligned 0 of 74 sentence pairs and stopped; install it again"):
-        run(text, "eflomal", reverse=False)
+        run(text, "eflomal", backward=False)

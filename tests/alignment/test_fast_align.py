@@ -100,8 +100,8 @@ def test_text_without_a_pair_to_align() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reverse", [False, True])
-def test_the_tool_finds_the_same_links(shared: Path, reverse: bool) -> None:
+@pytest.mark.parametrize("backward", [False, True])
+def test_the_tool_finds_the_same_links(shared: Path, backward: bool) -> None:
     """Multi30k, tokenised as the tool's input was; the tool's links of its first 2,000 pairs are at hand."""
     from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
@@ -112,12 +112,12 @@ def test_the_tool_finds_the_same_links(shared: Path, reverse: bool) -> None:
             lines = [tokenizer.tokenize(normaliser.normalize(line.strip()), return_str=True) for line in stream]
         vocabulary = Vocabulary.from_sentences(lines)
         sides.append((vocabulary.encode(lines), len(vocabulary)))
-    (source, source_size), (target, target_size) = reversed(sides) if reverse else sides
+    (source, source_size), (target, target_size) = reversed(sides) if backward else sides
     found = fast_align(source, target, source_size, target_size)
-    name = "reverse" if reverse else "forward"
+    name = "reverse" if backward else "forward"
     with gzip.open(shared / "oracle" / "symmetrization" / f"{name}.align.gz", "rt") as stream:
         expected = [set(line.split()) for line in stream]
-    ordered = found.values[:, ::-1] if reverse else found.values
+    ordered = found.values[:, ::-1] if backward else found.values
     for number, links in enumerate(expected):
         pair = ordered[found.offsets[number] : found.offsets[number + 1]]
         assert {f"{i}-{j}" for i, j in pair.tolist()} == links, f"line {number + 1}"

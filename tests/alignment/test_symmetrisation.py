@@ -20,8 +20,8 @@ def ragged(pairs: list[Links]) -> Ragged:
     return Ragged(values, offsets)
 
 
-def symmetrised(forward: Links, reverse: Links, heuristic: str) -> list[tuple[int, int]]:
-    result = symmetrise_alignments(ragged([forward]), ragged([reverse]), heuristic)
+def symmetrised(forward: Links, backward: Links, heuristic: str) -> list[tuple[int, int]]:
+    result = symmetrise_alignments(ragged([forward]), ragged([backward]), heuristic)
     return [tuple(link) for link in result.values.tolist()]
 
 
@@ -65,10 +65,10 @@ def test_empty_pairs_stay_empty() -> None:
         assert len(result) == 3
 
 
-def reference_heuristic(forward: Links, reverse: Links, heuristic: str) -> Links:
+def reference_heuristic(forward: Links, backward: Links, heuristic: str) -> Links:
     """The heuristics written with sets, from their description."""
-    union = forward | reverse
-    chosen = union if heuristic == "union" else forward & reverse
+    union = forward | backward
+    chosen = union if heuristic == "union" else forward & backward
     if not heuristic.startswith("grow"):
         return chosen
     chosen = set(chosen)
@@ -86,7 +86,7 @@ def reference_heuristic(forward: Links, reverse: Links, heuristic: str) -> Links
             if link not in chosen and near(link) and any(free(link)):
                 chosen.add(link)
     enough = {"grow-diag-final": any, "grow-diag-final-and": all}.get(heuristic)
-    for direction in (forward, reverse) if enough else ():
+    for direction in (forward, backward) if enough else ():
         for link in sorted(direction - chosen):
             if enough(free(link)):
                 chosen.add(link)
@@ -95,17 +95,17 @@ def reference_heuristic(forward: Links, reverse: Links, heuristic: str) -> Links
 
 def test_random_alignments_agree_with_sets_and_nest() -> None:
     generator = np.random.default_rng(1)
-    forward, reverse = (
+    forward, backward = (
         [
             {tuple(link) for link in generator.integers(0, 7, size=(generator.integers(0, 12), 2)).tolist()}
             for _ in range(300)
         ]
         for _ in range(2)
     )
-    results = {name: symmetrise_alignments(ragged(forward), ragged(reverse), name) for name in HEURISTICS}
+    results = {name: symmetrise_alignments(ragged(forward), ragged(backward), name) for name in HEURISTICS}
     found = {name: [{tuple(link) for link in pair.tolist()} for pair in result] for name, result in results.items()}
     for name in HEURISTICS:
-        expected = [reference_heuristic(f, r, name) for f, r in zip(forward, reverse, strict=True)]
+        expected = [reference_heuristic(f, r, name) for f, r in zip(forward, backward, strict=True)]
         assert found[name] == expected, name
     for pair in range(300):
         nested = [found[name][pair] for name in ("intersection", "grow-diag", "grow-diag-final-and")]
@@ -125,5 +125,5 @@ def test_wrong_input_is_named() -> None:
     one, two = ragged([set()]), ragged([set(), set()])
     with pytest.raises(UserError, match="'grow' is unknown; use one of intersection, union"):
         symmetrise_alignments(one, one, "grow")
-    with pytest.raises(UserError, match="1 sentence pairs but the reverse has 2"):
+    with pytest.raises(UserError, match="1 sentence pairs but the backward has 2"):
         symmetrise_alignments(one, two, "union")

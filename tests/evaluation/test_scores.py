@@ -30,7 +30,7 @@ def test_scores_are_those_of_sacrebleu() -> None:
     hypothesis = ["le chat est sur le tapis .", "un homme n&apos; est pas là , dit @-@ il .", "oui"]
     reference = ["Le chat est sur le tapis.", "Un homme n'est pas ici, dit-il.", "oui oui"]
     tokens = [MosesTokenizer("fr").tokenize(line, return_str=True) for line in reference]
-    scores = score_translation(hypothesis, tokens, reference, "fr")
+    scores = score_translation(hypothesis, detokenise_lines(hypothesis, "fr"), tokens, reference)
     text = detokenise_lines(hypothesis, "fr")
     assert scores["sacrebleu"] == pytest.approx(sacrebleu.corpus_bleu(text, [reference]).score, abs=1e-9)
     assert scores["signature"].startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
@@ -48,7 +48,7 @@ def test_real_translations_score_as_sacrebleu_says(shared: Path) -> None:
     lines = [line.replace("|UNK", "").split()[1:] for line in read_lines(folder / "stack200.best")]
     hypothesis = [" ".join(line) for line in lines]
     tokens = read_lines(folder / "reference.fr")
-    scores = score_translation(hypothesis, tokens, detokenise_lines(tokens, "fr"), "fr")
+    scores = score_translation(hypothesis, detokenise_lines(hypothesis, "fr"), tokens, detokenise_lines(tokens, "fr"))
     plain = sacrebleu.corpus_bleu(hypothesis, [tokens], tokenize="none", force=True, smooth_method="none")
     assert scores["tokenised_bleu"] == pytest.approx(plain.score, abs=1e-6)
     assert scores["sacrebleu"] == pytest.approx(scores["tokenised_bleu"], abs=1.5)

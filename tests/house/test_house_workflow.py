@@ -35,7 +35,9 @@ TINY = {
     },
     "selection": {"method": "axelrod", "monolingual_method": "moore_lewis"},
     "alignment": {"aligner": "fast_align"},
-    "training": {"encoder_decoder": {"hidden": 16, "rank": 8, "updates": 40, "validate_every": 20}},
+    "training": {
+        "encoder_decoder": {"hidden": 16, "embedding": 8, "maxout": 8, "rank": 8, "updates": 40, "validate_every": 20}
+    },
     "systems": {
         "baseline": {"features": ["phrase", "language_model", "reordering"]},
         "rnn": {"base": "baseline", "features": ["encoder_decoder"]},
@@ -164,5 +166,5 @@ def test_an_edited_module_reruns_the_stages_that_use_it(finished: Path) -> None:
         rules = planned(finished, "--configfile", "tiny.yaml")
     finally:
         module.write_text(original, encoding="utf-8")
-    assert {"evaluate", "compare", "detokenise", "write_table"} <= rules
+    assert {"evaluate", "compare", "write_table"} <= rules
     assert not {"tune", "decode", "build_phrase_table"} & rules

@@ -47,12 +47,12 @@ def eflomal_align(
     source: list[str],
     target: list[str],
     settings: EflomalSettings | None = None,
-    reverse: bool = False,
+    backward: bool = False,
     threads: int = 1,
 ) -> Ragged:
     """Align tokenised sentences in one direction; int16 ``[links, 2]`` (source, target) per pair.
 
-    Forward, every target word has at most one link; with ``reverse`` every source word. The package lowercases
+    Forward, every target word has at most one link; with ``backward`` every source word. The package lowercases
     words and leaves sentences of 1,024 words or more unaligned. Raises ``UserError`` when eflomal is missing or fails.
     """
     settings = settings or EflomalSettings()
@@ -71,7 +71,7 @@ def eflomal_align(
     with tempfile.TemporaryDirectory(prefix="eflomal.") as folder, _openmp_threads(threads):
         path = Path(folder) / "links"
         try:
-            aligner.align(source, target, **{"links_filename_rev" if reverse else "links_filename_fwd": str(path)})
+            aligner.align(source, target, **{"links_filename_rev" if backward else "links_filename_fwd": str(path)})
         except SystemExit:
             raise UserError("the program of the package eflomal is missing; install eflomal again") from None
         # The package ignores the exit status of its program, so a crash shows only in what was written.

@@ -29,7 +29,7 @@ def align(
     sources: list[Path],
     targets: list[Path],
     settings: dict[str, Any],
-    reverse: bool,
+    backward: bool,
     seed: int,
     output: Path,
     gold_output: Path | None = None,
@@ -48,25 +48,25 @@ def align(
     source = [line for lines, _ in pairs for line in lines]
     target = [line for _, lines in pairs for line in lines]
     log.info("aligning %d sentence pairs with %s", len(source), settings["aligner"])
-    alignments = _align(source, target, settings, reverse, threads)
+    alignments = _align(source, target, settings, backward, threads)
     first = len(pairs[0][0])
     write_alignments(output, alignments.take(np.arange(first)))
     if gold_output is not None:
         write_alignments(gold_output, alignments.take(np.arange(first, len(source))))
 
 
-def _align(source: list[str], target: list[str], settings: dict[str, Any], reverse: bool, threads: int) -> Ragged:
+def _align(source: list[str], target: list[str], settings: dict[str, Any], backward: bool, threads: int) -> Ragged:
     aligner = settings["aligner"]
     if aligner == "eflomal":
-        return eflomal_align(source, target, _section(EflomalSettings, settings, aligner), reverse, threads)
+        return eflomal_align(source, target, _section(EflomalSettings, settings, aligner), backward, threads)
     if aligner != "fast_align":
         raise UserError(f"setting alignment.aligner: {aligner!r} is unknown; use eflomal or fast_align")
     chosen = _section(FastAlignSettings, settings, aligner)
     sides = [(Vocabulary.from_sentences(lines), lines) for lines in (source, target)]
     encoded = [(vocabulary.encode(lines), len(vocabulary)) for vocabulary, lines in sides]
-    (given, given_size), (generated, generated_size) = reversed(encoded) if reverse else encoded
+    (given, given_size), (generated, generated_size) = reversed(encoded) if backward else encoded
     links = fast_align(given, generated, given_size, generated_size, chosen)
-    return Ragged(np.ascontiguousarray(links.values[:, ::-1]), links.offsets) if reverse else links
+    return Ragged(np.ascontiguousarray(links.values[:, ::-1]), links.offsets) if backward else links
 
 
 def _section(kind: type[Settings], settings: dict[str, Any], name: str) -> Settings:
@@ -79,9 +79,9 @@ def _section(kind: type[Settings], settings: dict[str, Any], name: str) -> Setti
     return kind(**section)
 
 
-def symmetrise(*, forward: Path, reverse: Path, heuristic: str, output: Path) -> None:
+def symmetrise(*, forward: Path, backward: Path, heuristic: str, output: Path) -> None:
     """Combine the alignments of both directions by a heuristic."""
-    alignments = symmetrise_alignments(read_alignments(forward), read_alignments(reverse), heuristic)
+    alignments = symmetrise_alignments(read_alignments(forward), read_alignments(backward), heuristic)
     log.info("%s: %d links", heuristic, len(alignments.values))
     write_alignments(output, alignments)
 
@@ -102,22 +102,22 @@ def build_lexical_tables(
     table.save(output)
 
 
-def measure_error_rate(*, forward: Path, reverse: Path, gold: list[Path], names: list[str], table: Path) -> None:
+def measure_error_rate(*, forward: Path, backward: Path, gold: list[Path], names: list[str], table: Path) -> None:
     """Measure precision, recall and alignment error rate of both directions and of every heuristic.
 
-    ``forward`` and ``reverse`` hold the alignments of all sets, one set after the other; ``gold`` and ``names`` the
+    ``forward`` and ``backward`` hold the alignments of all sets, one set after the other; ``gold`` and ``names`` the
     gold alignment (``i-j`` sure, ``i?j`` possible) and the name of each set. Several sets also get a row for all.
     """
-    directions = read_alignments(forward), read_alignments(reverse)
+    directions = read_alignments(forward), read_alignments(backward)
     answers = [read_marked_alignments(path) for path in gold]
     ends = list(accumulate((len(links) for links, _ in answers), initial=0))
-    for path, alignments in zip((forward, reverse), directions, strict=True):
+    for path, alignments in zip((forward, backward), directions, strict=True):
         if len(alignments) != ends[-1]:
             raise UserError(
                 f"{path} has {len(alignments)} lines but the gold alignments {', '.join(map(str, gold))} have "
                 f"{ends[-1]} in all; align the gold sets again"
             )
-    methods = dict(zip(("forward", "reverse"), directions, strict=True))
+    methods = dict(zip(("forward", "backward"), directions, strict=True))
     methods |= {heuristic: symmetrise_alignments(*directions, heuristic) for heuristic in HEURISTICS}
     rows = []
     totals = dict.fromkeys(methods, ErrorCounts())

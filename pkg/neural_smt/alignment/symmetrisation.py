@@ -81,7 +81,7 @@ def _symmetrise_pair(
 def _symmetrise_all(
     forward: np.ndarray,
     forward_offsets: np.ndarray,
-    reverse: np.ndarray,
+    backward: np.ndarray,
     reverse_offsets: np.ndarray,
     heuristic: int,
     largest: int,
@@ -100,7 +100,7 @@ def _symmetrise_all(
             grid[i, j] |= _FORWARD
             height, width = max(height, i + 1), max(width, j + 1)
         for link in range(reverse_offsets[sentence], reverse_offsets[sentence + 1]):
-            i, j = np.int64(reverse[link, 0]), np.int64(reverse[link, 1])
+            i, j = np.int64(backward[link, 0]), np.int64(backward[link, 1])
             grid[i, j] |= _REVERSE
             height, width = max(height, i + 1), max(width, j + 1)
         _symmetrise_pair(grid, height, width, rows, columns, heuristic)
@@ -116,30 +116,30 @@ def _symmetrise_all(
     return links
 
 
-def symmetrise_alignments(forward: Ragged, reverse: Ragged, heuristic: str) -> Ragged:
+def symmetrise_alignments(forward: Ragged, backward: Ragged, heuristic: str) -> Ragged:
     """Combine both directions of every sentence pair by one of ``HEURISTICS``.
 
-    forward, reverse: int16 ``[links, 2]`` per pair, both as (source, target). The result has the same shape, each
+    forward, backward: int16 ``[links, 2]`` per pair, both as (source, target). The result has the same shape, each
     link once, sorted by source, then target position. ``grow-diag`` starts from the intersection and adds
     neighbouring links of the union (diagonals included) while one of the two words is still unaligned; ``final``
-    then adds links of the forward, then of the reverse direction with at least one, ``final-and`` with both words
+    then adds links of the forward, then of the backward direction with at least one, ``final-and`` with both words
     unaligned. Raises ``UserError`` for an unknown heuristic or unequal numbers of pairs.
     """
     if heuristic not in HEURISTICS:
         raise UserError(f"alignment heuristic {heuristic!r} is unknown; use one of {', '.join(HEURISTICS)}")
-    if len(forward) != len(reverse):
+    if len(forward) != len(backward):
         raise UserError(
-            f"the forward alignment has {len(forward)} sentence pairs but the reverse has {len(reverse)}; "
+            f"the forward alignment has {len(forward)} sentence pairs but the backward has {len(backward)}; "
             "align both directions of the same text"
         )
-    largest = int(max(forward.values.max(initial=0), reverse.values.max(initial=0)))
-    values = np.empty((len(forward.values) + len(reverse.values), 2), dtype=np.int16)
+    largest = int(max(forward.values.max(initial=0), backward.values.max(initial=0)))
+    values = np.empty((len(forward.values) + len(backward.values), 2), dtype=np.int16)
     offsets = np.zeros(len(forward) + 1, dtype=np.int64)
     links = _symmetrise_all(
         forward.values,
         forward.offsets,
-        reverse.values,
-        reverse.offsets,
+        backward.values,
+        backward.offsets,
         HEURISTICS.index(heuristic),
         largest,
         values,

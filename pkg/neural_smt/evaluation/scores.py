@@ -15,16 +15,18 @@ def detokenise_lines(lines: list[str], language: str) -> list[str]:
 
 
 def score_translation(
-    hypothesis: list[str], reference_tokens: list[str], reference_text: list[str], language: str
+    hypothesis_tokens: list[str], hypothesis_text: list[str], reference_tokens: list[str], reference_text: list[str]
 ) -> dict[str, Any]:
-    """Scores of a tokenised translation against its reference, tokenised and as text; all of equal length.
+    """Scores of a translation against its reference, both as tokens and as text; all of equal length.
 
     ``sacrebleu`` (0 to 100, with its ``signature``) compares detokenised text; ``tokenised_bleu`` (0 to 100) and the
     figures after it compare tokens by the definition of Moses' ``multi-bleu.perl``: cased, not smoothed.
     """
     metric = BLEU()
-    score = metric.corpus_score(detokenise_lines(hypothesis, language), [reference_text])
-    statistics = corpus_statistics((line.split() for line in hypothesis), [line.split() for line in reference_tokens])
+    score = metric.corpus_score(hypothesis_text, [reference_text])
+    statistics = corpus_statistics(
+        (line.split() for line in hypothesis_tokens), [line.split() for line in reference_tokens]
+    )
     total = statistics.sum(axis=0, dtype=int).tolist()
     hypothesis_words, reference_words = total[1], total[REFERENCE_LENGTH]
     return {
@@ -33,7 +35,7 @@ def score_translation(
         "tokenised_bleu": 100.0 * bleu(statistics),
         "brevity_penalty": brevity_penalty(statistics),
         "length_ratio": hypothesis_words / max(reference_words, 1),
-        "sentences": len(hypothesis),
+        "sentences": len(hypothesis_tokens),
         "hypothesis_words": hypothesis_words,
         "reference_words": reference_words,
     }

@@ -20,17 +20,29 @@ def detokenise(*, text: Path, language: str, output: Path) -> None:
     write_lines(output, detokenise_lines(read_lines(text), language))
 
 
-def evaluate(*, hypothesis: Path, reference_tokens: Path, reference_text: Path, language: str, output: Path) -> None:
+def evaluate(
+    *,
+    hypothesis: Path,
+    reference_tokens: Path,
+    reference_text: Path,
+    language: str,
+    output: Path,
+    translation: Path | None = None,
+) -> None:
     """Score a tokenised translation: sacreBLEU on detokenised text, BLEU on tokens.
 
-    ``reference_text`` is the reference as it was published, ``reference_tokens`` the same tokenised.
+    ``reference_text`` is the reference as it was published, ``reference_tokens`` the same tokenised. The detokenised
+    text is written to ``translation`` where that is given.
     """
     lines, tokens = read_parallel(hypothesis, reference_tokens)
     _, text = read_parallel(hypothesis, reference_text)
     if not lines:
         raise UserError(f"{hypothesis}: holds no sentence to score; translate the set again")
-    scores = score_translation(lines, tokens, text, language)
+    translated = detokenise_lines(lines, language)
+    scores = score_translation(lines, translated, tokens, text)
     log.info("sacreBLEU %.2f, tokenised BLEU %.2f", scores["sacrebleu"], scores["tokenised_bleu"])
+    if translation is not None:
+        write_lines(translation, translated)
     write_json(output, scores)
 
 
