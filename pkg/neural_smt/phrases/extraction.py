@@ -7,6 +7,7 @@ span is linked outside the target span; the source span is then widened over una
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from neural_smt.phrases.ranges import run_ranges, split_evenly
 from neural_smt.ragged import Ragged
 
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
+
+MOST_PAIRS = np.iinfo(np.int32).max
+"""Occurrences are numbered by int32."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,28 @@ class ExtractedPairs:
         return len(self.source)
 
 
+class _Marks(NamedTuple):
+    """The links of one sentence pair, in arrays large enough for any of its range."""
+
+    linked: np.ndarray
+    """bool: ``linked[i + 1, j + 1]`` for source word i and target word j, with corners before and after the words"""
+    source_reach: np.ndarray
+    """int32 ``[words, 2]``: first and last partner of each source word, first > last when it has none"""
+    target_reach: np.ndarray
+    """the same of each target word"""
+    target_rows: np.ndarray
+    """uint64 ``[words]``: the partners of each target word, as bits counted from the first one"""
+
+
+class _Output(NamedTuple):
+    """Where pairs are written: spans (``pack_span``), links and orientation as in ``ExtractedPairs``."""
+
+    source_spans: np.ndarray
+    target_spans: np.ndarray
+    links: np.ndarray
+    orientation: np.ndarray
+
+
 @kernel
 def _orient(monotone: bool, swap: bool) -> int:
     """Orientation from the two corner links: exactly one of them decides."""
@@ -51,21 +77,9 @@ def _orient(monotone: bool, swap: bool) -> int:
 
 
 @kernel
-def _mark_links(
-    links: np.ndarray,
-    linked: np.ndarray,
-    source_reach: np.ndarray,
-    target_reach: np.ndarray,
-    target_rows: np.ndarray,
-    source_length: int,
-    target_length: int,
-) -> None:
-    """Note the links of a sentence.
-
-    ``linked[i + 1, j + 1]`` with a corner link before the first and one after the last words; the first and last
-    partner of every word in the reaches (int32 ``[words, 2]``, first > last when unaligned); and the partners of
-    every target word as bits relative to the first in ``target_rows`` (uint64).
-    """
+def _mark_links(links: np.ndarray, marks: _Marks, source_length: int, target_length: int) -> None:
+    """Note the links (int16 ``[n, 2]``) of a sentence pair; its cells of ``marks.linked`` must be clear."""
+    linked, source_reach, target_reach, target_rows = marks
     linked[0, 0] = True
     linked[source_length + 1, target_length + 1] = True
     source_reach[:source_length, 0] = target_length
@@ -87,16 +101,16 @@ def _mark_links(
 
 
 @kernel
-def _unmark_links(links: np.ndarray, linked: np.ndarray, source_length: int, target_length: int) -> None:
-    """Clear the cells of ``linked`` that ``_mark_links`` set: cheaper than clearing all of it."""
-    linked[0, 0] = False
-    linked[source_length + 1, target_length + 1] = False
+def _clear_links(links: np.ndarray, marks: _Marks, source_length: int, target_length: int) -> None:
+    """Clear the cells of ``marks.linked`` that ``_mark_links`` set: cheaper than clearing all of it."""
+    marks.linked[0, 0] = False
+    marks.linked[source_length + 1, target_length + 1] = False
     for link in range(len(links)):
-        linked[links[link, 0] + 1, links[link, 1] + 1] = False
+        marks.linked[links[link, 0] + 1, links[link, 1] + 1] = False
 
 
 @kernel
-def _consistent(source_reach: np.ndarray, first: int, last: int, start: int, end: int) -> bool:
+def _is_consistent(source_reach: np.ndarray, first: int, last: int, start: int, end: int) -> bool:
     """Whether the source words first..last have no link outside the target words start..end."""
     for i in range(first, last + 1):
         if source_reach[i, 1] >= 0 and (source_reach[i, 0] < start or source_reach[i, 1] > end):
@@ -105,21 +119,19 @@ def _consistent(source_reach: np.ndarray, first: int, last: int, start: int, end
 
 
 @kernel
-def _write_widened(
-    out: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-    position: int,
-    write: bool,
+def _widen(
     span: tuple[int, int, int, int],
     links: np.uint64,
-    linked: np.ndarray,
-    source_reach: np.ndarray,
+    marks: _Marks,
     source_length: int,
     max_length: int,
+    out: _Output,
+    position: int,
+    write: bool,
 ) -> int:
-    """Write a minimal pair and those with the source side widened over unaligned words; return the next position."""
-    source_spans, target_spans, out_links, orientation = out
+    """Visit a minimal pair and those with the source side widened over unaligned words; return the next position."""
     first, last, start, end = span
-    target_span = pack_span(start, end - start + 1)
+    linked, source_reach, _, _ = marks
     i = first
     while i >= 0 and i > last - max_length and (i == first or source_reach[i, 1] < 0):
         k = last
@@ -128,10 +140,10 @@ def _write_widened(
                 # ``linked`` is shifted by one: the word before i is row i, the word after k is row k + 2.
                 previous = _orient(linked[i, start], linked[k + 2, start])
                 following = _orient(linked[k + 2, end + 2], linked[i, end + 2])
-                source_spans[position] = pack_span(i, k - i + 1)
-                target_spans[position] = target_span
-                out_links[position] = links << np.uint64(first - i)
-                orientation[position] = 3 * previous + following
+                out.source_spans[position] = pack_span(i, k - i + 1)
+                out.target_spans[position] = pack_span(start, end - start + 1)
+                out.links[position] = links << np.uint64(first - i)
+                out.orientation[position] = 3 * previous + following
             position += 1
             k += 1
         i -= 1
@@ -140,18 +152,10 @@ def _write_widened(
 
 @kernel
 def _extract_sentence(
-    out: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-    position: int,
-    write: bool,
-    linked: np.ndarray,
-    source_reach: np.ndarray,
-    target_reach: np.ndarray,
-    target_rows: np.ndarray,
-    source_length: int,
-    target_length: int,
-    max_length: int,
+    marks: _Marks, source_length: int, target_length: int, max_length: int, out: _Output, position: int, write: bool
 ) -> int:
     """Visit the phrase pairs of one sentence pair, writing them from ``position`` on; return the next position."""
+    _, source_reach, target_reach, target_rows = marks
     for start in range(target_length):
         first, last = source_length, -1
         links = np.uint64(0)
@@ -166,11 +170,9 @@ def _extract_sentence(
                     links <<= np.uint64(first - lowest)
                 links |= row << np.uint64(LONGEST_PHRASE * (end - start))
                 first = lowest
-            if last >= 0 and _consistent(source_reach, first, last, start, end):
+            if last >= 0 and _is_consistent(source_reach, first, last, start, end):
                 span = (first, last, start, end)
-                position = _write_widened(
-                    out, position, write, span, links, linked, source_reach, source_length, max_length
-                )
+                position = _widen(span, links, marks, source_length, max_length, out, position, write)
     return position
 
 
@@ -183,7 +185,7 @@ def _extract_range(
     link_offsets: np.ndarray,
     max_length: int,
     pair_offsets: np.ndarray,
-    out: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    out: _Output,
     write: bool,
 ) -> None:
     """Count the pairs of each sentence of a range into ``pair_offsets[sentence + 1]``, or ``write`` them."""
@@ -191,30 +193,22 @@ def _extract_range(
     for sentence in range(sentences[0], sentences[1]):
         longest_source = max(longest_source, source_offsets[sentence + 1] - source_offsets[sentence])
         longest_target = max(longest_target, target_offsets[sentence + 1] - target_offsets[sentence])
-    linked = np.zeros((longest_source + 2, longest_target + 2), dtype=np.bool_)
-    source_reach = np.empty((longest_source, 2), dtype=np.int32)
-    target_reach = np.empty((longest_target, 2), dtype=np.int32)
-    target_rows = np.empty(longest_target, dtype=np.uint64)
+    marks = _Marks(
+        np.zeros((longest_source + 2, longest_target + 2), dtype=np.bool_),
+        np.empty((longest_source, 2), dtype=np.int32),
+        np.empty((longest_target, 2), dtype=np.int32),
+        np.empty(longest_target, dtype=np.uint64),
+    )
     for sentence in range(sentences[0], sentences[1]):
         source_length = source_offsets[sentence + 1] - source_offsets[sentence]
         target_length = target_offsets[sentence + 1] - target_offsets[sentence]
         own = links[link_offsets[sentence] : link_offsets[sentence + 1]]
-        _mark_links(own, linked, source_reach, target_reach, target_rows, source_length, target_length)
-        position = _extract_sentence(
-            out,
-            pair_offsets[sentence] if write else 0,
-            write,
-            linked,
-            source_reach,
-            target_reach,
-            target_rows,
-            source_length,
-            target_length,
-            max_length,
-        )
+        _mark_links(own, marks, source_length, target_length)
+        begin = pair_offsets[sentence] if write else 0
+        end = _extract_sentence(marks, source_length, target_length, max_length, out, begin, write)
         if not write:
-            pair_offsets[sentence + 1] = position
-        _unmark_links(own, linked, source_length, target_length)
+            pair_offsets[sentence + 1] = end
+        _clear_links(own, marks, source_length, target_length)
 
 
 def extract_pairs(
@@ -232,19 +226,21 @@ def extract_pairs(
     offsets = np.zeros(len(alignments) + 1, dtype=np.int64)
     ranges = split_evenly(source.offsets, threads)
 
-    def run(pairs: int, write: bool) -> tuple[np.ndarray, ...]:
-        out = tuple(np.empty(pairs, dtype=dtype) for dtype in (np.int32, np.int32, np.uint64, np.uint8))
+    def run(pairs: int, write: bool) -> _Output:
+        out = _Output(*(np.empty(pairs, dtype=dtype) for dtype in (np.int32, np.int32, np.uint64, np.uint8)))
         text = source.offsets, target.offsets, links, alignments.offsets
         run_ranges(_extract_range, ranges, threads, *text, max_length, offsets, out, write)
         return out
 
     run(0, write=False)
     np.cumsum(offsets, out=offsets)
-    source_spans, target_spans, pair_links, orientation = run(int(offsets[-1]), write=True)
+    if offsets[-1] > MOST_PAIRS:
+        raise UserError(f"{offsets[-1]} phrase pairs are more than {MOST_PAIRS}; select less text or lower max_length")
+    out = run(int(offsets[-1]), write=True)
     with ThreadPoolExecutor(min(threads, 2)) as pool:
         sides = [
             pool.submit(intern_spans, text, Ragged(spans, offsets), max_length)
-            for text, spans in ((source, source_spans), (target, target_spans))
+            for text, spans in ((source, out.source_spans), (target, out.target_spans))
         ]
         source_phrases, target_phrases = (side.result() for side in sides)
-    return ExtractedPairs(source_spans, target_spans, pair_links, orientation, source_phrases, target_phrases)
+    return ExtractedPairs(*out, source_phrases, target_phrases)
