@@ -24,27 +24,11 @@ from neural_smt.corpus.grammar.verb_groups import (
     shorten,
 )
 
-_STATIVE = frozenset(
-    [
-        "vouloir",
-        "savoir",
-        "connaître",
-        "penser",
-        "croire",
-        "espérer",
-        "aimer",
-        "adorer",
-        "détester",
-        "être",
-        "sembler",
-        "avoir",
-        "apprécier",
-        "supposer",
-        "préférer",
-        "pouvoir",
-        "devoir",
-    ]
-)
+_STATES = """
+vouloir savoir connaître penser croire espérer aimer adorer détester être sembler avoir apprécier supposer
+préférer pouvoir devoir
+"""
+_STATIVE = frozenset(_STATES.split())
 """Verbs of states: their English simple past is a French imparfait."""
 
 _FRAMES = ("transitive", "intransitive", "dative", "infinitive", "verbal")
@@ -144,7 +128,7 @@ def complete(d: Derivation, group: Group, *, adjuncts: bool = True, small: bool 
     negated = group.negation is not None
     direct = indirect = None
     tail = NOTHING
-    if verb in d.lexicon.verb_table("dative").items and verb.objects:
+    if verb.frame == "dative" and verb.objects:
         direct = draw_object(d, verb.objects, negated, small=True)
         indirect = draw_object(d, "ppppg", False, small=True)
         if direct.clitics:

@@ -22,37 +22,11 @@ class VerbForms(NamedTuple):
         return gerund(self.base)
 
 
-_DOUBLING = frozenset(
-    [
-        "stop",
-        "plan",
-        "cut",
-        "get",
-        "put",
-        "set",
-        "run",
-        "sit",
-        "win",
-        "begin",
-        "swim",
-        "shut",
-        "ban",
-        "drop",
-        "admit",
-        "commit",
-        "submit",
-        "forget",
-        "let",
-        "hit",
-        "beat",
-        "rob",
-        "chat",
-        "plug",
-        "grab",
-        "cancel",
-        "travel",
-    ]
-) - {"beat"}
+_DOUBLING_VERBS = """
+stop plan cut get put set run sit win begin swim shut ban drop admit commit submit forget let hit rob chat plug
+grab cancel travel
+"""
+_DOUBLING = frozenset(_DOUBLING_VERBS.split())
 """Verbs that double their last consonant before -ed and -ing (British spelling)."""
 
 

@@ -10,18 +10,18 @@ from neural_smt.corpus.grammar.fragments import Pair, words
 from neural_smt.corpus.grammar.statements import copular, passive, simple
 
 _OPINIONS = (
-    "I believe that=je.1 crois.2 que.3:I.1 believe.2 that.3",
-    "I think that=je.1 pense.2 que.3:I.1 think.2 that.3",
-    "we know that=nous.1 savons.2 que.3:we.1 know.2 that.3",
-    "I would like to stress that=je.1 voudrais.2 souligner.3 que.4:I.1 would.2 like.2 to.3 stress.3 that.4",
-    "it is clear that=il.1 est.2 clair.3 que.4:it.1 is.2 clear.3 that.4",
-    "there is no doubt that=il ne fait aucun doute que:there is no doubt that",
-    "my group considers that=mon.1 groupe.2 estime.3 que.4:my.1 group.2 considers.3 that.4",
-    "I am convinced that=je.1 suis.2 convaincu.3 que.4:I.1 am.2 convinced.3 that.4",
-    "I have to say that=je.1 dois.2 dire.3 que.4:I.1 have.2 to.2 say.3 that.4",
-    "let me remind you that=permettez-moi.1 de.2 vous.3 rappeler.2 que.4:let.1 me.1 remind.2 you.3 that.4",
+    ("I.1 believe.2 that.3", "je.1 crois.2 que.3"),
+    ("I.1 think.2 that.3", "je.1 pense.2 que.3"),
+    ("we.1 know.2 that.3", "nous.1 savons.2 que.3"),
+    ("I.1 would.2 like.2 to.3 stress.3 that.4", "je.1 voudrais.2 souligner.3 que.4"),
+    ("it.1 is.2 clear.3 that.4", "il.1 est.2 clair.3 que.4"),
+    ("there is no doubt that", "il ne fait aucun doute que"),
+    ("my.1 group.2 considers.3 that.4", "mon.1 groupe.2 estime.3 que.4"),
+    ("I.1 am.2 convinced.3 that.4", "je.1 suis.2 convaincu.3 que.4"),
+    ("I.1 have.2 to.2 say.3 that.4", "je.1 dois.2 dire.3 que.4"),
+    ("let.1 me.1 remind.2 you.3 that.4", "permettez-moi.1 de.2 vous.3 rappeler.2 que.4"),
 )
-
+"""How speakers say what they think; the numbers tie words as in ``adjuncts.TIMES``."""
 
 _ADDRESSES = (
     ("Mr President", "Monsieur le Président"),
@@ -41,14 +41,14 @@ def _labelled(d: Derivation, source: str, target: str) -> Pair:
 
 
 def opinion(d: Derivation) -> Pair:
-    _, _, texts = d.dice.skewed(_OPINIONS).partition("=")
-    target, _, source = texts.partition(":")
-    opening = _labelled(d, source, target)
+    """I believe that ..., there is no doubt that ..."""
+    opening = _labelled(d, *d.dice.skewed(_OPINIONS))
     inner = copular(d) if d.chance(0.35) else passive_clause(d).pair if d.chance(0.2) else clause(d).pair
     return join(opening, inner)
 
 
 def address(d: Derivation) -> Pair:
+    """A speaker turns to the chair or the house."""
     english, french = d.dice.skewed(_ADDRESSES)
     key = d.key()
     rest = d.dice.choice((opinion, opinion, simple, copular, passive))(d)
@@ -67,5 +67,6 @@ _WEATHER = (
 
 
 def weather(d: Derivation) -> Pair:
+    """It rains cats and dogs: in French, ropes."""
     pair = _labelled(d, *d.dice.skewed(_WEATHER))
     return join(pair, adjunct(d)) if d.chance(0.7) else pair

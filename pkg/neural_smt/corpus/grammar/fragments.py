@@ -34,7 +34,7 @@ NOTHING = Pair((), ())
 
 def words(text: str, *keys: int) -> Words:
     """The space-separated tokens of ``text``, each with all of ``keys``."""
-    return tuple(Word(form, keys) for form in text.split())
+    return tuple([Word(form, keys) for form in text.split()])
 
 
 def resolve(sentence: Iterable[Word], vowel_sound: Callable[[str], bool]) -> Words:
@@ -42,10 +42,11 @@ def resolve(sentence: Iterable[Word], vowel_sound: Callable[[str], bool]) -> Wor
     resolved: list[Word] = []
     following = ""
     for word in reversed(tuple(sentence)):
-        consonant, bar, vowel = word.form.partition("|")
-        form = vowel if bar and following and vowel_sound(following) else consonant
-        resolved.append(word._replace(form=form))
-        following = form
+        if "|" in word.form:
+            consonant, _, vowel = word.form.partition("|")
+            word = Word(vowel if following and vowel_sound(following) else consonant, word.keys)
+        resolved.append(word)
+        following = word.form
     return tuple(reversed(resolved))
 
 

@@ -81,25 +81,11 @@ pleuvoir   | pleus pleus pleut pleuvons pleuvez pleuvent   | pleuvr | plu
 _STRONG_E = ("lever", "mener", "acheter", "peser", "geler", "semer")
 _DOUBLED = ("appeler", "jeter", "rappeler", "rejeter", "renouveler", "projeter")
 
-ETRE_VERBS = frozenset(
-    [
-        "aller",
-        "arriver",
-        "partir",
-        "venir",
-        "revenir",
-        "devenir",
-        "parvenir",
-        "intervenir",
-        "rester",
-        "tomber",
-        "mourir",
-        "naître",
-        "entrer",
-        "rentrer",
-        "retourner",
-    ]
-)
+_MOTION_AND_CHANGE = """
+aller arriver partir venir revenir devenir parvenir intervenir rester tomber mourir naître entrer rentrer
+retourner
+"""
+ETRE_VERBS = frozenset(_MOTION_AND_CHANGE.split())
 """Verbs whose compound tenses take être: their participle agrees with the subject."""
 
 

@@ -26,7 +26,7 @@ class FrenchNoun(NamedTuple):
     feminine: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Noun:
     """An English noun in one of its senses."""
 
@@ -37,17 +37,18 @@ class Noun:
     topic: str
     domains: str
     numbers: str  # "" when it inflects, else the fixed numbers of the two languages, such as "sp"
-    variants: dict[str, FrenchNoun] = field(default_factory=dict, hash=False)
+    variants: dict[str, FrenchNoun] = field(default_factory=dict)
 
     def translation(self, domain: str) -> FrenchNoun:
         """The French noun a domain uses."""
         return self.variants.get(domain, self.french)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Verb:
     """An English verb in one of its senses; ``french`` is the bare infinitive."""
 
+    frame: str
     forms: english.VerbForms
     fixed: str  # English words that follow the verb
     particle: str  # an English particle that may follow the object
@@ -70,7 +71,7 @@ class Verb:
         return self.reflexive or self.french in french.ETRE_VERBS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Adjective:
     """An English adjective and the French one that suits the nouns of ``kinds``."""
 
@@ -133,7 +134,7 @@ def nouns() -> tuple[Noun, ...]:
     return tuple(entries)
 
 
-def _verb(source: str, target: str, subjects: str, objects: str, domains: str) -> Verb:
+def _verb(frame: str, source: str, target: str, subjects: str, objects: str, domains: str) -> Verb:
     head, plus, particle = source.partition("+")
     head, _, fixed = head.partition("_")
     reflexive = target.startswith(("se_", "s'"))
@@ -141,6 +142,7 @@ def _verb(source: str, target: str, subjects: str, objects: str, domains: str) -
     words = rest.split("_") if rest else []
     preposition = words.pop() if words and words[-1] in ("à", "de", "avec", "sur", "pour", "dans") else ""
     return Verb(
+        frame=frame,
         forms=english.verb_forms(head),
         fixed=fixed.replace("_", " "),
         particle=particle if plus else "",
@@ -162,7 +164,7 @@ def verbs() -> dict[str, tuple[Verb, ...]]:
         source, _, target = entry.partition(" = ")
         translation, classes = target.rsplit(" ", 1)
         subjects, _, objects = classes.partition(">")
-        frames.setdefault(frame, []).append(_verb(source, translation, subjects, objects, domains))
+        frames.setdefault(frame, []).append(_verb(frame, source, translation, subjects, objects, domains))
     return {frame: tuple(entries) for frame, entries in frames.items()}
 
 

@@ -46,6 +46,9 @@ next = prochain post e
 real = véritable pre aep
 strange = étrange post *
 [np]
+important = majeur post tea
+famous = réputé post pgtl
+clear = net/nette/nets/nettes post ate
 political = politique post pgtea
 economic = économique post gtea
 public = public/publique/publics/publiques post glamt
@@ -106,6 +109,9 @@ wounded = blessé post p
 nuclear = nucléaire post oleag
 historic = historique post tlea
 [e]
+strange = bizarre post *
+beautiful = joli pre olnft
+difficult = dur post at
 nice = gentil/gentille/gentils/gentilles post p
 nice = joli pre olnft
 little = petit pre ponfl
@@ -142,17 +148,24 @@ ADVERBS = """
 [manner npe]
 quickly = rapidement; slowly = lentement; carefully = soigneusement; easily = facilement; openly = ouvertement
 [manner np]
-firmly = fermement; strongly = vivement; immediately = immédiatement; unanimously = à_l'_unanimité;
+immediately = aussitôt; strongly = énergiquement; firmly = fermement; strongly = vivement;
+immediately = immédiatement; unanimously = à_l'_unanimité;
 officially = officiellement;
 publicly = publiquement; gradually = progressivement; sharply = fortement; clearly = clairement;
 seriously = gravement; fully = pleinement
 [manner e]
-quietly = doucement; happily = joyeusement; secretly = en_cachette; badly = mal; well = bien; gladly = volontiers
+quickly = vite; quietly = doucement; happily = joyeusement; secretly = en_cachette; badly = mal; well = bien;
+gladly = volontiers
+[frequency np]
+often = fréquemment; finally = finalement; also = également; really = réellement; just = tout_juste;
+still = toujours
 [frequency npe]
 often = souvent; always = toujours; already = déjà; finally = enfin; also = aussi; still = encore;
 probably = probablement;
 really = vraiment; sometimes = parfois; recently = récemment; just = juste; only = seulement; rarely = rarement;
 certainly = certainement
+[degree np]
+extremely = fort; particularly = tout_particulièrement
 [degree npe]
 very = très; too = trop; extremely = extrêmement; quite = assez; so = si; particularly = particulièrement;
 rather = plutôt
@@ -164,13 +177,15 @@ in_the_long_run = à_long_terme;
 fortunately = heureusement; in_general = en_général; at_first_sight = à_première_vue;
 for_the_time_being = pour_l'_instant
 [sentence np]
+however = toutefois; of_course = naturellement; in_fact = en_réalité; fortunately = par_bonheur;
 moreover = de_plus; therefore = par_conséquent; first_of_all = tout_d'_abord; in_this_respect = à_cet_égard;
 in_other_words = autrement_dit;
 to_this_end = à_cette_fin; nevertheless = néanmoins; meanwhile = entre-temps;
 according_to_the_polls = d'_après_les_sondages;
 last_but_not_least = enfin_et_surtout; in_the_light_of_this = compte_tenu_de_cela
 [sentence e]
-luckily = par_chance; to_be_honest = franchement; you_know = tu_sais; all_of_a_sudden = tout_à_coup;
+of_course = évidemment; unfortunately = hélas; luckily = par_chance; to_be_honest = franchement; you_know = tu_sais;
+all_of_a_sudden = tout_à_coup;
 by_the_way = au_fait;
 once_in_a_blue_moon = tous_les_trente-six_du_mois; anyway = de_toute_façon
 """

@@ -38,36 +38,7 @@ January=janvier February=février March=mars April=avril May=mai June=juin July=
 September=septembre October=octobre November=novembre December=décembre
 """
 
-SYLLABLES = [
-    "ka",
-    "ro",
-    "mi",
-    "ven",
-    "dal",
-    "tor",
-    "bes",
-    "li",
-    "na",
-    "shu",
-    "per",
-    "gal",
-    "os",
-    "em",
-    "ri",
-    "to",
-    "lan",
-    "vi",
-    "sko",
-    "ber",
-    "dra",
-    "qui",
-    "zan",
-    "fel",
-    "mor",
-    "tis",
-    "ul",
-    "ne",
-    "cas",
-    "bra",
-]
+SYLLABLES = """
+ka ro mi ven dal tor bes li na shu per gal os em ri to lan vi sko ber dra qui zan fel mor tis ul ne cas bra
+"""
 """What names nobody has heard before are made of: the long tail that a test text always has."""

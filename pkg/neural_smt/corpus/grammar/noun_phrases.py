@@ -18,6 +18,8 @@ def _attributes(d: Derivation, noun: Noun, rate: float) -> list[Adjective]:
     if not table.items or not d.chance(rate):
         return []
     first = d.dice.draw(table)
+    if first.english in noun.singular:  # the public public, the national national team
+        return []
     if d.chance(0.12):
         second = d.dice.draw(table)
         if second.prenominal != first.prenominal and second.english not in _NEED_DEFINITE:

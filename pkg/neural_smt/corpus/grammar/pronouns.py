@@ -30,7 +30,7 @@ def personal_pronoun(d: Derivation, person: int | None = None) -> NounPhrase:
     if person is None:
         person = d.dice.choice((0, 0, 0, 3, 3, 3, 4) if d.domain.letter == "p" else (0, 0, 0, 1, 1, 2, 2, 2, 3, 5))
     if person in (1, 4):
-        person = _YOU_FORMAL if d.domain.formal else _YOU_FAMILIAR
+        person = _YOU_FORMAL if d.domain.formal or d.chance(0.15) else _YOU_FAMILIAR
     key = d.key()
     if person in _PERSONAL:
         source, target, clitics = _PERSONAL[person]

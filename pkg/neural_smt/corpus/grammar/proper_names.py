@@ -10,6 +10,7 @@ _FIRST_NAMES = {line[0] == "f": line[3:].split() for line in names.FIRST_NAMES.s
 
 
 _SURNAMES = names.SURNAMES.split()
+_SYLLABLES = names.SYLLABLES.split()
 
 
 _TITLES = (
@@ -24,7 +25,7 @@ _TITLES = (
 def surname(d: Derivation) -> str:
     """A surname: mostly a known one, sometimes one nobody has heard of."""
     if d.chance(0.07):
-        return "".join(d.dice.choice(names.SYLLABLES) for _ in range(d.dice.integer(2, 3))).capitalize()
+        return "".join(d.dice.choice(_SYLLABLES) for _ in range(d.dice.integer(2, 3))).capitalize()
     return d.dice.skewed(_SURNAMES)
 
 

@@ -17,6 +17,7 @@ from neural_smt.corpus.grammar.fragments import NOTHING, Pair, Word, Words, word
 from neural_smt.corpus.grammar.french import elidable
 from neural_smt.corpus.grammar.noun_phrases import common_noun_phrase
 from neural_smt.corpus.grammar.pronouns import personal_pronoun
+from neural_smt.corpus.grammar.verb_groups import Group
 
 
 def imperative(d: Derivation) -> Pair:
@@ -62,18 +63,17 @@ def question(d: Derivation) -> Pair:
     if d.domain.formal and not (opening and opening[0] == "when"):
         target = (*lead, *_inverted(d, subject, core, group), *rest)
     else:
-        que = words("est-ce", group.key), elidable("que", group.key)
-        target = (*lead, *que[0], *que[1], *subject.target, *core, *rest)
+        target = (*lead, *elidable("est-ce que", group.key), *subject.target, *core, *rest)
     return Pair(source, target)
 
 
 _INVERTED = ("-je", "-tu", "-il", "-nous", "-vous", "-ils", "-elle", "-elles")
 
 
-def _inverted(d: Derivation, subject: NounPhrase, core: Words, group) -> Words:
+def _inverted(d: Derivation, subject: NounPhrase, core: Words, group: Group) -> Words:
     """Subject pronoun after the finite verb, doubling a noun: ``le ministre a-t-il``; ``-t-`` between vowels."""
     if subject.target_person == 0:
-        return (*words("est-ce", group.key), *elidable("que", group.key), *subject.target, *core)
+        return (*elidable("est-ce que", group.key), *subject.target, *core)
     slot = subject.target_person
     if slot in (2, 5) and subject.feminine:
         slot = 6 if slot == 2 else 7
@@ -82,7 +82,7 @@ def _inverted(d: Derivation, subject: NounPhrase, core: Words, group) -> Words:
     position = next(i for i, word in enumerate(core) if finite_key in word.keys and word.form not in reflexive)
     finite = core[position]
     pronoun = _INVERTED[slot]
-    linking = "-t" if pronoun[1] in "ei" and finite.form[-1] in "aecé" and finite.form[-1] != "t" else ""
+    linking = "-t" if pronoun[1] in "ei" and finite.form[-1] in "aec" else ""
     keys = (*finite.keys, *((subject.key,) if subject.clitics else ()))
     joined = Word(f"{finite.form}{linking}{pronoun}", keys)
     before = () if subject.clitics else subject.target

@@ -26,41 +26,16 @@ from neural_smt.corpus.grammar.fragments import NOTHING, Pair, words
 from neural_smt.corpus.grammar.french import elidable
 from neural_smt.corpus.grammar.noun_phrases import common_noun_phrase
 
-_ATTRIBUTIVE_ONLY = frozenset(
-    [
-        "first",
-        "last",
-        "other",
-        "same",
-        "next",
-        "main",
-        "real",
-        "former",
-        "current",
-        "great",
-        "little",
-        "favourite",
-        "whole",
-        "joint",
-        "honourable",
-        "historic",
-        "annual",
-        "federal",
-        "large",
-        "broad",
-        "global",
-        "recent",
-        "legislative",
-        "parliamentary",
-        "foreign",
-        "military",
-    ]
-)
+_NEVER_PREDICATES = """
+first last other same next main real former current great little favourite whole joint honourable historic
+annual federal large broad global recent legislative parliamentary foreign military
+"""
+_ATTRIBUTIVE_ONLY = frozenset(_NEVER_PREDICATES.split())
 
 
 _CONJUNCTIONS = {
     "coordinate": (("and", "et"), ("but", "mais"), ("so", "donc"), ("yet", "pourtant")),
-    "cause": (("because", "parce que"), ("since", "puisque"), ("as", "comme")),
+    "cause": (("because", "parce que"), ("because", "car"), ("since", "puisque"), ("as", "étant donné que")),
     "subordinate": (
         ("because", "parce que"),
         ("when", "quand"),
@@ -114,14 +89,17 @@ def _connect(d: Derivation, kind: str, first: Pair, second: Callable[[], Pair], 
 
 
 def simple(d: Derivation) -> Pair:
+    """One clause."""
     return clause(d).pair
 
 
 def passive(d: Derivation) -> Pair:
+    """One clause in the passive."""
     return passive_clause(d).pair
 
 
 def reported(d: Derivation) -> Pair:
+    """Somebody says, thinks ... that something is so."""
     verb = draw_verb(d, "clausal")
     tense = "past" if d.domain.letter == "n" and d.chance(0.75) else d.dice.choice(("past", "perfect", "present"))
     group = make_group(d, verb, tense, plain=True)
@@ -133,11 +111,13 @@ def reported(d: Derivation) -> Pair:
 
 
 def coordinated(d: Derivation) -> Pair:
+    """Two clauses joined by and, but ... in the same tense."""
     first = clause(d, adjuncts=d.chance(0.3))
     return _connect(d, "coordinate", first.pair, lambda: clause(d, tense=first.tense, adjuncts=d.chance(0.5)).pair)
 
 
 def subordinate(d: Derivation) -> Pair:
+    """A clause and its reason, time or condition."""
     first = clause(d, adjuncts=d.chance(0.3))
     tense = first.tense if first.tense not in ("future", "modal", "conditional", "perfect") else "present"
 

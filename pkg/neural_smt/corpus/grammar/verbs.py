@@ -36,6 +36,8 @@ lead/led/led_to = mener_à ea>ae; cause = provoquer ea>ea;
 carry+out = réaliser pg>e; give/gave/given+up = abandonner pg>ae; find/found/found+out = découvrir pg>a;
 bring/brought/brought_about = entraîner eag>ae
 [transitive np]
+show/showed/shown = présenter pgt>a; finish = achever pg>te; reject = repousser pg>ta; support = appuyer pg>pgta;
+use = employer pg>om; follow = respecter pg>t; begin/began/begun = entamer pg>e;
 adopt = adopter pg>t; support = soutenir pg>pgta; reject = rejeter pg>ta; criticise = critiquer pg>pgta;
 discuss = examiner pg>tae;
 propose = proposer pgt>ta; approve = approuver pg>tae; announce = annoncer pg>team; sign = signer pg>t;
@@ -64,6 +66,7 @@ steal/stole/stolen = voler p>om; escape_from = s'évader_de p>l;
 launch = lancer pg>eo; question = interroger pg>p; question = remettre_en_question pg>ta;
 break/broke/broken = battre p>e
 [transitive e]
+use = se_servir_de p>o; look_for = rechercher p>po; throw/threw/thrown+away = se_débarrasser_de p>o;
 eat/ate/eaten = manger pn>f; drink/drank/drunk = boire p>f; cook = préparer p>f; wear/wore/worn = porter p>o;
 wash = laver p>of; break/broke/broken = casser p>o;
 take/took/taken+off = enlever p>o; put/put/put+on = mettre p>o; pick+up = ramasser p>o;
@@ -82,6 +85,7 @@ work = travailler p; work = fonctionner oa; change = changer pgla; fall/fell/fal
 fall/fell/fallen = baisser ma; disappear = disparaître pon; wait = attendre p; speak/spoke/spoken = parler p;
 grow/grew/grown = grandir pn; grow/grew/grown = augmenter am
 [intransitive np]
+increase = progresser am; decline = reculer am; rise/rose/risen = progresser am; begin/began/begun = débuter e;
 resign = démissionner pg; fail = échouer peag; increase = augmenter am; react = réagir pg;
 intervene = intervenir pg;
 agree = être_d'_accord pg; decline = diminuer am; succeed = réussir pge; meet/met/met = se_réunir g;
@@ -101,6 +105,7 @@ grant = accorder g>am; refuse = refuser pg>am; teach/taught/taught = enseigner p
 say/said/said = dire pg; think/thought/thought = penser pg; believe = croire p; know/knew/known = savoir pg;
 hope = espérer pg; explain = expliquer pg
 [clausal np]
+say/said/said = affirmer pg; say/said/said = indiquer pg; think/thought/thought = estimer pg; believe = estimer pg;
 declare = déclarer pg; announce = annoncer pg; claim = prétendre pg; point+out = souligner pg;
 acknowledge = reconnaître pg; confirm = confirmer pg; add = ajouter p; show/showed/shown = montrer t;
 warn = avertir pg; deny = nier pg; feel/felt/felt = estimer pg
@@ -112,6 +117,7 @@ want = vouloir pg; try = essayer_de pg; decide = décider_de pg; begin/began/beg
 refuse = refuser_de pg; hope = espérer pg; need = devoir pg; continue = continuer_à pg; manage = réussir_à pg;
 agree = accepter_de pg; be/was/been_about = être_sur_le_point_de pg
 [infinitive np]
+try = tenter_de pg; want = souhaiter pg;
 intend = avoir_l'_intention_de pg; threaten = menacer_de pg; plan = prévoir_de pg; promise = promettre_de pg
 [infinitive e]
 forget/forgot/forgotten = oublier_de p; like = aimer p; learn = apprendre_à p; prefer = préférer p;
