@@ -56,11 +56,7 @@ def test_text_is_aligned_in_both_directions(text: Path, aligner: str) -> None:
         alignments = read_alignments(text / f"{name}.align")
         assert len(alignments) == len(source)
         assert len(read_alignments(text / f"gold.{name}.align")) == 2
-        right = [
-            WORDS[source[k][i]] == target[k][j]
-            for k, links in enumerate(alignments)
-            for i, j in links.tolist()
-        ]
+        right = [WORDS[source[k][i]] == target[k][j] for k, links in enumerate(alignments) for i, j in links.tolist()]
         # eflomal draws another seed every time and so little text leaves it doubts.
         assert np.mean(right) > (0.95 if aligner == "fast_align" else 0.6)
     # One link at most for each generated word: target words forward, source words in backward.

@@ -28,7 +28,7 @@ def symmetrised(forward: Links, backward: Links, heuristic: str) -> list[tuple[i
 # Links 0-0 and 1-1 in both; 1-2 beside one of them with target 2 free; 3-4 alone with both words free; 4-0 and 0-5
 # alone with one word free each.
 FORWARD = {(0, 0), (1, 1), (1, 2), (3, 4), (4, 0)}
-REVERSE = {(0, 0), (1, 1), (0, 5)}
+BACKWARD = {(0, 0), (1, 1), (0, 5)}
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ REVERSE = {(0, 0), (1, 1), (0, 5)}
     ],
 )
 def test_cases_worked_by_hand(heuristic: str, expected: list[tuple[int, int]]) -> None:
-    assert symmetrised(FORWARD, REVERSE, heuristic) == expected
+    assert symmetrised(FORWARD, BACKWARD, heuristic) == expected
 
 
 def test_growing_goes_on_from_links_just_added() -> None:

@@ -15,8 +15,8 @@ HEURISTICS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-dia
 _INTERSECTION, _UNION, _GROW_DIAG, _FINAL, _FINAL_AND = range(5)
 
 # What a cell of the grid knows about a link, one bit each.
-_FORWARD, _REVERSE, _CHOSEN = 1, 2, 4
-_BOTH = _FORWARD | _REVERSE
+_FORWARD, _BACKWARD, _CHOSEN = 1, 2, 4
+_BOTH = _FORWARD | _BACKWARD
 
 
 @kernel
@@ -74,7 +74,7 @@ def _symmetrise_pair(
         _grow(grid, height, width, rows, columns)
     if heuristic >= _FINAL:
         _finish(grid, height, width, rows, columns, _FORWARD, heuristic == _FINAL_AND)
-        _finish(grid, height, width, rows, columns, _REVERSE, heuristic == _FINAL_AND)
+        _finish(grid, height, width, rows, columns, _BACKWARD, heuristic == _FINAL_AND)
 
 
 @kernel
@@ -82,7 +82,7 @@ def _symmetrise_all(
     forward: np.ndarray,
     forward_offsets: np.ndarray,
     backward: np.ndarray,
-    reverse_offsets: np.ndarray,
+    backward_offsets: np.ndarray,
     heuristic: int,
     largest: int,
     values: np.ndarray,
@@ -99,9 +99,9 @@ def _symmetrise_all(
             i, j = np.int64(forward[link, 0]), np.int64(forward[link, 1])
             grid[i, j] |= _FORWARD
             height, width = max(height, i + 1), max(width, j + 1)
-        for link in range(reverse_offsets[sentence], reverse_offsets[sentence + 1]):
+        for link in range(backward_offsets[sentence], backward_offsets[sentence + 1]):
             i, j = np.int64(backward[link, 0]), np.int64(backward[link, 1])
-            grid[i, j] |= _REVERSE
+            grid[i, j] |= _BACKWARD
             height, width = max(height, i + 1), max(width, j + 1)
         _symmetrise_pair(grid, height, width, rows, columns, heuristic)
         for i in range(height):
