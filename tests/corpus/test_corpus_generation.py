@@ -9,6 +9,7 @@ from neural_smt.corpus import generation, steps
 from neural_smt.corpus.grammar.derivation import Dice
 from neural_smt.corpus.grammar.domains import EVERYDAY, NEWS
 from neural_smt.corpus.grammar.lexicon import Noun, lexicon
+from neural_smt.corpus.grammar.sentences import sentence
 from neural_smt.corpus.grammar.writing import write
 from neural_smt.corpus.tokenisation import Tokeniser, escape
 from neural_smt.errors import UserError
@@ -61,8 +62,6 @@ def test_links_lie_in_the_tokenised_sentences(corpus):
 
 def test_most_words_are_linked():
     dice = Dice(np.random.default_rng(2))
-    from neural_smt.corpus.grammar.sentences import sentence
-
     linked = total = 0
     for _ in range(500):
         pair = sentence(dice, NEWS)

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from neural_smt.corpus.grammar.clauses import Predicate, state
+from neural_smt.corpus.grammar import statements
+from neural_smt.corpus.grammar.clauses import Predicate, english_side, french_side, state
 from neural_smt.corpus.grammar.constituents import NounPhrase, coordinated
 from neural_smt.corpus.grammar.derivation import Derivation, Dice
 from neural_smt.corpus.grammar.domains import DOMAINS, EVERYDAY, NEWS, PARLIAMENT
@@ -13,6 +14,7 @@ from neural_smt.corpus.grammar.fragments import NOTHING, Pair, words
 from neural_smt.corpus.grammar.lexicon import Lexicon, adjectives, lexicon, nouns, verbs
 from neural_smt.corpus.grammar.noun_phrases import common_noun_phrase
 from neural_smt.corpus.grammar.pronouns import personal_pronoun, pronoun_for
+from neural_smt.corpus.grammar.questions import inverted
 from neural_smt.corpus.grammar.sentences import finish, sentence
 from neural_smt.corpus.grammar.verb_groups import MODALS, Group
 from neural_smt.corpus.grammar.writing import write
@@ -158,6 +160,68 @@ def test_prepositional_object(d):
     both = coordinated(phrase(d, "minister"), phrase(d, "majority"), d.key())
     pair = state(Predicate(group(verb("transitive", "answer")), direct=both), phrase(d, "judge"))
     assert said(d, pair)[1] == "Le juge a répondu au ministre et à la majorité."
+
+
+def test_participle_agrees_with_the_antecedent_of_an_object_relative(d):
+    letters = phrase(d, "letter", plural=True)
+    pair = state(Predicate(group(verb("transitive", "write"), "perfect"), antecedent=letters), phrase(d, "judge"))
+    assert said(d, pair) == ("The judge has written.", "Le juge a écrites.")
+    without = state(Predicate(group(verb("transitive", "write"), "perfect")), phrase(d, "judge"))
+    assert said(d, without)[1] == "Le juge a écrit."
+
+
+def test_dative_alternation(d):
+    predicate = Predicate(group(verb("dative", "give")), direct=phrase(d, "book"), indirect=phrase(d, "minister"))
+    french = "Le juge a donné le livre au ministre."
+    judge = phrase(d, "judge")
+    assert said(d, state(predicate, judge)) == ("The judge gave the book to the minister.", french)
+    assert said(d, state(replace(predicate, alternate=True), judge)) == (
+        "The judge gave the minister the book.",
+        french,
+    )
+
+
+def test_particles_move(d):
+    trial, judge = phrase(d, "trial", french="procès"), phrase(d, "judge")
+    predicate = Predicate(group(verb("transitive", "put", "reporter")), direct=trial)
+    french = "Le juge a reporté le procès."
+    assert said(d, state(predicate, judge)) == ("The judge put off the trial.", french)
+    assert said(d, state(replace(predicate, alternate=True), judge)) == ("The judge put the trial off.", french)
+    predicate = replace(predicate, direct=pronoun_for(d, trial))
+    assert said(d, state(predicate, judge)) == ("The judge put it off.", "Le juge l'a reporté.")
+
+
+@pytest.mark.parametrize(
+    ("subject", "tense", "negation", "expected"),
+    [
+        ("minister", "past", None, "Le ministre a-t-il accepté"),
+        ("law", "present", None, "La loi accepte-t-elle"),
+        ("minister", "future", ("not", "pas"), "Le ministre n'acceptera-t-il pas"),
+        ("troops", "past", None, "Les troupes ont-elles accepté"),
+    ],
+)
+def test_inversion(d, subject, tense, negation, expected):
+    chosen = group(verb("transitive", "accept"), tense, negation)
+    noun_phrase = phrase(d, subject)
+    core, _ = french_side(Predicate(chosen), noun_phrase)
+    pair = Pair(words("x"), inverted(noun_phrase, core, chosen))
+    assert said(d, pair)[1] == f"{expected}."
+
+
+def test_english_question_needs_do(d):
+    predicate = Predicate(group(verb("transitive", "accept")), direct=phrase(d, "law"))
+    front, after = english_side(predicate, phrase(d, "minister"), question=True)
+    assert [word.form for word in (*front, *after)] == ["did", "accept", "the", "law"]
+
+
+def test_swapped_verbs_exchange_subject_and_object():
+    d = Derivation(Dice(np.random.default_rng(4)), CASUAL)
+    for _ in range(30):
+        pair = statements.swapped(d)
+        first, last = pair.target[0].keys, pair.source[-1].keys
+        subject_keys = {key for word in pair.source[:1] for key in word.keys}
+        assert not subject_keys & set(first), said(d, pair)
+        assert last
 
 
 def test_idiom_is_one_block(d):

@@ -45,6 +45,7 @@ class Predicate:
     tail: Pair = NOTHING
     adverb: Pair = NOTHING
     adverb_last: tuple[bool, bool] = (False, False)  # (English, French): after the objects instead of mid-clause
+    alternate: bool = False  # the other English order: object before particle, recipient before object
     antecedent: NounPhrase | None = None  # of a relative clause whose object is the gap
 
 
@@ -144,7 +145,7 @@ def complete(d: Derivation, group: Group, *, adjuncts: bool = True, small: bool 
         tail = adjunct(d)
     if adjuncts and d.chance(d.domain.time):
         tail = join(tail, time_adjunct(d, group.tense))
-    return Predicate(group, direct, indirect, tail, adverb, last)
+    return Predicate(group, direct, indirect, tail, adverb, last, alternate=d.chance(0.4))
 
 
 def _pronoun_clitics(predicate: Predicate, subject: NounPhrase) -> tuple[Words, bool, bool]:
@@ -200,16 +201,16 @@ def english_side(predicate: Predicate, subject: NounPhrase, question: bool = Fal
 
 
 def _english_objects(predicate: Predicate) -> Words:
-    verb, key = predicate.group.verb, predicate.group.key
+    verb = predicate.group.verb
     direct = predicate.direct.object_words if predicate.direct and not predicate.group.passive else ()
     indirect = predicate.indirect
     if verb.particle:
-        particle = words(verb.particle, key)
-        early = predicate.direct is not None and (predicate.direct.clitics is not None or key % 3 == 0)
+        particle = words(verb.particle, predicate.group.key)
+        early = predicate.direct is not None and (predicate.direct.clitics is not None or predicate.alternate)
         direct = (*direct, *particle) if early and len(direct) < 5 else (*particle, *direct)
     if indirect is None:
         return direct
-    if indirect.clitics is not None or key % 2 == 0:
+    if indirect.clitics is not None or predicate.alternate:
         return (*indirect.object_words, *direct)
     return (*direct, Word("to", (indirect.key,)), *indirect.object_words)
 

@@ -61,7 +61,7 @@ def question(d: Derivation) -> Pair:
     source = (*(words(opening[0], key) if opening else ()), *front, *subject.source, *after)
     lead = words(opening[1], key) if opening else ()
     if d.domain.formal and not (opening and opening[0] == "when"):
-        target = (*lead, *_inverted(d, subject, core, group), *rest)
+        target = (*lead, *inverted(subject, core, group), *rest)
     else:
         target = (*lead, *elidable("est-ce que", group.key), *subject.target, *core, *rest)
     return Pair(source, target)
@@ -70,7 +70,7 @@ def question(d: Derivation) -> Pair:
 _INVERTED = ("-je", "-tu", "-il", "-nous", "-vous", "-ils", "-elle", "-elles")
 
 
-def _inverted(d: Derivation, subject: NounPhrase, core: Words, group: Group) -> Words:
+def inverted(subject: NounPhrase, core: Words, group: Group) -> Words:
     """Subject pronoun after the finite verb, doubling a noun: ``le ministre a-t-il``; ``-t-`` between vowels."""
     if subject.target_person == 0:
         return (*elidable("est-ce que", group.key), *subject.target, *core)
