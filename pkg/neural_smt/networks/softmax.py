@@ -13,7 +13,7 @@ TILE = 1 << 20
 """Logits computed at a time on a CPU (4 MiB of float32)."""
 
 SAFE = 60.0
-"""No logit is larger in absolute value than this: exponentials are summed without subtracting the largest."""
+"""Log normalisers of at most this absolute value come from sums far from overflow and underflow in float32."""
 
 
 class _WordLogProbabilities(torch.autograd.Function):
@@ -67,17 +67,17 @@ def word_log_probabilities(inner: Tensor, weight: Tensor, bias: Tensor, words: T
 def log_normalisers(inner: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype, buffer: Tensor) -> Tensor:
     """log sum_v exp(weight z + bias)_v of every row of ``inner``: ``[N]``, without gradient.
 
-    buffer: ``[rows, V]``, overwritten; it sets how many rows are computed at a time. Where the Cauchy-Schwarz bound
-    |w z + b| <= max |w| |z| + max |b| shows that no exponential can overflow, the largest logit is not looked for.
+    buffer: ``[rows, V]``, overwritten; it sets how many rows are computed at a time. The exponentials are summed as
+    they are: in floating point that is as exact as subtracting the largest logit first, unless the sum overflows or
+    nearly vanishes. Rows where it does are computed again the careful way.
     """
     output = inner.new_empty(len(inner))
-    longest, offset = weight.norm(dim=1).max(), bias.abs().max()
     for start in range(0, len(inner), len(buffer)):
-        here = slice(start, start + len(buffer))
-        rows = inner[here]
+        rows = inner[start : start + len(buffer)]
         logits = _logits(rows, weight, bias, dtype, buffer[: len(rows)])
-        if rows.norm(dim=1).max() * longest + offset < SAFE:
-            torch.log(logits.exp_().sum(1), out=output[here])
-        else:
-            output[here] = logits.logsumexp(1)
+        torch.sum(logits.exp_(), 1, out=output[start : start + len(buffer)])
+    output.log_()
+    for row in torch.nonzero(~(output.abs() < SAFE))[:, 0].tolist():
+        careful = _logits(inner[row : row + 1], weight, bias, dtype, buffer[:1])
+        output[row] = careful.logsumexp(1)[0]
     return output
