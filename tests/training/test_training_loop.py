@@ -73,14 +73,14 @@ def weights(folder: Path) -> bytes:
 
 
 def kill_at(monkeypatch: pytest.MonkeyPatch, update: int) -> None:
-    original = Trainer._update
+    original = Trainer.update
 
     def interrupted(self: Trainer) -> None:
         if self.progress.updates == update:
             raise Killed
         original(self)
 
-    monkeypatch.setattr(Trainer, "_update", interrupted)
+    monkeypatch.setattr(Trainer, "update", interrupted)
 
 
 def without_seconds(path: Path) -> list[dict[str, str]]:

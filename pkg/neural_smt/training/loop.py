@@ -86,7 +86,7 @@ class Trainer:
         interactive = sys.stderr.isatty()
         with tqdm(total=settings.updates, initial=progress.updates, unit="update", disable=not interactive) as bar:
             while progress.updates < settings.updates and not self._exhausted():
-                self._update()
+                self.update()
                 bar.update()
                 progress.seconds = time.perf_counter() - began
                 if progress.updates % settings.validate_every == 0:
@@ -121,7 +121,7 @@ class Trainer:
     def _pack(self, pairs: PhrasePairs) -> PairBatch:
         return pack_pairs(pairs.source, pairs.target, self.device)
 
-    def _update(self) -> None:
+    def update(self) -> None:
         """One minibatch: cost, gradient, clipping, AdaDelta."""
         progress = self.progress
         batch = self._pack(self.pairs.take(self.order.rows(progress.updates)))
