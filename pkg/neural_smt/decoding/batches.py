@@ -1,5 +1,6 @@
 """Search over a batch of sentences, stack by stack, with a hook between filling a stack and pruning it."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,7 +12,7 @@ from neural_smt.decoding.cube_pruning import fill_by_cubes
 from neural_smt.decoding.hypotheses import Arcs, settle_stack, start_stacks
 from neural_smt.decoding.lattice import Lattice, build_lattice
 from neural_smt.decoding.options import WeightedSentences
-from neural_smt.decoding.primitives import MEMO, MEMO_SLOTS, Hypotheses, Search, Sentences, future_costs
+from neural_smt.decoding.primitives import MEMO, MEMO_SLOTS, NO_KEY, Hypotheses, Search, Sentences, Task, future_costs
 from neural_smt.decoding.stack_search import fill_by_expansion
 from neural_smt.ragged import Ragged
 
@@ -52,36 +53,26 @@ def search_batch(
 ) -> list[Lattice]:
     """The lattices of the sentences ``members`` (int64 ``[B]``, none of them empty)."""
     sentences = _batch_sentences(weighted, members)
-    models = weighted.models
-    fill = FILLERS[algorithm]
-    memo = np.zeros((len(models), MEMO_SLOTS), dtype=MEMO)
-    memo["key"] = np.uint64(0xFFFFFFFFFFFFFFFF)
-    state = start_stacks(sentences, models, hook.history if hook else 0)
-    hypotheses, coverages, stacks, counts = state
-    buffer = new_buffer(len(models))
+    memo = np.zeros((len(weighted.models), MEMO_SLOTS), dtype=MEMO)
+    memo["key"] = NO_KEY
+    task = Task(sentences, weighted.options, weighted.models, search, memo)
     # A hook moves scores, so until it has run nothing is cut by the beam and every candidate may still win its group.
-    filling = search._replace(beam=-np.inf, keep_arcs=True) if hook else search
+    filling = task._replace(search=search._replace(beam=-math.inf, keep_arcs=True)) if hook else task
+    fill = FILLERS[algorithm]
+    stacks = start_stacks(task, hook.history if hook else 0)
+    buffer = new_buffer(len(weighted.models))
     arcs: list[tuple[Arcs, np.ndarray]] = []
     for size in range(1, int(sentences.lengths.max()) + 1):
-        buffer, offsets = fill(
-            size, sentences, weighted.options, hypotheses, coverages, stacks, models, memo, filling, buffer
-        )
+        buffer, offsets = fill(size, filling, stacks, buffer)
         if hook:
-            _apply_hook(hook, weighted, members, size == sentences.lengths, hypotheses, buffer, offsets)
-        hypotheses, coverages, *stack_arcs = settle_stack(
-            size, buffer, offsets, hook is not None, weighted.options, search, hypotheses, coverages, stacks, counts
-        )
-        arcs.append(tuple(stack_arcs))
+            _apply_hook(hook, weighted, members, size == sentences.lengths, stacks.hypotheses, buffer, offsets)
+        stacks, *new_arcs = settle_stack(size, task, stacks, buffer, offsets, hook is not None)
+        arcs.append(tuple(new_arcs))
+    final = stacks.coverages.first[stacks.ranges[np.arange(len(members)), sentences.lengths, 0]].tolist()
+    count = int(stacks.counts[0])
     return [
-        build_lattice(
-            weighted,
-            hypotheses,
-            int(counts[0]),
-            _sentence_arcs(arcs, number),
-            first=number,
-            final=int(coverages.first[stacks[number, length, 0]]),
-        )
-        for number, length in enumerate(sentences.lengths.tolist())
+        build_lattice(weighted, stacks.hypotheses, count, _sentence_arcs(arcs, number), number, final[number])
+        for number in range(len(members))
     ]
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neural_smt.decoding.primitives import Options
-from neural_smt.jit import kernel, mix
+from neural_smt.jit import kernel, leaf, mix
 
 CANDIDATES, GROUPS, COVERAGES = 0, 1, 2
 THRESHOLD, BEST = 0, 1
@@ -150,7 +150,7 @@ def reserve(buffer: Buffer, candidates: int) -> Buffer:
     return larger
 
 
-@kernel
+@leaf
 def index_groups(buffer: Buffer) -> None:
     """Build the hash table of the current sentence's groups anew."""
     buffer.slots[:] = -1
@@ -162,7 +162,7 @@ def index_groups(buffer: Buffer) -> None:
         buffer.slots[slot] = group
 
 
-@kernel
+@leaf
 def _coverage_slot(buffer: Buffer, gap: int, window: np.uint64) -> np.uint64:
     """The slot where the coverage stands or would stand."""
     mask = np.uint64(len(buffer.coverage_slots) - 1)
@@ -174,14 +174,14 @@ def _coverage_slot(buffer: Buffer, gap: int, window: np.uint64) -> np.uint64:
         slot = (slot + np.uint64(1)) & mask
 
 
-@kernel
+@leaf
 def _index_coverages(buffer: Buffer) -> None:
     buffer.coverage_slots[:] = -1
     for coverage in range(buffer.counts[0, COVERAGES], buffer.counts[1, COVERAGES]):
         buffer.coverage_slots[_coverage_slot(buffer, buffer.gap[coverage], buffer.window[coverage])] = coverage
 
 
-@kernel
+@leaf
 def find_coverage(buffer: Buffer, gap: int, window: np.uint64) -> tuple[int, bool]:
     """The number of a coverage of the current sentence and whether it is new (``rest`` is then the caller's to set)."""
     slot = _coverage_slot(buffer, gap, window)
@@ -196,13 +196,13 @@ def find_coverage(buffer: Buffer, gap: int, window: np.uint64) -> tuple[int, boo
     return coverage, True
 
 
-@kernel
+@leaf
 def range_key(coverage: int, start: int, stop: int) -> np.uint64:
     """What all candidates that cover the same last range share of their recombination key."""
     return mix(np.uint64((coverage << 40) | (start << 20) | stop))
 
 
-@kernel
+@leaf
 def group_key(
     base: np.uint64, forward_class: int, states: np.ndarray, history: np.ndarray, options: Options, option: int
 ) -> np.uint64:
@@ -223,7 +223,7 @@ def group_key(
     return key
 
 
-@kernel
+@leaf
 def add(
     buffer: Buffer, key: np.uint64, coverage: int, states: np.ndarray, parent: int, option: int, start: int, stop: int,
     score: float, beam: float, keep_arcs: bool,
@@ -318,9 +318,7 @@ def keep_best(buffer: Buffer, size: int) -> None:
     buffer.counts[1, CANDIDATES] = candidate
 
 
-@kernel
-def keep_room(buffer: Buffer, size: int) -> None:
-    """Drop the worst groups of the current sentence once there are more than twice ``size``."""
-    if buffer.counts[1, GROUPS] - buffer.counts[0, GROUPS] > 2 * size:
-        keep_best(buffer, size)
-        index_groups(buffer)
+@leaf
+def overfull(buffer: Buffer, size: int) -> bool:
+    """Whether the current sentence has more than twice ``size`` groups."""
+    return buffer.counts[1, GROUPS] - buffer.counts[0, GROUPS] > 2 * size

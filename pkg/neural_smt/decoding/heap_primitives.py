@@ -2,21 +2,21 @@
 
 import numpy as np
 
-from neural_smt.jit import kernel
+from neural_smt.jit import leaf
 
 
-@kernel
+@leaf
 def _before(keys: np.ndarray, items: np.ndarray, i: int, j: int) -> bool:
     return keys[i] > keys[j] or (keys[i] == keys[j] and items[i] < items[j])
 
 
-@kernel
+@leaf
 def _swap(keys: np.ndarray, items: np.ndarray, i: int, j: int) -> None:
     keys[i], keys[j] = keys[j], keys[i]
     items[i], items[j] = items[j], items[i]
 
 
-@kernel
+@leaf
 def push(keys: np.ndarray, items: np.ndarray, size: int, key: float, item: int) -> int:
     """Insert an item into a heap of ``size`` entries (keys: float64, items: int32, with room); return the new size."""
     keys[size] = key
@@ -28,7 +28,7 @@ def push(keys: np.ndarray, items: np.ndarray, size: int, key: float, item: int) 
     return size + 1
 
 
-@kernel
+@leaf
 def pop(keys: np.ndarray, items: np.ndarray, size: int) -> tuple[int, int]:
     """Remove the first item of a heap that is not empty; return it and the new size."""
     item = np.int64(items[0])

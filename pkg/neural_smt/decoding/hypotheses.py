@@ -13,9 +13,8 @@ from neural_smt.decoding.buffer_primitives import (
     Buffer,
     keep_best,
 )
-from neural_smt.decoding.primitives import Coverages, Hypotheses, Options, Search, Sentences
-from neural_smt.jit import kernel
-from neural_smt.language_model.primitives import Automaton
+from neural_smt.decoding.primitives import Coverages, Hypotheses, Options, Stacks, Task
+from neural_smt.jit import kernel, leaf
 from neural_smt.vocabulary import BOS
 
 
@@ -35,33 +34,35 @@ class Arcs(NamedTuple):
 
 
 @kernel
-def start_stacks(
-    sentences: Sentences, models: tuple[Automaton, ...], history: int
-) -> tuple[Hypotheses, Coverages, np.ndarray, np.ndarray]:
-    """The empty hypothesis of every sentence.
-
-    Returns hypotheses, coverages, stacks (int64 [B, longest + 1, 2], the coverages of each stack) and how many
-    hypotheses and coverages there are (int64 [2]).
-    """
-    batch = len(sentences.lengths)
+def start_stacks(task: Task, history: int) -> Stacks:
+    """The empty hypothesis of every sentence, with ``history`` words of context."""
+    lengths = task.sentences.lengths
+    batch, models = len(lengths), len(task.models)
     rows = 16 * batch
     hypotheses = Hypotheses(
-        np.zeros(rows), np.zeros(rows, np.int32), np.zeros(rows, np.int32), np.full(rows, -1, np.int32),
-        np.zeros((rows, len(models)), np.int32), np.full((rows, history), BOS, np.int32),
-    )  # fmt: skip
-    coverages = Coverages(
-        np.zeros(rows, np.int32), np.zeros(rows, np.uint64), np.zeros(rows), np.zeros(rows, np.int32),
+        np.zeros(rows, np.float64),
         np.zeros(rows, np.int32),
-    )  # fmt: skip
-    stacks = np.zeros((batch, sentences.lengths.max() + 1, 2), dtype=np.int64)
+        np.zeros(rows, np.int32),
+        np.full(rows, -1, np.int32),
+        np.zeros((rows, models), np.int32),
+        np.full((rows, history), BOS, np.int32),
+    )
+    coverages = Coverages(
+        np.zeros(rows, np.int32),
+        np.zeros(rows, np.uint64),
+        np.zeros(rows, np.float64),
+        np.zeros(rows, np.int32),
+        np.zeros(rows, np.int32),
+    )
+    ranges = np.zeros((batch, lengths.max() + 1, 2), dtype=np.int64)
     for sentence in range(batch):
-        for m in range(len(models)):
-            hypotheses.states[sentence, m] = models[m].begin
+        for m in range(models):
+            hypotheses.states[sentence, m] = task.models[m].begin
         coverages.first[sentence] = sentence
         coverages.last[sentence] = sentence + 1
-        stacks[sentence, 0, 0] = sentence
-        stacks[sentence, 0, 1] = sentence + 1
-    return hypotheses, coverages, stacks, np.array([batch, batch])
+        ranges[sentence, 0, 0] = sentence
+        ranges[sentence, 0, 1] = sentence + 1
+    return Stacks(hypotheses, coverages, ranges, np.array([batch, batch]))
 
 
 @kernel
@@ -72,52 +73,60 @@ def _resized(array: np.ndarray, rows: int) -> np.ndarray:
 
 
 @kernel
-def make_room(
-    hypotheses: Hypotheses, coverages: Coverages, counts: np.ndarray, more: np.ndarray
-) -> tuple[Hypotheses, Coverages]:
-    """The same hypotheses and coverages with room for ``more`` (int64 [2]) of each."""
+def _make_room(stacks: Stacks, more_hypotheses: int, more_coverages: int) -> Stacks:
+    """The same stacks with room for so many more hypotheses and coverages."""
+    hypotheses, coverages, counts = stacks.hypotheses, stacks.coverages, stacks.counts
     rows = len(hypotheses.score)
-    if counts[0] + more[0] > rows:
-        rows = max(2 * rows, counts[0] + more[0])
+    if counts[0] + more_hypotheses > rows:
+        rows = max(2 * rows, counts[0] + more_hypotheses)
         states = np.empty((rows, hypotheses.states.shape[1]), np.int32)
         history = np.empty((rows, hypotheses.history.shape[1]), np.int32)
         states[: counts[0]] = hypotheses.states[: counts[0]]
         history[: counts[0]] = hypotheses.history[: counts[0]]
         hypotheses = Hypotheses(
-            _resized(hypotheses.score, rows), _resized(hypotheses.start, rows), _resized(hypotheses.stop, rows),
-            _resized(hypotheses.option, rows), states, history,
-        )  # fmt: skip
+            _resized(hypotheses.score, rows),
+            _resized(hypotheses.start, rows),
+            _resized(hypotheses.stop, rows),
+            _resized(hypotheses.option, rows),
+            states,
+            history,
+        )
     rows = len(coverages.gap)
-    if counts[1] + more[1] > rows:
-        rows = max(2 * rows, counts[1] + more[1])
+    if counts[1] + more_coverages > rows:
+        rows = max(2 * rows, counts[1] + more_coverages)
         coverages = Coverages(
-            _resized(coverages.gap, rows), _resized(coverages.window, rows), _resized(coverages.rest, rows),
-            _resized(coverages.first, rows), _resized(coverages.last, rows),
-        )  # fmt: skip
-    return hypotheses, coverages
+            _resized(coverages.gap, rows),
+            _resized(coverages.window, rows),
+            _resized(coverages.rest, rows),
+            _resized(coverages.first, rows),
+            _resized(coverages.last, rows),
+        )
+    return Stacks(hypotheses, coverages, stacks.ranges, counts)
 
 
 @kernel
 def settle_stack(
-    size: int, buffer: Buffer, offsets: np.ndarray, hooked: bool, options: Options, search: Search,
-    hypotheses: Hypotheses, coverages: Coverages, stacks: np.ndarray, counts: np.ndarray,
-) -> tuple[Hypotheses, Coverages, Arcs, np.ndarray]:  # fmt: skip
+    size: int, task: Task, stacks: Stacks, buffer: Buffer, offsets: np.ndarray, hooked: bool
+) -> tuple[Stacks, Arcs, np.ndarray]:
     """Prune the buffer to the stacks of ``size`` of every sentence.
 
     offsets: int64 [B + 1, 3], as the filling kernels return them; hooked: the candidates' scores have changed since
-    they were added. ``stacks`` and ``counts`` are updated. Returns hypotheses and coverages (larger when they had to
-    grow), the arcs into the new hypotheses, and int64 [B + 1], where each sentence's arcs start.
+    they were added. Returns the stacks (larger when they had to grow), the arcs into the new hypotheses, and int64
+    [B + 1], where each sentence's arcs start.
     """
     batch = len(offsets) - 1
-    total = offsets[batch, CANDIDATES]
+    search = task.search
+    most = offsets[batch, CANDIDATES]
     arcs = Arcs(
-        np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.int32),
-        np.empty(total, np.float64), np.empty(total, np.float32),
-    )  # fmt: skip
-    arc_offsets = np.zeros(batch + 1, dtype=np.int64)
-    hypotheses, coverages = make_room(
-        hypotheses, coverages, counts, np.array([offsets[batch, GROUPS], offsets[batch, COVERAGES]])
+        np.empty(most, np.int32),
+        np.empty(most, np.int32),
+        np.empty(most, np.int32),
+        np.empty(most, np.int32),
+        np.empty(most, np.float64),
+        np.empty(most, np.float32),
     )
+    arc_offsets = np.zeros(batch + 1, dtype=np.int64)
+    stacks = _make_room(stacks, offsets[batch, GROUPS], offsets[batch, COVERAGES])
     for sentence in range(batch):
         buffer.counts[0] = offsets[sentence]
         buffer.counts[1] = offsets[sentence + 1]
@@ -125,14 +134,14 @@ def settle_stack(
             _choose_champions(buffer)
         _set_threshold(buffer, search.beam)
         keep_best(buffer, search.stack_size)
-        stacks[sentence, size, 0] = counts[1]
-        number = _write_hypotheses(buffer, options, hypotheses, coverages, counts)
-        stacks[sentence, size, 1] = counts[1]
+        stacks.ranges[sentence, size, 0] = stacks.counts[1]
+        number = _write_hypotheses(buffer, task.options, stacks)
+        stacks.ranges[sentence, size, 1] = stacks.counts[1]
         arc_offsets[sentence + 1] = _write_arcs(buffer, number, search.keep_arcs, arcs, arc_offsets[sentence])
-    return hypotheses, coverages, arcs, arc_offsets
+    return stacks, arcs, arc_offsets
 
 
-@kernel
+@leaf
 def _choose_champions(buffer: Buffer) -> None:
     """Find the best candidate of every group of the current sentence anew."""
     buffer.best[buffer.counts[0, GROUPS] : buffer.counts[1, GROUPS]] = -np.inf
@@ -143,7 +152,7 @@ def _choose_champions(buffer: Buffer) -> None:
             buffer.champion[group] = candidate
 
 
-@kernel
+@leaf
 def _set_threshold(buffer: Buffer, beam: float) -> None:
     best = -np.inf
     for group in range(buffer.counts[0, GROUPS], buffer.counts[1, GROUPS]):
@@ -153,10 +162,9 @@ def _set_threshold(buffer: Buffer, beam: float) -> None:
 
 
 @kernel
-def _write_hypotheses(
-    buffer: Buffer, options: Options, hypotheses: Hypotheses, coverages: Coverages, counts: np.ndarray
-) -> np.ndarray:
+def _write_hypotheses(buffer: Buffer, options: Options, stacks: Stacks) -> np.ndarray:
     """Append the current sentence's groups as hypotheses, by coverage, then by score; return their numbers."""
+    hypotheses, coverages, counts = stacks.hypotheses, stacks.coverages, stacks.counts
     first, last = buffer.counts[0, GROUPS], buffer.counts[1, GROUPS]
     first_coverage = buffer.counts[0, COVERAGES]
     tally = np.zeros(buffer.counts[1, COVERAGES] - first_coverage + 1, dtype=np.int64)
@@ -191,7 +199,7 @@ def _write_hypotheses(
     return number
 
 
-@kernel
+@leaf
 def _write_history(history: np.ndarray, row: int, parent: int, options: Options, option: int) -> None:
     """The last target words after the option."""
     size = history.shape[1]
@@ -204,7 +212,7 @@ def _write_history(history: np.ndarray, row: int, parent: int, options: Options,
             history[row, i] = options.words[options.word_offsets[option] + position]
 
 
-@kernel
+@leaf
 def _write_arcs(buffer: Buffer, number: np.ndarray, keep_arcs: bool, arcs: Arcs, arc: int) -> int:
     """Write the current sentence's candidates, or only the best of each group, as arcs from ``arc`` on."""
     for candidate in range(buffer.counts[0, CANDIDATES], buffer.counts[1, CANDIDATES]):

@@ -12,7 +12,7 @@ import numpy as np
 from neural_smt.decoding.heap_primitives import pop, push
 from neural_smt.decoding.lattice import Lattice
 from neural_smt.decoding.primitives import Options
-from neural_smt.jit import kernel, mix
+from neural_smt.jit import kernel, leaf, mix
 from neural_smt.ragged import Ragged
 
 DISTINCT_FACTOR = 20
@@ -55,7 +55,7 @@ def _walk(sidetracks: _Sidetracks, item: int, arc_offsets: np.ndarray, tails: np
     return length
 
 
-@kernel
+@leaf
 def _hash_target(path: np.ndarray, arc_options: np.ndarray, options: Options) -> np.uint64:
     """64-bit hash of the words of a derivation (arcs last first)."""
     key = np.uint64(0)

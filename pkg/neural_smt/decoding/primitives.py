@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.jit import kernel, mix
+from neural_smt.jit import kernel, leaf, mix
 from neural_smt.language_model.primitives import Automaton, score_word
 from neural_smt.vocabulary import EOS
 
@@ -103,13 +103,39 @@ class Search(NamedTuple):
     keep_arcs: bool
 
 
+class Task(NamedTuple):
+    """All that stays the same while a batch is searched, and the memo of language model scores."""
+
+    sentences: Sentences
+    options: Options
+    models: tuple[Automaton, ...]
+    search: Search
+    memo: np.ndarray
+
+
+class Stacks(NamedTuple):
+    """The stacks settled so far.
+
+    ranges: int64 [B, longest + 1, 2], the coverages of each stack of each sentence; counts: int64 [2], how many
+    hypotheses and coverages there are (the arrays have room for more).
+    """
+
+    hypotheses: Hypotheses
+    coverages: Coverages
+    ranges: np.ndarray
+    counts: np.ndarray
+
+
 MEMO = np.dtype([("key", np.uint64), ("score", np.float32), ("next_state", np.int32)])
 """One remembered language model score of (model, state, target phrase): natural log, weightless."""
 
 MEMO_SLOTS = 1 << 16
 
+NO_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
+"""The key of a memo slot that holds nothing."""
 
-@kernel
+
+@leaf
 def orientation(previous_start: int, previous_stop: int, start: int, stop: int) -> int:
     """Monotone, swap or discontinuous; a first phrase (previous range 0, 0) is monotone when it starts the sentence."""
     if start == previous_stop:
@@ -117,13 +143,13 @@ def orientation(previous_start: int, previous_stop: int, start: int, stop: int) 
     return SWAP if stop == previous_start else DISCONTINUOUS
 
 
-@kernel
+@leaf
 def jump_limit(limit: int) -> int:
     """The longest jump in words."""
     return WINDOW if limit < 0 or limit > WINDOW else limit
 
 
-@kernel
+@leaf
 def fits(gap: int, window: np.uint64, start: int, stop: int, limit: int) -> bool:
     """Whether a range may be translated next: it is free, and the first gap can still be reached after it."""
     if start > gap and stop - gap > limit:
@@ -132,7 +158,7 @@ def fits(gap: int, window: np.uint64, start: int, stop: int, limit: int) -> bool
     return window & mask == 0
 
 
-@kernel
+@leaf
 def cover(gap: int, window: np.uint64, start: int, stop: int) -> tuple[int, np.uint64]:
     """The first gap and window once the range is translated too."""
     mask = ((np.uint64(1) << np.uint64(stop - start)) - np.uint64(1)) << np.uint64(start - gap)
@@ -170,7 +196,7 @@ def future_costs(lengths: np.ndarray, first: np.ndarray, spans: np.ndarray, opti
     return future
 
 
-@kernel
+@leaf
 def rest_cost(sentences: Sentences, sentence: int, gap: int, window: np.uint64) -> float:
     """Future cost of all words not translated: the sum over the gaps."""
     size = sentences.lengths[sentence]
@@ -193,17 +219,15 @@ def rest_cost(sentences: Sentences, sentence: int, gap: int, window: np.uint64) 
     return total
 
 
-@kernel
-def score_phrase(
-    models: tuple[Automaton, ...], weights: np.ndarray, memo: np.ndarray, states: np.ndarray, options: Options,
-    option: int, next_states: np.ndarray,
-) -> float:  # fmt: skip
+@leaf
+def score_phrase(task: Task, states: np.ndarray, option: int, next_states: np.ndarray) -> float:
     """Weighted language model score of an option after ``states`` (int32 [models]); fills ``next_states``.
 
-    A score is looked up in ``memo`` first, where a newer entry overwrites an older one in the same slot.
+    A score is looked up in the memo first, where a newer entry overwrites an older one in the same slot.
     """
+    options, memo = task.options, task.memo
     total = 0.0
-    for m in range(len(models)):
+    for m in range(len(task.models)):
         state = states[m]
         key = (np.uint64(state) << np.uint64(32)) | np.uint64(options.target_number[option])
         slot = mix(key + np.uint64(m)) & np.uint64(MEMO_SLOTS - 1)
@@ -213,21 +237,21 @@ def score_phrase(
             log10_prob = 0.0
             following = np.int64(state)
             for position in range(options.word_offsets[option], options.word_offsets[option + 1]):
-                word_score, following = score_word(models[m], following, options.words[position])
+                word_score, following = score_word(task.models[m], following, options.words[position])
                 log10_prob += word_score
             memo[m, slot].key = key
             memo[m, slot].score = log10_prob * LOG_10
             memo[m, slot].next_state = following
             next_states[m] = following
-        total += weights[m] * np.float64(memo[m, slot].score)
+        total += task.search.language[m] * np.float64(memo[m, slot].score)
     return total
 
 
-@kernel
-def score_end(models: tuple[Automaton, ...], weights: np.ndarray, states: np.ndarray) -> float:
+@leaf
+def score_end(task: Task, states: np.ndarray) -> float:
     """Weighted score of the end of the sentence after ``states``, which are reset: nothing follows."""
     total = 0.0
-    for m in range(len(models)):
-        total += weights[m] * score_word(models[m], states[m], EOS)[0] * LOG_10
+    for m in range(len(task.models)):
+        total += task.search.language[m] * score_word(task.models[m], states[m], EOS)[0] * LOG_10
         states[m] = 0
     return total

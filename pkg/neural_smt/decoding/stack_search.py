@@ -10,16 +10,15 @@ from neural_smt.decoding.buffer_primitives import (
     clear,
     find_coverage,
     group_key,
-    keep_room,
+    index_groups,
+    keep_best,
+    overfull,
     range_key,
     reserve,
 )
 from neural_smt.decoding.primitives import (
-    Coverages,
-    Hypotheses,
-    Options,
-    Search,
-    Sentences,
+    Stacks,
+    Task,
     cover,
     fits,
     jump_limit,
@@ -28,85 +27,86 @@ from neural_smt.decoding.primitives import (
     score_end,
     score_phrase,
 )
-from neural_smt.jit import kernel
-from neural_smt.language_model.primitives import Automaton
+from neural_smt.jit import kernel, leaf
 
 
 @kernel
-def fill_by_expansion(
-    size: int, sentences: Sentences, options: Options, hypotheses: Hypotheses, coverages: Coverages,
-    stacks: np.ndarray, models: tuple[Automaton, ...], memo: np.ndarray, search: Search, buffer: Buffer,
-) -> tuple[Buffer, np.ndarray]:  # fmt: skip
+def fill_by_expansion(size: int, task: Task, stacks: Stacks, buffer: Buffer) -> tuple[Buffer, np.ndarray]:
     """Make all hypotheses that cover ``size`` words, of every sentence of the batch, out of the smaller stacks.
 
-    stacks: int64 [B, stacks, 2], the range of coverages of each stack. Returns the buffer (a larger one when it had
-    to grow) and, int64 [B + 1, 3], where each sentence's candidates, groups and coverages start in it.
+    Returns the buffer (a larger one when it had to grow) and, int64 [B + 1, 3], where each sentence's candidates,
+    groups and coverages start in it.
     """
-    offsets = np.zeros((len(sentences.lengths) + 1, 3), dtype=np.int64)
+    lengths = task.sentences.lengths
+    offsets = np.zeros((len(lengths) + 1, 3), dtype=np.int64)
     clear(buffer)
-    for sentence in range(len(sentences.lengths)):
+    for sentence in range(len(lengths)):
         begin_sentence(buffer)
-        if size <= sentences.lengths[sentence]:
-            buffer = _expand_sentence(
-                sentence, size, sentences, options, hypotheses, coverages, stacks, models, memo, search, buffer
-            )
+        if size <= lengths[sentence]:
+            buffer = _expand_sentence(sentence, size, task, stacks, buffer)
         offsets[sentence + 1] = buffer.counts[1]
     return buffer, offsets
 
 
 @kernel
-def _expand_sentence(
-    sentence: int, size: int, sentences: Sentences, options: Options, hypotheses: Hypotheses, coverages: Coverages,
-    stacks: np.ndarray, models: tuple[Automaton, ...], memo: np.ndarray, search: Search, buffer: Buffer,
-) -> Buffer:  # fmt: skip
+def _expand_sentence(sentence: int, size: int, task: Task, stacks: Stacks, buffer: Buffer) -> Buffer:
     """Extend the hypotheses of the smaller stacks by every span that makes up ``size``."""
+    sentences, coverages, ranges = task.sentences, stacks.coverages, stacks.ranges
+    offsets = task.options.offsets
     words = sentences.lengths[sentence]
-    limit = jump_limit(search.limit)
+    limit = jump_limit(task.search.limit)
+    most = task.search.stack_size * task.search.margin
+    next_states = np.empty(len(task.models), dtype=np.int32)
     for length in range(1, min(size, sentences.spans.shape[1]) + 1):
-        for source in range(stacks[sentence, size - length, 0], stacks[sentence, size - length, 1]):
+        for source in range(ranges[sentence, size - length, 0], ranges[sentence, size - length, 1]):
             gap, window = np.int64(coverages.gap[source]), coverages.window[source]
             for start in range(gap, min(max(gap, gap + limit - length), words - length) + 1):
                 phrase = sentences.spans[sentences.first[sentence] + start, length - 1]
                 if phrase < 0 or not fits(gap, window, start, start + length, limit):
                     continue
-                first, last = coverages.first[source], coverages.last[source]
-                count = options.offsets[phrase + 1] - options.offsets[phrase]
-                buffer = reserve(buffer, (last - first) * count)
+                parent, last = np.int64(coverages.first[source]), np.int64(coverages.last[source])
+                buffer = reserve(buffer, (last - parent) * (offsets[phrase + 1] - offsets[phrase]))
                 new_gap, new_window = cover(gap, window, start, start + length)
                 coverage, fresh = find_coverage(buffer, new_gap, new_window)
                 if fresh:
                     buffer.rest[coverage] = rest_cost(sentences, sentence, new_gap, new_window)
-                _extend(
-                    first,
-                    last,
-                    phrase,
-                    start,
-                    coverage,
-                    size == words,
-                    options,
-                    hypotheses,
-                    models,
-                    memo,
-                    search,
-                    buffer,
-                )
+                while parent < last:
+                    parent = _extend(
+                        parent, last, phrase, start, coverage, size == words, task, stacks, buffer, next_states
+                    )
+                    if overfull(buffer, most):
+                        keep_best(buffer, most)
+                        index_groups(buffer)
     return buffer
 
 
-@kernel
+@leaf
 def _extend(
-    first: int, last: int, phrase: int, start: int, coverage: int, final: bool, options: Options,
-    hypotheses: Hypotheses, models: tuple[Automaton, ...], memo: np.ndarray, search: Search, buffer: Buffer,
-) -> None:  # fmt: skip
-    """Extend the hypotheses ``first`` to ``last`` of one coverage by the options of one span."""
+    first: int,
+    last: int,
+    phrase: int,
+    start: int,
+    coverage: int,
+    final: bool,
+    task: Task,
+    stacks: Stacks,
+    buffer: Buffer,
+    next_states: np.ndarray,
+) -> int:
+    """Extend the hypotheses from ``first`` to ``last``, all of one coverage, by the options of one span.
+
+    Stops early when the buffer has too many groups; returns the first hypothesis not extended. ``next_states`` (int32
+    [models]) is room to work in.
+    """
+    options, hypotheses, search = task.options, stacks.hypotheses, task.search
     begin, end = options.offsets[phrase], options.offsets[phrase + 1]
-    stop = start + options.source_length[begin]
+    stop = start + np.int64(options.source_length[begin])
     rest = buffer.rest[coverage]
     limit = jump_limit(search.limit)
     base_key = range_key(coverage, start, stop)
-    next_states = np.empty(len(models), dtype=np.int32)
-    # log p <= 0, so under weights of the usual sign a score without language model is a bound
-    bounded = np.all(search.language >= 0)
+    bounded = True  # log p <= 0, so under weights of the usual sign a score without language model is a bound
+    for m in range(len(search.language)):
+        bounded = bounded and search.language[m] >= 0
     for parent in range(first, last):
         distance = abs(hypotheses.stop[parent] - start)
         if distance > limit:
@@ -119,11 +119,9 @@ def _extend(
             score = base + options.score[option] + options.backward[option, turn]
             if bounded and score + rest < buffer.limits[THRESHOLD]:
                 continue
-            score += score_phrase(
-                models, search.language, memo, hypotheses.states[parent], options, option, next_states
-            )
+            score += score_phrase(task, hypotheses.states[parent], option, next_states)
             if final:
-                score += score_end(models, search.language, next_states)
+                score += score_end(task, next_states)
             if score + rest < buffer.limits[THRESHOLD]:
                 continue
             key = np.uint64(0)  # nothing follows a complete translation: all are recombined
@@ -131,4 +129,6 @@ def _extend(
                 history = hypotheses.history[parent]
                 key = group_key(base_key, options.forward_class[option], next_states, history, options, option)
             add(buffer, key, coverage, next_states, parent, option, start, stop, score, search.beam, search.keep_arcs)
-        keep_room(buffer, search.stack_size * search.margin)
+        if overfull(buffer, search.stack_size * search.margin):
+            return parent + 1
+    return last

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.jit import kernel, mix
+from neural_smt.jit import kernel, leaf, mix
 from neural_smt.vocabulary import EOS, UNK
 
 ARC = np.dtype([("key", np.uint64), ("log10_prob", np.float32), ("next_state", np.int32)])
@@ -34,13 +34,13 @@ class Automaton(NamedTuple):
     begin: np.int32
 
 
-@kernel
+@leaf
 def arc_key(state: int, word: int) -> np.uint64:
     """The hash key of ``word`` after ``state``."""
     return (np.uint64(state) << np.uint64(32)) | np.uint64(word)
 
 
-@kernel
+@leaf
 def find_arc(arcs: np.ndarray, state: int, word: int) -> int:
     """Slot of the arc of ``word`` out of ``state``, or -1."""
     key = arc_key(state, word)
@@ -55,7 +55,7 @@ def find_arc(arcs: np.ndarray, state: int, word: int) -> int:
         slot = (slot + np.uint64(1)) & mask
 
 
-@kernel
+@leaf
 def known_word(model: Automaton, word: int) -> int:
     """``word``, or ``UNK`` for what the model does not know (absent, out of range, or ``<s>``)."""
     if word < 0 or word >= len(model.lexicon):
@@ -63,7 +63,7 @@ def known_word(model: Automaton, word: int) -> int:
     return np.int64(model.lexicon[word])
 
 
-@kernel
+@leaf
 def score_word(model: Automaton, state: int, word: int) -> tuple[float, int]:
     """log10 p(word | state) and the next state; a word the model does not know is scored as ``<unk>``."""
     word = known_word(model, word)
