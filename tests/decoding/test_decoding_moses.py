@@ -1,48 +1,23 @@
 """The search against what Moses made of the same tables and weights (``oracle/decoding``)."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from neural_smt.decoding.features import build_feature_set
-from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.moses_ini import load_moses_model, read_moses_ini
 from neural_smt.decoding.nbest import feature_matrix, read_nbest
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.decoding.weights import Weights
-from neural_smt.language_model.arpa import read_arpa
-from neural_smt.language_model.model import NgramModel
-from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.errors import UserError
 
-GROUPS = ["phrase", "language_model", "reordering"]
 MOSES_STACK_200, MOSES_CUBE_1000, MOSES_CUBE_200 = -20.2842, -20.2876, -20.2970
-
-
-def load_model(folder: Path) -> TranslationModel:
-    source, target = moses_vocabularies(folder / "phrase-table.gz")
-    _, spoken = read_arpa(folder / "train.fr.o5.arpa.gz")
-    words = [*target.words, *(word for word in spoken.words if word not in target)]
-    target = Vocabulary(words, [0] * len(words))
-    tables, _ = read_arpa(folder / "train.fr.o5.arpa.gz", target)
-    table = read_moses(
-        folder / "phrase-table.gz", folder / "reordering-table.wbe-msd-bidirectional-fe.gz", source, target
-    )
-    model = NgramModel.from_tables(tables, target)
-    return TranslationModel(table, (model,), {}, source, target, build_feature_set(GROUPS))
-
-
-def read_weights(path: Path) -> Weights:
-    section = path.read_text().split("[weight]")[1]
-    lines = [line.split("= ") for line in section.splitlines() if "=" in line]
-    return Weights({name: tuple(map(float, values.split())) for name, values in lines})
 
 
 @pytest.fixture(scope="module")
 def oracle(shared):
     folder = shared / "oracle" / "decoding"
     sentences = [line.split() for line in (folder / "input.en").read_text().splitlines()]
-    return folder, load_model(folder), read_weights(folder / "moses.ini"), sentences
+    ini = read_moses_ini(folder / "moses.ini")
+    assert ini.distortion_limit == 6 and ini.weights.values["LM0"] == (0.106007,)
+    return folder, load_moses_model(ini), ini.weights, sentences
 
 
 def mean_score(translations) -> float:
@@ -103,3 +78,18 @@ def test_alignments_are_those_of_moses(oracle):
         if " ".join(translation.tokens) == words.split(" ", 1)[1].strip():
             equal += sorted(translation.alignment) == links
     assert equal >= 22
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[feature]\nSyntaxModel path=x", "line 2.*SyntaxModel"),
+        ("[feature]\nPhraseDictionaryMemory num-features=5 path=x", "num-features=5"),
+        ("[feature]\nDistortion", "phrase table"),
+        ("[feature]\nKENLM path=l\nPhraseDictionaryMemory num-features=4 path=x\n[weight]\nLM0= much", "line 5"),
+    ],
+)
+def test_what_an_ini_asks_for_is_never_ignored(tmp_path, line, message):
+    (tmp_path / "moses.ini").write_text(line + "\n")
+    with pytest.raises(UserError, match=message):
+        read_moses_ini(tmp_path / "moses.ini")
