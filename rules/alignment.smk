@@ -3,7 +3,6 @@ rule align:
     input:
         sources=[f"results/{{experiment}}/selection/train.{SOURCE}", *tokenised(CORPUS["gold"], SOURCE)],
         targets=[f"results/{{experiment}}/selection/train.{TARGET}", *tokenised(CORPUS["gold"], TARGET)],
-        code=code("alignment.steps"),
     output:
         output="results/{experiment}/alignment/{direction}.align",
         gold_output="results/{experiment}/alignment/gold.{direction}.align",
@@ -19,6 +18,7 @@ rule align:
         mem_mb=memory(6),
         runtime="24h",
     params:
+        code=code("alignment.steps"),
         settings=config["alignment"],
         backward=lambda wildcards: wildcards.direction == "backward",
         seed=config["seed"],
@@ -31,7 +31,6 @@ rule symmetrise:
     input:
         forward="results/{experiment}/alignment/forward.align",
         backward="results/{experiment}/alignment/backward.align",
-        code=code("alignment.steps"),
     output:
         output="results/{experiment}/alignment/symmetrised.align",
     log:
@@ -44,6 +43,7 @@ rule symmetrise:
         mem_mb=memory(4),
         runtime="1h",
     params:
+        code=code("alignment.steps"),
         heuristic=config["alignment"]["heuristic"],
     script:
         "../workflow_scripts/alignment.py"
@@ -57,7 +57,6 @@ rule build_lexical_tables:
         alignment="results/{experiment}/alignment/symmetrised.align",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
-        code=code("alignment.steps"),
     output:
         output=directory("results/{experiment}/alignment/lexical"),
     log:
@@ -69,6 +68,8 @@ rule build_lexical_tables:
     resources:
         mem_mb=memory(6),
         runtime="2h",
+    params:
+        code=code("alignment.steps"),
     script:
         "../workflow_scripts/alignment.py"
 
@@ -79,7 +80,6 @@ rule measure_error_rate:
         forward="results/{experiment}/alignment/gold.forward.align",
         backward="results/{experiment}/alignment/gold.backward.align",
         gold=[raw_text(name, "alignment") for name in CORPUS["gold"]],
-        code=code("alignment.steps"),
     output:
         table=report(
             "results/{experiment}/alignment/error_rate.csv",
@@ -97,6 +97,7 @@ rule measure_error_rate:
         mem_mb=memory(2),
         runtime="1h",
     params:
+        code=code("alignment.steps"),
         names=CORPUS["gold"],
     script:
         "../workflow_scripts/alignment.py"

@@ -7,7 +7,7 @@ from snakemake.exceptions import WorkflowError
 
 sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 
-from neural_smt.code import reached_files
+from neural_smt.code import code_digest
 from neural_smt.config import complete, load_schema, resolve_features
 from neural_smt.errors import UserError
 
@@ -41,8 +41,8 @@ def results(pattern, **values):
 
 
 def code(module):
-    """The package's files that a step's module reaches: a rule that declares them reruns when they change."""
-    return [str(path) for path in reached_files(f"neural_smt.{module}")]
+    """Digest of the package's files that a step's module reaches: as a param, it reruns the rule when they change."""
+    return code_digest(f"neural_smt.{module}")
 
 
 def raw_text(source, side):

@@ -23,8 +23,6 @@ rule fetch:
 
 rule generate:
     """Write the synthetic corpus of the embedded experiment, with its gold alignment."""
-    input:
-        code=code("corpus.steps"),
     output:
         expand(
             "results/{{experiment}}/corpus/generated/{part}.{suffix}",
@@ -41,6 +39,7 @@ rule generate:
         mem_mb=memory(2),
         runtime="1h",
     params:
+        code=code("corpus.steps"),
         settings=CORPUS["generator"],
         seed=config["seed"],
         output=lambda wildcards, output: os.path.dirname(output[0]),
@@ -52,7 +51,6 @@ rule tokenise:
     """Normalise and tokenise one side of a source (NFC, sacremoses)."""
     input:
         text=lambda wildcards: raw_text(wildcards.source, wildcards.language),
-        code=code("corpus.steps"),
     output:
         output="results/{experiment}/corpus/tokenised/{source}.{language}",
     log:
@@ -65,6 +63,7 @@ rule tokenise:
         mem_mb=memory(3),
         runtime="4h",
     params:
+        code=code("corpus.steps"),
         language=lambda wildcards: wildcards.language,
         tokenised=lambda wildcards: CORPUS["sources"][wildcards.source].get("tokenised", False),
     script:
@@ -76,7 +75,6 @@ rule clean_pairs:
     input:
         sources=lambda wildcards: tokenised(CORPUS[wildcards.role], SOURCE),
         targets=lambda wildcards: tokenised(CORPUS[wildcards.role], TARGET),
-        code=code("corpus.steps"),
     output:
         source_output=f"results/{{experiment}}/corpus/{{role}}.{SOURCE}",
         target_output=f"results/{{experiment}}/corpus/{{role}}.{TARGET}",
@@ -98,6 +96,7 @@ rule clean_pairs:
         mem_mb=memory(4),
         runtime="2h",
     params:
+        code=code("corpus.steps"),
         names=lambda wildcards: CORPUS[wildcards.role],
         settings=CORPUS["cleaning"],
     script:
@@ -108,7 +107,6 @@ rule clean_text:
     """Join the extra target-language text and drop empty and overlong lines."""
     input:
         texts=tokenised(CORPUS["monolingual"], TARGET),
-        code=code("corpus.steps"),
     output:
         output=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
         table=report(
@@ -127,6 +125,7 @@ rule clean_text:
         mem_mb=memory(4),
         runtime="2h",
     params:
+        code=code("corpus.steps"),
         names=CORPUS["monolingual"],
         settings=CORPUS["cleaning"],
     script:
@@ -137,7 +136,6 @@ rule build_vocabulary:
     """Count the words of one language over all training text; the ids every later stage uses."""
     input:
         texts=lambda wildcards: vocabulary_texts(wildcards.language),
-        code=code("corpus.steps"),
     output:
         output="results/{experiment}/corpus/vocabulary.{language}.tsv",
     log:
@@ -149,6 +147,8 @@ rule build_vocabulary:
     resources:
         mem_mb=memory(4),
         runtime="1h",
+    params:
+        code=code("corpus.steps"),
     script:
         "../workflow_scripts/corpus.py"
 

@@ -8,7 +8,6 @@ rule decode:
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
         depends=column_files,
-        code=code("decoding.steps"),
     output:
         output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
         statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
@@ -22,6 +21,7 @@ rule decode:
         mem_mb=memory(4),
         runtime="12h",
     params:
+        code=code("decoding.steps"),
         columns=columns,
         features=features,
         settings=config["decoding"]["test"],

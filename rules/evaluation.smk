@@ -4,7 +4,6 @@ rule evaluate:
         hypothesis="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
         reference_tokens=f"results/{{experiment}}/corpus/tokenised/{{set}}.{TARGET}",
         reference_text=lambda wildcards: raw_text(wildcards.set, TARGET),
-        code=code("evaluation.steps"),
     output:
         output="results/{experiment}/evaluation/{system}/run{run}/{set}.json",
         translation="results/{experiment}/evaluation/{system}/run{run}/{set}.txt",
@@ -18,6 +17,7 @@ rule evaluate:
         mem_mb=memory(1),
         runtime="1h",
     params:
+        code=code("evaluation.steps"),
         language=TARGET,
     script:
         "../workflow_scripts/evaluation.py"
@@ -28,7 +28,6 @@ rule compare:
     input:
         reference=lambda wildcards: raw_text(wildcards.set, TARGET),
         depends=expand("results/{{experiment}}/evaluation/{system}/run{run}/{{set}}.txt", system=SYSTEMS, run=RUNS),
-        code=code("evaluation.steps"),
     output:
         output="results/{experiment}/evaluation/significance/{set}.json",
     log:
@@ -41,6 +40,7 @@ rule compare:
         mem_mb=memory(2),
         runtime="1h",
     params:
+        code=code("evaluation.steps"),
         systems=lambda wildcards: {
             system: [
                 f"results/{wildcards.experiment}/evaluation/{system}/run{run}/{wildcards.set}.txt" for run in RUNS

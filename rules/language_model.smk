@@ -3,7 +3,6 @@ rule build_language_model:
     input:
         texts=language_model_texts(),
         vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
-        code=code("language_model.steps"),
     output:
         output=directory("results/{experiment}/language_model/model"),
         arpa="results/{experiment}/language_model/model.arpa.gz",
@@ -17,6 +16,7 @@ rule build_language_model:
         mem_mb=memory(8),
         runtime="12h",
     params:
+        code=code("language_model.steps"),
         settings=config["language_model"],
     script:
         "../workflow_scripts/language_model.py"

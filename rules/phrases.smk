@@ -7,7 +7,6 @@ rule build_phrase_table:
         lexical="results/{experiment}/alignment/lexical",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
-        code=code("phrases.steps"),
     output:
         output=directory("results/{experiment}/phrases/table"),
     log:
@@ -21,6 +20,7 @@ rule build_phrase_table:
         mem_mb=memory(12),
         runtime="12h",
     params:
+        code=code("phrases.steps"),
         settings=config["phrases"],
     script:
         "../workflow_scripts/phrases.py"

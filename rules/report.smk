@@ -5,7 +5,6 @@ rule write_table:
             results("evaluation/{system}/run{run}/{set}.json", system=SYSTEMS, run=RUNS, set=SETS),
             results("evaluation/significance/{set}.json", set=SETS),
         ],
-        code=code("report.steps"),
     output:
         csv_output=report(
             "results/{experiment}/report/table1.csv",
@@ -29,6 +28,7 @@ rule write_table:
         mem_mb=memory(1),
         runtime="1h",
     params:
+        code=code("report.steps"),
         scores=lambda wildcards: score_files(wildcards.experiment),
         significance=lambda wildcards: significance_files(wildcards.experiment),
         labels=labels(),
@@ -41,7 +41,6 @@ rule plot_scores:
     """Draw BLEU of every system and run."""
     input:
         depends=results("evaluation/{system}/run{run}/{set}.json", system=SYSTEMS, run=RUNS, set=SETS),
-        code=code("report.steps"),
     output:
         plot=report(
             "results/{experiment}/report/bleu.png",
@@ -59,6 +58,7 @@ rule plot_scores:
         mem_mb=memory(1),
         runtime="1h",
     params:
+        code=code("report.steps"),
         scores=lambda wildcards: score_files(wildcards.experiment),
         labels=labels(),
         title=f"BLEU of the systems of {config['experiment']}",
@@ -70,7 +70,6 @@ rule plot_tuning:
     """Draw development BLEU over the iterations of MERT."""
     input:
         depends=results("tuning/{system}/run{run}/history.csv", system=SYSTEMS, run=RUNS),
-        code=code("report.steps"),
     output:
         plot=report(
             "results/{experiment}/report/tuning.png",
@@ -88,6 +87,7 @@ rule plot_tuning:
         mem_mb=memory(1),
         runtime="1h",
     params:
+        code=code("report.steps"),
         histories=lambda wildcards: history_files(wildcards.experiment),
         labels=labels(),
     script:
@@ -98,7 +98,6 @@ rule summarise_benchmarks:
     """Sum up what each stage cost in time and memory."""
     input:
         benchmarks=benchmark_files(),
-        code=code("report.steps"),
     output:
         output=report(
             "results/{experiment}/report/costs.csv",
@@ -121,6 +120,8 @@ rule summarise_benchmarks:
     resources:
         mem_mb=memory(1),
         runtime="1h",
+    params:
+        code=code("report.steps"),
     script:
         "../workflow_scripts/report.py"
 
@@ -131,7 +132,6 @@ rule show_translations:
         source=lambda wildcards: raw_text(wildcards.set, SOURCE),
         reference=lambda wildcards: raw_text(wildcards.set, TARGET),
         depends=expand("results/{{experiment}}/evaluation/{system}/run1/{{set}}.txt", system=SYSTEMS),
-        code=code("report.steps"),
     output:
         output=report(
             "results/{experiment}/report/translations.{set}.html",
@@ -149,6 +149,7 @@ rule show_translations:
         mem_mb=memory(1),
         runtime="1h",
     params:
+        code=code("report.steps"),
         systems=lambda wildcards: {
             label: f"results/{wildcards.experiment}/evaluation/{system}/run1/{wildcards.set}.txt"
             for system, label in labels().items()

@@ -5,7 +5,6 @@ rule score_phrase_table:
         model="results/{experiment}/training/{network}/model",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
-        code=code("rescoring.steps"),
     output:
         output="results/{experiment}/rescoring/{network}.npy",
         statistics="results/{experiment}/rescoring/{network}.json",
@@ -23,6 +22,7 @@ rule score_phrase_table:
         runtime="24h",
         gpu=USES_GPU,
     params:
+        code=code("rescoring.steps"),
         settings=config["rescoring"],
     script:
         "../workflow_scripts/rescoring.py"

@@ -7,7 +7,6 @@ rule select_pairs:
         in_domain_target=cleaned_in_domain(TARGET),
         dev_source=tokenised(CORPUS["dev"], SOURCE)[0],
         dev_target=tokenised(CORPUS["dev"], TARGET)[0],
-        code=code("selection.steps"),
     output:
         source_output=f"results/{{experiment}}/selection/train.{SOURCE}",
         target_output=f"results/{{experiment}}/selection/train.{TARGET}",
@@ -35,6 +34,7 @@ rule select_pairs:
         mem_mb=memory(8),
         runtime="8h",
     params:
+        code=code("selection.steps"),
         settings=config["selection"],
         seed=config["seed"],
     script:
@@ -47,7 +47,6 @@ rule select_text:
         pool=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
         in_domain=cleaned_in_domain(TARGET),
         dev=tokenised(CORPUS["dev"], TARGET)[0],
-        code=code("selection.steps"),
     output:
         output=f"results/{{experiment}}/selection/monolingual.{TARGET}",
         scores="results/{experiment}/selection/monolingual.scores.tsv.gz",
@@ -73,6 +72,7 @@ rule select_text:
         mem_mb=memory(8),
         runtime="8h",
     params:
+        code=code("selection.steps"),
         settings=config["selection"] | {"method": config["selection"]["monolingual_method"]},
         seed=config["seed"],
     script:

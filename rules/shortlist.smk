@@ -4,7 +4,6 @@ rule build_shortlists:
         source_text=f"results/{{experiment}}/selection/train.{SOURCE}",
         target_text=f"results/{{experiment}}/selection/train.{TARGET}",
         depends=[tokenised(SETS, side) for side in (SOURCE, TARGET)],
-        code=code("shortlist"),
     output:
         source_output=f"results/{{experiment}}/shortlist/shortlist.{SOURCE}.tsv",
         target_output=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
@@ -24,6 +23,7 @@ rule build_shortlists:
         mem_mb=memory(4),
         runtime="1h",
     params:
+        code=code("shortlist"),
         size=config["shortlist"]["size"],
         coverage=lambda wildcards, input: {
             "train": [input.source_text, input.target_text],

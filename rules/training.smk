@@ -6,7 +6,6 @@ rule train_encoder_decoder:
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         source_shortlist=f"results/{{experiment}}/shortlist/shortlist.{SOURCE}.tsv",
         target_shortlist=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
-        code=code("training.steps"),
     output:
         output=directory("results/{experiment}/training/encoder_decoder/model"),
         curve=report(
@@ -33,6 +32,7 @@ rule train_encoder_decoder:
         runtime="72h",
         gpu=USES_GPU,
     params:
+        code=code("training.steps"),
         settings=config["training"]["encoder_decoder"],
         seed=config["seed"],
         # not an output: a killed run finds its state there and goes on

@@ -8,7 +8,6 @@ rule tune:
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         depends=column_files,
-        code=code("tuning.steps"),
     output:
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
         history="results/{experiment}/tuning/{system}/run{run}/history.csv",
@@ -23,6 +22,7 @@ rule tune:
         mem_mb=memory(4),
         runtime="24h",
     params:
+        code=code("tuning.steps"),
         columns=columns,
         features=features,
         decoding=config["decoding"]["tuning"],

@@ -18,16 +18,15 @@ if TYPE_CHECKING:
 def call(snakemake: "Snakemake", steps: ModuleType) -> None:
     """Call the step named like the rule, with the log in the rule's log file.
 
-    The step gets every named input and output as a path (or a list of paths) and every param as it is. The inputs
-    ``code`` and ``depends`` only declare what a rule depends on and are left out. Threads, device and mirror do not
-    change what is made, so they are no params (a change reruns nothing) and steps that do not take them do without.
+    The step gets every named input and output as a path (or a list of paths) and every param as it is. The input
+    ``depends`` and the param ``code`` only declare what a rule depends on and are left out. Threads, device and mirror
+    do not change what is made, so they are no params (a change reruns nothing); steps that do not take them do without.
     """
     logging.basicConfig(
         filename=snakemake.log[0], level=logging.INFO, format="%(asctime)s %(name)s: %(message)s", force=True
     )
-    arguments: dict[str, Any] = dict(snakemake.input.items()) | dict(snakemake.output.items())
-    arguments = {name: value for name, value in arguments.items() if name not in ("code", "depends")}
-    arguments |= dict(snakemake.params.items())
+    named = [*snakemake.input.items(), *snakemake.output.items(), *snakemake.params.items()]
+    arguments: dict[str, Any] = {name: value for name, value in named if name not in ("code", "depends")}
     ambient = {
         "threads": snakemake.threads,
         "device": snakemake.config["device"],

@@ -1,6 +1,7 @@
 """Which files of the package a module reaches, so that a rule reruns when its code changes."""
 
 import ast
+import hashlib
 from functools import lru_cache
 from pathlib import Path
 
@@ -48,3 +49,12 @@ def reached_files(module: str) -> list[Path]:
             found.add(path)
             waiting.append(path)
     return sorted(found)
+
+
+@lru_cache
+def code_digest(module: str) -> str:
+    """SHA-256 (hex) of the contents of ``reached_files(module)``."""
+    digest = hashlib.sha256()
+    for path in reached_files(module):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
