@@ -41,4 +41,6 @@ $(READY): envs/requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --requirement envs/requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	@echo "Compiling the kernels by running experiments/tiny.yaml once (a minute or two) ..."
+	@$(BIN)/snakemake --cores $(CORES) --configfile experiments/tiny.yaml --quiet all
 	@touch $@

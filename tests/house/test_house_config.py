@@ -32,7 +32,9 @@ def changed(config: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     return config
 
 
-@pytest.mark.parametrize("name", ["config.yaml", "experiments/multi30k.yaml", "experiments/news.yaml"])
+@pytest.mark.parametrize(
+    "name", ["config.yaml", "experiments/tiny.yaml", "experiments/multi30k.yaml", "experiments/news.yaml"]
+)
 def test_shipped_experiments_are_valid(repository: Path, schema: dict[str, Any], name: str) -> None:
     config = complete(yaml.safe_load((repository / name).read_text(encoding="utf-8")), schema)
     assert set(config["systems"]) == {"baseline", "rnn"}
