@@ -12,8 +12,11 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
 sys.path.insert(0, str(ROOT / "pkg"))
+
+import neural_smt  # noqa: E402, F401  (before PyTorch: it sets up OpenMP)
+
+RESULTS = ROOT / "benchmarks" / "results"
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
@@ -74,10 +77,11 @@ def measure_training(network: EncoderDecoder, pairs: PhrasePairs, seconds: float
 def measure_rescoring(network: EncoderDecoder, pairs: PhrasePairs, precision: str) -> dict[str, float]:
     """Pairs per second with and without sharing, and the largest difference of their scores."""
     device = network.output.weight.device
+    began = time.perf_counter()
+    scorer = PairScorer(network, precision)
+    scores, work = scorer.score(pairs.source, np.arange(len(pairs)), pairs.target, batch=1024)
+    shared = time.perf_counter() - began
     with precision_context(device, precision):
-        began = time.perf_counter()
-        scores, work = PairScorer(network).score(pairs.source, np.arange(len(pairs)), pairs.target, batch=1024)
-        shared = time.perf_counter() - began
         order = np.argsort(pairs.lengths, kind="stable")
         alone = np.empty(len(pairs), dtype=np.float32)
         began = time.perf_counter()

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+# Tests do thousands of tiny matrix products: threads that wait for each other after each make them slower, and on a
+# busy machine ten times slower. Set before anything loads OpenMP.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 

@@ -6,6 +6,9 @@ prefix alone, so there is one for each such prefix, whatever words follow it.
 """
 
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +16,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from neural_smt.networks.device import precision_context
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.softmax import log_normalisers
 from neural_smt.ragged import Ragged
@@ -33,26 +37,39 @@ class WorkDone(NamedTuple):
     prefixes: int
 
 
+@contextmanager
+def one_thread_each(workers: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that each compute with one thread of PyTorch's own.
+
+    Chunks of pairs do not wait for each other, as the threads inside every small operation would have to.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield pool
+    finally:
+        torch.set_num_threads(before)
+
+
 class PairScorer:
-    """Scores pairs of shortlist ids with ``network``.
+    """Scores pairs of shortlist ids with ``network``; precision as in ``precision_context``.
 
     What encoder, decoder and readout add for a word is a table with a row per word, made once, in the type to which
-    the surrounding autocast rounds matrix products.
+    matrix products are rounded.
     """
 
-    def __init__(self, network: EncoderDecoder):
+    def __init__(self, network: EncoderDecoder, precision: str = "fp32"):
         self.network = network
+        self.precision = precision
         self.device = network.output.weight.device
-        with torch.no_grad():
+        with torch.no_grad(), precision_context(self.device, precision):
             source = network.source_embedding.weight + network.source_embedding.bias
             target = network.target_embedding.weight + network.target_embedding.bias
             self.encoder_inputs = network.encoder.inputs(source)
             self.decoder_inputs = network.decoder.inputs(target)
             self.word_readouts = network.word_readout(target)
-        rows = NORMALISER_ROWS[self.device.type]
-        self.logits = network.output.weight.new_empty(rows, network.config.target_words)
 
-    @torch.no_grad()
     def score(self, source: Ragged, source_of: np.ndarray, target: Ragged, batch: int) -> tuple[np.ndarray, WorkDone]:
         """Natural log p(target | source), end symbol included: float32 ``[pairs]``.
 
@@ -63,18 +80,31 @@ class PairScorer:
         sources = SortedSequences.of(source)
         pairs = SortedSequences.of(target, sources.row_of[source_of])
         scores = np.empty(len(pairs), dtype=np.float32)
-        prefixes = 0
-        interactive = sys.stderr.isatty()
-        with tqdm(total=len(pairs), unit="pair", unit_scale=True, disable=not interactive) as bar:
-            for first in range(0, len(sources), batch):
-                last = min(first + batch, len(sources))
-                start, end = np.searchsorted(pairs.matrix[:, 0], (first, last)).tolist()
-                if start == end:
-                    continue
+        starts = np.append(np.arange(0, len(sources), batch), len(sources))
+        bounds = np.searchsorted(pairs.matrix[:, 0], starts)
+
+        def score_chunk(number: int) -> tuple[int, int]:
+            """Fill in the scores of one chunk; returns its pairs and prefixes."""
+            first, last = starts[number : number + 2].tolist()
+            start, end = bounds[number : number + 2].tolist()
+            if start == end:
+                return 0, 0
+            # Gradient mode and autocast belong to a thread.
+            with torch.no_grad(), precision_context(self.device, self.precision):
                 summaries = self._encode(sources.levels(first, last), last - first)
                 scores[start:end], computed = self._decode(summaries, pairs.levels(start, end), end - start, first)
+            return end - start, computed
+
+        workers = 1 if self.device.type == "cuda" else torch.get_num_threads()
+        prefixes = 0
+        interactive = sys.stderr.isatty()
+        with (
+            one_thread_each(workers) as pool,
+            tqdm(total=len(pairs), unit="pair", unit_scale=True, disable=not interactive) as bar,
+        ):
+            for scored, computed in pool.map(score_chunk, range(len(starts) - 1)):
                 prefixes += computed
-                bar.update(end - start)
+                bar.update(scored)
         done = WorkDone(len(target), len(target.values) + len(target), len(sources), prefixes)
         return scores[pairs.row_of], done
 
@@ -103,11 +133,12 @@ class PairScorer:
         words = self.word_readouts.new_zeros(1, self.word_readouts.shape[1])
         total = state.new_zeros(len(state))
         scores = state.new_empty(count)
+        logits = state.new_empty(NORMALISER_ROWS[self.device.type], network.config.target_words)
         prefixes = 0
         number = np.arange(len(state))
         for level in levels[1:]:
             inner = network.before_softmax(state, words, context.readout[owner])
-            total -= log_normalisers(inner, output.weight, output.bias, words.dtype, self.logits)
+            total -= log_normalisers(inner, output.weight, output.bias, words.dtype, logits)
             prefixes += len(inner)
             parents, symbols = self._tensor(number[level.parents]), self._tensor(level.symbols)
             total = total[parents] + (inner[parents] * output.weight[symbols]).sum(1) + output.bias[symbols]

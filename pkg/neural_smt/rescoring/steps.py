@@ -9,7 +9,7 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.files import atomic, write_json
-from neural_smt.networks.device import describe_device, precision_context, select_device
+from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.folder import TrainedModel, load_model
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
@@ -48,8 +48,7 @@ def score_phrase_table(
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
     table.check_vocabularies(*vocabularies)
     began = time.perf_counter()
-    with precision_context(place, chosen["precision"]):
-        scores, work = score_table(table, trained, vocabularies, chosen["batch"])
+    scores, work = score_table(table, trained, vocabularies, chosen["batch"], chosen["precision"])
     seconds = time.perf_counter() - began
     if not np.isfinite(scores).all():
         raise UserError(f"{model}: the model gives scores that are not finite; train it again with a smaller clip")
@@ -66,7 +65,7 @@ def score_phrase_table(
 
 
 def score_table(
-    table: PhraseTable, model: TrainedModel, vocabularies: tuple[Vocabulary, Vocabulary], batch: int
+    table: PhraseTable, model: TrainedModel, vocabularies: tuple[Vocabulary, Vocabulary], batch: int, precision: str
 ) -> tuple[np.ndarray, WorkDone]:
     """The column of ``score_phrase_table`` for tables and models in memory: float32 ``[E]``, and what it took."""
     sides = []
@@ -74,4 +73,4 @@ def score_table(
         (table.source, table.target), vocabularies, (model.source, model.target), strict=True
     ):
         sides.append(Ragged(shortlist_ids(vocabulary, shortlist)[phrases.values], np.asarray(phrases.offsets)))
-    return PairScorer(model.network).score(sides[0], table.entry_source, sides[1], batch)
+    return PairScorer(model.network, precision).score(sides[0], table.entry_source, sides[1], batch)
