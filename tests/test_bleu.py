@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import sacrebleu
+
 from neural_smt.bleu import bleu, bleu_statistics, brevity_penalty, corpus_statistics, precisions, sentence_bleu
 
 

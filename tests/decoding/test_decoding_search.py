@@ -6,6 +6,7 @@ from tiny_models import TARGET, all_derivations, random_model
 
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.errors import UserError
+from neural_smt.settings import read_settings
 
 EXHAUSTIVE = {"stack_size": 100_000, "beam_threshold": 0.0, "table_limit": 0, "pop_limit": 100_000}
 SENTENCES = [["a", "b", "c", "a"], ["c", "unknown", "b", "a", "b"], ["b"], ["x", "a", "b"]]
@@ -203,7 +204,7 @@ def test_settings_are_checked():
     with pytest.raises(UserError, match="pop_limit"):
         SearchSettings(pop_limit=0)
     with pytest.raises(UserError, match="beam"):
-        SearchSettings.from_settings({"beam": 3})
+        read_settings(SearchSettings, {"beam": 3}, "decoding")
 
 
 def test_lattice_sums_to_its_derivations():

@@ -148,7 +148,7 @@ def test_patience_stops_early(inputs: dict[str, Path], tmp_path: Path, monkeypat
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"layers": 2}, "no setting is called 'layers'"),
+        ({"layers": 2}, "encoder_decoder.layers is unknown"),
         ({"updates": 0}, "updates is 0"),
         ({"keep": "first"}, "set it to last or best"),
         ({"validation_pairs": 0, "patience": 3}, "need held-out pairs"),

@@ -1,7 +1,6 @@
 """Steps of the alignment stage, from files to files."""
 
 import logging
-from dataclasses import fields
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +16,7 @@ from neural_smt.alignment.symmetrisation import HEURISTICS, symmetrise_alignment
 from neural_smt.errors import UserError
 from neural_smt.files import read_parallel, write_csv
 from neural_smt.ragged import Ragged
+from neural_smt.settings import read_settings
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
@@ -57,26 +57,17 @@ def align(
 
 def _align(source: list[str], target: list[str], settings: dict[str, Any], backward: bool, threads: int) -> Ragged:
     aligner = settings["aligner"]
+    section, where = settings.get(aligner, {}), f"alignment.{aligner}"
     if aligner == "eflomal":
-        return eflomal_align(source, target, _section(EflomalSettings, settings, aligner), backward, threads)
+        return eflomal_align(source, target, read_settings(EflomalSettings, section, where), backward, threads)
     if aligner != "fast_align":
         raise UserError(f"setting alignment.aligner: {aligner!r} is unknown; use eflomal or fast_align")
-    chosen = _section(FastAlignSettings, settings, aligner)
+    chosen = read_settings(FastAlignSettings, section, where)
     sides = [(Vocabulary.from_sentences(lines), lines) for lines in (source, target)]
     encoded = [(vocabulary.encode(lines), len(vocabulary)) for vocabulary, lines in sides]
     (given, given_size), (generated, generated_size) = reversed(encoded) if backward else encoded
     links = fast_align(given, generated, given_size, generated_size, chosen)
     return Ragged(np.ascontiguousarray(links.values[:, ::-1]), links.offsets) if backward else links
-
-
-def _section(kind: type[Settings], settings: dict[str, Any], name: str) -> Settings:
-    """The settings of one aligner; ``UserError`` for an unknown key."""
-    section = settings.get(name, {})
-    known = [field.name for field in fields(kind)]
-    for key in section:
-        if key not in known:
-            raise UserError(f"setting alignment.{name}.{key} is unknown; use one of {', '.join(known)}")
-    return kind(**section)
 
 
 def symmetrise(*, forward: Path, backward: Path, heuristic: str, output: Path) -> None:

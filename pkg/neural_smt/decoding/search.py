@@ -3,8 +3,7 @@
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -46,15 +45,6 @@ class SearchSettings:
             raise UserError(f"unknown search algorithm {self.algorithm!r}; choose one of {', '.join(FILLERS)}")
         if self.stack_size < 1 or self.pop_limit < 1 or not 0 <= self.beam_threshold < 1:
             raise UserError("search needs stack_size and pop_limit of at least 1 and a beam_threshold of 0 to below 1")
-
-    @classmethod
-    def from_settings(cls, settings: dict[str, Any]) -> "SearchSettings":
-        """Settings from a section of the configuration; unknown names are refused."""
-        known = {item.name for item in fields(cls)}
-        for name in settings:
-            if name not in known:
-                raise UserError(f"unknown search setting {name!r}; known are {', '.join(sorted(known))}")
-        return cls(**settings)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from neural_smt.decoding.nbest import write_nbest
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.files import read_lines, write_json, write_lines
+from neural_smt.settings import read_settings
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ def decode(
         target_vocabulary=target_vocabulary,
         features=features,
     )
-    decoder = Decoder(model, SearchSettings.from_settings(settings), Weights.load(weights), threads)
+    decoder = Decoder(model, read_settings(SearchSettings, settings, "decoding"), Weights.load(weights), threads)
     sentences = [line.split() for line in read_lines(text)]
     began = time.perf_counter()
     translations = decoder.decode(sentences, nbest_size if nbest else 0)

@@ -1,7 +1,6 @@
 """The settings of encoder-decoder training, their defaults and their meaning."""
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from neural_smt.errors import UserError
 
@@ -50,12 +49,3 @@ class TrainingSettings:
             raise UserError(f"training: keep is {self.keep!r}; set it to last or best")
         if self.validation_pairs < 1 and (self.patience > 0 or self.keep == "best"):
             raise UserError("training: patience and keep: best need held-out pairs; set validation_pairs to 1 or more")
-
-    @classmethod
-    def from_mapping(cls, values: dict[str, Any]) -> "TrainingSettings":
-        """From a section of the configuration; unknown keys are refused."""
-        known = {item.name for item in fields(cls)}
-        for name in values:
-            if name not in known:
-                raise UserError(f"training: no setting is called {name!r}; known are {', '.join(sorted(known))}")
-        return cls(**values)

@@ -11,6 +11,7 @@ from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import TrainedModel, save_model
 from neural_smt.phrases.table import PhraseTable
+from neural_smt.settings import read_settings
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.training.checkpoint import fingerprint
 from neural_smt.training.curve import plot_curve, write_curve
@@ -42,7 +43,7 @@ def train_encoder_decoder(
     settings: see ``TrainingSettings``; device: auto, cpu or cuda. Writes the model folder, the learning curve as CSV
     and PNG, and checkpoints into ``state``: a run that was killed goes on from there and ends with the same model.
     """
-    chosen = TrainingSettings.from_mapping(settings)
+    chosen = read_settings(TrainingSettings, settings, "training.encoder_decoder")
     place = select_device(device)
     shortlists = Vocabulary.load(source_shortlist), Vocabulary.load(target_shortlist)
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)

@@ -3,8 +3,8 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal, Protocol, get_args
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 
@@ -61,15 +61,6 @@ class TuningSettings:
     def __post_init__(self) -> None:
         if self.nbest < 1 or self.iterations < 1 or self.select not in get_args(Select):
             raise UserError("tuning needs nbest and iterations of at least 1, and select 'best' or 'last'")
-
-    @classmethod
-    def from_settings(cls, settings: dict[str, Any]) -> "TuningSettings":
-        """Settings from a section of the configuration; unknown names are refused."""
-        known = [field.name for field in fields(cls)]
-        for name in settings:
-            if name not in known:
-                raise UserError(f"unknown tuning setting {name!r}; known are {', '.join(known)}")
-        return cls(**settings)
 
 
 def run(

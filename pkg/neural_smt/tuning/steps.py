@@ -11,6 +11,7 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.files import read_parallel
+from neural_smt.settings import read_settings
 from neural_smt.tuning.history import plot_history, write_history
 from neural_smt.tuning.loop import Translation, TuningSettings, run, select
 from neural_smt.tuning.state import State, fingerprint
@@ -54,10 +55,10 @@ def tune(
         target_vocabulary=target_vocabulary,
         features=features,
     )
-    options = TuningSettings.from_settings(settings)
+    options = read_settings(TuningSettings, settings, "tuning")
     feature_set = model.feature_set
 
-    search = SearchSettings.from_settings(decoding)
+    search = read_settings(SearchSettings, decoding, "decoding.tuning")
     start = Weights.defaults(feature_set)
     prepared = Decoder(model, search, start, threads).prepare(sources)  # once: all iterations read the same options
 
