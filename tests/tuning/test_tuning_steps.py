@@ -100,7 +100,7 @@ def test_same_seed_gives_the_same_bytes(arguments: dict[str, Any], tmp_path: Pat
 
 
 def test_wrong_settings_and_texts_are_refused(arguments: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="tuning.restart is unknown"):
+    with pytest.raises(UserError, match=r"tuning\.restart is unknown"):
         tune(**(arguments | {"settings": {"restart": 3}}), **outputs(tmp_path))
     with pytest.raises(UserError, match="select 'best' or 'last'"):
         tune(**(arguments | {"settings": {"select": "first"}}), **outputs(tmp_path))
