@@ -100,8 +100,9 @@ def _room(count: int, capacity: int) -> int:
 
 
 @kernel
-def _copy(array: np.ndarray, capacity: int) -> np.ndarray:
-    larger = np.zeros(capacity, dtype=array.dtype)
+def enlarged(array: np.ndarray, size: int) -> np.ndarray:
+    """A copy of a one-dimensional array, filled up with zeros to ``size``."""
+    larger = np.zeros(size, dtype=array.dtype)
     larger[: len(array)] = array
     return larger
 
@@ -125,21 +126,21 @@ def reserve(buffer: Buffer, candidates: int) -> Buffer:
     states = np.empty((capacity, buffer.states.shape[1]), np.int32)
     states[: len(buffer.states)] = buffer.states
     larger = Buffer(
-        _copy(buffer.parent, capacity),
-        _copy(buffer.option, capacity),
-        _copy(buffer.start, capacity),
-        _copy(buffer.score, capacity),
-        _copy(buffer.extra, capacity),
-        _copy(buffer.group, capacity),
-        _copy(buffer.key, capacity),
-        _copy(buffer.best, capacity),
-        _copy(buffer.champion, capacity),
-        _copy(buffer.coverage, capacity),
-        _copy(buffer.stop, capacity),
+        enlarged(buffer.parent, capacity),
+        enlarged(buffer.option, capacity),
+        enlarged(buffer.start, capacity),
+        enlarged(buffer.score, capacity),
+        enlarged(buffer.extra, capacity),
+        enlarged(buffer.group, capacity),
+        enlarged(buffer.key, capacity),
+        enlarged(buffer.best, capacity),
+        enlarged(buffer.champion, capacity),
+        enlarged(buffer.coverage, capacity),
+        enlarged(buffer.stop, capacity),
         states,
-        _copy(buffer.gap, coverages),
-        _copy(buffer.window, coverages),
-        _copy(buffer.rest, coverages),
+        enlarged(buffer.gap, coverages),
+        enlarged(buffer.window, coverages),
+        enlarged(buffer.rest, coverages),
         np.empty(slots, np.int32),
         np.empty(coverage_slots, np.int32),
         buffer.counts,

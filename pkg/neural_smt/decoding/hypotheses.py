@@ -11,6 +11,7 @@ from neural_smt.decoding.buffer_primitives import (
     GROUPS,
     THRESHOLD,
     Buffer,
+    enlarged,
     keep_best,
 )
 from neural_smt.decoding.primitives import Coverages, Hypotheses, Options, Stacks, Task
@@ -66,13 +67,6 @@ def start_stacks(task: Task, history: int) -> Stacks:
 
 
 @kernel
-def _resized(array: np.ndarray, rows: int) -> np.ndarray:
-    larger = np.zeros(rows, dtype=array.dtype)
-    larger[: len(array)] = array
-    return larger
-
-
-@kernel
 def _make_room(stacks: Stacks, more_hypotheses: int, more_coverages: int) -> Stacks:
     """The same stacks with room for so many more hypotheses and coverages."""
     hypotheses, coverages, counts = stacks.hypotheses, stacks.coverages, stacks.counts
@@ -84,10 +78,10 @@ def _make_room(stacks: Stacks, more_hypotheses: int, more_coverages: int) -> Sta
         states[: counts[0]] = hypotheses.states[: counts[0]]
         history[: counts[0]] = hypotheses.history[: counts[0]]
         hypotheses = Hypotheses(
-            _resized(hypotheses.score, rows),
-            _resized(hypotheses.start, rows),
-            _resized(hypotheses.stop, rows),
-            _resized(hypotheses.option, rows),
+            enlarged(hypotheses.score, rows),
+            enlarged(hypotheses.start, rows),
+            enlarged(hypotheses.stop, rows),
+            enlarged(hypotheses.option, rows),
             states,
             history,
         )
@@ -95,11 +89,11 @@ def _make_room(stacks: Stacks, more_hypotheses: int, more_coverages: int) -> Sta
     if counts[1] + more_coverages > rows:
         rows = max(2 * rows, counts[1] + more_coverages)
         coverages = Coverages(
-            _resized(coverages.gap, rows),
-            _resized(coverages.window, rows),
-            _resized(coverages.rest, rows),
-            _resized(coverages.first, rows),
-            _resized(coverages.last, rows),
+            enlarged(coverages.gap, rows),
+            enlarged(coverages.window, rows),
+            enlarged(coverages.rest, rows),
+            enlarged(coverages.first, rows),
+            enlarged(coverages.last, rows),
         )
     return Stacks(hypotheses, coverages, stacks.ranges, counts)
 

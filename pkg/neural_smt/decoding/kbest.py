@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neural_smt.decoding.buffer_primitives import enlarged
 from neural_smt.decoding.heap_primitives import pop, push
 from neural_smt.decoding.lattice import Lattice
 from neural_smt.decoding.primitives import Options
@@ -67,20 +68,13 @@ def _hash_target(path: np.ndarray, arc_options: np.ndarray, options: Options) ->
 
 
 @kernel
-def _longer(array: np.ndarray, size: int) -> np.ndarray:
-    copy = np.empty(size, dtype=array.dtype)
-    copy[: len(array)] = array
-    return copy
-
-
-@kernel
 def _grow(sidetracks: _Sidetracks, needed: int) -> _Sidetracks:
     size = max(2 * len(sidetracks.node), needed)
     return _Sidetracks(
-        _longer(sidetracks.before, size),
-        _longer(sidetracks.node, size),
-        _longer(sidetracks.rank, size),
-        _longer(sidetracks.score, size),
+        enlarged(sidetracks.before, size),
+        enlarged(sidetracks.node, size),
+        enlarged(sidetracks.rank, size),
+        enlarged(sidetracks.score, size),
     )
 
 
@@ -116,14 +110,14 @@ def _take_best(
             seen.add(key)
         if fresh:
             if offsets[taken] + length > len(arcs):
-                arcs = _longer(arcs, 2 * len(arcs) + length)
+                arcs = enlarged(arcs, 2 * len(arcs) + length)
             arcs[offsets[taken] : offsets[taken] + length] = path[:length][::-1]
             offsets[taken + 1] = offsets[taken] + length
             scores[taken] = sidetracks.score[item]
             taken += 1
         if made + length > len(sidetracks.node):
             sidetracks = _grow(sidetracks, made + length)
-            keys, items = _longer(keys, len(sidetracks.node)), _longer(items, len(sidetracks.node))
+            keys, items = enlarged(keys, len(sidetracks.node)), enlarged(items, len(sidetracks.node))
         # The next arc into the node last exchanged, or the second arc into a node before it.
         last = np.int64(sidetracks.node[item])
         for i in range(length):

@@ -27,11 +27,6 @@ class TranslationModel:
     target_vocabulary: Vocabulary
     feature_set: FeatureSet
 
-    @property
-    def feature_names(self) -> list[str]:
-        """One name per score, in the order of score vectors."""
-        return self.feature_set.names
-
     @classmethod
     def load(
         cls,

@@ -4,7 +4,7 @@ from neural_smt.corpus.grammar import names
 from neural_smt.corpus.grammar.constituents import NounPhrase
 from neural_smt.corpus.grammar.derivation import Derivation
 from neural_smt.corpus.grammar.fragments import NOTHING, Pair, Word, Words, words
-from neural_smt.corpus.grammar.french import DE, LE, LES, elidable, prepositional
+from neural_smt.corpus.grammar.french import elidable
 from neural_smt.corpus.grammar.noun_phrases import common_noun_phrase
 from neural_smt.corpus.grammar.proper_names import proper_name
 
@@ -136,16 +136,6 @@ def place(d: Derivation) -> Pair:
     if gender == "m" and french[0] in "IÉ":
         preposition = "en"
     return Pair((*words("in", key), *words(english, name)), (*words(preposition, key), *words(french, name)))
-
-
-def of_country(d: Derivation, key: int) -> Pair:
-    """``of France``/``de la France``, ``of Canada``/``du Canada``."""
-    english, entry = d.dice.skewed(_COUNTRIES)
-    french, gender = entry.split(":")
-    name = d.key()
-    article = {"f": "la|l'", "m": LE, "p": LES}[gender]
-    target = prepositional(words(DE, key), (*words(article, name), *words(french, name)))
-    return Pair((*words("of", key), *words(english, name)), target)
 
 
 def adjunct(d: Derivation) -> Pair:
