@@ -10,7 +10,7 @@ import numpy as np
 from neural_smt.decoding.buffer_primitives import Buffer, new_buffer
 from neural_smt.decoding.cube_pruning import fill_by_cubes
 from neural_smt.decoding.hypotheses import Arcs, settle_stack, start_stacks
-from neural_smt.decoding.lattice import Lattice, build_lattice
+from neural_smt.decoding.lattices.lattice import Lattice, build_lattice
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.primitives import MEMO, MEMO_SLOTS, NO_KEY, Hypotheses, Search, Sentences, Task, future_costs
 from neural_smt.decoding.stack_search import fill_by_expansion

@@ -9,8 +9,8 @@ import numpy as np
 
 from neural_smt.decoding.batches import FILLERS, Hook, search_batch
 from neural_smt.decoding.features import DISTORTION, Feature
-from neural_smt.decoding.kbest import best_derivations
-from neural_smt.decoding.lattice import Lattice
+from neural_smt.decoding.lattices.kbest import best_derivations
+from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import UNKNOWN_ROW, PreparedSentences, WeightedSentences, prepare, weigh
 from neural_smt.decoding.primitives import Search

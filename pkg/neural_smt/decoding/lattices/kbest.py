@@ -11,7 +11,7 @@ import numpy as np
 
 from neural_smt.decoding.buffer_primitives import enlarged
 from neural_smt.decoding.heap_primitives import pop, push
-from neural_smt.decoding.lattice import Lattice
+from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.primitives import Options
 from neural_smt.jit import kernel, leaf, mix
 from neural_smt.ragged import Ragged

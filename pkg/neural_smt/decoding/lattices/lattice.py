@@ -10,6 +10,7 @@ from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.primitives import LOG_10, Hypotheses, Options, orientation
 from neural_smt.jit import kernel
 from neural_smt.language_model.primitives import Automaton, score_word
+from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import EOS
 
 
@@ -43,6 +44,12 @@ class Lattice:
         """int32 ``[A]``: the node that each arc enters."""
         nodes = len(self.arc_offsets) - 1
         return np.repeat(np.arange(nodes, dtype=np.int32), np.diff(self.arc_offsets))
+
+    @property
+    def words(self) -> Ragged:
+        """int32 ``Ragged`` of A phrases: the target words of each arc, ids beyond the vocabulary for copied ones."""
+        options = self.weighted.options
+        return Ragged(options.words, options.word_offsets).take(self.options)
 
     @property
     def forward(self) -> np.ndarray:
