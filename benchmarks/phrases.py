@@ -7,62 +7,29 @@ Writes benchmarks/results/phrases.json.
 """
 
 import argparse
-import os
-import resource
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
-sys.path.insert(0, str(ROOT / "pkg"))
+import numpy as np
+from lib import REPETITIONS, RESULTS, peak_megabytes
+from lib.multi30k import FOLDER, Captions, available, captions
 
-import numpy as np  # noqa: E402
-
-from neural_smt.alignment.fast_align import FastAlignSettings, fast_align  # noqa: E402
-from neural_smt.alignment.lexical import LexicalTable, lexical_table  # noqa: E402
-from neural_smt.alignment.pharaoh import read_alignments, write_alignments  # noqa: E402
-from neural_smt.alignment.symmetrisation import symmetrise_alignments  # noqa: E402
-from neural_smt.corpus.tokenisation import tokenise_lines  # noqa: E402
-from neural_smt.files import read_lines, read_parallel, write_json, write_lines  # noqa: E402
-from neural_smt.phrases.extraction import extract_pairs  # noqa: E402
-from neural_smt.phrases.moses_format import write_moses  # noqa: E402
-from neural_smt.phrases.scoring import score_pairs  # noqa: E402
-from neural_smt.phrases.table import PhraseTable  # noqa: E402
-from neural_smt.ragged import Ragged  # noqa: E402
-from neural_smt.vocabulary import Vocabulary  # noqa: E402
+from neural_smt.alignment.lexical import LexicalTable, lexical_table
+from neural_smt.alignment.pharaoh import read_alignments
+from neural_smt.files import write_json
+from neural_smt.phrases.extraction import extract_pairs
+from neural_smt.phrases.moses_format import write_moses
+from neural_smt.phrases.scoring import score_pairs
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import Vocabulary
 
 MOSES_SECONDS = 18.2
 """extract 3.5, sorts 1.8, score and consolidate 10.2, lexical reordering 2.7 (one after the other, uncompressed)."""
 
 WORKED = ("read", "extract", "score", "save")
 """The phases that make up what Moses' programs do; lexical tables and text files for Moses are shown apart."""
-
-REPETITIONS = 3
-"""The fastest repetition counts: the others were disturbed."""
-
-
-def prepare(shared: Path, folder: Path) -> tuple[Path, Path, Path]:
-    """Tokenised text and its grow-diag-final-and alignment, made when they are not there yet."""
-    paths = folder / "train.en", folder / "train.fr", folder / "train.align"
-    if all(path.exists() for path in paths):
-        return paths
-    print("tokenising and aligning (once) ...", flush=True)
-    for language, path in zip(("en", "fr"), paths[:2], strict=True):
-        write_lines(
-            path, tokenise_lines(read_lines(shared / f"data/multi30k/train.{language}.gz"), language, threads=2)
-        )
-    lines = read_parallel(*paths[:2])
-    vocabularies = [Vocabulary.from_sentences(side) for side in lines]
-    source, target = (vocabulary.encode(side) for vocabulary, side in zip(vocabularies, lines, strict=True))
-    sizes = [len(vocabulary) for vocabulary in vocabularies]
-    forward = fast_align(source, target, *sizes, FastAlignSettings())
-    reverse = fast_align(target, source, *reversed(sizes), FastAlignSettings())
-    reverse = Ragged(np.ascontiguousarray(reverse.values[:, ::-1]), reverse.offsets)
-    write_alignments(paths[2], symmetrise_alignments(forward, reverse, "grow-diag-final-and"))
-    return paths
 
 
 def copied(text: Ragged, copies: int, vocabulary: Vocabulary) -> tuple[Ragged, Vocabulary]:
@@ -94,27 +61,26 @@ class Stopwatch:
         return result
 
 
-def measure(paths: tuple[Path, Path, Path], vocabularies: list[Vocabulary], threads: int, copies: int) -> dict:
+def measure(text: Captions, threads: int, copies: int) -> dict:
     """One run from text to phrase table; seconds by phase, sizes, peak memory."""
     watch = Stopwatch()
+    vocabularies = text.vocabularies
 
     def read() -> tuple[Ragged, Ragged, Ragged]:
-        lines = read_parallel(*paths[:2])
-        texts = [vocabulary.encode(side) for vocabulary, side in zip(vocabularies, lines, strict=True)]
-        return *texts, read_alignments(paths[2])
+        return *text.encode(), read_alignments(text.alignment)
 
     source, target, alignments = watch("read", read)
     if copies > 1:
         source, source_vocabulary = copied(source, copies, vocabularies[0])
         target, target_vocabulary = copied(target, copies, vocabularies[1])
-        vocabularies, alignments = [source_vocabulary, target_vocabulary], repeated(alignments, copies)
+        vocabularies, alignments = (source_vocabulary, target_vocabulary), repeated(alignments, copies)
     lexical: LexicalTable = watch("lexical", lexical_table, source, target, alignments, *map(len, vocabularies))
     before = peak_megabytes()
     pairs = watch("extract", extract_pairs, source, target, alignments, 7, threads)
     extracted = peak_megabytes()
     table: PhraseTable = watch("score", score_pairs, pairs, lexical, *vocabularies, 7, 0.5, threads)
     scored = peak_megabytes()
-    watch("save", table.save, RESULTS / "multi30k" / "table")
+    watch("save", table.save, FOLDER / "table")
     return {
         "threads": threads,
         "copies": copies,
@@ -128,18 +94,13 @@ def measure(paths: tuple[Path, Path, Path], vocabularies: list[Vocabulary], thre
     }
 
 
-def export(folder: Path, vocabularies: list[Vocabulary]) -> float:
+def export(text: Captions) -> float:
     """Seconds to write the saved table as Moses' text files, uncompressed."""
     watch = Stopwatch()
-    table = PhraseTable.load(folder / "table")
-    watch("export", write_moses, table, tuple(vocabularies), folder / "phrase-table", folder / "reordering-table")
+    table = PhraseTable.load(FOLDER / "table")
+    watch("export", write_moses, table, text.vocabularies, FOLDER / "phrase-table", FOLDER / "reordering-table")
     print(f"writing both tables as text for Moses: {watch.seconds['export']:.2f} s")
     return round(watch.seconds["export"], 3)
-
-
-def peak_megabytes() -> int:
-    """Largest resident memory of this process so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def show(run: dict) -> None:
@@ -155,22 +116,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--copies", type=int, default=1, help="measure this many copies of the text, on one thread")
     copies = parser.parse_args().copies
-    shared = Path(os.environ.get("NEURAL_SMT_SHARED", ROOT.parent / "shared"))
-    if not (shared / "data" / "multi30k").is_dir():
-        print(f"skipped: no data/multi30k at {shared}; set NEURAL_SMT_SHARED")
+    if not available():
         return
-    paths = prepare(shared, RESULTS / "multi30k")
-    vocabularies = [Vocabulary.from_sentences(side) for side in read_parallel(*paths[:2])]
+    text = captions()
     if copies > 1:
-        show(measure(paths, vocabularies, 1, copies))
+        show(measure(text, 1, copies))
         return
-    measure(paths, vocabularies, 1, 1)  # compiles the kernels
+    measure(text, 1, 1)  # compiles the kernels
     runs = []
     for threads in (1, 2):
-        repetitions = [measure(paths, vocabularies, threads, 1) for _ in range(REPETITIONS)]
+        repetitions = [measure(text, threads, 1) for _ in range(REPETITIONS)]
         runs.append(min(repetitions, key=lambda run: run["total"]))
         show(runs[-1])
-    exported = export(RESULTS / "multi30k", vocabularies)
+    exported = export(text)
     write_json(
         RESULTS / "phrases.json",
         {"moses_seconds": MOSES_SECONDS, "repetitions": REPETITIONS, "runs": runs, "export_seconds": exported},

@@ -1,0 +1,34 @@
+"""What the benchmarks share: where things are, and how time and memory are taken."""
+
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+SHARED = Path(os.environ.get("NEURAL_SMT_SHARED", ROOT.parent / "shared"))
+"""The reference data: corpora, and what the classic tools made of them."""
+
+sys.path.insert(0, str(ROOT / "pkg"))
+
+REPETITIONS = 3
+"""The fastest repetition counts: the others were disturbed."""
+
+
+def fastest(work: Callable[..., Any], *arguments: Any, clock: Callable[[], float] = time.perf_counter) -> float:
+    """Seconds of the fastest of ``REPETITIONS`` calls (wall by default; ``time.process_time`` for CPU)."""
+    seconds = []
+    for _ in range(REPETITIONS):
+        began = clock()
+        work(*arguments)
+        seconds.append(clock() - began)
+    return min(seconds)
+
+
+def peak_megabytes() -> int:
+    """Largest resident memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
