@@ -18,7 +18,8 @@ sys.path.insert(0, str(ROOT / "pkg"))
 
 import numpy as np  # noqa: E402
 
-from neural_smt.decoding.moses_ini import load_moses_model, read_moses_ini  # noqa: E402
+from neural_smt.decoding.moses.ini import read_moses_ini  # noqa: E402
+from neural_smt.decoding.moses.model import read_text_model  # noqa: E402
 from neural_smt.decoding.search import Decoder, SearchSettings  # noqa: E402
 from neural_smt.files import read_lines, write_json  # noqa: E402
 
@@ -56,7 +57,7 @@ def main() -> None:
         return
     began = time.perf_counter()
     ini = read_moses_ini(folder / "moses.ini")
-    model = load_moses_model(ini)
+    model = read_text_model(ini)
     loading = time.perf_counter() - began
     sentences = [line.split() for line in read_lines(folder / "input.en")]
     results = {"load_text_seconds": round(loading, 2), "sentences": len(sentences), "settings": {}}

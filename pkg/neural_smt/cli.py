@@ -1,7 +1,8 @@
-"""The command line: ``python -m neural_smt <stage> <step> --argument value ...``.
+"""The command line: ``python -m neural_smt <verb> --option value ...`` or ``<stage> <step> --option value ...``.
 
 Every step that a rule calls is also a command; its options are the parameters of the function and its help is the
-function's docstring. Dictionaries are given as JSON (or ``@file.yaml``), lists as several values.
+function's docstring. Dictionaries are given as JSON (or ``@file.yaml``), lists as several values. What people do by
+hand has a verb of its own: a function of the same kind, under a shorter name.
 """
 
 import argparse
@@ -9,6 +10,8 @@ import importlib
 import inspect
 import json
 import logging
+import os
+import signal
 import sys
 import typing
 from collections.abc import Callable, Sequence
@@ -19,7 +22,7 @@ import yaml
 
 from neural_smt import __version__
 from neural_smt.errors import UserError
-from neural_smt.invoke import invoke, is_list, is_path, parameters
+from neural_smt.invoke import invoke, is_list, is_path, optional, parameters
 
 STAGES = {
     "corpus": "neural_smt.corpus.steps",
@@ -37,6 +40,17 @@ STAGES = {
 }
 """Stage name -> the module whose public functions with keyword-only parameters are its steps."""
 
+VERBS = {
+    "decode": "neural_smt.decoding.moses.steps:decode_moses",
+}
+"""Verb -> module and function with keyword-only parameters."""
+
+
+def verb(name: str) -> Callable[..., Any]:
+    """The function of a verb."""
+    module, _, function = VERBS[name].partition(":")
+    return getattr(importlib.import_module(module), function)
+
 
 def steps(stage: str) -> dict[str, Callable[..., Any]]:
     """The steps of a stage by name, in the order they stand in its module."""
@@ -49,6 +63,10 @@ def steps(stage: str) -> dict[str, Callable[..., Any]]:
         and not name.startswith("_")
         and {p.kind for p in inspect.signature(function).parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
     }
+
+
+class _Structure(str):
+    """The text of an argument that is neither a path, a word nor a number."""
 
 
 def _structure(text: str) -> Any:
@@ -64,7 +82,7 @@ def _structure(text: str) -> Any:
 
 
 def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
-    annotation = parameter.annotation
+    annotation = optional(parameter.annotation)
     required = parameter.default is inspect.Parameter.empty
     options: dict[str, Any] = {"required": required, "default": None if required else parameter.default}
     if annotation is bool:
@@ -73,10 +91,12 @@ def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -
         options["type"] = Path
     elif is_list(annotation):
         options |= {"nargs": "*", "type": typing.get_args(annotation)[0]}
+    elif typing.get_origin(annotation) is typing.Literal:
+        options["choices"] = typing.get_args(annotation)
     elif annotation in (int, float, str):
         options["type"] = annotation
     else:
-        options["metavar"] = "JSON"
+        options |= {"metavar": "JSON", "type": _Structure}
     parser.add_argument(f"--{parameter.name.replace('_', '-')}", dest=parameter.name, **options)
 
 
@@ -84,42 +104,58 @@ def _summary(function: Callable[..., Any]) -> str:
     return (inspect.getdoc(function) or "").partition("\n")[0]
 
 
+def _add_options(parser: argparse.ArgumentParser, function: Callable[..., Any]) -> None:
+    for parameter in parameters(function).values():
+        _add_option(parser, parameter)
+
+
+def _described(function: Callable[..., Any]) -> dict[str, Any]:
+    return {"description": inspect.getdoc(function), "formatter_class": argparse.RawDescriptionHelpFormatter}
+
+
 def _step_parser(stage: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"neural_smt {stage}", description=f"Steps of the stage '{stage}'.")
     commands = parser.add_subparsers(dest="step", metavar="step", required=True)
     for name, function in steps(stage).items():
-        command = commands.add_parser(
-            name,
-            help=_summary(function),
-            description=inspect.getdoc(function),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        for parameter in parameters(function).values():
-            _add_option(command, parameter)
+        _add_options(commands.add_parser(name, help=_summary(function), **_described(function)), function)
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one step; returns the exit status (1 after a ``UserError``, whose sentence goes to standard error)."""
+def _parse(arguments: Sequence[str] | None) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """The function that a command line names, and the arguments that it gives."""
     parser = argparse.ArgumentParser(prog="neural_smt", description="Recurrent networks in statistical MT, by stages.")
     parser.add_argument("--version", action="version", version=__version__)
-    parser.add_argument("stage", choices=STAGES, help="stage of the pipeline")
-    parser.add_argument("rest", nargs=argparse.REMAINDER, help="step and its options (--help lists them)")
+    known = f"{', '.join(VERBS)}, or a stage: {', '.join(STAGES)}"
+    parser.add_argument("command", choices=[*VERBS, *STAGES], metavar="command", help=known)
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help="step of a stage, and options (--help lists them)")
     chosen = parser.parse_args(arguments)
+    if chosen.command in VERBS:
+        function = verb(chosen.command)
+        options = argparse.ArgumentParser(prog=f"neural_smt {chosen.command}", **_described(function))
+        _add_options(options, function)
+        given = vars(options.parse_args(chosen.rest))
+    else:
+        given = vars(_step_parser(chosen.command).parse_args(chosen.rest))
+        function = steps(chosen.command)[given.pop("step")]
+    return function, {name: _structure(v) if isinstance(v, _Structure) else v for name, v in given.items()}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status (1 after a ``UserError``, whose sentence goes to standard error).
+
+    Interrupted, or when nobody reads its output any more, it ends with the status of the signal and says nothing.
+    """
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:
-        given = vars(_step_parser(chosen.stage).parse_args(chosen.rest))
-        step = steps(chosen.stage)[given.pop("step")]
-        known = parameters(step)
-        for name, value in given.items():
-            if (
-                isinstance(value, str)
-                and known[name].annotation not in (str, Path)
-                and not is_path(known[name].annotation)
-            ):
-                given[name] = _structure(value)
-        invoke(step, given)
+        invoke(*_parse(arguments))
+        sys.stdout.flush()
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except BrokenPipeError:
+        # Python would flush standard output once more when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     return 0

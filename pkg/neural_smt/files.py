@@ -1,6 +1,7 @@
 """Reading and writing: UTF-8 text one sentence a line, plain or gzipped, and writes that are all or nothing."""
 
 import csv
+import errno
 import gzip
 import io
 import json
@@ -9,7 +10,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,14 +38,30 @@ def atomic(path: Path, directory: bool = False) -> Iterator[Path]:
     try:
         temporary.chmod(0o755 if directory else 0o644)
         yield temporary
-        if directory and path.is_dir():
-            shutil.rmtree(path)
-        os.replace(temporary, path)
+        if directory:
+            _replace_folder(temporary, path)
+        else:
+            os.replace(temporary, path)
     finally:
         if directory:
             shutil.rmtree(temporary, ignore_errors=True)
         else:
             temporary.unlink(missing_ok=True)
+
+
+def _replace_folder(temporary: Path, path: Path) -> None:
+    """Give a folder its name, taking the name from an older folder; other processes may be doing the same."""
+    while True:
+        try:
+            os.replace(temporary, path)  # an empty folder of that name would be replaced too
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        older = Path(tempfile.mkdtemp(prefix=f".{os.getpid()}.", suffix=f".{path.name}", dir=path.parent))
+        with suppress(FileNotFoundError):
+            os.replace(path, older)
+        shutil.rmtree(older, ignore_errors=True)
 
 
 @contextmanager

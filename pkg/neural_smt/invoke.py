@@ -1,6 +1,7 @@
 """Calling a step with loosely typed arguments, the same way from a rule and from the command line."""
 
 import inspect
+import types
 import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,14 +17,22 @@ def parameters(step: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     }
 
 
+def optional(annotation: Any) -> Any:
+    """``X`` of an annotation ``X | None``; any other annotation as it is."""
+    if typing.get_origin(annotation) not in (types.UnionType, typing.Union):
+        return annotation
+    rest = [part for part in typing.get_args(annotation) if part is not types.NoneType]
+    return rest[0] if len(rest) == 1 else annotation
+
+
 def is_path(annotation: Any) -> bool:
     """Whether an annotation is ``Path``, alone or as one of a union."""
     return annotation is Path or (not is_list(annotation) and Path in typing.get_args(annotation))
 
 
 def is_list(annotation: Any) -> bool:
-    """Whether an annotation is ``list[...]``."""
-    return typing.get_origin(annotation) is list
+    """Whether an annotation is ``list[...]``, alone or with ``None``."""
+    return typing.get_origin(optional(annotation)) is list
 
 
 def invoke(step: Callable[..., Any], arguments: Mapping[str, Any], ambient: Mapping[str, Any] | None = None) -> Any:
@@ -42,6 +51,6 @@ def invoke(step: Callable[..., Any], arguments: Mapping[str, Any], ambient: Mapp
             if not isinstance(value, str | Path):
                 value = next(iter(value), None)
             values[name] = value and Path(str(value))
-        elif is_list(parameter.annotation) and typing.get_args(parameter.annotation) == (Path,):
+        elif is_list(parameter.annotation) and typing.get_args(optional(parameter.annotation)) == (Path,):
             values[name] = [Path(str(item)) for item in ([value] if isinstance(value, str | Path) else value)]
     return step(**values)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from neural_smt.decoding.moses_ini import load_moses_model, read_moses_ini
+from neural_smt.decoding.moses.ini import read_moses_ini
+from neural_smt.decoding.moses.model import read_text_model
 from neural_smt.decoding.nbest import feature_matrix, read_nbest
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.errors import UserError
 
 MOSES_STACK_200, MOSES_CUBE_1000, MOSES_CUBE_200 = -20.2842, -20.2876, -20.2970
 
@@ -17,7 +17,7 @@ def oracle(shared):
     sentences = [line.split() for line in (folder / "input.en").read_text().splitlines()]
     ini = read_moses_ini(folder / "moses.ini")
     assert ini.distortion_limit == 6 and ini.weights.values["LM0"] == (0.106007,)
-    return folder, load_moses_model(ini), ini.weights, sentences
+    return folder, read_text_model(ini), ini.weights, sentences
 
 
 def mean_score(translations) -> float:
@@ -78,18 +78,3 @@ def test_alignments_are_those_of_moses(oracle):
         if " ".join(translation.tokens) == words.split(" ", 1)[1].strip():
             equal += sorted(translation.alignment) == links
     assert equal >= 22
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("[feature]\nSyntaxModel path=x", "line 2.*SyntaxModel"),
-        ("[feature]\nPhraseDictionaryMemory num-features=5 path=x", "num-features=5"),
-        ("[feature]\nDistortion", "phrase table"),
-        ("[feature]\nKENLM path=l\nPhraseDictionaryMemory num-features=4 path=x\n[weight]\nLM0= much", "line 5"),
-    ],
-)
-def test_what_an_ini_asks_for_is_never_ignored(tmp_path, line, message):
-    (tmp_path / "moses.ini").write_text(line + "\n")
-    with pytest.raises(UserError, match=message):
-        read_moses_ini(tmp_path / "moses.ini")

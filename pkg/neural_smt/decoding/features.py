@@ -26,7 +26,7 @@ COLUMN_WEIGHT = 0.2
 class Rules:
     """Phrase pairs as the features read them, R rows.
 
-    scores: float32 ``[R, 4]``, probabilities of the phrase table; target_lengths: int64 ``[R]``; unknown: bool
+    scores: float32 ``[R, N]``, probabilities of the phrase table; target_lengths: int64 ``[R]``; unknown: bool
     ``[R]``, the rows that copy an unknown word (their probabilities are 1); columns: feature name -> float32 ``[R]``,
     natural log.
     """
@@ -122,8 +122,8 @@ def _read_column(name: str) -> Callable[[Rules], np.ndarray]:
     return lambda rules: rules.columns[name][:, None]
 
 
-def build_feature_set(groups: Sequence[str], language_models: int = 1) -> FeatureSet:
-    """The features of a system's groups.
+def build_feature_set(groups: Sequence[str], language_models: int = 1, phrase_scores: int = 4) -> FeatureSet:
+    """The features of a system's groups, with so many language models and scores in the phrase table.
 
     ``phrase`` (always needed), ``language_model`` (``LM0``, ``LM1``, ...), ``reordering``; every other group is a score
     column. Stateful features come first, as in the n-best lists of Moses.
@@ -141,7 +141,7 @@ def build_feature_set(groups: Sequence[str], language_models: int = 1) -> Featur
         Feature(UNKNOWN_WORD, (1.0,), lambda rules: LOG_FLOOR * rules.unknown[:, None], tunable=False),
         Feature("WordPenalty0", (-1.0,), lambda rules: -rules.target_lengths[:, None]),
         Feature("PhrasePenalty0", (0.2,), lambda rules: np.ones((len(rules.unknown), 1))),
-        Feature("TranslationModel0", (0.2,) * 4, lambda rules: floored_log(rules.scores)),
+        Feature("TranslationModel0", (0.2,) * phrase_scores, lambda rules: floored_log(rules.scores)),
     ]
     for group in groups:
         if group not in ("phrase", "language_model", "reordering"):

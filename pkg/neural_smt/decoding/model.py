@@ -43,10 +43,10 @@ class TranslationModel:
         features: its feature groups; columns: group -> ``.npy`` for the groups that are score columns (others are
         not read). Raises ``UserError`` when files do not belong together or a column holds a number that is not finite.
         """
-        feature_set = build_feature_set(features, len(language_models))
         vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
         table = PhraseTable.load(phrase_table)
         table.check_vocabularies(*vocabularies)
+        feature_set = build_feature_set(features, len(language_models), table.scores.shape[1])
         read = {}
         for group in features:
             if group in ("phrase", "language_model", "reordering"):

@@ -1,6 +1,6 @@
 """N-best lists in the text format of Moses: ``id ||| words ||| Name0= values ... ||| total``."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,15 +27,18 @@ def write_nbest(path: Path, translations: Iterable[Translation], feature_set: Fe
 
     As in Moses, features that cannot be tuned are left out, though they count in the total.
     """
-    write_lines(path, _format(translations, feature_set))
+    shown = {feature.name: feature_set.slices[feature.name] for feature in feature_set if feature.tunable}
+    write_lines(path, nbest_lines(translations, shown))
 
 
-def _format(translations: Iterable[Translation], feature_set: FeatureSet) -> Iterable[str]:
-    shown = [(feature.name, feature_set.slices[feature.name]) for feature in feature_set if feature.tunable]
-    for number, translation in enumerate(translations):
+def nbest_lines(translations: Iterable[Translation], shown: Mapping[str, slice], first: int = 0) -> Iterator[str]:
+    """The lines of n-best lists, of sentences numbered from ``first``; shown: printed name -> its scores."""
+    for number, translation in enumerate(translations, start=first):
         for entry in translation.nbest:
             values = entry.features.tolist()
-            features = " ".join(f"{name}= {' '.join(f'{v + 0.0:.6g}' for v in values[part])}" for name, part in shown)
+            features = " ".join(
+                f"{name}= {' '.join(f'{v + 0.0:.6g}' for v in values[part])}" for name, part in shown.items()
+            )
             yield f"{number} ||| {' '.join(entry.tokens)} ||| {features} ||| {entry.score:.6g}"
 
 

@@ -161,7 +161,7 @@ def _read_rules(model: TranslationModel, rows: np.ndarray, targets: Ragged, copi
     """The feature values of table rows, followed by those of copied unknown words."""
     table = model.phrase_table
     rules = Rules(
-        scores=np.concatenate([table.scores[rows], np.ones((copies, 4), dtype=np.float32)]),
+        scores=np.concatenate([table.scores[rows], np.ones((copies, table.scores.shape[1]), dtype=np.float32)]),
         target_lengths=targets.lengths,
         unknown=np.arange(len(targets)) >= len(rows),
         columns={

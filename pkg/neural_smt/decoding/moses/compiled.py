@@ -1,0 +1,176 @@
+"""The compiled form of a Moses model: a folder of arrays, made once from its text files and mapped into memory.
+
+It is used as long as the text files are those it was made from, and made anew otherwise. Any number of processes may
+do so at once: each writes a folder of its own and then gives it its name, and a reader notices when the folder changed
+under its hands.
+"""
+
+import hashlib
+import logging
+import os
+import uuid
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from neural_smt.code import PACKAGE
+from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.moses.ini import MosesIni
+from neural_smt.decoding.moses.model import assemble, read_text_model
+from neural_smt.decoding.moses.sources import Source, still_same
+from neural_smt.errors import UserError
+from neural_smt.files import atomic, read_json, write_json
+from neural_smt.language_model.model import NgramModel
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
+
+META = "compiled.json"
+KIND = "compiled Moses model"
+MAKERS = ("phrases", "language_model", "decoding/moses", "vocabulary.py", "ragged.py")
+"""The code that decides what the folder holds."""
+
+AUTO, OFF = "auto", "off"
+
+
+def load_model(ini: MosesIni, compiled: str = AUTO) -> TranslationModel:
+    """The model of a ``moses.ini``, through its compiled form.
+
+    compiled: the folder of that form, ``off`` for none, or ``auto``: ``<ini>.compiled`` beside the ini or, where that
+    cannot be written, a folder of the user's cache (XDG_CACHE_HOME).
+    """
+    if compiled == OFF:
+        model = read_text_model(ini)
+    else:
+        places = default_folders(ini.path) if compiled == AUTO else [Path(compiled)]
+        model = _load_first(places, ini) or _build(places, ini)
+    longest = min(ini.max_phrase_length, model.phrase_table.max_length)
+    return replace(model, phrase_table=replace(model.phrase_table, max_length=longest))
+
+
+def default_folders(ini: Path) -> list[Path]:
+    """Where the compiled form of an ini may lie, the best place first."""
+    ini = Path(ini).resolve()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neural_smt" / "moses"
+    name = f"{ini.name}.compiled"
+    return [ini.parent / name, cache / f"{hashlib.sha256(str(ini).encode()).hexdigest()[:16]}.{name}"]
+
+
+def _sources(ini: MosesIni) -> list[Source]:
+    tables = [ini.phrase_table, *([ini.reordering_table] if ini.reordering_table else [])]
+    return [Source.of(path) for path in [*tables, *ini.language_models]]
+
+
+@lru_cache
+def _code() -> str:
+    """SHA-256 of the code that makes and reads the folder."""
+    digest = hashlib.sha256()
+    for name in MAKERS:
+        place = PACKAGE / name
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _expected(ini: MosesIni) -> dict[str, Any]:
+    """What the folder must have been made with, besides the sources."""
+    return {
+        "kind": KIND,
+        "code": _code(),
+        "reordering": ini.reordering_table is not None,
+        "language_models": len(ini.language_models),
+    }
+
+
+def _load_first(places: list[Path], ini: MosesIni) -> TranslationModel | None:
+    """The model from the first place that holds a good compiled form; None when none does."""
+    sources = _sources(ini)
+    for folder in places:
+        if not (folder / META).is_file():
+            continue
+        try:
+            meta = read_json(folder / META)
+            if any(meta.get(key) != value for key, value in _expected(ini).items()):
+                continue
+            recorded = [Source(**record) for record in meta["sources"]]
+            if not still_same(recorded, sources):
+                continue
+            if _files(folder) != meta["files"]:
+                log.info("%s is damaged; it is made again", folder)
+                continue
+            model = _load(folder, ini)
+            if read_json(folder / META)["build"] != meta["build"]:
+                continue
+        except (OSError, KeyError, TypeError, ValueError, AttributeError, UserError) as error:
+            log.info("%s cannot be used (%s); it is made again", folder, error)
+            continue
+        if [source.changed for source in recorded] != [source.changed for source in sources]:
+            _note_times(folder, meta, sources)
+        return model
+    return None
+
+
+def _files(folder: Path) -> dict[str, int]:
+    """Size of every file of the folder but the one that describes it."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != META]
+    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in paths}
+
+
+def _load(folder: Path, ini: MosesIni) -> TranslationModel:
+    source, target = (Vocabulary.load(folder / f"{side}.tsv") for side in ("source", "target"))
+    table = PhraseTable.load(folder / "phrase_table")
+    table.check_vocabularies(source, target)
+    models = tuple(
+        NgramModel.load(folder / f"language_model{number}", target) for number in range(len(ini.language_models))
+    )
+    return assemble(ini, table, models, source, target)
+
+
+def _note_times(folder: Path, meta: dict[str, Any], sources: list[Source]) -> None:
+    """Write down the new times of sources whose contents are the old ones, where that is possible."""
+    records = [
+        replace(source, sha256=record["sha256"]).record()
+        for source, record in zip(sources, meta["sources"], strict=True)
+    ]
+    try:
+        write_json(folder / META, meta | {"sources": records})
+    except OSError as error:
+        log.debug("%s: %s", folder, error)
+
+
+def _build(places: list[Path], ini: MosesIni) -> TranslationModel:
+    """Read the text files and keep the compiled form in the first place that can be written."""
+    sources = _sources(ini)
+    log.info("reading the text files of %s", ini.path)
+    model = read_text_model(ini)
+    sources = [source.hashed() for source in sources]
+    for folder in places:
+        _refuse_foreign(folder)
+        try:
+            _save(folder, model, sources, ini)
+        except OSError as error:
+            log.info("%s cannot be written (%s)", folder, error.strerror)
+        else:
+            log.info("kept the compiled model in %s", folder)
+            break
+    return _load_first(places, ini) or model
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """``UserError`` where something else than a compiled model would be replaced."""
+    if folder.exists() and not (folder / META).is_file() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise UserError(f"{folder}: holds something else than a compiled model; name another folder")
+
+
+def _save(folder: Path, model: TranslationModel, sources: list[Source], ini: MosesIni) -> None:
+    with atomic(folder, directory=True) as temporary:
+        model.source_vocabulary.save(temporary / "source.tsv")
+        model.target_vocabulary.save(temporary / "target.tsv")
+        model.phrase_table.save(temporary / "phrase_table")
+        for number, language_model in enumerate(model.language_models):
+            language_model.save(temporary / f"language_model{number}")
+        records = [source.record() for source in sources]
+        made = {"build": uuid.uuid4().hex, "sources": records, "files": _files(temporary)}
+        write_json(temporary / META, _expected(ini) | made)
