@@ -10,17 +10,10 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
-from neural_smt.jit import kernel
-
-ORDER = 4
-"""The longest n-gram counted."""
-
-SIZE = 2 * ORDER + 1
-"""How many statistics a sentence has."""
+from neural_smt.bleu_primitives import ORDER, REFERENCE_LENGTH, SIZE, count_statistics
 
 MATCHES = slice(0, 2 * ORDER, 2)
 TOTALS = slice(1, 2 * ORDER, 2)
-REFERENCE_LENGTH = 2 * ORDER
 
 
 def bleu_statistics(hypothesis: Sequence[Hashable], *references: Sequence[Hashable]) -> np.ndarray:
@@ -48,7 +41,7 @@ def corpus_statistics(
     for hypothesis, *answers in zip(hypotheses, *references, strict=True):
         encoded = [encode(answer) for answer in answers]
         offsets = np.cumsum([0, *(len(answer) for answer in encoded)])
-        rows.append(_count(encode(hypothesis), np.concatenate(encoded), offsets))
+        rows.append(count_statistics(encode(hypothesis), np.concatenate(encoded), offsets))
     return np.array(rows, dtype=np.int32).reshape(-1, SIZE)
 
 
@@ -93,50 +86,3 @@ def sentence_bleu(statistics: np.ndarray) -> np.ndarray:
 
 def _summed(statistics: np.ndarray) -> np.ndarray:
     return np.asarray(statistics, dtype=np.int64).reshape(-1, SIZE).sum(axis=0)
-
-
-@kernel
-def _count(hypothesis: np.ndarray, references: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Statistics of one hypothesis, int32 ids, against references laid end to end.
-
-    An n-gram's k-th occurrence in the hypothesis is a match when some reference holds it at least k times.
-    That needs no table: comparing positions costs less than hashing for sentences of ordinary length.
-    """
-    statistics = np.zeros(SIZE, dtype=np.int32)
-    length = len(hypothesis)
-    for n in range(ORDER):
-        statistics[2 * n + 1] = max(0, length - n)
-    occurrence, most, counts = np.zeros((3, ORDER), dtype=np.int32)
-    for position in range(length):
-        occurrence[:], most[:] = 0, 0
-        _add_occurrences(hypothesis, position, hypothesis[: min(position + ORDER, length)], position + 1, occurrence)
-        for r in range(len(offsets) - 1):
-            reference = references[offsets[r] : offsets[r + 1]]
-            counts[:] = 0
-            _add_occurrences(hypothesis, position, reference, len(reference), counts)
-            for n in range(ORDER):
-                most[n] = max(most[n], counts[n])
-        for n in range(min(ORDER, length - position)):
-            statistics[2 * n] += occurrence[n] <= most[n]
-    closest = offsets[1] - offsets[0]
-    for r in range(1, len(offsets) - 1):
-        other = offsets[r + 1] - offsets[r]
-        if (abs(other - length), other) < (abs(closest - length), closest):
-            closest = other
-    statistics[REFERENCE_LENGTH] = closest
-    return statistics
-
-
-@kernel
-def _add_occurrences(hypothesis: np.ndarray, position: int, text: np.ndarray, stop: int, counts: np.ndarray) -> None:
-    """Add to ``counts[n - 1]`` how often the n-gram at ``position`` starts in ``text`` before ``stop``."""
-    for start in range(stop):
-        n = 0
-        while (
-            n < ORDER
-            and position + n < len(hypothesis)
-            and start + n < len(text)
-            and hypothesis[position + n] == text[start + n]
-        ):
-            counts[n] += 1
-            n += 1

@@ -7,7 +7,7 @@ constant in x and changes only where some sentence's envelope turns from one lin
 
 import numpy as np
 
-from neural_smt.bleu import ORDER, REFERENCE_LENGTH, SIZE
+from neural_smt.bleu_primitives import ORDER, REFERENCE_LENGTH, SIZE
 from neural_smt.jit import kernel
 
 EDGE = 0.1
