@@ -29,6 +29,42 @@ rule decode:
         "../workflow_scripts/decoding.py"
 
 
+rule export_moses:
+    """Write a tuned system as a folder that Moses loads."""
+    input:
+        phrase_table="results/{experiment}/phrases/table",
+        language_models="results/{experiment}/language_model/model",
+        arpas="results/{experiment}/language_model/model.arpa.gz",
+        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
+        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
+        depends=column_files,
+    output:
+        output=directory("results/{experiment}/decoding/{system}/run{run}/moses"),
+    log:
+        "results/{experiment}/logs/export_moses/{system}.run{run}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/export_moses/{system}.run{run}.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="4h",
+    params:
+        code=code("decoding.moses.steps"),
+        columns=columns,
+        features=features,
+        settings=config["decoding"]["test"],
+    script:
+        "../workflow_scripts/export.py"
+
+
+rule export:
+    """Every system and run as a folder that Moses loads."""
+    input:
+        results("decoding/{system}/run{run}/moses", system=SYSTEMS, run=RUNS),
+
+
 rule decoding:
     """Translations of every set by every system and run."""
     input:

@@ -42,6 +42,7 @@ STAGES = {
 
 VERBS = {
     "decode": "neural_smt.decoding.moses.steps:decode_moses",
+    "export": "neural_smt.decoding.moses.steps:export_moses",
 }
 """Verb -> module and function with keyword-only parameters."""
 

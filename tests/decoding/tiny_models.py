@@ -20,6 +20,11 @@ TARGET = Vocabulary(["<unk>", "<s>", "</s>", "x", "y", "z", "q"], [0] * 7)
 
 def random_language_model(generator: np.random.Generator, order: int = 3) -> NgramModel:
     """A back-off model with random numbers for some of the possible n-grams; it need not be normalised."""
+    return NgramModel.from_tables(random_ngrams(generator, order), TARGET)
+
+
+def random_ngrams(generator: np.random.Generator, order: int = 3) -> list[NgramTable]:
+    """The n-grams of such a model."""
     words = np.arange(len(TARGET))
     tables, contexts = [], [()]
     for length in range(1, order + 1):
@@ -36,7 +41,7 @@ def random_language_model(generator: np.random.Generator, order: int = 3) -> Ngr
             )
         )
         contexts = ngrams
-    return NgramModel.from_tables(tables, TARGET)
+    return tables
 
 
 def random_model(

@@ -39,7 +39,7 @@ def read_moses(
 ) -> PhraseTable:
     """Read a Moses phrase table and its msd-bidirectional-fe reordering table (text, plain or ``.gz``).
 
-    Rows come in the order of ``PhraseTable``, whatever the order of the file; the first four scores are kept.
+    Rows come in the order of ``PhraseTable``, whatever the order of the file, with as many scores as the first row has.
     A pair that the reordering table lacks, or every pair without ``reordering_path``, gets probability 1 six
     times: as in Moses it costs nothing. Raises ``UserError`` naming the line of a malformed row, of a word outside
     the vocabularies, or of a pair that stands there twice.
@@ -63,6 +63,7 @@ class _PhraseRows:
         self.words = array("i"), array("i")
         self.lengths = array("i"), array("i")
         self.scores = array("f")
+        self.width = 0
         self.counts = array("i")
         self.alignment_numbers: dict[str, int] = {}
         self.alignment_links: list[list[tuple[int, int]]] = []
@@ -85,9 +86,10 @@ class _PhraseRows:
         self.pairs.append((fields[0], fields[1]))
         try:
             scores = [float(score) for score in fields[2].split()]
-            if len(scores) < 4:
-                raise self.fail(number, f"has {len(scores)} scores where four or more are expected")
-            self.scores.extend(scores[:4])
+            if len(scores) != (self.width or len(scores)) or not scores:
+                raise self.fail(number, f"has {len(scores)} scores, the rows before {self.width}; export it again")
+            self.width = len(scores)
+            self.scores.extend(scores)
             self.counts.extend(_counts(fields[4] if len(fields) > 4 else ""))
             self.alignments.append(self._alignment(fields[3]))
         except ValueError as error:
@@ -134,7 +136,7 @@ class _PhraseRows:
         """The table, rows put in order; reordering: float32 ``[E, 6]`` in the order of the file."""
         if not self.pairs:
             raise UserError(f"{self.path}: holds no phrase pair; export the table again")
-        scores = np.frombuffer(self.scores, dtype=np.float32).reshape(-1, 4)
+        scores = np.frombuffer(self.scores, dtype=np.float32).reshape(len(self), -1)
         impossible = ~((scores >= 0) & (scores < np.inf)).all(axis=1)
         if impossible.any():
             raise self.fail(int(impossible.argmax()) + 1, "a score is not a probability; export the table again")
@@ -189,20 +191,21 @@ def write_moses(
     table: PhraseTable,
     vocabularies: tuple[Vocabulary, Vocabulary],
     phrase_table_path: Path,
-    reordering_path: Path,
+    reordering_path: Path | None,
     columns: Mapping[str, np.ndarray] | None = None,
 ) -> None:
     """Write the text files of Moses, rows in the order of its own tools (bytes of ``f ||| e |||``), atomically.
 
-    columns: extra scores, natural logs, float ``[E]``; each goes after the four scores as its probability.
+    reordering_path: None for a phrase table alone; columns: extra scores, natural logs, float ``[E]``; each goes after
+    the scores of the table as its probability.
     Numbers have six significant digits, as Moses writes them.
     """
     columns = columns or {}
-    format_scores = " ".join(["%.6g"] * (4 + len(columns)))
+    format_scores = " ".join(["%.6g"] * (table.scores.shape[1] + len(columns)))
     format_reordering = " ".join(["%.6g"] * 6)
     with ExitStack() as stack:
         phrase_file, reordering_file = (
-            stack.enter_context(open_text(stack.enter_context(atomic(path)), "w"))
+            stack.enter_context(open_text(stack.enter_context(atomic(path)), "w")) if path else None
             for path in (phrase_table_path, reordering_path)
         )
         for source, entry, target in _sorted_entries(table, vocabularies):
@@ -210,8 +213,9 @@ def write_moses(
             links = " ".join([f"{i}-{j}" for i, j in table.alignment[entry].tolist()])
             counts = " ".join(map(str, table.counts[entry].tolist()))
             phrase_file.write(f"{source}{target} {format_scores % tuple(scores)} ||| {links} ||| {counts} ||| |||\n")
-            probabilities = format_reordering % tuple(table.reordering[entry].tolist())
-            reordering_file.write(f"{source}{target} {probabilities}\n")
+            if reordering_file:
+                probabilities = format_reordering % tuple(table.reordering[entry].tolist())
+                reordering_file.write(f"{source}{target} {probabilities}\n")
 
 
 def _sorted_entries(table: PhraseTable, vocabularies: tuple[Vocabulary, Vocabulary]) -> Iterator[tuple[str, int, str]]:

@@ -7,17 +7,12 @@ from typing import Any
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.alignment.pharaoh import check_alignments, read_alignments
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, load_array, read_parallel
+from neural_smt.files import read_parallel
 from neural_smt.phrases.extraction import extract_pairs
-from neural_smt.phrases.moses_format import write_moses
 from neural_smt.phrases.scoring import score_pairs
-from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
-
-PHRASE_TABLE_NAME = "phrase-table.gz"
-REORDERING_TABLE_NAME = "reordering-table.wbe-msd-bidirectional-fe.gz"
 
 
 def build_phrase_table(
@@ -52,30 +47,3 @@ def build_phrase_table(
     phrase_table = score_pairs(pairs, table, *vocabularies, max_length, settings["reordering_smoothing"], threads)
     log.info("%d entries of %d source phrases", len(phrase_table), len(phrase_table.source))
     phrase_table.save(output)
-
-
-def export_phrase_table(
-    *,
-    phrase_table: Path,
-    source_vocabulary: Path,
-    target_vocabulary: Path,
-    columns: dict[str, str],
-    output: Path,
-) -> None:
-    """Write the phrase table (with extra score columns) and the reordering table as text that Moses reads.
-
-    columns: name -> ``.npy`` of natural logs, float32 ``[E]`` row by row; they follow the four scores in this order.
-    """
-    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
-    table = PhraseTable.load(phrase_table)
-    table.check_vocabularies(*vocabularies)
-    arrays = {name: load_array(Path(path)) for name, path in columns.items()}
-    for name, array in arrays.items():
-        if array.shape != (len(table),):
-            raise UserError(
-                f"{columns[name]}: has shape {array.shape} but the phrase table has {len(table)} rows; "
-                "score the phrase table again"
-            )
-    with atomic(output, directory=True) as folder:
-        write_moses(table, vocabularies, folder / PHRASE_TABLE_NAME, folder / REORDERING_TABLE_NAME, arrays)
-    log.info("%d rows written to %s", len(table), output)

@@ -25,7 +25,7 @@ class PhraseTable:
     source: int32 ``Ragged`` of S phrases;
     entry_offsets: int64 ``[S + 1]``, entries ``entry_offsets[s]:entry_offsets[s + 1]`` translate source phrase ``s``;
     target: int32 ``Ragged`` of E phrases;
-    scores: float32 ``[E, 4]``, probabilities p(f|e), lex(f|e), p(e|f), lex(e|f), the order of Moses;
+    scores: float32 ``[E, N]``, probabilities p(f|e), lex(f|e), p(e|f), lex(e|f), the order of Moses, then any others;
     alignment: uint8 ``Ragged`` of E lists of rows (source position, target position), shape ``[links, 2]``;
     counts: int32 ``[E, 3]``, how often e, f, and the pair were extracted;
     reordering: float32 ``[E, 6]``, probabilities of monotone, swap, discontinuous with respect to the previous

@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import IO, Literal
 
 from neural_smt.decoding.features import UNKNOWN_WORD
+from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import AUTO, load_model
+from neural_smt.decoding.moses.export import write_moses_folder
 from neural_smt.decoding.moses.ini import MosesIni, read_moses_ini
 from neural_smt.decoding.moses.streams import open_output, read_batches
 from neural_smt.decoding.nbest import nbest_lines
-from neural_smt.decoding.search import Decoder, Translation
+from neural_smt.decoding.search import Decoder, SearchSettings, Translation
+from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.settings import read_settings
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +73,38 @@ def decode_moses(
             alignment=stack.enter_context(open_output(alignment)) if alignment else None,
         )
         _run(decoder, read_batches(input, BATCH), outputs, listing, _shown(ini, decoder))
+
+
+def export_moses(
+    *,
+    phrase_table: Path,
+    language_models: list[Path],
+    arpas: list[Path],
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    columns: dict[str, str],
+    features: list[str],
+    weights: Path,
+    settings: dict,
+    output: Path,
+) -> None:
+    """Write a tuned system as a folder that Moses loads: phrase and reordering table, ARPA models and moses.ini.
+
+    arpas: the language models as text, in the order of language_models; columns: group -> score column, which follow
+    the scores of the phrase table; features: feature groups of the system; settings: see ``SearchSettings``. Paths in
+    the ini are relative to the folder, so start Moses there (``decode --moses-ini`` finds them from anywhere).
+    """
+    if len(arpas) != len(language_models):
+        raise UserError(f"{len(language_models)} language models but {len(arpas)} ARPA files; give one for each")
+    model = TranslationModel.load(
+        phrase_table=phrase_table,
+        language_models=language_models,
+        columns={group: Path(path) for group, path in columns.items()},
+        source_vocabulary=source_vocabulary,
+        target_vocabulary=target_vocabulary,
+        features=features,
+    )
+    write_moses_folder(output, model, arpas, Weights.load(weights), read_settings(SearchSettings, settings, "decoding"))
 
 
 @dataclass(frozen=True)
