@@ -1,12 +1,13 @@
 """The command line and the shims' way of calling steps."""
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from neural_smt.cli import STAGES, main, steps
+from neural_smt.cli import STAGES, VERBS, main, steps, verb
 from neural_smt.code import PACKAGE, reached_files
 from neural_smt.invoke import invoke
 from neural_smt.vocabulary import Vocabulary
@@ -46,6 +47,26 @@ def test_every_stage_is_a_verb_with_documented_steps() -> None:
         assert found, stage
         for name, function in found.items():
             assert function.__doc__, f"{stage} {name} has no docstring"
+
+
+def test_every_verb_is_a_documented_function_with_named_options() -> None:
+    for name in VERBS:
+        function = verb(name)
+        kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
+        assert kinds == {inspect.Parameter.KEYWORD_ONLY}, name
+        assert function.__doc__, f"{name} has no docstring"
+
+
+def test_options_follow_the_annotations(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["decode", "--help"])
+    assert stopped.value.code == 0
+    shown = capsys.readouterr().out
+    assert "--moses-ini MOSES_INI" in shown and "--nbest [NBEST ...]" in shown and "--algorithm {stack,cube}" in shown
+    with pytest.raises(SystemExit) as stopped:
+        main(["decode", "--moses-ini", "x", "--stack-size", "many"])
+    assert stopped.value.code == 2
+    assert "argument --stack-size: invalid int value: 'many'" in capsys.readouterr().err
 
 
 def test_a_step_runs_from_the_command_line(tmp_path: Path) -> None:

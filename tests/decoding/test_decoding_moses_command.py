@@ -1,0 +1,235 @@
+"""``decode --moses-ini`` as it is used: streams, options, faults, interruptions, and the compiled form."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from moses_folder import FEATURES, WEIGHTS, write_model
+
+from neural_smt.cli import main
+from neural_smt.code import PACKAGE
+from neural_smt.decoding.moses import compiled
+from neural_smt.decoding.moses.ini import read_moses_ini
+from neural_smt.files import atomic, read_lines
+
+TEXT = "a b\n\nb a unknown\na a b b\n"
+
+
+def start(*arguments, **options):
+    """The command in a process of its own, with pipes."""
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    command = [sys.executable, "-m", "neural_smt", "decode", *map(str, arguments)]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen(command, env=environment, **(pipes | options))
+
+
+@pytest.fixture
+def model(tmp_path):
+    """The ini of a tiny model, and a text to translate beside its folder."""
+    (tmp_path / "text").write_text(TEXT)
+    return write_model(tmp_path / "model")
+
+
+def decode(tmp_path, ini, *options):
+    """Translate the text in this process; the exit status."""
+    return main(["decode", "--moses-ini", str(ini), "--input", str(tmp_path / "text"), *map(str, options)])
+
+
+def test_translations_lists_and_alignments(model, tmp_path):
+    outputs = {name: tmp_path / name for name in ("output", "nbest", "alignment")}
+    options = ["--output", outputs["output"], "--nbest", outputs["nbest"], 3, "--alignment", outputs["alignment"]]
+    assert decode(tmp_path, model, *options) == 0
+    assert read_lines(outputs["output"]) == ["x z", "", "z x unknown", "x x z z"]
+    assert read_lines(outputs["alignment"]) == ["0-0 1-1 ", "", "0-0 1-1 2-2 ", "0-0 1-1 2-2 3-3 "]
+    rows = [row.split(" ||| ") for row in read_lines(outputs["nbest"])]
+    assert [row[0] for row in rows] == ["0", "0", "0", "1", "2", "2", "2", "3", "3", "3"]
+    assert rows[0][1] == "x z" and float(rows[0][3]) >= float(rows[1][3]) >= float(rows[2][3])
+    names = [item for item in rows[0][2].split() if item.endswith("=")]
+    known = "LexicalReordering0= Distortion0= LM0= WordPenalty0= PhrasePenalty0= TranslationModel0="
+    assert names == known.split()
+
+
+def test_distinct_lists_and_names_of_the_ini(tmp_path):
+    (tmp_path / "text").write_text("a b b\n")
+    features = FEATURES.replace("name=LM0", "name=French").replace("Distortion\n", "Distortion name=Jump\n")
+    ini = write_model(tmp_path / "model", features, WEIGHTS.replace("LM0", "French").replace("Distortion0", "Jump"))
+    for extra in ([], ["distinct"]):
+        assert decode(tmp_path, ini, "--output", tmp_path / "o", "--nbest", tmp_path / "list", 50, *extra) == 0
+        words = [row.split(" ||| ")[1] for row in read_lines(tmp_path / "list")]
+        assert (len(set(words)) == len(words)) == bool(extra)
+        assert " French= " in read_lines(tmp_path / "list")[0] and " Jump= " in read_lines(tmp_path / "list")[0]
+
+
+def test_options_override_the_ini(model, tmp_path):
+    common = ["--output", tmp_path / "o", "--nbest", tmp_path / "list", 50, "distinct"]
+    assert decode(tmp_path, model, *common, "--algorithm", "cube", "--pop-limit", 500, "--threads", 2) == 0
+    several = {row.split(" ||| ")[1] for row in read_lines(tmp_path / "list") if row.startswith("0 ")}
+    assert several == {"x z", "y z", "z x", "z y", "y x"}
+    assert decode(tmp_path, model, *common, "--distortion-limit", 0, "--table-limit", 1, "--stack-size", 1) == 0
+    few = [row.split(" ||| ")[1] for row in read_lines(tmp_path / "list") if row.startswith("0 ")]
+    assert few == ["x z", "y x"]
+
+
+def test_each_line_is_answered_while_the_input_still_comes(model):
+    with start("--moses-ini", model) as process:
+        for line, expected in [(b"a b\n", b"x z\n"), (b"\n", b"\n"), (b"b a unknown\n", b"z x unknown\n")]:
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline() == expected
+        assert process.communicate(b"a\nb")[0] == b"x\nz\n"  # the last line has no end
+    assert process.returncode == 0
+
+
+def test_an_interruption_is_no_accident(model, tmp_path):
+    with start("--moses-ini", model, "--output", tmp_path / "output", "--nbest", "-", 1) as process:
+        process.stdin.write(b"a b\n")
+        process.stdin.flush()
+        assert process.stdout.readline().startswith(b"0 ||| x z ||| ")
+        process.send_signal(signal.SIGINT)
+        message = process.communicate()[1]
+    assert process.returncode == 128 + signal.SIGINT
+    assert b"Traceback" not in message
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "text"]
+
+
+def test_a_reader_that_leaves_ends_the_command_quietly(model):
+    with start("--moses-ini", model) as process:
+        process.stdout.close()
+        process.stdin.write(b"a b\n" * 1000)
+        process.stdin.close()
+        message = process.stderr.read()
+    assert process.returncode == 128 + signal.SIGPIPE
+    assert b"Traceback" not in message and b"Exception ignored" not in message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--nbest", "list"], "--nbest takes FILE SIZE [distinct], not 'list'; correct the option"),
+        (["--nbest", "list", "many"], "--nbest takes FILE SIZE"),
+        (["--nbest", "list", "3", "different"], "--nbest takes FILE SIZE"),
+        (["--nbest", "-", "3"], "two outputs go to standard output; name another file"),
+        (["--output", "list", "--nbest", "list", "3"], "two outputs go to list; name another file"),
+        (["--stack-size", "0"], "stack_size"),
+        (["--threads", "0"], "--threads must be at least 1, not 0"),
+        (["--input", "nowhere"], "nowhere: cannot be read (No such file or directory); correct the path"),
+        (["--input", "bad"], "bad, line 2: not valid UTF-8 (byte 0xe9); convert the text to UTF-8"),
+        (["--output", "folder"], "folder: is a folder; name a file"),
+        (["--output", "text/output"], "text/output: cannot be written (File exists); name another file"),
+        (["--moses-ini", "nowhere.ini"], "nowhere.ini: no such file"),
+        (["--compiled", "folder"], "folder: holds something else than a compiled model; name another folder"),
+    ],
+)
+def test_a_fault_is_one_sentence_and_leaves_nothing(model, tmp_path, monkeypatch, capsys, options, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad").write_bytes(b"a\ncaf\xe9\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "thesis").write_text("x")
+    before = sorted(tmp_path.iterdir())
+    outputs = [] if "--output" in options else ["--output", "output"] if "-" not in options else []
+    assert main(["decode", "--moses-ini", str(model), "--input", "text", *outputs, *options]) == 1
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert error.startswith("error: ") and message in error
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def build_of(folder: Path) -> str:
+    return json.loads((folder / "compiled.json").read_text())["build"]
+
+
+def test_the_second_start_uses_the_compiled_form(model, tmp_path, monkeypatch):
+    folder = model.with_name("moses.ini.compiled")
+    assert decode(tmp_path, model, "--output", tmp_path / "first") == 0
+    build = build_of(folder)
+    monkeypatch.setattr(compiled, "read_text_model", None)  # would fail if called
+    assert decode(tmp_path, model, "--output", tmp_path / "second") == 0
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+    assert build_of(folder) == build
+
+
+def test_a_change_of_weights_needs_no_new_form(model, tmp_path):
+    assert decode(tmp_path, model, "--output", tmp_path / "first") == 0
+    build = build_of(model.with_name("moses.ini.compiled"))
+    model.write_text(model.read_text().replace("LM0= 0.5", "LM0= -5"))
+    assert decode(tmp_path, model, "--output", tmp_path / "second") == 0
+    assert read_lines(tmp_path / "second")[0] != read_lines(tmp_path / "first")[0]
+    assert build_of(model.with_name("moses.ini.compiled")) == build
+
+
+@pytest.mark.parametrize("name", ["phrase-table", "reordering-table", "lm.arpa"])
+def test_sources_that_change_are_noticed(model, tmp_path, name):
+    folder = model.with_name("moses.ini.compiled")
+    compiled.load_model(read_moses_ini(model))
+    build = build_of(folder)
+    source = model.with_name(name)
+    content = source.read_bytes()
+    os.utime(source, ns=(0, 0))  # another time, the same contents
+    compiled.load_model(read_moses_ini(model))
+    assert build_of(folder) == build
+    assert 0 in [record["changed"] for record in json.loads((folder / "compiled.json").read_text())["sources"]]
+    source.write_bytes(content.replace(b"0.2", b"0.3"))  # of the same size
+    compiled.load_model(read_moses_ini(model))
+    assert build_of(folder) != build
+
+
+def test_another_reordering_table_or_none_is_noticed(model, tmp_path):
+    assert len(compiled.load_model(read_moses_ini(model)).feature_set.slices) == 7
+    lines = [line for line in model.read_text().splitlines() if not line.startswith("LexicalReordering")]
+    model.write_text("\n".join(lines))
+    assert len(compiled.load_model(read_moses_ini(model)).feature_set.slices) == 6
+
+
+@pytest.mark.parametrize("damage", ["truncated", "missing", "meta", "foreign"])
+def test_a_damaged_form_is_made_again(model, tmp_path, damage):
+    folder = model.with_name("moses.ini.compiled")
+    good = compiled.load_model(read_moses_ini(model))
+    build = build_of(folder)
+    array = folder / "phrase_table" / "target_values.npy"
+    if damage == "truncated":
+        array.write_bytes(array.read_bytes()[:-1])
+    elif damage == "missing":
+        array.unlink()
+    elif damage == "meta":
+        (folder / "compiled.json").write_text("{")
+    else:
+        meta = json.loads((folder / "compiled.json").read_text())
+        (folder / "compiled.json").write_text(json.dumps(meta | {"code": "older", "sources": 3}))
+    again = compiled.load_model(read_moses_ini(model))
+    assert again.phrase_table.target.values.tolist() == good.phrase_table.target.values.tolist()
+    assert build_of(folder) != build
+    assert [path.name for path in model.parent.iterdir() if path.name.startswith(".")] == []
+
+
+def test_many_builders_at_once_do_no_harm(model, tmp_path):
+    processes = [start("--moses-ini", model, "--input", tmp_path / "text") for _ in range(4)]
+    answers = {process.communicate()[0] for process in processes}
+    assert answers == {b"x z\n\nz x unknown\nx x z z\n"}
+    assert {process.returncode for process in processes} == {0}
+    names = {"lm.arpa", "moses.ini", "moses.ini.compiled", "phrase-table", "reordering-table"}
+    assert {path.name for path in model.parent.iterdir()} == names
+
+
+def test_where_nothing_can_be_written_beside_the_ini_the_cache_serves(model, tmp_path, monkeypatch):
+    def only_elsewhere(path, directory=False):
+        if model.parent in path.parents:
+            raise PermissionError(13, "Permission denied")
+        return atomic(path, directory)
+
+    monkeypatch.setattr(compiled, "atomic", only_elsewhere)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    compiled.load_model(read_moses_ini(model))
+    place = compiled.default_folders(model)[1]
+    assert place.parent == tmp_path / "cache" / "neural_smt" / "moses" and (place / "compiled.json").is_file()
+    monkeypatch.setattr(compiled, "read_text_model", None)
+    assert len(compiled.load_model(read_moses_ini(model)).phrase_table) == 4
+
+
+def test_the_compiled_form_has_a_place_of_choice_or_none(model, tmp_path):
+    compiled.load_model(read_moses_ini(model), str(tmp_path / "chosen"))
+    assert (tmp_path / "chosen" / "compiled.json").is_file()
+    compiled.load_model(read_moses_ini(model), "off")
+    assert not model.with_name("moses.ini.compiled").exists()
