@@ -6,6 +6,7 @@ hand has a verb of its own: a function of the same kind, under a shorter name.
 """
 
 import argparse
+import errno
 import importlib
 import inspect
 import json
@@ -45,6 +46,9 @@ VERBS = {
     "export": "neural_smt.decoding.moses.steps:export_moses",
 }
 """Verb -> module and function with keyword-only parameters."""
+
+_OUTSIDE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
+"""Faults of the file system that no check foresees."""
 
 
 def verb(name: str) -> Callable[..., Any]:
@@ -159,4 +163,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Python would flush standard output once more when it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        if error.errno not in _OUTSIDE:
+            raise
+        print(
+            f"error: {error.filename or 'an output'}: {error.strerror}; make room or name another place",
+            file=sys.stderr,
+        )
+        return 1
     return 0

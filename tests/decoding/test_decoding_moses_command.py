@@ -233,3 +233,8 @@ def test_the_compiled_form_has_a_place_of_choice_or_none(model, tmp_path):
     assert (tmp_path / "chosen" / "compiled.json").is_file()
     compiled.load_model(read_moses_ini(model), "off")
     assert not model.with_name("moses.ini.compiled").exists()
+
+
+def test_a_full_disk_is_one_sentence(model, tmp_path, capsys):
+    assert decode(tmp_path, model, "--output", "/dev/full") == 1
+    assert "error: an output: No space left on device" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Reading and writing: one sentence per fault, all or nothing, the same bytes for the same text."""
 
 import gzip
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,30 @@ def test_a_failed_write_leaves_nothing_and_keeps_the_old(tmp_path: Path, directo
         raise RuntimeError
     assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
     assert ((path / "file") if directory else path).read_text() == "old"
+
+
+def test_folders_written_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with atomic(path, directory=True) as first:
+        (first / "file").write_text("first")
+        with atomic(path, directory=True) as second:
+            (second / "file").write_text("second")
+        assert (path / "file").read_text() == "second"
+    assert (path / "file").read_text() == "first"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
+
+
+def test_many_threads_replace_one_folder(tmp_path: Path) -> None:
+    def write(number: int) -> None:
+        for _ in range(20):
+            with atomic(tmp_path / "out", directory=True) as folder:
+                for name in ("a", "b"):
+                    (folder / name).write_text(str(number))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
+    assert (tmp_path / "out" / "a").read_text() == (tmp_path / "out" / "b").read_text()
 
 
 def test_json_faults_name_the_line(tmp_path: Path) -> None:

@@ -104,22 +104,15 @@ class Decoder:
 
         nbest: length of the n-best lists; distinct: whether their entries must differ in their words.
         """
-        limit = max(1, nbest)
-        translations = self._run(
-            sentences, nbest > 1, lambda lattice, number: self._translate(lattice, number, limit, nbest > 0, distinct)
-        )
-        empty = NBestEntry([], np.zeros(self.feature_set.size, dtype=np.float32), 0.0)
-        return [
-            translation or Translation([], 0.0, empty.features, nbest=[empty] if nbest else [])
-            for translation in translations
-        ]
+        translations = self._run(sentences, nbest > 1, lambda lattice: self.translate(lattice, nbest, distinct))
+        return [translation or self.translate(None, nbest) for translation in translations]
 
     def lattices(self, sentences: list[list[str]] | PreparedSentences) -> list[Lattice | None]:
         """The lattice of every sentence; None for an empty sentence."""
-        return self._run(sentences, True, lambda lattice, number: lattice)
+        return self._run(sentences, True, lambda lattice: lattice)
 
     def _run(self, sentences, keep_arcs: bool, finish) -> list:
-        """Search all sentences in batches of similar length; ``finish(lattice, number)`` makes each result."""
+        """Search all sentences in batches of similar length; ``finish(lattice)`` makes each result."""
         prepared = sentences if isinstance(sentences, PreparedSentences) else self.prepare(sentences)
         name = self.hook.name if self.hook else None
         weighted = weigh(prepared, self.model, self.feature_set, self.vector, self.settings.table_limit, name)
@@ -132,7 +125,7 @@ class Decoder:
         def work(members: np.ndarray) -> None:
             lattices = search_batch(weighted, members, self.settings.algorithm, search, self.hook)
             for lattice, number in zip(lattices, members.tolist(), strict=True):
-                results[number] = finish(lattice, number)
+                results[number] = finish(lattice)
 
         if self.threads > 1:
             with ThreadPoolExecutor(self.threads) as pool:
@@ -155,16 +148,19 @@ class Decoder:
             keep_arcs=keep_arcs,
         )
 
-    def _translate(self, lattice: Lattice, number: int, limit: int, listed: bool, distinct: bool) -> Translation:
-        """The best derivations of a lattice as words and feature values."""
-        paths, scores = best_derivations(lattice, limit, distinct)
+    def translate(self, lattice: Lattice | None, nbest: int = 0, distinct: bool = True) -> Translation:
+        """The best translation in a lattice that this decoder made (None: of an empty sentence); see ``decode``."""
+        if lattice is None:
+            empty = NBestEntry([], np.zeros(self.feature_set.size, dtype=np.float32), 0.0)
+            return Translation([], 0.0, empty.features, nbest=[empty] if nbest else [])
+        paths, scores = best_derivations(lattice, max(1, nbest), distinct)
         arcs, position = np.unique(paths.values, return_inverse=True)
         features = np.add.reduceat(lattice.features(arcs)[position], paths.offsets[:-1], axis=0, dtype=np.float64)
         features = features.astype(np.float32)
         options = lattice.options[paths.values]
         words = _spell(lattice.weighted, self.model, options[: paths.offsets[1]])
         entries = []
-        if listed:
+        if nbest:
             pieces = {option: _spell(lattice.weighted, self.model, [option]) for option in np.unique(options).tolist()}
             for i, score in enumerate(scores.tolist()):
                 chosen = options[paths.offsets[i] : paths.offsets[i + 1]].tolist()
