@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from neural_smt.cli import STAGES
+from neural_smt.cli import STAGES, main
 
 TINY = "experiments/tiny.yaml"
 
@@ -92,6 +92,24 @@ def test_the_table_has_both_systems_with_real_scores(finished: Path) -> None:
         assert "tok:13a" in scores["signature"]
     assert (folder / "tuning/rnn/run1/weights.json").is_file()
     assert "EncoderDecoder0" in json.loads((folder / "tuning/rnn/run1/weights.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["baseline", "rnn"])
+def test_what_is_exported_for_moses_translates_the_same(finished: Path, tmp_path: Path, system: str) -> None:
+    done = snakemake(finished, "export", "--configfile", TINY, "--cores", "2")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    folder = finished / "results" / "tiny"
+    files = {
+        "--moses-ini": folder / f"decoding/{system}/run1/moses/moses.ini",
+        "--input": folder / "corpus/tokenised/news_test.en",
+        "--output": tmp_path / "translation",
+        "--compiled": tmp_path / "compiled",
+    }
+    assert main(["decode", *(str(word) for item in files.items() for word in item)]) == 0
+    assert (tmp_path / "translation").read_bytes() == (
+        folder / f"decoding/{system}/run1/news_test.hypothesis"
+    ).read_bytes()
 
 
 @pytest.mark.slow
