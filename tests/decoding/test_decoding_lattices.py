@@ -1,9 +1,22 @@
 """Lattices: their arrays, and what sums along their derivations."""
 
+import gzip
+
 import numpy as np
-from tiny_models import all_derivations, random_model
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lattice_files import best_of_search_graph, read_search_graphs, read_slf
+from tiny_models import TARGET, all_derivations, random_model
 
 from neural_smt.decoding.lattices.flat import FlatLattices
+from neural_smt.decoding.lattices.kbest import best_derivations
+from neural_smt.decoding.lattices.osg import core_columns, search_graph_lines
+from neural_smt.decoding.lattices.posteriors import count_derivations, posteriors
+from neural_smt.decoding.lattices.pruning import max_marginals, prune
+from neural_smt.decoding.lattices.slf import quoted, write_slf
+from neural_smt.decoding.lattices.viterbi import best_paths, reweigh
+from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.search import Decoder, SearchSettings
 
 SENTENCES = [["a", "b", "c", "a"], [], ["c", "unknown", "b", "a"], ["b"]]
@@ -32,3 +45,204 @@ def test_flat_lattices_hold_every_derivation_and_go_through_files(tmp_path):
             expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector)
             found = sorted((score for _, score in ways[int(last) - 1]), reverse=True)
             np.testing.assert_allclose(found, [e.score for e in expected], rtol=1e-4, atol=1e-4)
+
+
+def paths_of(lattice):
+    """Every path as a tuple of arcs, by recursion."""
+    ways = {0: [()]}
+    for node in range(1, len(lattice.ranges)):
+        arcs = range(int(lattice.arc_offsets[node]), int(lattice.arc_offsets[node + 1]))
+        ways[node] = [(*way, arc) for arc in arcs for way in ways[int(lattice.tails[arc])]]
+    return ways[len(lattice.ranges) - 1]
+
+
+def described(lattice, vector):
+    """(score, words) of every path under the weights, from the features of its arcs."""
+    scores = lattice.features(np.arange(len(lattice.tails))) @ vector
+    words = lattice.spell(TARGET)
+    return [
+        (float(sum(scores[a] for a in path)), tuple(w for a in path for w in words[a])) for path in paths_of(lattice)
+    ]
+
+
+def assert_same_paths(found, expected, tolerance=1e-3):
+    """The same (score, words), whatever the order of equal ones."""
+    found, expected = (sorted(paths, key=lambda p: (p[1], p[0])) for paths in (found, expected))
+    assert [words for _, words in found] == [words for _, words in expected]
+    np.testing.assert_allclose([s for s, _ in found], [s for s, _ in expected], atol=tolerance)
+
+
+@pytest.fixture(scope="module", params=range(3))
+def searched(request):
+    """A decoder and the lattices of ``SENTENCES``, every derivation in them."""
+    model, weights = random_model(request.param)
+    decoder = Decoder(model, EVERYTHING, weights)
+    return decoder, decoder.lattices(SENTENCES)
+
+
+def test_new_weights_find_the_best_derivations_without_decoding_again(searched):
+    decoder, lattices = searched
+    flat = FlatLattices.of(lattices, decoder.feature_set.size)
+    vector = np.random.default_rng(5).normal(0, 0.4, decoder.feature_set.size)
+    paths = best_paths(flat, vector)
+    features, words = paths.features(flat), paths.words(flat)
+    assert paths.scores[1] == 0 and not features[1].any() and len(words[1]) == 0
+    for number in (0, 2, 3):
+        expected = all_derivations(decoder.model, SENTENCES[number], decoder.feature_set, vector)
+        np.testing.assert_allclose(paths.scores[number], expected[0].score, rtol=1e-4)
+        np.testing.assert_allclose(features[number] @ vector, expected[0].score, rtol=1e-4)
+        again = reweigh(lattices[number], vector)
+        found, scores = best_derivations(again, 200, distinct=False)
+        np.testing.assert_allclose(scores, [e.score for e in expected[:200]], rtol=1e-4, atol=1e-4)
+        spelled = again.spell(TARGET)
+        assert tuple(w for arc in found[0] for w in spelled[arc]) == expected[0].tokens
+        copied = again.weighted.prepared.unknown_words
+        known = [TARGET.words[i] if i < len(TARGET) else copied[i - len(TARGET)] for i in words[number].tolist()]
+        assert tuple(known) == expected[0].tokens
+
+
+def test_exhaustive_distinct_lists_hold_every_string(searched):
+    decoder, lattices = searched
+    for lattice, sentence in zip(lattices, SENTENCES, strict=True):
+        if lattice is None:
+            continue
+        best = {}
+        for derivation in all_derivations(decoder.model, sentence, decoder.feature_set, decoder.vector):
+            best.setdefault(derivation.tokens, derivation.score)
+        paths, scores = best_derivations(lattice, len(best) + 5, distinct=True, exhaustive=True)
+        np.testing.assert_allclose(scores, list(best.values()), rtol=1e-4, atol=1e-4)
+        words = lattice.spell(TARGET)
+        assert {tuple(w for arc in path for w in words[arc]) for path in paths} == set(best)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.3, 30.0])
+def test_posteriors_are_sums_over_all_derivations(searched, scale):
+    decoder, lattices = searched
+    flat = FlatLattices.of(lattices, decoder.feature_set.size)
+    result = posteriors(flat, decoder.vector, scale)
+    counted = count_derivations(flat)
+    expected_features = result.expected_features(flat)
+    assert counted[1] == 0 and result.log_total[1] == 0 and not expected_features[1].any()
+    for number in (0, 2, 3):
+        lattice = lattices[number]
+        paths = paths_of(lattice)
+        assert counted[number] == len(paths)
+        features = lattice.features(np.arange(len(lattice.tails))).astype(np.float64)
+        sums = np.array([features[list(path)].sum(axis=0) for path in paths])
+        scores = scale * (sums @ decoder.vector)
+        probabilities = np.exp(scores - scores.max())
+        np.testing.assert_allclose(
+            result.log_total[number], np.log(probabilities.sum()) + scores.max(), rtol=1e-4, atol=1e-3
+        )
+        probabilities /= probabilities.sum()
+        first = int(flat.arc_offsets[flat.node_offsets[number]])
+        arcs = np.zeros(len(lattice.tails))
+        nodes = np.zeros(len(lattice.ranges))
+        nodes[0] = 1.0
+        words: dict[int, float] = {}
+        for path, probability in zip(paths, probabilities, strict=True):
+            arcs[list(path)] += probability
+            nodes[lattice.heads[list(path)]] += probability
+            for arc in path:
+                for word in lattice.words[arc].tolist():
+                    words[word] = words.get(word, 0.0) + probability
+        np.testing.assert_allclose(result.arcs[first : first + len(arcs)], arcs, atol=1e-3)
+        begin = int(flat.node_offsets[number])
+        np.testing.assert_allclose(result.nodes[begin : begin + len(nodes)], nodes, atol=1e-3)
+        np.testing.assert_allclose(expected_features[number], probabilities @ sums, rtol=1e-3, atol=0.05)
+        entropy = -(probabilities[probabilities > 0] * np.log(probabilities[probabilities > 0])).sum()
+        np.testing.assert_allclose(result.entropy[number], entropy, atol=0.02)
+        assert result.expected_words(flat, number) == pytest.approx(words, abs=2e-3)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 5), beam=st.floats(0, 20), density=st.floats(0.1, 40))
+def test_pruning_keeps_exactly_the_arcs_of_good_derivations(seed, beam, density):
+    model, weights = random_model(seed)
+    decoder = Decoder(model, EVERYTHING, weights)
+    lattice = decoder.lattices([SENTENCES[0]])[0]
+    scores = dict.fromkeys(range(len(lattice.tails)), -np.inf)
+    for path in paths_of(lattice):
+        total = float(lattice.scores[list(path)].sum())
+        for arc in path:
+            scores[arc] = max(scores[arc], total)
+    np.testing.assert_allclose(max_marginals(lattice), list(scores.values()), rtol=1e-9)
+    best = max(scores.values())
+    pruned = prune(lattice, beam=beam)
+    good = [path for path in paths_of(lattice) if all(scores[arc] >= best - beam - 1e-9 for arc in path)]
+    assert len(pruned.tails) == sum(score >= best - beam - 1e-9 for score in scores.values())
+    assert len(paths_of(pruned)) == len(good)
+    sparse = prune(lattice, density=density)
+    words = len(best_derivations(lattice, 1, False)[0][0]) and sum(
+        len(lattice.words[arc]) for arc in best_derivations(lattice, 1, False)[0][0]
+    )
+    cut = sorted(scores.values(), reverse=True)[min(len(scores), max(1, int(density * words))) - 1]
+    assert len(sparse.tails) == sum(score >= cut - 1e-8 for score in scores.values())
+    for smaller in (pruned, sparse):
+        assert best_derivations(smaller, 1, False)[1][0] == pytest.approx(best, abs=1e-9)
+        assert (smaller.tails < smaller.heads).all() and (np.diff(smaller.arc_offsets)[1:] > 0).all()
+    assert prune(lattice) is lattice
+
+
+def test_search_graphs_hold_the_derivations(searched):
+    decoder, lattices = searched
+    lines = list(search_graph_lines(lattices, TARGET))
+    graphs = read_search_graphs(lines)
+    assert sorted(graphs) == [0, 2, 3] and lines[0].startswith("0 hyp=0 stack=0 forward=")
+    for number, paths in graphs.items():
+        assert_same_paths(paths, described(lattices[number], decoder.vector), tolerance=2e-3)
+        own = [line for line in lines if line.startswith(f"{number} hyp=")]
+        best = float(own[0].split("fscore=")[1])
+        for line in own[1:]:  # inside and outside scores never add up to more than the best
+            fields = dict(item.split("=", 1) for item in line.split(" out=")[0].split()[1:])
+            assert float(fields["score"]) + float(fields["fscore"]) <= best + 5e-3
+            assert (fields["forward"] == "-1") == (int(fields["stack"]) == len(SENTENCES[number]))
+
+
+def test_extended_search_graphs_name_source_and_scores(searched):
+    decoder, lattices = searched
+    line = list(search_graph_lines(lattices, TARGET, first=7, extended=True))[-1]
+    assert line.startswith("10 ") and ' out="b|' in line  # the last sentence is "b"
+    core = [float(value) for value in line.split("core=(")[1].split(")")[0].split(",")]
+    transition = float(line.split("transition=")[1].split()[0])
+    vector = decoder.vector[core_columns(decoder.feature_set)]
+    np.testing.assert_allclose(vector @ core, transition, atol=0.01)
+    assert core[0] == 0.0 and core[2] == 1.0  # unknown words, words, phrases, as in a moses.ini
+
+
+def test_slf_files_hold_the_derivations(searched, tmp_path):
+    decoder, lattices = searched
+    write_slf(tmp_path / "slf", lattices, TARGET, features=True, gzipped=True)
+    assert sorted(path.name for path in (tmp_path / "slf").iterdir()) == [f"{i}.slf.gz" for i in range(4)]
+    for number in (0, 2, 3):
+        lines = gzip.decompress((tmp_path / "slf" / f"{number}.slf.gz").read_bytes()).decode().splitlines()
+        assert_same_paths(read_slf(lines), described(lattices[number], decoder.vector))
+    write_slf(tmp_path / "slf", lattices, TARGET)
+    assert (tmp_path / "slf" / "1.slf").read_text().endswith("start=0 end=0\nNODES=1 LINKS=0\nI=0\n")
+
+
+def test_slf_escapes_what_htk_would_read_otherwise():
+    assert quoted("a\"b\\c'") == "a\\\"b\\\\c\\'"
+
+
+def test_the_reader_and_the_graph_agree_with_moses(shared):
+    """The graphs that Moses wrote lead to its own totals, and so does ours of the same sentences."""
+    from neural_smt.decoding.moses.compiled import load_model
+    from neural_smt.decoding.moses.ini import read_moses_ini
+
+    folder = shared / "oracle" / "decoding"
+    totals = {}
+    for entry in read_nbest(folder / "stack200.nbest.gz"):
+        if entry.sentence < 2:
+            totals.setdefault(entry.sentence, entry.score)
+    with gzip.open(folder / "stack200.first2.osgx.gz", "rt") as stream:
+        theirs = best_of_search_graph(line.rstrip("\n") for line in stream)
+    ini = read_moses_ini(folder / "moses.ini")
+    model = load_model(ini, "off")
+    sentences = [line.split() for line in (folder / "input.en").read_text().splitlines()[:2]]
+    lattices = Decoder(model, SearchSettings(), ini.weights).lattices(sentences)
+    ours = best_of_search_graph(search_graph_lines(lattices, model.target_vocabulary, extended=True))
+    for number, total in totals.items():
+        assert theirs[number][0] == pytest.approx(total, abs=2e-2)  # a sum of transitions printed with three digits
+        assert ours[number][0] == pytest.approx(theirs[number][0], abs=2e-2)
+        assert ours[number][1] == theirs[number][1]

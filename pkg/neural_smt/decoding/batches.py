@@ -71,8 +71,8 @@ def search_batch(
     final = stacks.coverages.first[stacks.ranges[np.arange(len(members)), sentences.lengths, 0]].tolist()
     count = int(stacks.counts[0])
     return [
-        build_lattice(weighted, stacks.hypotheses, count, _sentence_arcs(arcs, number), number, final[number])
-        for number in range(len(members))
+        build_lattice(weighted, member, stacks.hypotheses, count, _sentence_arcs(arcs, number), number, final[number])
+        for number, member in enumerate(members.tolist())
     ]
 
 

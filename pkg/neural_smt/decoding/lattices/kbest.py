@@ -134,11 +134,15 @@ def _take_best(
     return arcs, offsets[: taken + 1], scores[:taken]
 
 
-def best_derivations(lattice: Lattice, limit: int, distinct: bool) -> tuple[Ragged, np.ndarray]:
+def best_derivations(
+    lattice: Lattice, limit: int, distinct: bool, exhaustive: bool = False
+) -> tuple[Ragged, np.ndarray]:
     """The best derivations, best first: their arcs (int32 ``Ragged``, first arc first) and scores (float64 ``[n]``).
 
-    With ``distinct`` only the best derivation of every target string counts, among the first ``20 limit`` derivations.
+    With ``distinct`` only the best derivation of every target string counts, among the first ``20 limit`` derivations
+    or, when ``exhaustive``, among all there are (a lattice holds astronomically many of few strings at worst).
     """
+    attempts = limit * (DISTINCT_FACTOR if distinct else 1)
     arcs, offsets, scores = _take_best(
         lattice.arc_offsets,
         lattice.tails,
@@ -146,7 +150,7 @@ def best_derivations(lattice: Lattice, limit: int, distinct: bool) -> tuple[Ragg
         lattice.options,
         lattice.weighted.options,
         limit,
-        limit * (DISTINCT_FACTOR if distinct else 1),
+        np.iinfo(np.int64).max if exhaustive else attempts,
         distinct,
     )
     return Ragged(arcs[: offsets[-1]], offsets), scores

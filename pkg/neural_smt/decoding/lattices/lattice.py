@@ -11,7 +11,7 @@ from neural_smt.decoding.primitives import LOG_10, Hypotheses, Options, orientat
 from neural_smt.jit import kernel
 from neural_smt.language_model.primitives import Automaton, score_word
 from neural_smt.ragged import Ragged
-from neural_smt.vocabulary import EOS
+from neural_smt.vocabulary import EOS, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,15 @@ class Lattice:
     node lies on a way from the first to the last. The arcs into node m are ``arc_offsets[m]:arc_offsets[m + 1]``, best
     first.
 
-    ranges: int32 ``[M, 2]``, last source range (start, stop) of a node; node_options: int32 ``[M]``, its last option
-    (-1: none); states: int32 ``[M, models]``; arc_offsets: int64 ``[M + 1]``; tails, options, starts: int32 ``[A]``,
-    the node an arc leaves, its option, and its first source word; prefix_scores: float64 ``[A]``, weighted score of
-    the best derivation up to and including the arc; extras: float32 ``[A]``, the score of a hook.
+    sentence: its number in ``weighted.prepared``; ranges: int32 ``[M, 2]``, last source range (start, stop) of a node;
+    node_options: int32 ``[M]``, its last option (-1: none); states: int32 ``[M, models]``; arc_offsets: int64
+    ``[M + 1]``; tails, options, starts: int32 ``[A]``, the node an arc leaves, its option, and its first source word;
+    prefix_scores: float64 ``[A]``, weighted score of the best derivation up to and including the arc; extras: float32
+    ``[A]``, the score of a hook.
     """
 
     weighted: WeightedSentences
+    sentence: int
     ranges: np.ndarray
     node_options: np.ndarray
     states: np.ndarray
@@ -50,6 +52,20 @@ class Lattice:
         """int32 ``Ragged`` of A phrases: the target words of each arc, ids beyond the vocabulary for copied ones."""
         options = self.weighted.options
         return Ragged(options.words, options.word_offsets).take(self.options)
+
+    def spell(self, vocabulary: Vocabulary) -> list[list[str]]:
+        """The target words of each arc, as strings; vocabulary: the target vocabulary of the model."""
+        options = self.weighted.options
+        distinct, number = np.unique(self.options, return_inverse=True)
+        phrases = Ragged(options.words, options.word_offsets).take(distinct)
+        known, copied = vocabulary.words, self.weighted.prepared.unknown_words
+        texts = [[known[i] if i < len(known) else copied[i - len(known)] for i in p.tolist()] for p in phrases]
+        return [texts[i] for i in number.tolist()]
+
+    @property
+    def stops(self) -> np.ndarray:
+        """int32 ``[A]``: the source word after the last one that each arc translates."""
+        return self.starts + self.weighted.options.source_length[self.options]
 
     @property
     def forward(self) -> np.ndarray:
@@ -165,7 +181,13 @@ def _connect(arcs: Arcs, hypotheses: int, first: int, final: int) -> tuple[np.nd
 
 
 def build_lattice(
-    weighted: WeightedSentences, hypotheses: Hypotheses, count: int, arcs: Arcs, first: int, final: int
+    weighted: WeightedSentences,
+    sentence: int,
+    hypotheses: Hypotheses,
+    count: int,
+    arcs: Arcs,
+    first: int,
+    final: int,
 ) -> Lattice:
     """The lattice between the empty hypothesis ``first`` and the complete one ``final`` of a sentence.
 
@@ -174,6 +196,7 @@ def build_lattice(
     members, order, offsets = _connect(arcs, count, first, final)
     return Lattice(
         weighted=weighted,
+        sentence=sentence,
         ranges=np.column_stack([hypotheses.start[members], hypotheses.stop[members]]),
         node_options=hypotheses.option[members],
         states=hypotheses.states[members],

@@ -1,0 +1,81 @@
+"""Readers of lattice files, to hold what the package writes to it."""
+
+import re
+from collections import defaultdict
+
+ITEM = re.compile(r'(\w+)=("[^"]*"|\S*)')
+
+
+def read_search_graphs(lines):
+    """Sentence -> (score, words) of all complete paths of a Moses search graph, by its hypotheses' back pointers."""
+    graphs = defaultdict(list)
+    for line in lines:
+        number, rest = line.split(" ", 1)
+        head, out, words = rest.partition(" out=")
+        graphs[int(number)].append((dict(ITEM.findall(head)), words.strip('"') if out else ""))
+    return {number: _paths(hypotheses) for number, hypotheses in graphs.items()}
+
+
+def _paths(hypotheses):
+    into = defaultdict(list)  # hypothesis that stands for a node -> the ways into it
+    for fields, words in hypotheses:
+        if "back" in fields:
+            node = fields.get("recombined", fields["hyp"])
+            into[node].append((fields["back"], float(fields["transition"]), words.split("|")[-1].split()))
+    finals = {f.get("recombined", f["hyp"]) for f, _ in hypotheses if f["forward"] == "-1"}
+    assert len(finals) == 1
+    return _ways(finals.pop(), "0", into)
+
+
+def _ways(node, start, into, known=None):
+    known = {} if known is None else known
+    if node == start:
+        return [(0.0, ())]
+    if node not in known:
+        known[node] = [
+            (score + step, before + tuple(words))
+            for tail, step, words in into[node]
+            for score, before in _ways(tail, start, into, known)
+        ]
+    return known[node]
+
+
+def best_of_search_graph(lines):
+    """Sentence -> (score, words) of the best path, for graphs with too many paths to list."""
+    graphs = defaultdict(list)
+    for line in lines:
+        number, rest = line.split(" ", 1)
+        head, out, words = rest.partition(" out=")
+        graphs[int(number)].append((dict(ITEM.findall(head)), words.strip('"') if out else ""))
+    results = {}
+    for number, hypotheses in graphs.items():
+        best = {"0": (0.0, ())}
+        ordered = sorted((h for h in hypotheses if "back" in h[0]), key=lambda h: int(h[0]["stack"]))
+        for fields, words in ordered:
+            score, before = best[fields["back"]]
+            node = fields.get("recombined", fields["hyp"])
+            found = score + float(fields["transition"]), before + tuple(words.split("|")[-1].split())
+            best[node] = max(best.get(node, found), found)
+        results[number] = max(best[f.get("recombined", f["hyp"])] for f, _ in ordered if f["forward"] == "-1")
+    return results
+
+
+def read_slf(lines):
+    """(score, words) of all paths of an SLF file, and its x-values summed along each."""
+    into, end = defaultdict(list), None
+    nodes = links = 0
+    for line in lines:
+        if line.startswith("start="):
+            assert line.startswith("start=0 end=")
+            end = line.split("end=")[1]
+        elif line.startswith("NODES="):
+            declared = tuple(int(part.split("=")[1]) for part in line.split())
+        elif line.startswith("I="):
+            nodes += 1
+        elif line.startswith("J="):
+            links += 1
+            fields = dict(part.split("=", 1) for part in line.split())
+            word = re.sub(r"\\(.)", r"\1", fields["W"])
+            into[fields["E"]].append((fields["S"], float(fields["a"]), [] if word == "!NULL" else [word]))
+    assert declared == (nodes, links)
+    return _ways(end, "0", into)
