@@ -110,7 +110,7 @@ def test_the_second_start_reads_no_text_and_changes_nothing(run, outputs, folder
     model = load_model(ini, str(outputs["best"].parent / "compiled"))
     assert time.process_time() - began < 0.3
     assert len(model.phrase_table) == 34356
-    sources = json.loads((outputs["best"].parent / "compiled" / "compiled.json").read_text())["sources"]
+    sources = json.loads((outputs["best"].parent / "compiled" / "compiled_model.json").read_text())["sources"]
     assert len(sources) == 3
 
 

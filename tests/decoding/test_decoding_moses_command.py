@@ -138,7 +138,7 @@ def test_a_fault_is_one_sentence_and_leaves_nothing(model, tmp_path, monkeypatch
 
 
 def build_of(folder: Path) -> str:
-    return json.loads((folder / "compiled.json").read_text())["build"]
+    return json.loads((folder / "compiled_model.json").read_text())["build"]
 
 
 def test_the_second_start_uses_the_compiled_form(model, tmp_path, monkeypatch):
@@ -170,7 +170,7 @@ def test_sources_that_change_are_noticed(model, tmp_path, name):
     os.utime(source, ns=(0, 0))  # another time, the same contents
     compiled.load_model(read_moses_ini(model))
     assert build_of(folder) == build
-    assert 0 in [record["changed"] for record in json.loads((folder / "compiled.json").read_text())["sources"]]
+    assert 0 in [record["changed"] for record in json.loads((folder / "compiled_model.json").read_text())["sources"]]
     source.write_bytes(content.replace(b"0.2", b"0.3"))  # of the same size
     compiled.load_model(read_moses_ini(model))
     assert build_of(folder) != build
@@ -194,10 +194,10 @@ def test_a_damaged_form_is_made_again(model, tmp_path, damage):
     elif damage == "missing":
         array.unlink()
     elif damage == "meta":
-        (folder / "compiled.json").write_text("{")
+        (folder / "compiled_model.json").write_text("{")
     else:
-        meta = json.loads((folder / "compiled.json").read_text())
-        (folder / "compiled.json").write_text(json.dumps(meta | {"code": "older", "sources": 3}))
+        meta = json.loads((folder / "compiled_model.json").read_text())
+        (folder / "compiled_model.json").write_text(json.dumps(meta | {"code": "older", "sources": 3}))
     again = compiled.load_model(read_moses_ini(model))
     assert again.phrase_table.target.values.tolist() == good.phrase_table.target.values.tolist()
     assert build_of(folder) != build
@@ -223,14 +223,14 @@ def test_where_nothing_can_be_written_beside_the_ini_the_cache_serves(model, tmp
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     compiled.load_model(read_moses_ini(model))
     place = compiled.default_folders(model)[1]
-    assert place.parent == tmp_path / "cache" / "neural_smt" / "moses" and (place / "compiled.json").is_file()
+    assert place.parent == tmp_path / "cache" / "neural_smt" / "moses" and (place / "compiled_model.json").is_file()
     monkeypatch.setattr(compiled, "read_text_model", None)
     assert len(compiled.load_model(read_moses_ini(model)).phrase_table) == 4
 
 
 def test_the_compiled_form_has_a_place_of_choice_or_none(model, tmp_path):
     compiled.load_model(read_moses_ini(model), str(tmp_path / "chosen"))
-    assert (tmp_path / "chosen" / "compiled.json").is_file()
+    assert (tmp_path / "chosen" / "compiled_model.json").is_file()
     compiled.load_model(read_moses_ini(model), "off")
     assert not model.with_name("moses.ini.compiled").exists()
 

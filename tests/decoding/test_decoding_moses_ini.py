@@ -3,6 +3,8 @@
 import gzip
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from moses_folder import FEATURES, WEIGHTS, score_of_x_z, write_model
 
 from neural_smt.decoding.moses.compiled import OFF, load_model
@@ -142,3 +144,20 @@ def test_a_table_with_other_scores_than_the_ini_says_is_refused(tmp_path):
     ini = write_model(tmp_path, FEATURES.replace("=4", "=3"), WEIGHTS.replace("0.1 0.2 0.3 0.4", "1 2 3"))
     with pytest.raises(UserError, match=r"phrase-table.*has 4 scores but .* says num-features=3"):
         load_model(read_moses_ini(ini), OFF)
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_whatever_happens_to_an_ini_it_is_read_or_refused_in_one_sentence(tmp_path_factory, data):
+    ini = write_model(tmp_path_factory.getbasetemp() / "spoilt")
+    text = ini.read_text()
+    pieces = ["", "=", "[", "]", "#", "\n", " ", "0", "-1", "1e999", "nan", "é", "\0", "name=", "path=/", "[feature]"]
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(text)))
+        stop = min(len(text), start + data.draw(st.sampled_from([0, 0, 1, 5, 40])))
+        text = text[:start] + data.draw(st.sampled_from(pieces)) + text[stop:]
+    ini.write_text(text)
+    try:
+        assert read_moses_ini(ini).phrase_table.is_file()
+    except UserError as error:
+        assert "moses.ini" in str(error) and "\n" not in str(error)

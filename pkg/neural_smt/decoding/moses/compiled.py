@@ -27,7 +27,7 @@ from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
-META = "compiled.json"
+META = "compiled_model.json"
 KIND = "compiled Moses model"
 MAKERS = ("phrases", "language_model", "decoding/moses", "vocabulary.py", "ragged.py")
 """The code that decides what the folder holds."""
