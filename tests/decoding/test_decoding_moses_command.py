@@ -238,3 +238,30 @@ def test_the_compiled_form_has_a_place_of_choice_or_none(model, tmp_path):
 def test_a_full_disk_is_one_sentence(model, tmp_path, capsys):
     assert decode(tmp_path, model, "--output", "/dev/full") == 1
     assert "error: an output: No space left on device" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["osg", "osgx"])
+def test_search_graphs_are_numbered_and_end_with_the_total(model, tmp_path, kind):
+    (tmp_path / "text").write_text("a b\n\n" * 40)  # more than a batch
+    options = ["--lattice", tmp_path / "graph", "--lattice-format", kind, "--nbest", tmp_path / "list", 1]
+    assert decode(tmp_path, model, "--output", tmp_path / "o", *options) == 0
+    lines = [line.split() for line in read_lines(tmp_path / "graph")]
+    assert sorted({int(line[0]) for line in lines}) == list(range(0, 80, 2))
+    totals = {row.split(" ||| ")[0]: float(row.split(" ||| ")[3]) for row in read_lines(tmp_path / "list")}
+    best = {}
+    for number, _, stack, *rest in lines:
+        values = dict(item.split("=", 1) for item in rest if "=" in item)
+        if stack == "stack=2" and "recombined" not in values:
+            best[number] = float(values["score"])
+    assert best == {number: pytest.approx(totals[number], abs=1e-3) for number in best} and len(best) == 40
+    assert any('out="b|z"' in line for line in lines) == (kind == "osgx")
+
+
+def test_lattices_of_htk_fill_a_new_folder(model, tmp_path, capsys):
+    options = ["--lattice", tmp_path / "lattices", "--lattice-format", "slf", "--output", tmp_path / "o"]
+    assert decode(tmp_path, model, *options) == 0
+    assert {path.name for path in (tmp_path / "lattices").iterdir()} == {f"{number}.slf" for number in range(4)}
+    lines = read_lines(tmp_path / "lattices" / "2.slf")
+    assert "UTTERANCE=2" in lines and any(" W=unknown " in line for line in lines)
+    assert decode(tmp_path, model, *options) == 1
+    assert "lattices: exists already; name a new folder, or remove it" in capsys.readouterr().err

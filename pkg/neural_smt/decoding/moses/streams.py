@@ -99,3 +99,16 @@ def open_output(path: Path | None) -> Iterator[IO[str]]:
         except OSError as error:
             raise UserError(f"{path}: cannot be written ({error.strerror}); name another file") from None
         yield stream
+
+
+@contextmanager
+def open_folder(path: Path) -> Iterator[Path]:
+    """A new folder, which gets its name when the block ends well; ``UserError`` where something is there already."""
+    with ExitStack() as stack:
+        try:
+            if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+                raise UserError(f"{path}: exists already; name a new folder, or remove it")
+            folder = stack.enter_context(atomic(path, directory=True))
+        except OSError as error:
+            raise UserError(f"{path}: cannot be written ({error.strerror}); name another folder") from None
+        yield folder
