@@ -11,7 +11,8 @@ import numpy as np
 
 from neural_smt.decoding.features import REORDERING, FeatureSet, Rules, floored_log
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.primitives import LOG_10, Options
+from neural_smt.decoding.primitives import LOG_10, WINDOW, Options
+from neural_smt.errors import UserError
 from neural_smt.jit import kernel
 from neural_smt.language_model.primitives import Automaton, score_word
 from neural_smt.phrases.interning import intern_phrases
@@ -111,14 +112,15 @@ def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSent
     """Look up every span of every sentence.
 
     A word without a phrase pair of its own is copied: a word of the target vocabulary keeps its id there, any other
-    one gets an id beyond the vocabulary.
+    one gets an id beyond the vocabulary. Source phrases of more than ``WINDOW`` words are not used. Raises
+    ``UserError`` where a score of a phrase pair is not a finite number.
     """
     table = model.phrase_table
     index = model.source_vocabulary.index
     first = np.array([0, *accumulate(len(tokens) for tokens in sentences)], dtype=np.int64)
     flat = [token for tokens in sentences for token in tokens]
     words = np.fromiter((index.get(token, -1) for token in flat), dtype=np.int32, count=len(flat))
-    longest = max(1, table.max_length)
+    longest = min(max(1, table.max_length), WINDOW)
     spans = np.empty((len(flat), longest), dtype=np.int32)
     _find_spans(table.lookup, words, first, spans)
 
@@ -172,13 +174,31 @@ def _read_rules(model: TranslationModel, rows: np.ndarray, targets: Ragged, copi
     reordering = np.zeros((len(targets), 6), dtype=np.float32)
     if REORDERING in model.feature_set:
         reordering[: len(rows)] = floored_log(table.reordering[rows])
+    stateless = model.feature_set.read(rules)
+    names = [model.feature_set.names[score] for score in model.feature_set.stateless]
+    _check_finite(model, rows, stateless, names)
+    _check_finite(model, rows, reordering, [f"{REORDERING}_{i}" for i in range(6)])
     return {
         "rows": np.concatenate([rows, np.full(copies, UNKNOWN_ROW)]),
-        "stateless": model.feature_set.read(rules),
+        "stateless": stateless,
         "reordering": reordering,
         "forward_class": _number_rows(reordering[:, 3:]),
         "language": _score_alone(tuple(m.arrays for m in model.language_models), targets.values, targets.offsets),
     }
+
+
+def _check_finite(model: TranslationModel, rows: np.ndarray, scores: np.ndarray, names: list[str]) -> None:
+    """Raise ``UserError`` where ``scores`` (float32 ``[R, len(names)]``) of table rows are not finite."""
+    if np.isfinite(scores).all():
+        return
+    row, score = np.argwhere(~np.isfinite(scores))[0]
+    table = model.phrase_table
+    phrase = table.source[int(np.searchsorted(table.entry_offsets, rows[row], side="right")) - 1]
+    words = " ".join(model.source_vocabulary.words[word] for word in phrase.tolist())
+    raise UserError(
+        f"the phrase table holds a translation of '{words}' whose score {names[score]} is not a finite number; "
+        "make the table or the column again"
+    )
 
 
 def _number_rows(values: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from neural_smt.vocabulary import EOS
 LOG_10 = np.log(10.0)
 
 WINDOW = 63
-"""Words beyond the first gap that a coverage can tell apart: no longer jump is searched, whatever the limit."""
+"""Words beyond the first gap that a coverage can tell apart: no jump and no source phrase may be longer."""
 
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
 
@@ -88,7 +88,7 @@ class Coverages(NamedTuple):
 class Search(NamedTuple):
     """Search settings and the weights of stateful scores.
 
-    distortion: weight of a word's distance; language: float64 [models]; limit: longest jump (-1: ``WINDOW``); beam:
+    distortion: weight of a word's distance; language: float64 [models]; limit: longest jump (-1 for ``WINDOW``); beam:
     log of the beam threshold; stack_size; margin: how many times the stack size is kept before a hook has scored;
     pop_limit: of cube pruning; keep_arcs: whether recombined hypotheses are kept.
     """
@@ -146,7 +146,7 @@ def orientation(previous_start: int, previous_stop: int, start: int, stop: int) 
 @leaf
 def jump_limit(limit: int) -> int:
     """The longest jump in words."""
-    return WINDOW if limit < 0 or limit > WINDOW else limit
+    return WINDOW if limit < 0 else limit
 
 
 @leaf

@@ -13,7 +13,7 @@ from neural_smt.decoding.lattices.kbest import best_derivations
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import UNKNOWN_ROW, PreparedSentences, WeightedSentences, prepare, weigh
-from neural_smt.decoding.primitives import Search
+from neural_smt.decoding.primitives import WINDOW, Search
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 
@@ -29,8 +29,9 @@ class SearchSettings:
     """What search may look at; the defaults are those of Moses (with the distortion limit its training sets).
 
     algorithm: ``stack`` or ``cube``; stack_size: hypotheses kept per stack; beam_threshold: those are dropped whose
-    score is below the best one times this (0: none); distortion_limit: longest jump in words (-1: 63); table_limit:
-    options per source phrase (0: all); pop_limit: cells taken per stack by cube pruning.
+    score is below the best one times this (0: none); distortion_limit: longest jump in words, at most 63 (-1: the
+    widest there is, which is 63 words, since a coverage is held in 64 bits from its first gap on); table_limit: options
+    per source phrase (0: all); pop_limit: cells taken per stack by cube pruning.
     """
 
     algorithm: str = "stack"
@@ -45,6 +46,13 @@ class SearchSettings:
             raise UserError(f"unknown search algorithm {self.algorithm!r}; choose one of {', '.join(FILLERS)}")
         if self.stack_size < 1 or self.pop_limit < 1 or not 0 <= self.beam_threshold < 1:
             raise UserError("search needs stack_size and pop_limit of at least 1 and a beam_threshold of 0 to below 1")
+        if not -1 <= self.distortion_limit <= WINDOW:
+            raise UserError(
+                f"the distortion limit {self.distortion_limit} is not within 0 and {WINDOW} words; "
+                "choose one that is, or -1 for the widest"
+            )
+        if self.table_limit < 0:
+            raise UserError(f"the table limit {self.table_limit} is negative; use 0 for all options of a phrase")
 
 
 @dataclass(frozen=True)
@@ -74,7 +82,11 @@ class Translation:
 
 
 class Decoder:
-    """Translates sentences with one model, one weight vector and one setting of the search."""
+    """Translates sentences with one model, one weight vector and one setting of the search.
+
+    Raises ``UserError`` when the weights do not fit the model, and when a weight or a score is not a finite number (the
+    language models are looked through when the first decoder of a model is made, phrase pairs when they are looked up).
+    """
 
     def __init__(
         self,
@@ -92,6 +104,11 @@ class Decoder:
         if hook is not None:
             self.feature_set = self.feature_set.with_stateful(Feature(hook.name, (0.2,)))
         self.vector = weights.vector(self.feature_set)
+        for name, language_model in zip(self.feature_set.language_models, model.language_models, strict=True):
+            if not language_model.finite:
+                raise UserError(
+                    f"the language model {name} holds a score that is not a finite number; build the model again"
+                )
 
     def prepare(self, sentences: list[list[str]]) -> PreparedSentences:
         """Look up all phrase pairs of the sentences; any decoder of the same model may use the result again."""

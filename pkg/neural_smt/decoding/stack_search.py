@@ -29,6 +29,9 @@ from neural_smt.decoding.primitives import (
 )
 from neural_smt.jit import kernel, leaf
 
+PART = 1 << 14
+"""Candidates made before the buffer is looked at again, so that many options need no more room than few."""
+
 
 @kernel
 def fill_by_expansion(size: int, task: Task, stacks: Stacks, buffer: Buffer) -> tuple[Buffer, np.ndarray]:
@@ -65,14 +68,16 @@ def _expand_sentence(sentence: int, size: int, task: Task, stacks: Stacks, buffe
                 if phrase < 0 or not fits(gap, window, start, start + length, limit):
                     continue
                 parent, last = np.int64(coverages.first[source]), np.int64(coverages.last[source])
-                buffer = reserve(buffer, (last - parent) * (offsets[phrase + 1] - offsets[phrase]))
+                choices = offsets[phrase + 1] - offsets[phrase]
                 new_gap, new_window = cover(gap, window, start, start + length)
-                coverage, fresh = find_coverage(buffer, new_gap, new_window)
-                if fresh:
-                    buffer.rest[coverage] = rest_cost(sentences, sentence, new_gap, new_window)
                 while parent < last:
+                    until = min(last, parent + max(1, PART // choices))
+                    buffer = reserve(buffer, (until - parent) * choices)
+                    coverage, fresh = find_coverage(buffer, new_gap, new_window)
+                    if fresh:
+                        buffer.rest[coverage] = rest_cost(sentences, sentence, new_gap, new_window)
                     parent = _extend(
-                        parent, last, phrase, start, coverage, size == words, task, stacks, buffer, next_states
+                        parent, until, phrase, start, coverage, size == words, task, stacks, buffer, next_states
                     )
                     if overfull(buffer, most):
                         keep_best(buffer, most)

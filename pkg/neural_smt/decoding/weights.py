@@ -9,6 +9,9 @@ from neural_smt.decoding.features import FeatureSet
 from neural_smt.errors import UserError
 from neural_smt.files import read_json, write_json
 
+LARGEST = 1e100
+"""No weight may be larger than this: sums of weighted scores must not overflow."""
+
 
 @dataclass(frozen=True)
 class Weights:
@@ -27,7 +30,10 @@ class Weights:
         return cls({name: tuple(np.asarray(vector)[part].tolist()) for name, part in feature_set.slices.items()})
 
     def vector(self, feature_set: FeatureSet) -> np.ndarray:
-        """float64 ``[F]``, in the order of ``feature_set``; ``UserError`` where weights and features do not match."""
+        """float64 ``[F]``, in the order of ``feature_set``.
+
+        ``UserError`` where weights and features do not match, and for a weight that is not finite or beyond 1e100.
+        """
         for name in self.values:
             if name not in feature_set:
                 raise UserError(f"the weights name a feature {name} that the system does not have; tune it again")
@@ -40,8 +46,9 @@ class Weights:
                     f"of feature {feature.name}; tune the system again"
                 )
             vector[feature_set.slices[feature.name]] = values
-        if not np.isfinite(vector).all():
-            raise UserError("a feature weight is not a finite number; tune the system again")
+        for name, value in zip(feature_set.names, vector.tolist(), strict=True):
+            if not abs(value) <= LARGEST:  # nor is what is not a number
+                raise UserError(f"the weight {value} of feature {name} cannot be searched with; tune the system again")
         return vector
 
     def save(self, path: Path) -> None:

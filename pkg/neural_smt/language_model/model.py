@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from neural_smt.errors import UserError
 from neural_smt.files import atomic, load_array, read_json, save_arrays, write_json
 from neural_smt.language_model.automaton import build_automaton
 from neural_smt.language_model.ngrams import NgramTable
-from neural_smt.language_model.primitives import Automaton, score_sentences, score_word
+from neural_smt.language_model.primitives import Automaton, all_finite, score_sentences, score_word
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
@@ -39,6 +40,14 @@ class NgramModel:
     def null_state(self) -> int:
         """The state that knows no word before."""
         return 0
+
+    @cached_property
+    def finite(self) -> bool:
+        """Whether all scores are finite numbers; looks at all of them once."""
+        arrays = self.arrays
+        return all_finite(arrays.arcs) and bool(
+            np.isfinite(arrays.unigram_log10).all() & np.isfinite(arrays.backoff).all()
+        )
 
     @classmethod
     def from_tables(cls, tables: Sequence[NgramTable], vocabulary: Vocabulary) -> "NgramModel":

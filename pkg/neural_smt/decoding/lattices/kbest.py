@@ -128,7 +128,8 @@ def _take_best(
             sidetracks.before[made] = sidetracks.before[item] if node == last else item
             sidetracks.node[made] = node
             sidetracks.rank[made] = arc + 1 - arc_offsets[node]
-            sidetracks.score[made] = sidetracks.score[item] - prefix_scores[arc] + prefix_scores[arc + 1]
+            # Arcs come best first, so rounding must not lift a derivation above the one it is made from.
+            sidetracks.score[made] = sidetracks.score[item] - (prefix_scores[arc] - prefix_scores[arc + 1])
             waiting = push(keys, items, waiting, sidetracks.score[made], made)
             made += 1
     return arcs, offsets[: taken + 1], scores[:taken]

@@ -1,0 +1,254 @@
+"""The search under random models, sentences and settings, and at the edges of what it accepts."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_models import SOURCE, TARGET, random_model
+
+from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.decoding.weights import Weights
+from neural_smt.errors import UserError
+from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.ngrams import NgramTable
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.ragged import Ragged
+
+GROUPS = [
+    ("phrase", "language_model"),
+    ("phrase", "language_model", "reordering"),
+    ("phrase", "language_model", "reordering", "encoder_decoder"),
+]
+ALGORITHMS = ["stack", "cube"]
+
+
+class CountWords:
+    """A feature of the last ``history`` words, the words added and the end of the sentence."""
+
+    name = "Hook0"
+
+    def __init__(self, history):
+        self.history = history
+
+    def __call__(self, batch):
+        words = batch.words
+        added = np.array([words[i].sum() % 5 for i in range(len(words))], dtype=float)
+        return -0.3 * added - batch.history.sum(axis=1) % 3 - batch.complete
+
+
+def translations_of(model, phrase):
+    """The targets that the table has for a source phrase; a lone word that has none stands for itself."""
+    ids = [SOURCE.index.get(word, -1) for word in phrase]
+    table = model.phrase_table
+    for number, source in enumerate(table.source):
+        if source.tolist() == ids:
+            rows = range(table.entry_offsets[number], table.entry_offsets[number + 1])
+            return [[TARGET.words[i] for i in table.target[row]] for row in rows]
+    return [phrase] if len(phrase) == 1 else []
+
+
+def assert_sound(decoder, sentence, translation, nbest, distinct=True):
+    """A complete translation within the distortion limit, whose scores are its weighted features."""
+    covered, previous, target, jumps = [], 0, 0, 0
+    limit = 63 if decoder.settings.distortion_limit < 0 else decoder.settings.distortion_limit
+    for start, stop, begin, end in translation.segmentation:
+        assert abs(start - previous) <= limit
+        assert begin == target
+        assert translation.tokens[begin:end] in translations_of(decoder.model, sentence[start:stop])
+        jumps += abs(start - previous)
+        covered += range(start, stop)
+        previous, target = stop, end
+    assert sorted(covered) == list(range(len(sentence))) and target == len(translation.tokens)
+    slices = decoder.feature_set.slices
+    if sentence:
+        assert translation.features[slices["Distortion0"]].tolist() == [-jumps]
+        assert translation.features[slices["PhrasePenalty0"]].tolist() == [len(translation.segmentation)]
+        assert translation.features[slices["WordPenalty0"]].tolist() == [-len(translation.tokens)]
+    for entry in [translation, *translation.nbest]:
+        assert np.isfinite(entry.features).all() and math.isfinite(entry.score)
+        size = np.abs(entry.features).astype(float) @ np.abs(decoder.vector)
+        assert abs(entry.features @ decoder.vector - entry.score) <= 1e-4 + 1e-6 * size
+    assert len(translation.nbest) <= nbest and bool(translation.nbest) == bool(nbest)
+    scores = [entry.score for entry in translation.nbest]
+    assert scores == sorted(scores, reverse=True)
+    if nbest:
+        assert translation.nbest[0].tokens == translation.tokens
+        assert translation.nbest[0].score == translation.score
+    if distinct:
+        assert len({tuple(entry.tokens) for entry in translation.nbest}) == len(translation.nbest)
+
+
+WORDS = st.sampled_from(["a", "b", "c", "x", "new", "other", "<unk>", "</s>", "|||"])
+SENTENCES = st.lists(
+    st.one_of(
+        st.lists(WORDS, max_size=8),
+        st.lists(WORDS, max_size=60),
+        st.builds(lambda word, size: [word] * size, WORDS, st.integers(1, 60)),
+    ),
+    max_size=5,
+)
+SETTINGS = st.builds(
+    SearchSettings,
+    algorithm=st.sampled_from(ALGORITHMS),
+    stack_size=st.integers(1, 50),
+    beam_threshold=st.sampled_from([0.0, 1e-5, 0.1, 0.9]),
+    distortion_limit=st.integers(-1, 10),
+    table_limit=st.integers(0, 5),
+    pop_limit=st.integers(1, 50),
+)
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(st.data())
+def test_every_search_ends_with_a_sound_translation(data):
+    models = data.draw(st.integers(1, 2))
+    model, weights = random_model(data.draw(st.integers(0, 99)), data.draw(st.sampled_from(GROUPS)), models)
+    history = data.draw(st.sampled_from([None, None, 0, 1, 3]))
+    if history is not None:
+        weights.values["Hook0"] = (0.4,)
+    hook = None if history is None else CountWords(history)
+    nbest, distinct = data.draw(st.sampled_from([0, 1, 10])), data.draw(st.booleans())
+    sentences = data.draw(SENTENCES)
+    decoder = Decoder(model, data.draw(SETTINGS), weights, data.draw(st.sampled_from([1, 2])), hook)
+    translations = decoder.decode(sentences, nbest, distinct)
+    assert len(translations) == len(sentences)
+    for sentence, translation in zip(sentences, translations, strict=True):
+        assert_sound(decoder, sentence, translation, nbest, distinct)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.data())
+def test_any_finite_weights_are_searched(data):
+    """Weights of both signs, all zero, and so large that smaller scores vanish beside them."""
+    model, weights = random_model(data.draw(st.integers(0, 9)))
+    scale = data.draw(st.sampled_from([0.0, 1e-30, 1.0, 1e10, 1e30]))
+    numbers = st.floats(-1, 1, allow_nan=False)
+    size = model.feature_set.size
+    vector = scale * np.array(data.draw(st.lists(numbers, min_size=size, max_size=size)))
+    weights = Weights.from_vector(model.feature_set, vector)
+    decoder = Decoder(model, data.draw(SETTINGS), weights)
+    sentences = data.draw(SENTENCES)
+    for sentence, translation in zip(sentences, decoder.decode(sentences, nbest=5), strict=True):
+        assert_sound(decoder, sentence, translation, 5)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("limit", [6, 63])
+def test_sentence_of_500_words(algorithm, limit):
+    model, weights = random_model(2)
+    sentence = np.random.default_rng(0).choice(["a", "b", "c", "new"], 500).tolist()
+    search = SearchSettings(algorithm=algorithm, stack_size=20, pop_limit=50, distortion_limit=limit)
+    decoder = Decoder(model, search, weights)
+    assert_sound(decoder, sentence, decoder.decode([sentence], nbest=5)[0], 5)
+
+
+def one_phrase_model(targets):
+    """A model that translates the word a in ``targets`` ways of rising probability, and nothing else."""
+    model, weights = random_model(0)
+    words = 3 + np.arange(3 * targets).reshape(targets, 3) // 4 ** np.arange(3) % 4  # base-4 digits are ids from 3
+    scores = np.tile(np.linspace(0.1, 0.9, targets, dtype=np.float32)[:, None], (1, 4))
+    table = PhraseTable(
+        source=Ragged.from_lists([[3]]),
+        entry_offsets=np.array([0, targets]),
+        target=Ragged(words.astype(np.int32).ravel(), np.arange(0, 3 * targets + 1, 3)),
+        scores=scores,
+        alignment=Ragged(np.zeros((targets, 2), dtype=np.uint8), np.arange(targets + 1)),
+        counts=np.ones((targets, 3), dtype=np.int32),
+        reordering=np.full((targets, 6), 1 / 3, dtype=np.float32),
+        source_digest=SOURCE.digest,
+        target_digest=TARGET.digest,
+        max_length=1,
+    )
+    return replace(model, phrase_table=table), weights
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("table_limit", [0, 20])
+def test_10_000_options_of_one_phrase(algorithm, table_limit):
+    model, weights = one_phrase_model(10_000)
+    decoder = Decoder(model, SearchSettings(algorithm=algorithm, table_limit=table_limit), weights)
+    for sentence in (["a"], ["a", "new", "a", "b"]):
+        assert_sound(decoder, sentence, decoder.decode([sentence], nbest=3)[0], 3)
+    taken = min(table_limit or 10_000, 1000 if algorithm == "cube" else 10_000)  # a pop limit of 1000
+    assert len(decoder.lattices([["a"]])[0].options) == taken
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_equal_scores_everywhere(algorithm):
+    """With all weights zero every derivation ties; search stays complete and repeats itself."""
+    model, _ = random_model(3)
+    weights = Weights.from_vector(model.feature_set, np.zeros(model.feature_set.size))
+    decoder = Decoder(model, SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=20), weights)
+    sentence = ["a", "b", "c", "a", "b", "c"] * 4
+    first, second = decoder.decode([sentence], nbest=20)[0], decoder.decode([sentence], nbest=20)[0]
+    assert_sound(decoder, sentence, first, 20)
+    assert first.score == 0.0 and [e.tokens for e in first.nbest] == [e.tokens for e in second.nbest]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_stack_of_one_hypothesis(algorithm):
+    model, weights = random_model(4)
+    decoder = Decoder(model, SearchSettings(algorithm=algorithm, stack_size=1, pop_limit=1), weights)
+    sentence = ["a", "b", "c", "new"] * 10
+    assert_sound(decoder, sentence, decoder.decode([sentence], nbest=1)[0], 1)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e200])
+def test_weight_that_cannot_be_searched_with(value):
+    model, weights = random_model(0)
+    weights.values["WordPenalty0"] = (value,)
+    with pytest.raises(UserError, match="WordPenalty0"):
+        Decoder(model, SearchSettings(), weights)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_scores_that_are_not_finite_are_refused(value):
+    model, weights = random_model(0, GROUPS[2])
+    row = int(model.phrase_table.entry_offsets[0])  # of the word a
+    for name, array in (
+        ("TranslationModel0", model.phrase_table.scores[row]),
+        ("LexicalReordering0", model.phrase_table.reordering[row]),
+        ("EncoderDecoder0", model.columns["EncoderDecoder0"][row : row + 1]),
+    ):
+        before = array[0]
+        array[0] = value
+        with pytest.raises(UserError, match=f"'a' whose score {name}"):
+            Decoder(model, SearchSettings(), weights).prepare([["b"], ["a", "b"]])
+        assert len(Decoder(model, SearchSettings(), weights).decode([["b"]])[0].segmentation) == 1
+        array[0] = before
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("value", [math.nan, -math.inf])
+def test_language_model_scores_that_are_not_finite_are_refused(order, value, tmp_path):
+    unigrams = NgramTable(np.arange(7, dtype=np.int32)[:, None], np.full(7, -1, np.float32), np.zeros(7, np.float32))
+    bigrams = NgramTable(np.array([[3, 4]], dtype=np.int32), np.array([-0.5], np.float32), np.zeros(1, np.float32))
+    tables = [unigrams, bigrams]
+    model, weights = random_model(0)
+    damaged = NgramModel.from_tables(tables, TARGET)
+    damaged.save(tmp_path / "lm")
+    name, index = (("unigram_log10", 4), ("arcs", 0))[order - 1]
+    array = np.load(tmp_path / "lm" / f"{name}.npy")
+    if order == 2:
+        index = int(np.flatnonzero(array["log10_prob"] == -0.5)[0])
+        array["log10_prob"][index] = value
+    else:
+        array[index] = value
+    np.save(tmp_path / "lm" / f"{name}.npy", array)
+    damaged = NgramModel.load(tmp_path / "lm", TARGET)
+    with pytest.raises(UserError, match="language model LM0"):
+        Decoder(replace(model, language_models=(damaged,)), SearchSettings(), weights)
+
+
+def test_distortion_limit_beyond_what_search_can_tell_apart():
+    with pytest.raises(UserError, match="63"):
+        SearchSettings(distortion_limit=64)
+    with pytest.raises(UserError, match="-1"):
+        SearchSettings(distortion_limit=-2)
+    model, weights = random_model(0)
+    sentence = ["a", "b"] * 3
+    wide, widest = (Decoder(model, SearchSettings(distortion_limit=d), weights).decode([sentence]) for d in (63, -1))
+    assert wide[0].score == widest[0].score
