@@ -1,0 +1,188 @@
+"""Batch MIRA against plain Python, literal numbers, and problems with a known answer."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neural_smt.bleu import bleu
+from neural_smt.errors import UserError
+from neural_smt.tuning.candidates import Candidates
+from neural_smt.tuning.mira import MiraSettings, background_bleu, hope_and_fear, optimise_margins, update
+
+
+def make(features, statistics, sentences, size=None) -> Candidates:
+    features = np.asarray(features, dtype=np.float32)
+    sentences = np.asarray(sentences, dtype=np.int32)
+    size = int(sentences.max()) + 1 if size is None else size
+    digests = np.arange(len(sentences), dtype=np.uint64)
+    return Candidates(features, np.asarray(statistics, dtype=np.int32), sentences, digests, size)
+
+
+def random_candidates(seed: int, sentences: int, each: int, features: int) -> Candidates:
+    """Candidates of 10 words whose matches are random."""
+    generator = np.random.default_rng(seed)
+    rows = sentences * each
+    matches = np.minimum.accumulate(generator.integers(1, 10, (rows, 4)) - np.arange(4), axis=1).clip(0)
+    totals = np.tile([10, 9, 8, 7], (rows, 1))
+    statistics = np.column_stack([np.stack([matches, totals], axis=2).reshape(rows, 8), np.full(rows, 10)])
+    return make(generator.normal(size=(rows, features)), statistics, np.repeat(np.arange(sentences), each), sentences)
+
+
+def python_bleu(statistics, background):
+    logs = sum(
+        math.log((statistics[2 * n] + background[2 * n]) / (statistics[2 * n + 1] + background[2 * n + 1]))
+        for n in range(4)
+    )
+    brevity = min(0.0, 1 - (statistics[8] + background[8]) / (statistics[1] + background[1]))
+    return math.exp(logs / 4 + brevity) * (statistics[8] + background[8])
+
+
+def python_mira(candidates, start, tunable, generator, choice):
+    """The algorithm as the paper prints it, with lists and loops."""
+    rows = [range(a, b) for a, b in zip(candidates.offsets[:-1], candidates.offsets[1:], strict=True)]
+    h = candidates.features.astype(float)
+    s = candidates.statistics.tolist()
+    orders = [generator.permutation(len(rows)) for _ in range(choice.epochs)]
+    w, background, averages, seen = np.array(start, float), [1.0] * 9, [], []
+    for order in orders:
+        for i in order:
+            bleus = {e: python_bleu(s[e], background) for e in rows[i]}
+            hope = max(rows[i], key=lambda e: h[e] @ w + bleus[e])
+            fear = max(rows[i], key=lambda e: h[e] @ w - bleus[e])
+            difference = np.where(tunable, h[hope] - h[fear], 0.0)
+            cost = bleus[hope] - bleus[fear]
+            loss = cost - w @ (h[hope] - h[fear])
+            if cost > 0 and loss > 0 and difference.any():
+                w = w + min(choice.regularisation, loss / (difference @ difference)) * difference
+            background = [choice.decay * b + x for b, x in zip(background, s[hope], strict=True)]
+            seen.append(w)
+        averages.append(np.mean(seen, axis=0))
+    return averages
+
+
+def list_bleu(candidates, weights):
+    scores = candidates.features @ weights
+    ends = candidates.offsets.tolist()
+    best = [a + int(np.argmax(scores[a:b])) for a, b in itertools.pairwise(ends)]
+    return bleu(candidates.statistics[best])
+
+
+def test_one_step_in_numbers():
+    """Hope (1, 0) and fear (0, 2): difference (1, -2), norm 5, margin 0.5 - 0.2 = 0.3, loss 1.3 - 0.3 = 1."""
+    features = np.array([[1, 0], [0, 2]], dtype=np.float32)
+    both = np.array([True, True])
+    weights = np.array([0.5, 0.1])
+    update(features, 0, 1, 1.3, both, 10.0, weights)
+    np.testing.assert_allclose(weights, [0.5 + 0.2, 0.1 - 0.4])
+    weights = np.array([0.5, 0.1])
+    update(features, 0, 1, 1.3, both, 0.01, weights)  # the longest step
+    np.testing.assert_allclose(weights, [0.51, 0.08])
+    weights = np.array([0.5, 0.1])
+    update(features, 0, 1, 0.3, both, 0.01, weights)  # the margin is wide enough
+    np.testing.assert_allclose(weights, [0.5, 0.1])
+    update(features, 0, 1, 1.3, np.array([False, True]), 10.0, weights)  # norm 4, loss 1
+    np.testing.assert_allclose(weights, [0.5, 0.1 - 2 * 0.25])
+
+
+def test_sentence_bleu_with_a_background_in_numbers():
+    statistics = np.array([3, 4, 1, 3, 0, 2, 0, 1, 5], dtype=np.int32)
+    expected = (4 / 5 * 2 / 4 * 1 / 3 * 1 / 2) ** 0.25 * math.exp(1 - 6 / 5) * 6
+    assert background_bleu(statistics, np.ones(9)) == pytest.approx(expected)
+
+
+def test_hope_and_fear_are_the_best_by_sum_and_difference():
+    candidates = random_candidates(3, 1, 40, 3)
+    weights, background = np.array([0.3, -0.2, 0.5]), np.full(9, 2.0)
+    bleus = np.array([python_bleu(row, background) for row in candidates.statistics.tolist()])
+    scores = candidates.features @ weights
+    hope, fear, cost = hope_and_fear(candidates.features, candidates.statistics, 0, 40, weights, background)
+    assert hope == np.argmax(scores + bleus) and fear == np.argmax(scores - bleus)
+    assert cost == pytest.approx(bleus[hope] - bleus[fear])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_the_algorithm_of_the_paper(seed):
+    candidates = random_candidates(seed, 6, 8, 4)
+    tunable = np.array([True, True, False, True])
+    start = np.array([0.1, 0.0, 1.0, -0.3])
+    choice = MiraSettings(epochs=7, regularisation=0.05, decay=0.9)
+    averages = python_mira(candidates, start, tunable, np.random.default_rng(seed), choice)
+    found = optimise_margins(candidates, start, tunable, np.random.default_rng(seed), choice)
+    scores = [list_bleu(candidates, weights) for weights in [start, *averages]]
+    assert found.bleu == pytest.approx(max(scores))
+    np.testing.assert_allclose(found.weights, [start, *averages][int(np.argmax(scores))], atol=1e-5)
+    assert found.weights[2] == 1.0
+
+
+def test_a_separable_problem_is_solved():
+    """The first feature is the number of matches, the second misleads."""
+    candidates = random_candidates(1, 30, 10, 2)
+    matches = candidates.statistics[:, [0, 2, 4, 6]].sum(axis=1)
+    candidates.features[:, 0] = matches / 10
+    candidates.features[:, 1] = -matches / 10 + candidates.features[:, 1]
+    found = optimise_margins(candidates, np.array([0.0, 1.0]), np.ones(2, bool), np.random.default_rng(0))
+    assert found.bleu >= 0.995 * list_bleu(candidates, np.array([1.0, 0.0]))
+
+
+def test_many_features_are_no_obstacle():
+    """A planted direction among 200 features is found from 50 sentences of each half."""
+    generator = np.random.default_rng(5)
+    planted = generator.normal(size=200)
+    candidates = random_candidates(2, 100, 20, 200)
+    good = candidates.features @ planted
+    for a, b in zip(candidates.offsets[:-1], candidates.offsets[1:], strict=True):
+        ranks = np.argsort(np.argsort(good[a:b]))
+        candidates.statistics[a:b, 0] = 1 + 9 * ranks // 20
+        candidates.statistics[a:b, 2:8:2] = np.maximum(candidates.statistics[a:b, :1] - [[1, 2, 3]], 0)
+    half = int(candidates.offsets[50])
+    seen = make(candidates.features[:half], candidates.statistics[:half], candidates.sentences[:half])
+    unseen = make(candidates.features[half:], candidates.statistics[half:], candidates.sentences[half:] - 50)
+    found = optimise_margins(seen, np.zeros(200), np.ones(200, bool), np.random.default_rng(0))
+    cosine = found.weights @ planted / np.linalg.norm(found.weights) / np.linalg.norm(planted)
+    assert cosine > 0.5
+    assert list_bleu(unseen, found.weights) > list_bleu(unseen, np.zeros(200)) + 0.2
+
+
+def test_the_seed_decides():
+    candidates = random_candidates(4, 20, 10, 5)
+    start, tunable = np.zeros(5), np.ones(5, bool)
+    first, again = (optimise_margins(candidates, start, tunable, np.random.default_rng(9)) for _ in range(2))
+    assert first.weights.tolist() == again.weights.tolist()
+
+
+def test_lists_without_choice_change_nothing():
+    start = np.array([0.4, -0.1])
+    both = np.ones(2, bool)
+    for lists in (Candidates.empty(3, 2), random_candidates(0, 5, 1, 2)):
+        assert optimise_margins(lists, start, both, np.random.default_rng(0)).weights.tolist() == [0.4, -0.1]
+    hopeless = random_candidates(0, 5, 4, 2)
+    hopeless.statistics[:, 0:8:2] = 0
+    found = optimise_margins(hopeless, start, both, np.random.default_rng(0))
+    assert found.bleu == 0 and np.isfinite(found.weights).all()
+
+
+def test_settings_are_checked():
+    for wrong in ({"regularisation": 0.0}, {"epochs": 0}, {"decay": 1.5}):
+        with pytest.raises(UserError, match="MIRA"):
+            MiraSettings(**wrong)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    sentences=st.integers(1, 8),
+    each=st.integers(1, 6),
+    scale=st.sampled_from([1e-6, 1, 1e6]),
+)
+def test_it_never_ends_below_its_start(seed, sentences, each, scale):
+    candidates = random_candidates(seed, sentences, each, 3)
+    candidates.features[:] *= scale
+    start = np.random.default_rng(seed).normal(size=3)
+    found = optimise_margins(candidates, start, np.ones(3, bool), np.random.default_rng(seed), MiraSettings(epochs=5))
+    assert np.isfinite(found.weights).all()
+    assert found.bleu >= list_bleu(candidates, start) - 1e-6
+    assert found.bleu == pytest.approx(list_bleu(candidates, found.weights), abs=2e-2)
