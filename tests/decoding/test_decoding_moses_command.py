@@ -14,7 +14,8 @@ from neural_smt.cli import main
 from neural_smt.code import PACKAGE
 from neural_smt.decoding.moses import compiled
 from neural_smt.decoding.moses.ini import read_moses_ini
-from neural_smt.files import atomic, read_lines
+from neural_smt.decoding.moses.streams import read_batches
+from neural_smt.files import atomic, read_lines, write_lines
 
 TEXT = "a b\n\nb a unknown\na a b b\n"
 
@@ -265,3 +266,32 @@ def test_lattices_of_htk_fill_a_new_folder(model, tmp_path, capsys):
     assert "UTTERANCE=2" in lines and any(" W=unknown " in line for line in lines)
     assert decode(tmp_path, model, *options) == 1
     assert "lattices: exists already; name a new folder, or remove it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["text", "text.gz"])
+def test_text_is_read_in_batches(tmp_path, name):
+    lines = [f"line {number}" for number in range(1000)]
+    write_lines(tmp_path / name, lines)
+    batches = list(read_batches(tmp_path / name, 64))
+    assert {len(batch) for batch in batches[:-1]} == {64} and len(batches[-1]) == 1000 - 15 * 64
+    assert [line for batch in batches for line in batch] == lines
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"), [(b"", []), (b"\n", [""]), (b"a\r\nb", ["a", "b"]), (b"a\n\n", ["a", ""]), (b" ", [" "])]
+)
+def test_line_ends(tmp_path, content, lines):
+    (tmp_path / "text").write_bytes(content)
+    assert [line for batch in read_batches(tmp_path / "text", 1) for line in batch] == lines
+
+
+def test_a_pipe_is_read_as_it_comes():
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb", buffering=0) as stream:
+        batches = read_batches(Path(f"/dev/fd/{reader}"), 10)
+        stream.write(b"a\nb\nhalf of ")
+        assert next(batches) == ["a", "b"]
+        stream.write(b"a line\n")
+        assert next(batches) == ["half of a line"]
+    assert list(batches) == []
+    os.close(reader)

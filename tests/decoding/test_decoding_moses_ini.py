@@ -29,13 +29,13 @@ def test_the_search_of_an_ini_is_that_of_moses(tmp_path):
 
 
 def test_names_and_weights_follow_the_ini(tmp_path):
-    features = "KENLM path=lm.arpa\nKENLM name=Big path=lm.arpa\nWordPenalty name=Length\nDistortion\n"
+    features = "KENLM name=Big path=lm.arpa\nKENLM path=lm.arpa\nWordPenalty name=Length filterable=true\nDistortion\n"
     features += "PhraseDictionaryMemory num-features=4 path=phrase-table\n"
     weights = "KENLM0= 0.25\nBig= 0.5\nPhraseDictionaryMemory0= 1 2 3 4\nLength= -1\nDistortion0= 0.125\n"
     ini = read_moses_ini(write_model(tmp_path, features, weights))
     assert list(ini.names.items()) == [
-        ("LM0", "KENLM0"),
-        ("LM1", "Big"),
+        ("LM0", "Big"),
+        ("LM1", "KENLM0"),  # Moses counts those without a name
         ("Distortion0", "Distortion0"),
         ("WordPenalty0", "Length"),
         ("TranslationModel0", "PhraseDictionaryMemory0"),
@@ -43,7 +43,14 @@ def test_names_and_weights_follow_the_ini(tmp_path):
     model = load_model(ini, OFF)
     vector = ini.weights.vector(model.feature_set)
     assert model.feature_set.names[:3] == ["Distortion0", "LM0", "LM1"]
-    assert vector.tolist() == [0.125, 0.25, 0.5, 0, -1, 0, 1, 2, 3, 4]  # no phrase or unknown word penalty: weight 0
+    assert vector.tolist() == [0.125, 0.5, 0.25, 0, -1, 0, 1, 2, 3, 4]  # no phrase or unknown word penalty: weight 0
+
+
+def test_the_weight_of_unknown_words_is_1_unless_given(tmp_path):
+    ini = read_moses_ini(write_model(tmp_path, weights=WEIGHTS.replace("UnknownWordPenalty0= 1\n", "")))
+    assert ini.weights.values["UnknownWordPenalty0"] == (1.0,)
+    ini = read_moses_ini(write_model(tmp_path, weights=WEIGHTS.replace("Penalty0= 1\n", "Penalty0= 0.5\n")))
+    assert ini.weights.values["UnknownWordPenalty0"] == (0.5,)
 
 
 def test_a_model_written_by_hand_scores_as_by_hand(tmp_path):

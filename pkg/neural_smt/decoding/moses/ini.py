@@ -4,7 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from neural_smt.decoding.features import DISTORTION, REORDERING, UNKNOWN_WORD
+from neural_smt.decoding.features import REORDERING, UNKNOWN_WORD
+from neural_smt.decoding.moses.paths import find_file, find_language_model
 from neural_smt.decoding.moses.sections import (
     FeatureLine,
     Line,
@@ -14,57 +15,19 @@ from neural_smt.decoding.moses.sections import (
     read_weights,
     single_value,
 )
+from neural_smt.decoding.moses.support import ARGUMENTS, SEARCH, SIMPLE, check_feature, check_sections
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 
 TRANSLATION = "TranslationModel0"
 
-SIMPLE = {
-    "UnknownWordPenalty": UNKNOWN_WORD,
-    "WordPenalty": "WordPenalty0",
-    "PhrasePenalty": "PhrasePenalty0",
-    "Distortion": DISTORTION,
-}
-"""Features with one score and no file: kind in the ini -> name here."""
-
 STATEFUL = ("LexicalReordering", "Distortion", "KENLM")
-
-REORDERING_TYPES = ("wbe-msd-bidirectional-fe-allff", "wbe-msd-bidirectional-fe", "msd-bidirectional-fe")
-
-ARGUMENTS = {
-    "PhraseDictionaryMemory": {"num-features", "path", "table-limit"},
-    "LexicalReordering": {"num-features", "path", "type"},
-    "KENLM": {"path", "order", "lazyken", "load"},
-    **{kind: {"num-features"} for kind in SIMPLE},
-}
-"""Arguments that are honoured, or without effect on translations (``order`` and the ways of loading, for KenLM)."""
-
-SEARCH = {
-    "stack": ("stack_size", int),
-    "beam-threshold": ("beam_threshold", float),
-    "distortion-limit": ("distortion_limit", int),
-    "cube-pruning-pop-limit": ("pop_limit", int),
-    "ttable-limit": ("table_limit", int),
-}
-"""Section -> search setting."""
 
 ALGORITHMS = {0: "stack", 1: "cube"}
 
 LONGEST_SOURCE_PHRASE = 20
 """Moses' own ``max-phrase-length``."""
-
-SILENT = ("verbose", "threads")
-"""Sections that do not change translations; ``threads`` is read apart."""
-
-REPLACEMENTS = {
-    "PhraseDictionaryCompact": "give PhraseDictionaryMemory and the text table it was made from",
-    "PhraseDictionaryBinary": "give PhraseDictionaryMemory and the text table it was made from",
-    "PhraseDictionaryOnDisk": "give PhraseDictionaryMemory and the text table it was made from",
-    "ProbingPT": "give PhraseDictionaryMemory and the text table it was made from",
-    "SRILM": "write KENLM, which reads the same ARPA file",
-    "IRSTLM": "write KENLM and give the model as an ARPA file",
-}
 
 
 @dataclass(frozen=True)
@@ -102,10 +65,10 @@ def read_moses_ini(path: Path) -> MosesIni:
     """Read ``moses.ini``; ``UserError`` names the line of whatever would not have the effect it has in Moses."""
     path = Path(path)
     sections = read_sections(path)
-    _check_sections(sections)
+    check_sections(sections)
     features = read_features(sections.get("feature", []))
     for feature in features:
-        _check_feature(feature)
+        check_feature(feature)
     of_kind = {kind: [f for f in features if f.kind == kind] for kind in ARGUMENTS}
     for kind, found in of_kind.items():
         if kind != "KENLM" and len(found) > 1:
@@ -119,7 +82,7 @@ def read_moses_ini(path: Path) -> MosesIni:
         path=path,
         phrase_table=find_file(table),
         reordering_table=find_file(reordering) if reordering else None,
-        language_models=[_language_model(feature) for feature in of_kind["KENLM"]],
+        language_models=[find_language_model(feature) for feature in of_kind["KENLM"]],
         phrase_scores=scores,
         weights=_weights(path, sections.get("weight", []), names, scores, reordering is not None),
         names=names,
@@ -127,66 +90,6 @@ def read_moses_ini(path: Path) -> MosesIni:
         max_phrase_length=_number(sections, "max-phrase-length", LONGEST_SOURCE_PHRASE, least=1),
         threads=_threads(sections),
     )
-
-
-def _check_sections(sections: Sections) -> None:
-    known = {*SEARCH, *SILENT, "search-algorithm", "max-phrase-length", "input-factors", "mapping", "feature", "weight"}
-    for name, lines in sections.items():
-        if name not in known and lines:
-            raise lines[0].fail(f"the section [{name}] is not supported; remove it")
-    for name, only in (("input-factors", "0"), ("mapping", "0 T 0")):
-        for line in sections.get(name, []):
-            if " ".join(line.text.split()) != only:
-                raise line.fail(f"[{name}] can only be '{only}', not '{line.text}'; use a model of one factor")
-
-
-def _check_feature(feature: FeatureLine) -> None:
-    if feature.kind not in ARGUMENTS:
-        advice = REPLACEMENTS.get(feature.kind, "remove it")
-        raise feature.fail(f"the feature {feature.kind} is not supported; {advice}")
-    for key, value in feature.arguments.items():
-        harmless = (key in ("input-factor", "output-factor", "factor") and value == "0") or (
-            key == "tuneable" and value in ("true", "1")
-        )
-        if key not in ARGUMENTS[feature.kind] and not harmless:
-            raise feature.fail(f"the argument {key}={value} of {feature.kind} is not supported; remove it")
-    scores = feature.arguments.get("num-features")
-    expected = {"LexicalReordering": "6"}.get(feature.kind, "1")
-    if scores is not None and feature.kind != "PhraseDictionaryMemory" and scores != expected:
-        raise feature.fail(f"num-features={scores} is not supported, {feature.kind} has {expected}; correct it")
-    if feature.kind == "LexicalReordering" and feature.arguments.get("type") not in REORDERING_TYPES:
-        kind = feature.arguments.get("type", "(none)")
-        raise feature.fail(f"the reordering type {kind} is not supported; use a model of type {REORDERING_TYPES[0]}")
-
-
-def find_file(feature: FeatureLine) -> Path:
-    """The file that a feature names.
-
-    As for Moses, a relative path starts at the working directory, and ``.gz`` is added where the plain file is
-    missing. What is not there is looked for beside the ini.
-    """
-    given = feature.arguments.get("path")
-    if given is None:
-        raise feature.fail(f"{feature.kind} has no path=; add it")
-    found = []
-    for folder in (Path(), feature.line.path.parent):
-        plain = folder / given
-        existing = next((path for path in (plain, plain.with_name(plain.name + ".gz")) if path.is_file()), None)
-        if existing is not None:
-            found.append(existing)
-    if not found:
-        raise feature.fail(f"there is no file {given} (nor {given}.gz); correct the path")
-    if len(found) == 2 and not found[0].samefile(found[1]):
-        raise feature.fail(f"{given} is both {found[0].resolve()} and {found[1]}; give an absolute path")
-    return found[-1]
-
-
-def _language_model(feature: FeatureLine) -> Path:
-    path = find_file(feature)
-    with open(path, "rb") as stream:
-        if stream.read(8) == b"mmap lm ":
-            raise feature.fail(f"{path} is a binary of KenLM; give the ARPA file it was made from")
-    return path
 
 
 def _names(features: list[FeatureLine]) -> dict[str, str]:
@@ -209,6 +112,9 @@ def _weights(path: Path, lines: list[Line], names: dict[str, str], scores: int, 
     sizes = {TRANSLATION: scores, REORDERING: 6}
     for name, own in names.items():
         size = sizes.get(name, 1)
+        if own not in given and name == UNKNOWN_WORD:
+            weights[name] = (1.0,)  # cannot be tuned, so Moses does not insist
+            continue
         if own not in given:
             raise UserError(f"{path}: [weight] has no line for {own}; add '{own}=' and its {size} numbers")
         line, values = given[own]

@@ -1,6 +1,7 @@
 """The text of a ``moses.ini``: sections of lines, feature lines and weight lines, each with its line number."""
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ class Line:
 
 @dataclass(frozen=True)
 class FeatureLine:
-    """``Kind name=... key=value ...``. name: as given, or ``Kind`` and its number among those of its kind."""
+    """``Kind name=... key=value ...``. name: as given, or ``Kind`` and its number among those without a name."""
 
     line: Line
     kind: str
@@ -77,6 +78,7 @@ def single_value(lines: list[Line], kind: Callable[[str], Value]) -> Value:
 def read_features(lines: list[Line]) -> list[FeatureLine]:
     """The lines of ``[feature]``; ``UserError`` for an argument without a value or given twice, and for equal names."""
     features: list[FeatureLine] = []
+    unnamed: Counter[str] = Counter()
     for line in lines:
         kind, *items = line.text.split()
         arguments: dict[str, str] = {}
@@ -85,7 +87,10 @@ def read_features(lines: list[Line]) -> list[FeatureLine]:
             if not equals or not value or key in arguments:
                 raise line.fail(f"expected arguments like name=value, each once, not '{item}'; correct the feature")
             arguments[key] = value
-        name = arguments.pop("name", f"{kind}{sum(other.kind == kind for other in features)}")
+        name = arguments.pop("name", None)
+        if name is None:
+            name = f"{kind}{unnamed[kind]}"
+            unnamed[kind] += 1
         if any(other.name == name for other in features):
             raise line.fail(f"a second feature is named {name}; give each a name= of its own")
         features.append(FeatureLine(line, kind, name, arguments))
