@@ -147,6 +147,14 @@ def test_a_binary_language_model_is_refused(tmp_path):
         read_moses_ini(ini)
 
 
+def test_a_language_model_that_is_not_finite_is_refused(tmp_path):
+    ini = write_model(tmp_path)
+    (tmp_path / "lm.arpa").write_text((tmp_path / "lm.arpa").read_text().replace("-0.5\tx z", "-1e39\tx z"))
+    with pytest.raises(UserError, match=r"lm\.arpa: a probability or back-off weight is not a finite number"):
+        load_model(read_moses_ini(ini))
+    assert not (tmp_path / "moses.ini.compiled").exists()
+
+
 def test_a_table_with_other_scores_than_the_ini_says_is_refused(tmp_path):
     ini = write_model(tmp_path, FEATURES.replace("=4", "=3"), WEIGHTS.replace("0.1 0.2 0.3 0.4", "1 2 3"))
     with pytest.raises(UserError, match=r"phrase-table.*has 4 scores but .* says num-features=3"):

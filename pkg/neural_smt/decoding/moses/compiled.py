@@ -125,6 +125,8 @@ def _load(folder: Path, ini: MosesIni) -> TranslationModel:
     models = tuple(
         NgramModel.load(folder / f"language_model{number}", target) for number in range(len(ini.language_models))
     )
+    for model in models:
+        vars(model)["finite"] = True  # all of it was looked at when it was read from text; a start stays instant
     return assemble(ini, table, models, source, target)
 
 

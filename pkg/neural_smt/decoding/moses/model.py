@@ -1,5 +1,7 @@
 """The model that a ``moses.ini`` names, read from its text files."""
 
+from pathlib import Path
+
 from neural_smt.decoding.features import build_feature_set
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.ini import MosesIni
@@ -23,8 +25,15 @@ def read_text_model(ini: MosesIni) -> TranslationModel:
         words |= dict.fromkeys(read_arpa(path)[1].words)
     target = Vocabulary(list(words), [0] * len(words))
     table = read_moses(ini.phrase_table, ini.reordering_table, source, target)
-    models = tuple(NgramModel.from_tables(read_arpa(path, target)[0], target) for path in ini.language_models)
+    models = tuple(_read_language_model(path, target) for path in ini.language_models)
     return assemble(ini, table, models, source, target)
+
+
+def _read_language_model(path: Path, vocabulary: Vocabulary) -> NgramModel:
+    model = NgramModel.from_tables(read_arpa(path, vocabulary)[0], vocabulary)
+    if not model.finite:
+        raise UserError(f"{path}: a probability or back-off weight is not a finite number; make the ARPA file again")
+    return model
 
 
 def assemble(
