@@ -1,9 +1,15 @@
-"""The decoder: from sentences to translations, n-best lists and lattices."""
+"""The decoder: from sentences to translations, n-best lists and lattices.
+
+What is equal is shared before it costs anything (*early hypothesis sharing*): equal sentences of an input are searched
+once; equal source phrases share their options; within a batch of sentences, scores of a phrase after a state of a
+language model are remembered (``MEMO_SLOTS``), and a hook's n-grams are scored once per stack (``hooks``); within a
+stack, hypotheses that the future cannot tell apart are recombined before they are pruned.
+"""
 
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -117,7 +123,7 @@ class Decoder:
     def decode(
         self, sentences: list[list[str]] | PreparedSentences, nbest: int = 0, distinct: bool = True
     ) -> list[Translation]:
-        """Translate sentences (lists of tokens); an empty one has an empty translation.
+        """Translate sentences (lists of tokens); an empty one has an empty translation, equal ones share theirs.
 
         nbest: length of the n-best lists; distinct: whether their entries must differ in their words.
         """
@@ -125,8 +131,9 @@ class Decoder:
         return [translation or self.translate(None, nbest) for translation in translations]
 
     def lattices(self, sentences: list[list[str]] | PreparedSentences) -> list[Lattice | None]:
-        """The lattice of every sentence; None for an empty sentence."""
-        return self._run(sentences, True, lambda lattice: lattice)
+        """The lattice of every sentence; None for an empty sentence. Those of equal sentences share their arrays."""
+        lattices = self._run(sentences, True, lambda lattice: lattice)
+        return [lattice and replace(lattice, sentence=number) for number, lattice in enumerate(lattices)]
 
     def _run(self, sentences, keep_arcs: bool, finish) -> list:
         """Search all sentences in batches of similar length; ``finish(lattice)`` makes each result."""
@@ -135,7 +142,11 @@ class Decoder:
         weighted = weigh(prepared, self.model, self.feature_set, self.vector, self.settings.table_limit, name)
         search = self._search(keep_arcs)
         lengths = np.diff(prepared.first)
-        order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]  # longest first: even ends
+        searched: dict[tuple[str, ...], int] = {}  # equal sentences share one search
+        same = [searched.setdefault(tuple(tokens), number) for number, tokens in enumerate(prepared.tokens)]
+        distinct = np.fromiter(searched.values(), dtype=np.int64)
+        distinct = distinct[lengths[distinct] > 0]
+        order = distinct[np.argsort(-lengths[distinct], kind="stable")]  # longest first: threads end together
         batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
         results: list = [None] * len(lengths)
 
@@ -150,7 +161,7 @@ class Decoder:
         else:
             for batch in batches:
                 work(batch)
-        return results
+        return [results[number] for number in same]
 
     def _search(self, keep_arcs: bool) -> Search:
         settings, part = self.settings, self.feature_set.slices

@@ -1,0 +1,113 @@
+"""Sharing between hypotheses and between sentences: the same scores, and nothing scored or searched twice."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_models import TARGET, random_model
+
+from neural_smt.decoding.batches import NewHypotheses
+from neural_smt.decoding.hooks import NgramHook, share_ngrams
+from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import BOS, EOS
+
+
+def new_hypotheses(history, words, complete):
+    return NewHypotheses(
+        sentences=np.zeros(len(words), dtype=np.int64),
+        words=Ragged.from_lists(words),
+        history=np.array(history, dtype=np.int32).reshape(len(words), -1),
+        complete=np.array(complete),
+    )
+
+
+def test_shared_ngrams_of_three_hypotheses():
+    batch = new_hypotheses([[1, 3], [4, 3], [1, 3]], [[5, 6], [5], [5]], [False, False, True])
+    shared = share_ngrams(batch)
+    assert np.column_stack([shared.contexts, shared.words]).tolist() == [[1, 3, 5], [3, 5, 6], [4, 3, 5], [3, 5, EOS]]
+    assert shared.numbers.tolist() == [0, 1, 2, 0, 3]
+    assert shared.offsets.tolist() == [0, 2, 3, 5]
+    assert shared.sum(np.array([1.0, 10.0, 100.0, 1000.0])).tolist() == [11.0, 100.0, 1001.0]
+    with pytest.raises(ValueError, match="4 n-grams"):
+        shared.sum(np.zeros(3))
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.data())
+def test_sharing_changes_no_score(data):
+    size = data.draw(st.integers(0, 4))
+    word = st.integers(3, 6)
+    count = data.draw(st.integers(0, 12))
+    history = [data.draw(st.lists(word, min_size=size, max_size=size)) for _ in range(count)]
+    words = [data.draw(st.lists(word, max_size=4)) for _ in range(count)]
+    complete = [data.draw(st.booleans()) for _ in range(count)]
+    batch = NewHypotheses(
+        np.zeros(count, dtype=np.int64),
+        Ragged.from_lists(words),
+        np.array(history, dtype=np.int32).reshape(count, size),
+        np.array(complete, dtype=bool),
+    )
+    shared = share_ngrams(batch)
+    rows = np.column_stack([shared.contexts, shared.words]).tolist()
+    assert len({tuple(row) for row in rows}) == len(rows)
+    scores = np.array([hash(tuple(row)) % 1000 for row in rows], dtype=float)
+    for total, before, added, ends in zip(shared.sum(scores), history, words, complete, strict=True):
+        text = before + added + [EOS] * ends
+        assert total == sum(hash(tuple(text[i : i + size + 1])) % 1000 for i in range(len(text) - size))
+
+
+class Counting:
+    """A bigram model that remembers what it was asked."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, contexts, words):
+        self.calls.append([tuple(row) for row in np.column_stack([contexts, words]).tolist()])
+        return -((3.0 * contexts[:, 0] + words) % 7)
+
+
+@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+def test_hook_scores_every_ngram_once_per_stack(algorithm):
+    model, weights = random_model(7)
+    weights.values["Bigram0"] = (0.5,)
+    sentences = [["a", "b", "c", "a", "b"], ["b", "a", "b", "c"], ["a", "b", "a", "b", "a"]]
+    counting = Counting()
+    decoder = Decoder(model, SearchSettings(algorithm=algorithm), weights, hook=NgramHook("Bigram0", 1, counting))
+    translations = decoder.decode(sentences, nbest=20, distinct=False)
+    assert len(counting.calls) == 5  # stacks, whatever the number of sentences
+    for asked in counting.calls:
+        assert len(set(asked)) == len(asked)
+    column = decoder.feature_set.slices["Bigram0"].start
+    index = {word: number for number, word in enumerate(TARGET.words)} | {"c": len(TARGET)}  # c is copied
+    for translation in translations:
+        for entry in translation.nbest:
+            ids = [BOS, *(index[token] for token in entry.tokens), EOS]
+            expected = -sum((3 * before + word) % 7 for before, word in itertools.pairwise(ids))
+            assert entry.features[column] == expected
+
+
+def test_equal_sentences_are_searched_once():
+    model, weights = random_model(7)
+    weights.values["Bigram0"] = (0.5,)
+    sentences = [["a", "b"], ["c", "a"], [], ["a", "b"], ["a", "b"], []]
+    seen = []
+
+    class Watch(NgramHook):
+        def __call__(self, batch):
+            seen.append(set(batch.sentences.tolist()))
+            return super().__call__(batch)
+
+    decoder = Decoder(model, SearchSettings(), weights, hook=Watch("Bigram0", 1, Counting()))
+    translations = decoder.decode(sentences, nbest=5)
+    assert set().union(*seen) == {0, 1}
+    single = [decoder.decode([sentence], nbest=5)[0] for sentence in sentences]
+    for found, expected in zip(translations, single, strict=True):
+        assert [(e.tokens, e.score) for e in found.nbest] == [(e.tokens, e.score) for e in expected.nbest]
+        assert found.segmentation == expected.segmentation
+    lattices = decoder.lattices(sentences)
+    assert [lattice and lattice.sentence for lattice in lattices] == [0, 1, None, 3, 4, None]
+    assert lattices[0].tails is lattices[4].tails
