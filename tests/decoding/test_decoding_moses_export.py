@@ -22,20 +22,19 @@ SENTENCES = [["a", "b", "c"], ["b", "a", "b", "a"], [], ["q", "unknown", "a"], [
 def make_system(tmp_path):
     """A function that writes the files of a random system; it returns the model, weights and options of ``export``."""
 
-    def make(seed, groups):
-        model, weights = random_model(seed, groups)
-        tables = random_ngrams(np.random.default_rng(seed))
-        model = replace(model, language_models=(NgramModel.from_tables(tables, TARGET),))
+    def make(seed, groups, language_models=1):
+        model, weights = random_model(seed, groups, language_models)
+        ngrams = [random_ngrams(np.random.default_rng(seed + i), 3 - i) for i in range(language_models)]
+        model = replace(model, language_models=tuple(NgramModel.from_tables(tables, TARGET) for tables in ngrams))
         model.phrase_table.save(tmp_path / "table")
-        model.language_models[0].save(tmp_path / "model")
-        write_arpa(tmp_path / "model.arpa.gz", tables, TARGET)
+        for number, tables in enumerate(ngrams):
+            model.language_models[number].save(tmp_path / f"model{number}")
+            write_arpa(tmp_path / f"model{number}.arpa.gz", tables, TARGET)
         SOURCE.save(tmp_path / "source")
         TARGET.save(tmp_path / "target")
         weights.save(tmp_path / "weights.json")
         options = {
             "--phrase-table": "table",
-            "--language-models": "model",
-            "--arpas": "model.arpa.gz",
             "--source-vocabulary": "source",
             "--target-vocabulary": "target",
             "--weights": "weights.json",
@@ -45,7 +44,10 @@ def make_system(tmp_path):
         for name, column in model.columns.items():
             np.save(tmp_path / f"{name}.npy", column)
         columns = [f'"{group}": "{tmp_path}/EncoderDecoder0.npy"' for group in groups if group == "encoder_decoder"]
-        return model, weights, options | {"--columns": f"{{{', '.join(columns)}}}", "--features": list(groups)}
+        options |= {"--columns": f"{{{', '.join(columns)}}}", "--features": list(groups)}
+        options["--language-models"] = [str(tmp_path / f"model{number}") for number in range(language_models)]
+        options["--arpas"] = [str(tmp_path / f"model{number}.arpa.gz") for number in range(language_models)]
+        return model, weights, options
 
     return make
 
@@ -57,15 +59,15 @@ def run_export(options, settings):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
-    "groups",
+    ("language_models", "groups"),
     [
-        ("phrase", "language_model", "reordering", "encoder_decoder"),
-        ("phrase", "language_model", "encoder_decoder"),
-        ("phrase", "language_model", "reordering"),
+        (1, ("phrase", "language_model", "reordering", "encoder_decoder")),
+        (1, ("phrase", "language_model", "encoder_decoder")),
+        (2, ("phrase", "language_model", "reordering")),
     ],
 )
-def test_what_is_exported_translates_as_before(make_system, tmp_path, seed, groups):
-    model, weights, options = make_system(seed, groups)
+def test_what_is_exported_translates_as_before(make_system, tmp_path, seed, groups, language_models):
+    model, weights, options = make_system(seed, groups, language_models)
     assert run_export(options, '{"algorithm": "cube", "pop_limit": 50, "distortion_limit": 2}') == 0
     ini = read_moses_ini(tmp_path / "moses" / "moses.ini")
     assert ini.settings == SearchSettings(algorithm="cube", pop_limit=50, distortion_limit=2)
@@ -120,7 +122,7 @@ def test_what_cannot_be_exported_is_named(make_system, tmp_path, capsys):
     weights.save(tmp_path / "weights.json")
     assert run_export(options | {"--arpas": str(tmp_path / "nowhere.arpa")}, "{}") == 1
     assert "nowhere.arpa: cannot be copied" in capsys.readouterr().err
-    assert run_export(options | {"--arpas": [options["--arpas"]] * 2}, "{}") == 1
+    assert run_export(options | {"--arpas": options["--arpas"] * 2}, "{}") == 1
     assert "1 language models but 2 ARPA files" in capsys.readouterr().err
     words = [word.replace("a", "a|b") for word in SOURCE.words]
     renamed = type(SOURCE)(words, SOURCE.counts)
