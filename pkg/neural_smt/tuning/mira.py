@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neural_smt.bleu import ORDER, REFERENCE_LENGTH, SIZE
+from neural_smt.bleu_primitives import REFERENCE_LENGTH, SIZE, log_bleu
 from neural_smt.errors import UserError
 from neural_smt.jit import kernel
 from neural_smt.tuning.candidates import Candidates
@@ -129,13 +129,8 @@ def background_bleu(statistics: np.ndarray, background: np.ndarray) -> float:
     Chiang, Marton and Resnik (2008): scaled so, the differences that one sentence makes do not fade as the background
     grows.
     """
-    logs = 0.0
-    for n in range(ORDER):
-        matches = statistics[2 * n] + background[2 * n]
-        logs += np.log(matches / (statistics[2 * n + 1] + background[2 * n + 1])) / ORDER
-    length = statistics[1] + background[1]
     reference = statistics[REFERENCE_LENGTH] + background[REFERENCE_LENGTH]
-    return np.exp(logs + min(0.0, 1.0 - reference / length)) * reference
+    return np.exp(log_bleu(statistics, background)) * reference
 
 
 @kernel

@@ -1,0 +1,192 @@
+"""The search for the derivation of a lattice with the highest BLEU."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from neural_smt.bleu_primitives import ORDER, REFERENCE_LENGTH, SIZE, log_bleu
+from neural_smt.decoding.lattices.reference_primitives import ReferenceAutomaton, build_automaton, column
+from neural_smt.jit import kernel, mix
+
+
+class Partial(NamedTuple):
+    """Partial translations, one row each.
+
+    node, arc, before: int32, the node reached, the arc into it and the row extended (-1: none); state: int32 of the
+    reference automaton; statistics: int32 ``[rows, 9]``; key: uint64, equal for rows that no future can tell apart.
+    """
+
+    node: np.ndarray
+    arc: np.ndarray
+    before: np.ndarray
+    state: np.ndarray
+    statistics: np.ndarray
+    key: np.ndarray
+
+
+@kernel
+def _make_room(rows: int) -> Partial:
+    return Partial(
+        np.zeros(rows, np.int32),
+        np.zeros(rows, np.int32),
+        np.full(rows, -1, np.int32),
+        np.zeros(rows, np.int32),
+        np.zeros((rows, SIZE), np.int32),
+        np.zeros(rows, np.uint64),
+    )
+
+
+@kernel
+def _grown(partial: Partial, used: np.ndarray, rows: int) -> tuple[Partial, np.ndarray]:
+    if rows <= len(partial.node):
+        return partial, used
+    size = max(rows, 2 * len(partial.node))
+    larger, more = _make_room(size), np.zeros((size, used.shape[1]), np.uint8)
+    n = len(partial.node)
+    larger.node[:n] = partial.node
+    larger.arc[:n] = partial.arc
+    larger.before[:n] = partial.before
+    larger.state[:n] = partial.state
+    larger.statistics[:n] = partial.statistics
+    larger.key[:n] = partial.key
+    more[:n] = used
+    return larger, more
+
+
+@kernel
+def _extend(
+    automaton: ReferenceAutomaton,
+    words: np.ndarray,
+    partial: Partial,
+    used: np.ndarray,
+    before: int,
+    row: int,
+) -> None:
+    """Write the partial translation ``before`` with some words more (columns of the automaton) as ``row``.
+
+    ``used`` uint8 ``[rows, G]`` counts the n-grams of the reference that are matched already, so that matches are
+    clipped; ``key`` adds up a code for each of them and is mixed with state and length only when compared.
+    """
+    partial.statistics[row] = partial.statistics[before]
+    used[row] = used[before]
+    state, key = np.int64(partial.state[before]), partial.key[before]
+    length = partial.statistics[row, 1]
+    for word in words:
+        reached = np.int64(automaton.successor[state, word])
+        found = reached
+        while found > 0:
+            if used[row, found] < automaton.count[found]:
+                used[row, found] += 1
+                partial.statistics[row, 2 * (automaton.order[found] - 1)] += 1
+                key += mix(np.uint64(found))
+            found = np.int64(automaton.suffix[found])
+        state = np.int64(automaton.context[reached])
+        length += 1
+        for n in range(ORDER):
+            partial.statistics[row, 2 * n + 1] = max(0, length - n)
+    partial.state[row] = state
+    partial.key[row] = key
+
+
+@kernel
+def _choose(partial: Partial, first: int, last: int, gains: np.ndarray, beam: int) -> np.ndarray:
+    """The rows from ``first`` to ``last`` to go on with: different ones, the ``beam`` highest by a linear BLEU."""
+    count = last - first
+    identity, rank = np.empty(count, np.uint64), np.empty(count)
+    for i in range(count):
+        row = first + i
+        length = partial.statistics[row, 1]
+        identity[i] = mix(partial.key[row] + mix(np.uint64((np.int64(partial.state[row]) << 32) | np.int64(length))))
+        rank[i] = -gains[ORDER] * length
+        for n in range(ORDER):
+            rank[i] += gains[n] * partial.statistics[row, 2 * n]
+    order = np.argsort(-rank, kind="mergesort")
+    seen = {np.uint64(0)}
+    chosen = np.empty(min(count, beam), np.int64)
+    taken = 0
+    for i in order:
+        if taken == len(chosen):
+            break
+        if identity[i] not in seen:
+            seen.add(identity[i])
+            chosen[taken] = first + i
+            taken += 1
+    return chosen[:taken]
+
+
+@kernel
+def _keep(partial: Partial, used: np.ndarray, first: int, chosen: np.ndarray) -> None:
+    """Move the chosen rows, in the order of their numbers, to ``first`` and after."""
+    ordered = np.sort(chosen)
+    for i in range(len(ordered)):
+        row, place = ordered[i], first + i
+        if row != place:
+            partial.node[place] = partial.node[row]
+            partial.arc[place] = partial.arc[row]
+            partial.before[place] = partial.before[row]
+            partial.state[place] = partial.state[row]
+            partial.statistics[place] = partial.statistics[row]
+            partial.key[place] = partial.key[row]
+            used[place] = used[row]
+
+
+@kernel
+def search(
+    arc_offsets: np.ndarray,
+    tails: np.ndarray,
+    word_offsets: np.ndarray,
+    words: np.ndarray,
+    first_node: int,
+    reference: np.ndarray,
+    background: np.ndarray,
+    gains: np.ndarray,
+    beam: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Arcs (int32, first arc first) and statistics (int32 [9]) of the best derivation found in one lattice.
+
+    arc_offsets int64 [M + 1], of its nodes, numbers of all arcs; tails int32, counted over all sentences like
+    ``first_node``; word_offsets, words: of all arcs; reference int32 ids; background float64 [9] is added to the
+    statistics before BLEU is taken; gains float64 [5]: what a match of each order is worth, and what a word costs,
+    where partial translations are compared.
+    """
+    automaton = build_automaton(reference)
+    first_word = word_offsets[arc_offsets[0]]
+    read = np.empty(word_offsets[arc_offsets[-1]] - first_word, np.int32)
+    for i in range(len(read)):
+        read[i] = column(automaton.words, words[first_word + i])
+    nodes = len(arc_offsets) - 1
+    partial, used = _make_room(256), np.zeros((256, len(automaton.order)), np.uint8)
+    ranges = np.zeros(nodes + 1, np.int64)
+    ranges[1] = 1
+    for node in range(1, nodes):
+        first = ranges[node]
+        row = first
+        for arc in range(arc_offsets[node], arc_offsets[node + 1]):
+            tail = np.int64(tails[arc]) - first_node
+            partial, used = _grown(partial, used, row + ranges[tail + 1] - ranges[tail])
+            added = read[word_offsets[arc] - first_word : word_offsets[arc + 1] - first_word]
+            for before in range(ranges[tail], ranges[tail + 1]):
+                _extend(automaton, added, partial, used, before, row)
+                partial.node[row], partial.arc[row], partial.before[row] = node, arc, before
+                row += 1
+        if node < nodes - 1:
+            chosen = _choose(partial, first, row, gains, beam)
+            _keep(partial, used, first, chosen)
+            row = first + len(chosen)
+        ranges[node + 1] = row
+    best, best_value = ranges[nodes - 1], -np.inf
+    for row in range(ranges[nodes - 1], ranges[nodes]):
+        partial.statistics[row, REFERENCE_LENGTH] = len(reference)
+        value = log_bleu(partial.statistics[row], background)
+        if value > best_value:
+            best, best_value = row, value
+    statistics = partial.statistics[best].copy()
+    statistics[REFERENCE_LENGTH] = len(reference)
+    arcs = np.empty(nodes, np.int32)
+    length = 0
+    row = best
+    while partial.before[row] >= 0:
+        arcs[length] = partial.arc[row]
+        length += 1
+        row = np.int64(partial.before[row])
+    return arcs[:length][::-1].copy(), statistics

@@ -1,0 +1,172 @@
+"""Oracles against all combinations and all derivations, and on the lattices of real sentences."""
+
+import itertools
+
+import numpy as np
+import pytest
+from tiny_models import TARGET, all_derivations, random_model
+
+from neural_smt.bleu import bleu, bleu_statistics, corpus_statistics, sentence_bleu
+from neural_smt.decoding.lattices import oracle as lattice_oracle
+from neural_smt.decoding.lattices.flat import FlatLattices
+from neural_smt.decoding.lattices.reference_primitives import build_automaton, column
+from neural_smt.decoding.oracles import corpus_oracle, sentence_oracle
+from neural_smt.decoding.references import encode_references
+from neural_smt.decoding.search import Decoder, SearchSettings
+
+SENTENCES = [["a", "b", "c", "a"], [], ["c", "unknown", "b", "a"], ["b"]]
+EVERYTHING = SearchSettings(stack_size=100_000, beam_threshold=0.0, table_limit=0)
+
+
+def test_references_use_the_ids_of_the_decoder():
+    encoded = encode_references([["x", "unknown", "other", "y", "other"], []], TARGET, ["c", "unknown"])
+    assert encoded[0].tolist() == [3, len(TARGET) + 1, -2, 4, -2] and len(encoded[1]) == 0
+
+
+def random_lists(seed, sentences=4, each=4):
+    generator = np.random.default_rng(seed)
+    references = [generator.integers(0, 5, generator.integers(4, 9)).tolist() for _ in range(sentences)]
+    entries = [
+        [[w if generator.random() < 0.8 else 9 for w in reference][: generator.integers(4, 9)] for _ in range(each)]
+        for reference in references
+    ]
+    statistics = corpus_statistics(
+        [entry for part in entries for entry in part], [r for r in references for _ in range(each)]
+    )
+    return statistics, np.arange(0, sentences * each + 1, each)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_list_oracles_against_all_combinations(seed):
+    statistics, offsets = random_lists(seed)
+    by_sentence, by_corpus = sentence_oracle(statistics, offsets), corpus_oracle(statistics, offsets)
+    scores = sentence_bleu(statistics)
+    for sentence, row in enumerate(by_sentence):
+        assert scores[row] == scores[offsets[sentence] : offsets[sentence + 1]].max()
+    rows = [range(a, b) for a, b in itertools.pairwise(offsets.tolist())]
+    best = max(bleu(statistics[list(choice)]) for choice in itertools.product(*rows))
+    found = bleu(statistics[by_corpus])
+    assert bleu(statistics[by_sentence]) - 1e-12 <= found <= best + 1e-12
+    assert found >= 0.97 * best
+    for sentence, row in itertools.product(range(len(rows)), range(4)):  # no exchange of one entry helps
+        other = by_corpus.copy()
+        other[sentence] = rows[sentence][row]
+        assert bleu(statistics[other]) <= found + 1e-12
+
+
+def test_sentences_without_entries_have_no_oracle():
+    statistics, _ = random_lists(0, sentences=2)
+    offsets = np.array([0, 4, 4, 8])
+    assert sentence_oracle(statistics, offsets)[1] == -1 and corpus_oracle(statistics, offsets)[1] == -1
+
+
+def test_reference_automaton_counts_the_n_grams():
+    reference = np.array([5, 7, 5, 7, 5, 9], dtype=np.int32)
+    automaton = build_automaton(reference)
+    found = set()
+    for length in range(1, 5):
+        for start in range(len(reference) - length + 1):
+            state = 0
+            for word in reference[start : start + length]:
+                state = automaton.successor[automaton.context[state], column(automaton.words, word)]
+            assert automaton.order[state] == length
+            found.add(int(state))
+            ngram = reference[start : start + length].tolist()
+            times = sum(reference[i : i + length].tolist() == ngram for i in range(len(reference)))
+            assert automaton.count[state] == times
+    assert found == set(range(1, len(automaton.order)))
+    assert automaton.successor[3, column(automaton.words, 1)] == 0  # a word that the reference does not hold
+
+
+@pytest.fixture(scope="module", params=range(4))
+def tiny(request):
+    """Lattices with all derivations, references made of the decoder's words, and the derivations themselves."""
+    generator = np.random.default_rng(request.param)
+    model, weights = random_model(request.param)
+    decoder = Decoder(model, EVERYTHING, weights)
+    prepared = decoder.prepare(SENTENCES)
+    flat = FlatLattices.of(decoder.lattices(prepared), decoder.feature_set.size)
+    words = ["x", "y", "z", "q", "c", "unknown", "stranger"]
+    references = [generator.choice(words, generator.integers(3, 9)).tolist() for _ in SENTENCES]
+    derivations = [
+        all_derivations(model, sentence, decoder.feature_set, decoder.vector) if sentence else []
+        for sentence in SENTENCES
+    ]
+    return flat, references, encode_references(references, TARGET, prepared.unknown_words), derivations
+
+
+def words_of(flat, arcs):
+    return [word for arc in arcs.tolist() for word in flat.words[arc].tolist()]
+
+
+def test_lattice_oracle_is_the_best_of_all_derivations(tiny):
+    flat, references, encoded, derivations = tiny
+    found = lattice_oracle.sentence_oracle(flat, encoded, beam=0)
+    for number, reference in enumerate(references):
+        if derivations[number]:
+            distinct = {d.tokens for d in derivations[number]}
+            best = max(float(sentence_bleu(bleu_statistics(tokens, reference))) for tokens in distinct)
+            assert float(sentence_bleu(found.statistics[number])) == pytest.approx(best)
+            words = words_of(flat, found.arcs[number])
+            assert bleu_statistics(words, encoded[number].tolist()).tolist() == found.statistics[number].tolist()
+        else:
+            assert len(found.arcs[number]) == 0 and found.statistics[number].tolist() == [0] * 8 + [len(reference)]
+
+
+def test_a_beam_is_close_and_the_corpus_oracle_is_higher(tiny):
+    flat, _, encoded, _ = tiny
+    exact = lattice_oracle.sentence_oracle(flat, encoded, beam=0)
+    narrow = lattice_oracle.sentence_oracle(flat, encoded, beam=5)
+    assert 0.9 * exact.mean_sentence_bleu <= narrow.mean_sentence_bleu <= exact.mean_sentence_bleu + 1e-12
+    assert lattice_oracle.corpus_oracle(flat, encoded, beam=0).bleu >= exact.bleu
+
+
+def test_corpus_oracle_cannot_be_improved_by_one_sentence():
+    """Two copies of a sentence: every pair of translations is tried."""
+    model, weights = random_model(1)
+    decoder = Decoder(model, EVERYTHING, weights)
+    sentences = [["a", "b", "a"], ["a", "b", "b"]]
+    prepared = decoder.prepare(sentences)
+    flat = FlatLattices.of(decoder.lattices(prepared), decoder.feature_set.size)
+    best = [all_derivations(model, s, decoder.feature_set, decoder.vector) for s in sentences]
+    references = [[*d[len(d) // 2].tokens, "x"] for d in best]
+    encoded = encode_references(references, TARGET, prepared.unknown_words)
+    found = lattice_oracle.corpus_oracle(flat, encoded, beam=0)
+    assert found.bleu > 0
+    for number in (0, 1):
+        for tokens in {d.tokens for d in best[number]}:
+            other = found.statistics.copy()
+            other[number] = bleu_statistics(tokens, references[number])
+            assert bleu(other) <= found.bleu + 1e-12
+
+
+def test_oracles_of_real_lattices_beat_lists(shared):
+    """Lattice above 100-best above 1-best, for the mean of sentences and for the corpus."""
+    from neural_smt.decoding.moses.compiled import load_model
+    from neural_smt.decoding.moses.ini import read_moses_ini
+
+    folder = shared / "oracle" / "decoding"
+    ini = read_moses_ini(folder / "moses.ini")
+    model = load_model(ini, "off")
+    sentences, references = (
+        [line.split() for line in (folder / name).read_text().splitlines()[:40]]
+        for name in ("input.en", "reference.fr")
+    )
+    decoder = Decoder(model, SearchSettings(algorithm="cube", pop_limit=100, stack_size=50), ini.weights)
+    prepared = decoder.prepare(sentences)
+    translations = decoder.decode(prepared, nbest=100)
+    listed = [(entry.tokens, n) for n, t in enumerate(translations) for entry in t.nbest]
+    statistics = corpus_statistics([tokens for tokens, _ in listed], [references[n] for _, n in listed])
+    offsets = np.searchsorted([n for _, n in listed], np.arange(len(sentences) + 1))
+    first = statistics[offsets[:-1]]
+    by_sentence = statistics[sentence_oracle(statistics, offsets)]
+    by_corpus = statistics[corpus_oracle(statistics, offsets)]
+    flat = FlatLattices.of(decoder.lattices(prepared), decoder.feature_set.size)
+    encoded = encode_references(references, model.target_vocabulary, prepared.unknown_words)
+    lattice = lattice_oracle.sentence_oracle(flat, encoded)
+    assert lattice.mean_sentence_bleu > sentence_bleu(by_sentence).mean() > sentence_bleu(first).mean() + 0.05
+    assert lattice_oracle.corpus_oracle(flat, encoded).bleu > bleu(by_corpus) >= bleu(by_sentence) > bleu(first) + 0.05
+    for number in range(len(sentences)):
+        words = words_of(flat, lattice.arcs[number])
+        assert bleu_statistics(words, encoded[number].tolist()).tolist() == lattice.statistics[number].tolist()
+        assert (flat.tails[lattice.arcs[number]][0]) == flat.node_offsets[number]
