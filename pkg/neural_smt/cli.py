@@ -43,6 +43,7 @@ STAGES = {
 
 VERBS = {
     "decode": "neural_smt.decoding.moses.steps:decode_moses",
+    "oracle": "neural_smt.decoding.moses.steps:oracle_moses",
     "export": "neural_smt.decoding.moses.steps:export_moses",
 }
 """Verb -> module and function with keyword-only parameters."""

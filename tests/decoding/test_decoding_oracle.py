@@ -4,15 +4,18 @@ import itertools
 
 import numpy as np
 import pytest
+from moses_folder import write_model
 from tiny_models import TARGET, all_derivations, random_model
 
 from neural_smt.bleu import bleu, bleu_statistics, corpus_statistics, sentence_bleu
+from neural_smt.cli import main
 from neural_smt.decoding.lattices import oracle as lattice_oracle
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.reference_primitives import build_automaton, column
 from neural_smt.decoding.oracles import corpus_oracle, sentence_oracle
 from neural_smt.decoding.references import encode_references
 from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.files import read_csv
 
 SENTENCES = [["a", "b", "c", "a"], [], ["c", "unknown", "b", "a"], ["b"]]
 EVERYTHING = SearchSettings(stack_size=100_000, beam_threshold=0.0, table_limit=0)
@@ -138,6 +141,22 @@ def test_corpus_oracle_cannot_be_improved_by_one_sentence():
             other = found.statistics.copy()
             other[number] = bleu_statistics(tokens, references[number])
             assert bleu(other) <= found.bleu + 1e-12
+
+
+def test_oracle_command(tmp_path):
+    """Against its own translations as references everything scores 100."""
+    ini = str(write_model(tmp_path / "moses"))
+    source, reference, table = (tmp_path / name for name in ("source", "reference", "table.csv"))
+    source.write_text("a b a b a\n\nb a a b a b\n")
+    assert main(["decode", "--moses-ini", ini, "--input", str(source), "--output", str(reference)]) == 0
+    command = ["oracle", "--moses-ini", ini, "--source", str(source), "--reference", str(reference)]
+    command += ["--output", str(table), "--nbest-sizes", "3"]
+    assert main(command) == 0
+    rows = read_csv(table)
+    lists, lattices = [("3-best", "sentence"), ("3-best", "corpus")], [("lattice", "sentence"), ("lattice", "corpus")]
+    assert [(row["candidates"], row["oracle"]) for row in rows] == [("1-best", "model"), *lists, *lattices]
+    assert {row["bleu"] for row in rows} == {"100.00"}
+    assert main([*command, "--density", "0"]) == 1
 
 
 def test_oracles_of_real_lattices_beat_lists(shared):
