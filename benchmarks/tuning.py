@@ -1,13 +1,16 @@
-"""MERT on the accumulated 100-best lists of three real Moses runs, beside what Moses' own optimiser needed for them.
+"""MERT and MIRA on the accumulated 100-best lists of three real Moses runs, beside Moses' own optimiser.
 
-Needs the reference data (folder ``oracle/mert`` in NEURAL_SMT_SHARED, by default ``../shared``): features, statistics,
-starting points and logs of ``mert -n 20``. Writes benchmarks/results/tuning.json.
+A second table asks how the two take many features: a hundred are added to the fourteen of the first lists, weights are
+tuned on one half of the sentences and judged on the other. Needs the reference data (folder ``oracle/mert`` in
+NEURAL_SMT_SHARED, by default ``../shared``): features, statistics, starting points and logs of ``mert -n 20``. Writes
+benchmarks/results/tuning.json.
 """
 
 import os
 import re
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -15,12 +18,23 @@ sys.path.insert(0, str(ROOT / "pkg"))
 
 import numpy as np  # noqa: E402
 
+from neural_smt.bleu import sentence_bleu  # noqa: E402
 from neural_smt.files import write_json  # noqa: E402
 from neural_smt.tuning.candidates import Candidates  # noqa: E402
-from neural_smt.tuning.mert import ErrorSurface, optimise  # noqa: E402
+from neural_smt.tuning.mert import ErrorSurface, Optimum, optimise  # noqa: E402
+from neural_smt.tuning.mira import optimise_margins  # noqa: E402
 from neural_smt.tuning.moses_format import read_lists  # noqa: E402
 
 SEEDS = (1, 2, 3)
+
+EXTRA = 100
+"""How many features are added for the second table."""
+
+SIGNAL = 0.05
+"""Correlation (about) of a weak feature with BLEU+1 within a sentence."""
+
+Tune = Callable[[Candidates, np.ndarray, np.random.Generator], Optimum]
+"""A method: lists, starting weights, random numbers."""
 
 
 def moses(folder: Path, run: int) -> tuple[np.ndarray, float, float]:
@@ -32,16 +46,92 @@ def moses(folder: Path, run: int) -> tuple[np.ndarray, float, float]:
     return start, 100 * bleu, seconds
 
 
-def measure(candidates: Candidates, start: np.ndarray, refinements: int) -> dict:
-    """Wall seconds (median) and BLEU (mean over seeds, 0 to 100) of one thread, 20 random starts."""
+def mert(restarts: int, refinements: int) -> Tune:
+    """Coordinate searches from the starting weights, random points, and points around the best."""
+
+    def tune(candidates: Candidates, start: np.ndarray, generator: np.random.Generator) -> Optimum:
+        surface = ErrorSurface(candidates)
+        return optimise(surface, [start], generator=generator, restarts=restarts, refinements=refinements)
+
+    return tune
+
+
+def mira(candidates: Candidates, start: np.ndarray, generator: np.random.Generator) -> Optimum:
+    """Batch MIRA with its default settings."""
+    return optimise_margins(candidates, start, np.ones(len(start), dtype=bool), generator)
+
+
+METHODS: dict[str, Tune] = {"restarts_only": mert(20, 0), "with_refinements": mert(20, 20), "mira": mira}
+
+
+def measure(candidates: Candidates, start: np.ndarray, tune: Tune) -> dict:
+    """Wall seconds (median) and BLEU (mean over seeds, 0 to 100) of one thread."""
     seconds, scores = [], []
     for seed in SEEDS:
         began = time.perf_counter()
-        surface = ErrorSurface(candidates)
-        optimum = optimise(surface, [start], generator=np.random.default_rng(seed), refinements=refinements)
+        optimum = tune(candidates, start, np.random.default_rng(seed))
         seconds.append(time.perf_counter() - began)
         scores.append(100 * optimum.bleu)
     return {"seconds": round(float(np.median(seconds)), 2), "bleu": round(float(np.mean(scores)), 3)}
+
+
+def half(candidates: Candidates, remainder: int) -> Candidates:
+    """The lists of the even (0) or odd (1) sentences."""
+    kept = candidates.sentences % 2 == remainder
+    return Candidates(
+        candidates.features[kept],
+        candidates.statistics[kept],
+        candidates.sentences[kept] // 2,
+        candidates.digests[kept],
+        (candidates.size + 1 - remainder) // 2,
+    )
+
+
+def widened(candidates: Candidates, signal: float) -> Candidates:
+    """The lists with ``EXTRA`` more features: ``signal`` times BLEU+1 within the sentence, the rest unit noise."""
+    noise = np.random.default_rng(0).normal(size=(len(candidates), EXTRA))
+    good = sentence_bleu(candidates.statistics)
+    counts = np.maximum(np.bincount(candidates.sentences, minlength=candidates.size), 1)
+    good -= (np.bincount(candidates.sentences, weights=good, minlength=candidates.size) / counts)[candidates.sentences]
+    extra = noise + signal * (good / good.std())[:, None]
+    features = np.hstack([candidates.features, extra]).astype(np.float32)
+    return Candidates(features, candidates.statistics, candidates.sentences, candidates.digests, candidates.size)
+
+
+def held_out(candidates: Candidates, start: np.ndarray, tune: Tune) -> dict:
+    """BLEU (0 to 100, mean over both halves) on the half tuned on and on the other, and seconds of one tuning."""
+    start = np.concatenate([start, np.zeros(candidates.features.shape[1] - len(start))])
+    halves = [half(candidates, remainder) for remainder in (0, 1)]
+    began, seen, unseen = time.perf_counter(), [], []
+    optima = [tune(part, start, np.random.default_rng(SEEDS[0])) for part in halves]
+    seconds = (time.perf_counter() - began) / len(halves)
+    for optimum, other in zip(optima, reversed(halves), strict=True):
+        seen.append(100 * optimum.bleu)
+        unseen.append(100 * ErrorSurface(other, np.zeros(len(start), dtype=bool)).bleu(optimum.weights))
+    return {
+        "seconds": round(seconds, 2),
+        "bleu": round(float(np.mean(seen)), 3),
+        "held_out_bleu": round(float(np.mean(unseen)), 3),
+    }
+
+
+def many_features(candidates: Candidates, start: np.ndarray) -> dict:
+    """The second table: by features, then by method."""
+    sets = {
+        "real": candidates,
+        "real_and_noise": widened(candidates, 0.0),
+        "real_and_weak": widened(candidates, SIGNAL),
+    }
+    table = {}
+    for name, lists in sets.items():
+        table[name] = {method: held_out(lists, start, METHODS[method]) for method in ("with_refinements", "mira")}
+        for method, row in table[name].items():
+            print(
+                f"{name} ({lists.features.shape[1]} features), {method}: {row['seconds']:.1f} s, "
+                f"BLEU {row['bleu']:.2f}, held out {row['held_out_bleu']:.2f}",
+                flush=True,
+            )
+    return table
 
 
 def main() -> None:
@@ -49,7 +139,7 @@ def main() -> None:
     if not folder.is_dir():
         print(f"skipped: no reference data at {folder}; set NEURAL_SMT_SHARED")
         return
-    results, candidates = [], None
+    results, candidates, wide = [], None, {}
     for run in (1, 2, 3):
         lists = (folder / f"run{run}.features.dat.gz", folder / f"run{run}.scores.dat.gz")
         features, statistics, sentences = read_lists(*lists)
@@ -59,12 +149,13 @@ def main() -> None:
         candidates = candidates.extended(sentences, words, features, statistics)
         start, bleu, seconds = moses(folder, run)
         if run == 1:
-            measure(candidates, start, refinements=0)  # compiles the kernels
+            for tune in METHODS.values():
+                tune(candidates, start, np.random.default_rng(0))  # compiles the kernels
+            wide = many_features(candidates, start)
         row = {
             "candidates": len(candidates),
             "moses": {"seconds": round(seconds, 2), "bleu": round(bleu, 3)},
-            "restarts_only": measure(candidates, start, refinements=0),
-            "with_refinements": measure(candidates, start, refinements=20),
+            **{name: measure(candidates, start, tune) for name, tune in METHODS.items()},
         }
         results.append(row)
         print(
@@ -72,7 +163,10 @@ def main() -> None:
             + "; ".join(f"{name} {row[name]['seconds']:.2f} s, BLEU {row[name]['bleu']:.2f}" for name in list(row)[1:]),
             flush=True,
         )
-    write_json(ROOT / "benchmarks" / "results" / "tuning.json", {"threads": 1, "seeds": len(SEEDS), "lists": results})
+    write_json(
+        ROOT / "benchmarks" / "results" / "tuning.json",
+        {"threads": 1, "seeds": len(SEEDS), "lists": results, "many_features": wide},
+    )
 
 
 if __name__ == "__main__":
