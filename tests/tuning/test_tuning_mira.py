@@ -165,6 +165,16 @@ def test_lists_without_choice_change_nothing():
     assert found.bleu == 0 and np.isfinite(found.weights).all()
 
 
+@pytest.mark.parametrize("decay", [0.0, 0.001])
+def test_a_background_without_four_words_in_a_row_divides_nothing_by_zero(decay):
+    """References of three words: the background of n-grams of four fades until there is none."""
+    statistics = [[2, 3, 0, 2, 0, 1, 0, 0, 3], [1, 3, 0, 2, 0, 1, 0, 0, 3]] * 3
+    candidates = make(np.random.default_rng(0).normal(size=(6, 2)), statistics, [0, 0, 1, 1, 2, 2])
+    choice = MiraSettings(decay=decay, epochs=200)
+    found = optimise_margins(candidates, np.zeros(2), np.ones(2, bool), np.random.default_rng(0), choice)
+    assert found.bleu == 0 and np.isfinite(found.weights).all()
+
+
 def test_settings_are_checked():
     for wrong in ({"regularisation": 0.0}, {"epochs": 0}, {"decay": 1.5}):
         with pytest.raises(UserError, match="MIRA"):
