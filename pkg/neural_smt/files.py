@@ -1,5 +1,6 @@
 """Reading and writing: UTF-8 text one sentence a line, plain or gzipped, and writes that are all or nothing."""
 
+import codecs
 import csv
 import errno
 import gzip
@@ -80,15 +81,68 @@ def open_text(path: Path, mode: str = "r") -> Iterator[IO[str]]:
             yield stack.enter_context(open(path, mode, encoding="utf-8", newline="\n"))
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return the contents of a file, unpacked when it ends in ``.gz``; ``UserError`` when it cannot be read."""
-    path = Path(path)
+@contextmanager
+def _named_errors(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while reading ``path`` into a ``UserError`` that names it."""
     try:
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        yield
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; check the path in the experiment's configuration") from None
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path}: cannot be read ({error}); fetch or write the file again") from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the contents of a file, unpacked when it ends in ``.gz``; ``UserError`` when it cannot be read."""
+    path = Path(path)
+    with _named_errors(path):
+        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+
+def read_pieces(path: Path, size: int = 1 << 20) -> Iterator[tuple[int, bytes]]:
+    """Yield the contents of a text file (``.gz`` or plain) in pieces of whole lines, about ``size`` bytes each.
+
+    Each piece comes with the number of lines before it. Raises ``UserError`` for a file that cannot be read, and, with
+    the line, for bytes that are not UTF-8 or are NUL and for a line that is longer than 64 pieces.
+    """
+    path = Path(path)
+    lines, rest = 0, b""
+    with _named_errors(path), gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
+        while block := stream.read(size):
+            end = block.rfind(b"\n") + 1
+            if end == 0:
+                rest += block
+                if len(rest) > 64 * size:
+                    raise UserError(f"{path}, line {lines + 1}: has more than {len(rest) >> 20} MB; give a text file")
+                continue
+            piece, rest = rest + block[:end], block[end:]
+            check_text(path, piece, lines)
+            yield lines, piece
+            lines += piece.count(b"\n")
+    if rest:
+        check_text(path, rest, lines)
+        yield lines, rest
+
+
+def check_text(path: Path, data: bytes, lines: int = 0) -> None:
+    """Raise ``UserError`` naming file and line unless ``data``, after so many lines of it, is UTF-8 without NUL."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    step = 1 << 16  # the text itself is not wanted: small pieces of it stay in the cache
+    for start in range(0, len(data), step):
+        block = data[start : start + step]
+        try:
+            decoder.decode(block, final=start + step >= len(data))
+        except UnicodeDecodeError as error:
+            kept_back = len(error.object) - len(block)  # bytes of a character that began in the block before
+            line = lines + data.count(b"\n", 0, start + error.start - kept_back) + 1
+            raise UserError(
+                f"{path}, line {line}: not valid UTF-8 (byte 0x{error.object[error.start]:02x}); "
+                "convert the file to UTF-8"
+            ) from None
+    nul = data.find(b"\0")
+    if nul >= 0:
+        line = lines + data.count(b"\n", 0, nul) + 1
+        raise UserError(f"{path}, line {line}: holds a NUL byte; give a text file")
 
 
 def read_lines(path: Path) -> list[str]:

@@ -218,6 +218,7 @@ def test_the_step_writes_a_table_and_its_text(inputs: dict, tmp_path: Path) -> N
     assert len(read_lines(files[1])) == len(rows)
     again = read_moses(*files, *vocabularies)
     np.testing.assert_allclose(again.scores[:, :4], table.scores, rtol=1e-5)
+    assert again.scores[:, 4:].tolist() == [[1.0]] * 8
     np.testing.assert_allclose(again.reordering, table.reordering, rtol=1e-5)
 
 

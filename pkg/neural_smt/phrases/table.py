@@ -26,6 +26,7 @@ class PhraseTable:
     entry_offsets: int64 ``[S + 1]``, entries ``entry_offsets[s]:entry_offsets[s + 1]`` translate source phrase ``s``;
     target: int32 ``Ragged`` of E phrases;
     scores: float32 ``[E, N]``, probabilities p(f|e), lex(f|e), p(e|f), lex(e|f), the order of Moses, then any others;
+    a table read from Moses' text has whatever N >= 1 scores stand there;
     alignment: uint8 ``Ragged`` of E lists of rows (source position, target position), shape ``[links, 2]``;
     counts: int32 ``[E, 3]``, how often e, f, and the pair were extracted;
     reordering: float32 ``[E, 6]``, probabilities of monotone, swap, discontinuous with respect to the previous
@@ -112,6 +113,6 @@ class PhraseTable:
             max_length=meta["max_length"],
         )
         lengths = {len(table.target), len(table.alignment), len(table.scores), len(table.counts), len(table.reordering)}
-        if lengths != {meta["rows"]} or len(table.source) != meta["sources"]:
+        if lengths != {meta["rows"]} or len(table.source) != meta["sources"] or table.scores.ndim != 2:
             raise UserError(f"{folder}: its arrays differ in length; run the phrases stage again")
         return table

@@ -8,7 +8,7 @@ from neural_smt.decoding.moses.ini import MosesIni
 from neural_smt.errors import UserError
 from neural_smt.language_model.arpa import read_arpa
 from neural_smt.language_model.model import NgramModel
-from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
+from neural_smt.phrases.moses_reading import read_moses_text
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import Vocabulary
 
@@ -19,12 +19,13 @@ def read_text_model(ini: MosesIni) -> TranslationModel:
     The target vocabulary holds the words of the phrase table and, after them, those of the language models: a word
     that is only copied can still be known to a language model.
     """
-    source, target = moses_vocabularies(ini.phrase_table)
+    text = read_moses_text(ini.phrase_table, ini.reordering_table)
+    source, target = text.vocabularies
     words = dict.fromkeys(target.words)
     for path in ini.language_models:
         words |= dict.fromkeys(read_arpa(path)[1].words)
     target = Vocabulary(list(words), [0] * len(words))
-    table = read_moses(ini.phrase_table, ini.reordering_table, source, target)
+    table = text.table(source, target)
     models = tuple(_read_language_model(path, target) for path in ini.language_models)
     return assemble(ini, table, models, source, target)
 
