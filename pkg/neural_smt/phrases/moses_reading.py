@@ -83,10 +83,11 @@ class MosesText:
 def read_moses_text(phrase_table_path: Path, reordering_path: Path | None) -> MosesText:
     """Read a Moses phrase table and its msd-bidirectional-fe reordering table (text, plain or ``.gz``), each once.
 
-    Every row must have as many scores as the first. A pair that the reordering table lacks, or every pair without ``reordering_path``, gets probability 1 six times:
-    as in Moses it costs nothing. Rows of the reordering table for other pairs are left out, as in Moses, but one of
-    them must fit. A score is the nearest float32 to the decimal (up to double rounding), or one of the two nearest
-    where it has more than 15 digits or lies below 1e-22. Raises ``UserError`` naming the line of a malformed row.
+    Every row must have as many scores as the first. A pair that the reordering table lacks, or every pair without
+    ``reordering_path``, gets probability 1 six times: as in Moses it costs nothing. Rows of the reordering table for
+    other pairs are left out, as in Moses, but one of them must fit. A score of up to 15 digits and not below 1e-22 is
+    read as by C's strtod and rounded to float32; any other may differ from that in the last bit. Raises ``UserError``
+    naming the line of a malformed row.
     """
     words = WordNumbers()
     rows = read_rows(Path(phrase_table_path), words)

@@ -39,7 +39,8 @@ class MosesRows:
 def read_rows(path: Path, words: WordNumbers, reordering: bool = False) -> MosesRows:
     """Read a phrase table, or a reordering table, piece by piece, numbering its words.
 
-    Every row of a phrase table must have as many scores as the first. Raises ``UserError`` naming the line of a malformed row, and for a table without rows.
+    Every row of a phrase table must have as many scores as the first. Raises ``UserError`` naming the line of a
+    malformed row, and for a table without rows.
     """
     parser = _Parser(path, words, reordering)
     for lines, piece in read_pieces(path):
