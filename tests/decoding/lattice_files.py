@@ -3,17 +3,24 @@
 import re
 from collections import defaultdict
 
+import numpy as np
+
 ITEM = re.compile(r'(\w+)=("[^"]*"|\S*)')
 
 
-def read_search_graphs(lines):
-    """Sentence -> (score, words) of all complete paths of a Moses search graph, by its hypotheses' back pointers."""
+def _read_hypotheses(lines):
+    """Sentence -> (fields, words) of each line of a Moses search graph."""
     graphs = defaultdict(list)
     for line in lines:
         number, rest = line.split(" ", 1)
         head, out, words = rest.partition(" out=")
         graphs[int(number)].append((dict(ITEM.findall(head)), words.strip('"') if out else ""))
-    return {number: _paths(hypotheses) for number, hypotheses in graphs.items()}
+    return graphs
+
+
+def read_search_graphs(lines):
+    """Sentence -> (score, words) of all complete paths of a Moses search graph, by its hypotheses' back pointers."""
+    return {number: _paths(hypotheses) for number, hypotheses in _read_hypotheses(lines).items()}
 
 
 def _paths(hypotheses):
@@ -42,13 +49,8 @@ def _ways(node, start, into, known=None):
 
 def best_of_search_graph(lines):
     """Sentence -> (score, words) of the best path, for graphs with too many paths to list."""
-    graphs = defaultdict(list)
-    for line in lines:
-        number, rest = line.split(" ", 1)
-        head, out, words = rest.partition(" out=")
-        graphs[int(number)].append((dict(ITEM.findall(head)), words.strip('"') if out else ""))
     results = {}
-    for number, hypotheses in graphs.items():
+    for number, hypotheses in _read_hypotheses(lines).items():
         best = {"0": (0.0, ())}
         ordered = sorted((h for h in hypotheses if "back" in h[0]), key=lambda h: int(h[0]["stack"]))
         for fields, words in ordered:
@@ -57,6 +59,30 @@ def best_of_search_graph(lines):
             found = score + float(fields["transition"]), before + tuple(words.split("|")[-1].split())
             best[node] = max(best.get(node, found), found)
         results[number] = max(best[f.get("recombined", f["hyp"])] for f, _ in ordered if f["forward"] == "-1")
+    return results
+
+
+def best_scores(lines, weights, limit):
+    """Sentence -> scores of the best derivations, best first, made of the feature values in an extended graph.
+
+    weights: those of ``core=(...)``. Every node keeps the best ways into it, so this needs no k-best algorithm.
+    """
+    results = {}
+    for number, hypotheses in _read_hypotheses(lines).items():
+        ways, into, finals = {"0": np.zeros(1)}, defaultdict(list), set()
+        stacks = defaultdict(list)
+        for fields, _ in hypotheses:
+            if "back" in fields:
+                stacks[int(fields["stack"])].append(fields)
+        for _, members in sorted(stacks.items()):
+            into.clear()
+            for fields in members:
+                core = np.array(fields["scores"].split("(")[1].split(")")[0].split(","), dtype=float)
+                into[fields.get("recombined", fields["hyp"])].append(ways[fields["back"]] + weights @ core)
+                finals |= {fields.get("recombined", fields["hyp"])} if fields["forward"] == "-1" else set()
+            for node, parts in into.items():
+                ways[node] = np.sort(np.concatenate(parts))[::-1][:limit]
+        results[number] = np.sort(np.concatenate([ways[node] for node in finals]))[::-1][:limit]
     return results
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lattice_files import best_of_search_graph, read_search_graphs, read_slf
+from lattice_files import best_of_search_graph, best_scores, read_search_graphs, read_slf
 from tiny_models import TARGET, all_derivations, random_model
 
 from neural_smt.decoding.lattices.flat import FlatLattices
@@ -16,6 +16,8 @@ from neural_smt.decoding.lattices.posteriors import count_derivations, posterior
 from neural_smt.decoding.lattices.pruning import max_marginals, prune
 from neural_smt.decoding.lattices.slf import quoted, write_slf
 from neural_smt.decoding.lattices.viterbi import best_paths, reweigh
+from neural_smt.decoding.moses.compiled import load_model
+from neural_smt.decoding.moses.ini import read_moses_ini
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.search import Decoder, SearchSettings
 
@@ -101,13 +103,16 @@ def test_new_weights_find_the_best_derivations_without_decoding_again(searched):
         assert tuple(known) == expected[0].tokens
 
 
-def test_exhaustive_distinct_lists_hold_every_string(searched):
+@pytest.mark.parametrize("reweighed", [False, True])
+def test_exhaustive_distinct_lists_hold_every_string(searched, reweighed):
     decoder, lattices = searched
+    vector = np.random.default_rng(6).normal(0, 0.4, decoder.feature_set.size) if reweighed else decoder.vector
     for lattice, sentence in zip(lattices, SENTENCES, strict=True):
         if lattice is None:
             continue
+        lattice = reweigh(lattice, vector) if reweighed else lattice
         best = {}
-        for derivation in all_derivations(decoder.model, sentence, decoder.feature_set, decoder.vector):
+        for derivation in all_derivations(decoder.model, sentence, decoder.feature_set, vector):
             best.setdefault(derivation.tokens, derivation.score)
         paths, scores = best_derivations(lattice, len(best) + 5, distinct=True, exhaustive=True)
         np.testing.assert_allclose(scores, list(best.values()), rtol=1e-4, atol=1e-4)
@@ -225,24 +230,40 @@ def test_slf_escapes_what_htk_would_read_otherwise():
     assert quoted("a\"b\\c'") == "a\\\"b\\\\c\\'"
 
 
-def test_the_reader_and_the_graph_agree_with_moses(shared):
-    """The graphs that Moses wrote lead to its own totals, and so does ours of the same sentences."""
-    from neural_smt.decoding.moses.compiled import load_model
-    from neural_smt.decoding.moses.ini import read_moses_ini
-
+@pytest.fixture(scope="module")
+def moses(shared):
+    """The lines that Moses wrote of two sentences, the model, and our lattices of them."""
     folder = shared / "oracle" / "decoding"
-    totals = {}
-    for entry in read_nbest(folder / "stack200.nbest.gz"):
-        if entry.sentence < 2:
-            totals.setdefault(entry.sentence, entry.score)
     with gzip.open(folder / "stack200.first2.osgx.gz", "rt") as stream:
-        theirs = best_of_search_graph(line.rstrip("\n") for line in stream)
+        lines = stream.read().splitlines()
     ini = read_moses_ini(folder / "moses.ini")
     model = load_model(ini, "off")
     sentences = [line.split() for line in (folder / "input.en").read_text().splitlines()[:2]]
-    lattices = Decoder(model, SearchSettings(), ini.weights).lattices(sentences)
+    return lines, model, Decoder(model, SearchSettings(), ini.weights).lattices(sentences)
+
+
+def test_the_reader_and_the_graph_agree_with_moses(shared, moses):
+    """The graphs that Moses wrote lead to its own totals, and so does ours of the same sentences."""
+    lines, model, lattices = moses
+    totals = {}
+    for entry in read_nbest(shared / "oracle" / "decoding" / "stack200.nbest.gz"):
+        if entry.sentence < 2:
+            totals.setdefault(entry.sentence, entry.score)
+    theirs = best_of_search_graph(lines)
     ours = best_of_search_graph(search_graph_lines(lattices, model.target_vocabulary, extended=True))
     for number, total in totals.items():
         assert theirs[number][0] == pytest.approx(total, abs=2e-2)  # a sum of transitions printed with three digits
         assert ours[number][0] == pytest.approx(theirs[number][0], abs=2e-2)
         assert ours[number][1] == theirs[number][1]
+
+
+def test_the_hundred_best_derivations_are_those_of_the_graph_of_moses(moses):
+    """Their scores by the feature values in Moses' graph and in ours, and by the lattice itself."""
+    lines, model, lattices = moses
+    weights = lattices[0].weighted.vector[core_columns(model.feature_set)]
+    theirs = best_scores(lines, weights, 100)
+    ours = best_scores(search_graph_lines(lattices, model.target_vocabulary, extended=True), weights, 100)
+    for number, lattice in enumerate(lattices):
+        exact = best_derivations(lattice, 100, distinct=False)[1]
+        np.testing.assert_allclose(theirs[number], exact, atol=1e-3)
+        np.testing.assert_allclose(ours[number], exact, atol=1e-3)

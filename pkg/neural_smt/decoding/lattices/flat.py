@@ -14,6 +14,9 @@ from neural_smt.ragged import Ragged
 
 ARRAYS = ("node_offsets", "arc_offsets", "tails", "features")
 
+BLOCK = 8192
+"""Arcs scored at a time, so that their features in float64 stay in the processor's cache."""
+
 
 @dataclass(frozen=True)
 class FlatLattices:
@@ -41,13 +44,17 @@ class FlatLattices:
         """Lay lattices (None: an empty sentence) of ``scores`` scores end to end."""
         node_offsets = np.zeros(len(lattices) + 1, dtype=np.int64)
         np.cumsum([0 if lattice is None else len(lattice.ranges) for lattice in lattices], out=node_offsets[1:])
-        in_degrees, tails, features, words = [], [], [], []
+        in_degrees, tails, words = [], [], []
+        features = np.empty((scores, sum(len(lattice.tails) for lattice in lattices if lattice)), np.float32)
+        arc = 0
         for lattice, first in zip(lattices, node_offsets[:-1], strict=True):
             if lattice is not None:
+                count = len(lattice.tails)
                 in_degrees.append(np.diff(lattice.arc_offsets))
                 tails.append(lattice.tails + np.int32(first))
-                features.append(lattice.features(np.arange(len(lattice.tails))).T)
+                features[:, arc : arc + count] = lattice.features(np.arange(count)).T
                 words.append(lattice.words)
+                arc += count
         arc_offsets = np.zeros(node_offsets[-1] + 1, dtype=np.int64)
         np.cumsum(np.concatenate([np.zeros(0, np.int64), *in_degrees]), out=arc_offsets[1:])
         word_offsets = np.zeros(arc_offsets[-1] + 1, dtype=np.int64)
@@ -56,9 +63,17 @@ class FlatLattices:
             node_offsets,
             arc_offsets,
             np.concatenate([np.zeros(0, np.int32), *tails]),
-            np.ascontiguousarray(np.concatenate([np.zeros((scores, 0), np.float32), *features], axis=1)),
+            features,
             Ragged(np.concatenate([np.zeros(0, np.int32), *(part.values for part in words)]), word_offsets),
         )
+
+    def scores(self, vector: np.ndarray) -> np.ndarray:
+        """float64 ``[A]``: the score of each arc under the weights ``vector`` (float64 ``[F]``)."""
+        vector = np.asarray(vector, dtype=np.float64)
+        result = np.empty(len(self.tails))
+        for start in range(0, len(result), BLOCK):
+            result[start : start + BLOCK] = vector @ self.features[:, start : start + BLOCK]
+        return result
 
     def save(self, folder: Path) -> None:
         """Write the arrays as ``.npy`` into ``folder``, replacing an older one atomically."""

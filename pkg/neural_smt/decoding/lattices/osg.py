@@ -9,6 +9,7 @@ As in Moses only hypotheses that lead to a complete translation are listed. They
 their lines, and the last translation is always one hypothesis: those that end the sentence are recombined.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -39,14 +40,14 @@ def core_columns(features: FeatureSet) -> list[int]:
     return [column for name in names for column in range(features.size)[features.slices[name]]]
 
 
-def _completions(lattice: Lattice) -> tuple[np.ndarray, np.ndarray]:
-    """Best score from each node to the end (float64 ``[M]``), and the arc it takes (int64 ``[M]``, -1: none)."""
+def _completions(lattice: Lattice) -> tuple[list[float], list[int]]:
+    """Best score from each of the M nodes to the end, and the arc it takes (-1: none)."""
     nodes = len(lattice.ranges)
-    rest, following = np.full(nodes, -np.inf), np.full(nodes, -1)
+    rest, following = [-math.inf] * nodes, [-1] * nodes
     rest[-1] = 0.0
-    heads, scores = lattice.heads.tolist(), lattice.scores.tolist()
+    heads, tails, scores = lattice.heads.tolist(), lattice.tails.tolist(), lattice.scores.tolist()
     for arc in range(len(scores) - 1, -1, -1):
-        tail = lattice.tails[arc]
+        tail = tails[arc]
         total = rest[heads[arc]] + scores[arc]
         if total > rest[tail]:
             rest[tail], following[tail] = total, arc
@@ -57,33 +58,45 @@ def _graph_lines(number: int, lattice: Lattice, vocabulary: Vocabulary, extended
     """Hypothesis 0 is the empty one; the arc a is hypothesis a + 1, and the first arc into a node stands for it."""
     rest, following = _completions(lattice)
     yield f"{number} hyp=0 stack=0 forward={following[0] + 1} fscore={rest[0]:.3f}"
-    words = lattice.spell(vocabulary)
     covered = _covered_words(lattice)
-    features = lattice.features(np.arange(len(words)))[:, core_columns(lattice.weighted.features)] if extended else None
-    scores, heads, tails = lattice.scores, lattice.heads, lattice.tails
+    first_arcs = lattice.arc_offsets.tolist()
+    tails, scores, totals = lattice.tails.tolist(), lattice.scores.tolist(), lattice.prefix_scores.tolist()
+    starts, stops = lattice.starts.tolist(), lattice.stops.tolist()
+    outputs = _extended_outputs(lattice, vocabulary) if extended else _outputs(lattice, vocabulary)
+    for node in range(1, len(covered)):
+        winner = first_arcs[node]
+        ahead = f"forward={following[node] + 1 or -1} fscore={rest[node]:.3f}"
+        for arc in range(winner, first_arcs[node + 1]):
+            back = first_arcs[tails[arc]] + 1 if tails[arc] else 0
+            recombined = f" recombined={winner + 1}" if arc != winner else ""
+            yield (
+                f"{number} hyp={arc + 1} stack={covered[node]} back={back} score={totals[arc]:.3f} "
+                f"transition={scores[arc]:.3f}{recombined} {ahead} covered={starts[arc]}-{stops[arc] - 1} "
+                f"{next(outputs)}"
+            )
+
+
+def _outputs(lattice: Lattice, vocabulary: Vocabulary) -> Iterator[str]:
+    """The last field of each arc's line: its target words."""
+    return (f"out={' '.join(words)}" for words in lattice.spell(vocabulary))
+
+
+def _extended_outputs(lattice: Lattice, vocabulary: Vocabulary) -> Iterator[str]:
+    """The last fields of each arc's line: its feature values, and its words on both sides."""
     tokens = lattice.weighted.prepared.tokens[lattice.sentence]
-    for arc, phrase in enumerate(words):
-        head, tail = int(heads[arc]), int(tails[arc])
-        winner = int(lattice.arc_offsets[head])
-        back = int(lattice.arc_offsets[tail]) + 1 if tail else 0
-        recombined = f" recombined={winner + 1}" if arc != winner else ""
-        start, stop = int(lattice.starts[arc]), int(lattice.stops[arc])
-        line = (
-            f"{number} hyp={arc + 1} stack={covered[head]} back={back} score={lattice.prefix_scores[arc]:.3f} "
-            f"transition={scores[arc]:.3f}{recombined} forward={following[head] + 1 or -1} fscore={rest[head]:.3f} "
-            f"covered={start}-{stop - 1}"
-        )
-        if features is None:
-            yield f"{line} out={' '.join(phrase)}"
-        else:
-            core = ",".join(f"{value:.3f}" for value in features[arc].tolist())
-            yield f'{line} scores="core=({core}) " out="{" ".join(tokens[start:stop])}|{" ".join(phrase)}"'
+    values = lattice.features(np.arange(len(lattice.tails)))[:, core_columns(lattice.weighted.features)]
+    core = ",".join(["%.3f"] * values.shape[1])
+    spans = zip(lattice.starts.tolist(), lattice.stops.tolist(), strict=True)
+    for words, row, (start, stop) in zip(lattice.spell(vocabulary), values.tolist(), spans, strict=True):
+        yield f'scores="core=({core % tuple(row)}) " out="{" ".join(tokens[start:stop])}|{" ".join(words)}"'
 
 
 def _covered_words(lattice: Lattice) -> list[int]:
     """How many source words each node has translated."""
-    covered = [0] * len(lattice.ranges)
-    for node in range(1, len(covered)):
-        arc = int(lattice.arc_offsets[node])
-        covered[node] = covered[lattice.tails[arc]] + int(lattice.stops[arc] - lattice.starts[arc])
+    firsts = lattice.arc_offsets[1:-1]
+    covered = [0]
+    for tail, size in zip(
+        lattice.tails[firsts].tolist(), (lattice.stops - lattice.starts)[firsts].tolist(), strict=True
+    ):
+        covered.append(covered[tail] + size)
     return covered

@@ -28,7 +28,8 @@ class Posteriors:
         starts = lattices.arc_offsets[lattices.node_offsets]
         filled = np.flatnonzero(np.diff(starts))
         if len(filled):
-            rows[filled] = np.add.reduceat(lattices.features * self.arcs, starts[filled], axis=1).T
+            for feature, values in enumerate(lattices.features):
+                rows[filled, feature] = np.add.reduceat(values * self.arcs, starts[filled])
         return rows
 
     def expected_words(self, lattices: FlatLattices, sentence: int) -> dict[int, float]:
@@ -79,7 +80,7 @@ def _run(
 
 def posteriors(lattices: FlatLattices, vector: np.ndarray, scale: float = 1.0) -> Posteriors:
     """Posteriors of all arcs and nodes under the weights ``vector`` (float64 ``[F]``)."""
-    scores = scale * (np.asarray(vector, dtype=np.float64) @ lattices.features)
+    scores = scale * lattices.scores(vector)
     return Posteriors(*_run(lattices.node_offsets, lattices.arc_offsets, lattices.tails, scores))
 
 

@@ -7,6 +7,7 @@ so that the best path of the file is the best translation (Moses' own writer giv
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -36,36 +37,43 @@ def write_slf(
 
 def slf_lines(number: int, lattice: Lattice | None, vocabulary: Vocabulary, features: bool = False) -> Iterator[str]:
     """The lines of one file; vocabulary: the target vocabulary."""
-    links = [] if lattice is None else list(_links(lattice, vocabulary, features))
-    nodes = 1 + max((max(link[:2]) for link in links), default=0)
+    lengths = np.zeros(0, dtype=np.int64) if lattice is None else lattice.words.lengths
+    last = 0 if lattice is None else len(lattice.ranges) - 1
+    nodes, links = last + 1 + int(np.maximum(lengths - 1, 0).sum()), int(np.maximum(lengths, 1).sum())
     yield from ("VERSION=1.1", f"UTTERANCE={number}", "base=2.718281828459045")
     if lattice is not None and features:
         names = lattice.weighted.features.names
         for i, (name, weight) in enumerate(zip(names, lattice.weighted.vector.tolist(), strict=True), start=1):
             yield f"# x{i} is {name}, weight {weight:.8g}"
-    yield f"start=0 end={0 if lattice is None else len(lattice.ranges) - 1}"
-    yield f"NODES={nodes} LINKS={len(links)}"
+    yield f"start=0 end={last}"
+    yield f"NODES={nodes} LINKS={links}"
     yield from (f"I={node}" for node in range(nodes))
-    for i, (tail, head, word, scores) in enumerate(links):
-        yield f"J={i} S={tail} E={head} W={quoted(word)} {scores}"
+    if lattice is not None:
+        yield from _link_lines(lattice, vocabulary, features)
 
 
-def _links(lattice: Lattice, vocabulary: Vocabulary, features: bool) -> Iterator[tuple[int, int, str, str]]:
-    """Tail, head, word and scores of every link; nodes inside phrases are numbered after those of the lattice."""
-    values = lattice.features(np.arange(len(lattice.tails))) if features else None
-    inner = len(lattice.ranges)
-    scores = lattice.scores.tolist()
-    for arc, words in enumerate(lattice.spell(vocabulary)):
-        tail, end = int(lattice.tails[arc]), int(lattice.heads[arc])
-        for position, word in enumerate(words or [NULL]):
-            last = position + 1 >= len(words)
-            head = end if last else inner
-            listed = f"a={scores[arc]:.8g}" if position == 0 else "a=0"
-            if values is not None and position == 0:
-                listed += "".join(f" x{i}={value:.8g}" for i, value in enumerate(values[arc].tolist(), start=1))
-            yield tail, head, word, listed
-            tail = head
-            inner += not last
+def _link_lines(lattice: Lattice, vocabulary: Vocabulary, features: bool) -> Iterator[str]:
+    """A line per word; nodes inside phrases are numbered after those of the lattice."""
+    inner, number = len(lattice.ranges), 0
+    spelling = cache(quoted)
+    arcs = zip(lattice.tails.tolist(), lattice.heads.tolist(), lattice.spell(vocabulary), strict=True)
+    for (tail, end, words), scores in zip(arcs, _scores(lattice, features), strict=True):
+        for word in words[:-1]:
+            yield f"J={number} S={tail} E={inner} W={spelling(word)} {scores}"
+            tail, scores = inner, "a=0"
+            inner += 1
+            number += 1
+        yield f"J={number} S={tail} E={end} W={spelling(words[-1]) if words else NULL} {scores}"
+        number += 1
+
+
+def _scores(lattice: Lattice, features: bool) -> Iterator[str]:
+    """The weighted score of each arc and, on request, its feature values."""
+    if not features:
+        return (f"a={score:.8g}" for score in lattice.scores.tolist())
+    values = lattice.features(np.arange(len(lattice.tails)))
+    form = " ".join(["a=%.8g", *(f"x{i}=%.8g" for i in range(1, values.shape[1] + 1))])
+    return (form % (score, *row) for score, row in zip(lattice.scores.tolist(), values.tolist(), strict=True))
 
 
 def quoted(word: str) -> str:

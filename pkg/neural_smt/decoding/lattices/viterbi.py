@@ -72,8 +72,9 @@ def _best_arcs(
 
 def best_paths(lattices: FlatLattices, vector: np.ndarray) -> BestPaths:
     """The best derivation of each lattice under weights ``vector`` (float64 ``[F]``); ties go to the earlier arc."""
-    scores = np.asarray(vector, dtype=np.float64) @ lattices.features
-    arcs, offsets, totals = _best_arcs(lattices.node_offsets, lattices.arc_offsets, lattices.tails, scores)
+    arcs, offsets, totals = _best_arcs(
+        lattices.node_offsets, lattices.arc_offsets, lattices.tails, lattices.scores(vector)
+    )
     return BestPaths(Ragged(arcs, offsets), totals)
 
 
