@@ -9,8 +9,8 @@ import numpy as np
 
 from neural_smt.decoding.buffer_primitives import Buffer, new_buffer
 from neural_smt.decoding.cube_pruning import fill_by_cubes
-from neural_smt.decoding.hypotheses import Arcs, settle_stack, start_stacks
-from neural_smt.decoding.lattices.lattice import Lattice, build_lattice
+from neural_smt.decoding.hypotheses import settle_stack, start_arcs, start_stacks
+from neural_smt.decoding.lattices.batch import LatticeBatch
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.primitives import MEMO, MEMO_SLOTS, NO_KEY, Hypotheses, Search, Sentences, Task, future_costs
 from neural_smt.decoding.stack_search import fill_by_expansion
@@ -50,7 +50,7 @@ class Hook(Protocol):
 
 def search_batch(
     weighted: WeightedSentences, members: np.ndarray, algorithm: str, search: Search, hook: Hook | None
-) -> list[Lattice]:
+) -> LatticeBatch:
     """The lattices of the sentences ``members`` (int64 ``[B]``, none of them empty)."""
     sentences = _batch_sentences(weighted, members)
     memo = np.zeros((len(weighted.models), MEMO_SLOTS), dtype=MEMO)
@@ -59,21 +59,14 @@ def search_batch(
     # A hook moves scores, so until it has run nothing is cut by the beam and every candidate may still win its group.
     filling = task._replace(search=search._replace(beam=-math.inf, keep_arcs=True)) if hook else task
     fill = FILLERS[algorithm]
-    stacks = start_stacks(task, hook.history if hook else 0)
+    stacks, arcs = start_stacks(task, hook.history if hook else 0), start_arcs(sentences.lengths)
     buffer = new_buffer(len(weighted.models))
-    arcs: list[tuple[Arcs, np.ndarray]] = []
     for size in range(1, int(sentences.lengths.max()) + 1):
         buffer, offsets = fill(size, filling, stacks, buffer)
         if hook:
             _apply_hook(hook, weighted, members, size == sentences.lengths, stacks.hypotheses, buffer, offsets)
-        stacks, *new_arcs = settle_stack(size, task, stacks, buffer, offsets, hook is not None)
-        arcs.append(tuple(new_arcs))
-    final = stacks.coverages.first[stacks.ranges[np.arange(len(members)), sentences.lengths, 0]].tolist()
-    count = int(stacks.counts[0])
-    return [
-        build_lattice(weighted, member, stacks.hypotheses, count, _sentence_arcs(arcs, number), number, final[number])
-        for number, member in enumerate(members.tolist())
-    ]
+        stacks, arcs = settle_stack(size, task, stacks, arcs, buffer, offsets, hook is not None)
+    return LatticeBatch.build(weighted, members, sentences.lengths, stacks, arcs)
 
 
 def _batch_sentences(weighted: WeightedSentences, members: np.ndarray) -> Sentences:
@@ -114,9 +107,3 @@ def _apply_hook(
         raise ValueError(f"the hook {hook.name} must return {count} finite scores")
     buffer.extra[:count] = scores
     buffer.score[:count] += weighted.vector[weighted.hook_column] * scores
-
-
-def _sentence_arcs(arcs: list[tuple[Arcs, np.ndarray]], number: int) -> Arcs:
-    """The arcs of one sentence of the batch, ordered by stack."""
-    parts = [(stack, offsets[number], offsets[number + 1]) for stack, offsets in arcs]
-    return Arcs(*(np.concatenate([stack[i][a:b] for stack, a, b in parts]) for i in range(len(Arcs._fields))))

@@ -20,10 +20,11 @@ from neural_smt.vocabulary import BOS
 
 
 class Arcs(NamedTuple):
-    """Ways into hypotheses, those of a sentence together.
+    """Ways into hypotheses, stack by stack and those of a sentence together (the arrays may have room for more).
 
     head, tail: int32, the hypothesis reached and the one extended; option, start: int32; score: float64, model score of
-    the best derivation through the arc up to ``head``; extra: float32, the unweighted score of a hook.
+    the best derivation through the arc up to ``head``; extra: float32, the unweighted score of a hook. ranges: int64
+    [longest + 1, B + 1], where the arcs into each stack of each sentence start; the last column is where they end.
     """
 
     head: np.ndarray
@@ -32,6 +33,40 @@ class Arcs(NamedTuple):
     start: np.ndarray
     score: np.ndarray
     extra: np.ndarray
+    ranges: np.ndarray
+
+
+@kernel
+def start_arcs(lengths: np.ndarray) -> Arcs:
+    """No arcs, of sentences of these lengths (int64 [B])."""
+    rows = 64 * len(lengths)
+    return Arcs(
+        np.empty(rows, np.int32),
+        np.empty(rows, np.int32),
+        np.empty(rows, np.int32),
+        np.empty(rows, np.int32),
+        np.empty(rows, np.float64),
+        np.empty(rows, np.float32),
+        np.zeros((lengths.max() + 1, len(lengths) + 1), np.int64),
+    )
+
+
+@kernel
+def _reserve_arcs(arcs: Arcs, needed: int) -> Arcs:
+    """The same arcs with room for ``needed`` in all."""
+    rows = len(arcs.head)
+    if needed <= rows:
+        return arcs
+    rows = max(2 * rows, needed)
+    return Arcs(
+        enlarged(arcs.head, rows),
+        enlarged(arcs.tail, rows),
+        enlarged(arcs.option, rows),
+        enlarged(arcs.start, rows),
+        enlarged(arcs.score, rows),
+        enlarged(arcs.extra, rows),
+        arcs.ranges,
+    )
 
 
 @kernel
@@ -100,27 +135,18 @@ def _make_room(stacks: Stacks, more_hypotheses: int, more_coverages: int) -> Sta
 
 @kernel
 def settle_stack(
-    size: int, task: Task, stacks: Stacks, buffer: Buffer, offsets: np.ndarray, hooked: bool
-) -> tuple[Stacks, Arcs, np.ndarray]:
-    """Prune the buffer to the stacks of ``size`` of every sentence.
+    size: int, task: Task, stacks: Stacks, arcs: Arcs, buffer: Buffer, offsets: np.ndarray, hooked: bool
+) -> tuple[Stacks, Arcs]:
+    """Prune the buffer to the stacks of ``size`` of every sentence, and add the arcs into the new hypotheses.
 
     offsets: int64 [B + 1, 3], as the filling kernels return them; hooked: the candidates' scores have changed since
-    they were added. Returns the stacks (larger when they had to grow), the arcs into the new hypotheses, and int64
-    [B + 1], where each sentence's arcs start.
+    they were added. Returns the stacks and the arcs, larger when they had to grow.
     """
     batch = len(offsets) - 1
     search = task.search
-    most = offsets[batch, CANDIDATES]
-    arcs = Arcs(
-        np.empty(most, np.int32),
-        np.empty(most, np.int32),
-        np.empty(most, np.int32),
-        np.empty(most, np.int32),
-        np.empty(most, np.float64),
-        np.empty(most, np.float32),
-    )
-    arc_offsets = np.zeros(batch + 1, dtype=np.int64)
     stacks = _make_room(stacks, offsets[batch, GROUPS], offsets[batch, COVERAGES])
+    arcs = _reserve_arcs(arcs, arcs.ranges[size - 1, batch] + offsets[batch, CANDIDATES])
+    arcs.ranges[size, 0] = arcs.ranges[size - 1, batch]
     for sentence in range(batch):
         buffer.counts[0] = offsets[sentence]
         buffer.counts[1] = offsets[sentence + 1]
@@ -131,8 +157,10 @@ def settle_stack(
         stacks.ranges[sentence, size, 0] = stacks.counts[1]
         number = _write_hypotheses(buffer, task.options, stacks)
         stacks.ranges[sentence, size, 1] = stacks.counts[1]
-        arc_offsets[sentence + 1] = _write_arcs(buffer, number, search.keep_arcs, arcs, arc_offsets[sentence])
-    return stacks, arcs, arc_offsets
+        arcs.ranges[size, sentence + 1] = _write_arcs(
+            buffer, number, search.keep_arcs, arcs, arcs.ranges[size, sentence]
+        )
+    return stacks, arcs
 
 
 @leaf

@@ -7,21 +7,25 @@ stack, hypotheses that the future cannot tell apart are recombined before they a
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from neural_smt.decoding.batches import FILLERS, Hook, search_batch
 from neural_smt.decoding.features import DISTORTION, Feature
-from neural_smt.decoding.lattices.kbest import best_derivations
+from neural_smt.decoding.lattices.batch import LatticeBatch
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.options import UNKNOWN_ROW, PreparedSentences, WeightedSentences, prepare, weigh
+from neural_smt.decoding.options import PreparedSentences, prepare, weigh
 from neural_smt.decoding.primitives import WINDOW, Search
+from neural_smt.decoding.translations import Translation, empty_translation, translate
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+
+Result = TypeVar("Result")
 
 BATCH = 16
 """Sentences searched side by side; the same whatever the number of threads, so results are too."""
@@ -59,32 +63,6 @@ class SearchSettings:
             )
         if self.table_limit < 0:
             raise UserError(f"the table limit {self.table_limit} is negative; use 0 for all options of a phrase")
-
-
-@dataclass(frozen=True)
-class NBestEntry:
-    """One entry of an n-best list. features: float32 ``[F]``; score: their weighted sum."""
-
-    tokens: list[str]
-    features: np.ndarray
-    score: float
-
-
-@dataclass(frozen=True)
-class Translation:
-    """The best translation of a sentence.
-
-    features: float32 ``[F]``, in the order of the decoder's feature set; score: their weighted sum; alignment: (source,
-    target) word positions; segmentation: (source start, source stop, target start, target stop) of each phrase in
-    target order, half open; nbest: as many entries as asked for, or all there are.
-    """
-
-    tokens: list[str]
-    score: float
-    features: np.ndarray
-    alignment: list[tuple[int, int]] = field(default_factory=list)
-    segmentation: list[tuple[int, int, int, int]] = field(default_factory=list)
-    nbest: list[NBestEntry] = field(default_factory=list)
 
 
 class Decoder:
@@ -127,16 +105,16 @@ class Decoder:
 
         nbest: length of the n-best lists; distinct: whether their entries must differ in their words.
         """
-        translations = self._run(sentences, nbest > 1, lambda lattice: self.translate(lattice, nbest, distinct))
+        translations = self._run(sentences, nbest > 1, lambda batch: translate(batch, self.model, nbest, distinct))
         return [translation or self.translate(None, nbest) for translation in translations]
 
     def lattices(self, sentences: list[list[str]] | PreparedSentences) -> list[Lattice | None]:
         """The lattice of every sentence; None for an empty sentence. Those of equal sentences share their arrays."""
-        lattices = self._run(sentences, True, lambda lattice: lattice)
+        lattices = self._run(sentences, True, LatticeBatch.lattices)
         return [lattice and replace(lattice, sentence=number) for number, lattice in enumerate(lattices)]
 
-    def _run(self, sentences, keep_arcs: bool, finish) -> list:
-        """Search all sentences in batches of similar length; ``finish(lattice)`` makes each result."""
+    def _run(self, sentences, keep_arcs: bool, finish: Callable[[LatticeBatch], list[Result]]) -> list[Result | None]:
+        """Search all sentences in batches of similar length; ``finish`` makes the results of a batch."""
         prepared = sentences if isinstance(sentences, PreparedSentences) else self.prepare(sentences)
         name = self.hook.name if self.hook else None
         weighted = weigh(prepared, self.model, self.feature_set, self.vector, self.settings.table_limit, name)
@@ -152,8 +130,8 @@ class Decoder:
 
         def work(members: np.ndarray) -> None:
             lattices = search_batch(weighted, members, self.settings.algorithm, search, self.hook)
-            for lattice, number in zip(lattices, members.tolist(), strict=True):
-                results[number] = finish(lattice)
+            for number, result in zip(members.tolist(), finish(lattices), strict=True):
+                results[number] = result
 
         if self.threads > 1:
             with ThreadPoolExecutor(self.threads) as pool:
@@ -179,44 +157,5 @@ class Decoder:
     def translate(self, lattice: Lattice | None, nbest: int = 0, distinct: bool = True) -> Translation:
         """The best translation in a lattice that this decoder made (None: of an empty sentence); see ``decode``."""
         if lattice is None:
-            empty = NBestEntry([], np.zeros(self.feature_set.size, dtype=np.float32), 0.0)
-            return Translation([], 0.0, empty.features, nbest=[empty] if nbest else [])
-        paths, scores = best_derivations(lattice, max(1, nbest), distinct)
-        arcs, position = np.unique(paths.values, return_inverse=True)
-        features = np.add.reduceat(lattice.features(arcs)[position], paths.offsets[:-1], axis=0, dtype=np.float64)
-        features = features.astype(np.float32)
-        options = lattice.options[paths.values]
-        words = _spell(lattice.weighted, self.model, options[: paths.offsets[1]])
-        entries = []
-        if nbest:
-            pieces = {option: _spell(lattice.weighted, self.model, [option]) for option in np.unique(options).tolist()}
-            for i, score in enumerate(scores.tolist()):
-                chosen = options[paths.offsets[i] : paths.offsets[i + 1]].tolist()
-                entries.append(NBestEntry([w for option in chosen for w in pieces[option]], features[i], score))
-        alignment, segmentation = _trace(lattice, paths[0], self.model)
-        return Translation(words, float(scores[0]), features[0], alignment, segmentation, entries)
-
-
-def _spell(weighted: WeightedSentences, model: TranslationModel, options: Sequence[int]) -> list[str]:
-    """The target words of options one after another."""
-    known, copied = model.target_vocabulary.words, weighted.prepared.unknown_words
-    offsets, words = weighted.options.word_offsets, weighted.options.words
-    ids = [word for option in options for word in words[offsets[option] : offsets[option + 1]].tolist()]
-    return [known[i] if i < len(known) else copied[i - len(known)] for i in ids]
-
-
-def _trace(
-    lattice: Lattice, path: np.ndarray, model: TranslationModel
-) -> tuple[list[tuple[int, int]], list[tuple[int, int, int, int]]]:
-    """Word alignment and segmentation of a derivation."""
-    weighted = lattice.weighted
-    alignment, segmentation = [], []
-    target = 0
-    for option, start in zip(lattice.options[path].tolist(), lattice.starts[path].tolist(), strict=True):
-        row = int(weighted.prepared.rows[weighted.rows[option]])
-        links = [(0, 0)] if row == UNKNOWN_ROW else model.phrase_table.alignment[row].tolist()
-        alignment.extend((start + i, target + j) for i, j in links)
-        size = int(weighted.options.word_offsets[option + 1] - weighted.options.word_offsets[option])
-        segmentation.append((start, start + int(weighted.options.source_length[option]), target, target + size))
-        target += size
-    return alignment, segmentation
+            return empty_translation(self.feature_set.size, nbest)
+        return translate(LatticeBatch.of(lattice), self.model, nbest, distinct)[0]

@@ -12,6 +12,7 @@ import numpy as np
 
 from neural_smt.decoding.buffer_primitives import enlarged
 from neural_smt.decoding.heap_primitives import pop, push
+from neural_smt.decoding.lattices.batch import LatticeBatch
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.primitives import Options
 from neural_smt.jit import kernel, leaf, mix
@@ -134,6 +135,61 @@ def _take_best(
             waiting = push(keys, items, waiting, sidetracks.score[made], made)
             made += 1
     return arcs, offsets[: taken + 1], scores[:taken]
+
+
+@kernel
+def _list_best(
+    first_arc: np.ndarray, first_node: np.ndarray, arc_offsets: np.ndarray, tails: np.ndarray,
+    prefix_scores: np.ndarray, arc_options: np.ndarray, options: Options, limit: int, attempts: int, distinct: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Arcs of the best derivations of each lattice of a batch, offsets into them, scores, and first derivations."""
+    batch = len(first_arc) - 1
+    first = np.zeros(batch + 1, dtype=np.int64)
+    arcs, offsets, scores = np.empty(64 * batch, np.int32), np.zeros(batch + 1, np.int64), np.empty(batch)
+    for b in range(batch):
+        begin, end = first_arc[b], first_arc[b + 1]
+        found, found_offsets, found_scores = _take_best(
+            arc_offsets[first_node[b] + b : first_node[b + 1] + b + 1],
+            tails[begin:end],
+            prefix_scores[begin:end],
+            arc_options[begin:end],
+            options,
+            limit,
+            attempts,
+            distinct,
+        )
+        count = len(found_scores)
+        filled, total = first[b], offsets[first[b]]
+        if filled + count > len(scores):
+            scores, offsets = enlarged(scores, 2 * (filled + count)), enlarged(offsets, 2 * (filled + count) + 1)
+        if total + found_offsets[count] > len(arcs):
+            arcs = enlarged(arcs, 2 * (total + found_offsets[count]))
+        scores[filled : filled + count] = found_scores
+        offsets[filled + 1 : filled + count + 1] = total + found_offsets[1:]
+        arcs[total : total + found_offsets[count]] = begin + found[: found_offsets[count]]
+        first[b + 1] = filled + count
+    return arcs[: offsets[first[batch]]], offsets[: first[batch] + 1], scores[: first[batch]], first
+
+
+def list_best(lattices: LatticeBatch, limit: int, distinct: bool) -> tuple[Ragged, np.ndarray, np.ndarray]:
+    """``best_derivations`` of every lattice of a batch, D in all.
+
+    Returns their arcs, numbered over the batch (int32 ``Ragged`` of D), their scores (float64 ``[D]``), and where those
+    of each lattice start (int64 ``[B + 1]``).
+    """
+    arcs, offsets, scores, first = _list_best(
+        lattices.first_arc,
+        lattices.first_node,
+        lattices.arc_offsets,
+        lattices.tails,
+        lattices.prefix_scores,
+        lattices.options,
+        lattices.weighted.options,
+        limit,
+        limit * (DISTINCT_FACTOR if distinct else 1),
+        distinct,
+    )
+    return Ragged(arcs, offsets), scores, first
 
 
 def best_derivations(
