@@ -1,5 +1,5 @@
 rule tune:
-    """Tune a system's weights on the development set with MERT (Och 2003)."""
+    """Tune a system's weights on the development set with MERT or MIRA."""
     input:
         source=tokenised(CORPUS["dev"], SOURCE)[0],
         reference=tokenised(CORPUS["dev"], TARGET)[0],

@@ -9,8 +9,10 @@ from tuning_world import FEATURES, World
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv
 from neural_smt.tuning.history import plot_history, write_history
-from neural_smt.tuning.loop import Progress, TuningSettings, run, select
-from neural_smt.tuning.state import State, fingerprint
+from neural_smt.tuning.loop import run, select
+from neural_smt.tuning.methods import ListMethod
+from neural_smt.tuning.settings import TuningSettings
+from neural_smt.tuning.state import Progress, State, fingerprint
 
 SETTINGS = TuningSettings(nbest=10, iterations=6, restarts=4, refinements=4)
 START = np.array([0.1, 1.0, -0.4, 0.5, 0.3, 1.0])
@@ -23,7 +25,8 @@ def world() -> World:
 
 
 def tune(world: World, folder: Path, settings: TuningSettings = SETTINGS, seed: int = 1, mark: str = "a") -> Progress:
-    return run(world.decode, world.references, START, TUNABLE, settings, seed=seed, state=State(folder, mark))
+    method = ListMethod(world.decode, world.references, TUNABLE, settings)
+    return run(method, START, settings, seed=seed, state=State(folder, mark))
 
 
 def outcome(progress: Progress) -> tuple:

@@ -80,8 +80,9 @@ def outputs(folder: Path) -> dict[str, Path]:
     }
 
 
-def test_tuning_trusts_the_column_that_knows(arguments: dict[str, Any], tmp_path: Path) -> None:
-    tune(**arguments, **outputs(tmp_path))
+@pytest.mark.parametrize("kind", [{}, {"candidates": "lattice"}, {"candidates": "lattice", "density": 3}])
+def test_tuning_trusts_the_column_that_knows(arguments: dict[str, Any], tmp_path: Path, kind: dict) -> None:
+    tune(**(arguments | {"settings": arguments["settings"] | kind}), **outputs(tmp_path))
     rows = read_csv(tmp_path / "history.csv")
     weights = read_json(tmp_path / "weights.json")
     assert max(float(row["decoder_bleu"]) for row in rows) > float(rows[0]["decoder_bleu"]) + 20
@@ -93,9 +94,21 @@ def test_tuning_trusts_the_column_that_knows(arguments: dict[str, Any], tmp_path
     assert not (tmp_path / "state").exists()
 
 
-def test_same_seed_gives_the_same_bytes(arguments: dict[str, Any], tmp_path: Path) -> None:
+def test_mira_trusts_it_too(arguments: dict[str, Any], tmp_path: Path) -> None:
+    settings = arguments["settings"] | {"optimiser": "mira", "mira": {"epochs": 20}}
+    tune(**(arguments | {"settings": settings}), **outputs(tmp_path))
+    rows = read_csv(tmp_path / "history.csv")
+    weights = read_json(tmp_path / "weights.json")
+    assert max(float(row["decoder_bleu"]) for row in rows) > float(rows[0]["decoder_bleu"]) + 20
+    assert weights["EncoderDecoder0"][0] > 0.2
+    assert weights["UnknownWordPenalty0"] == [1.0]
+
+
+@pytest.mark.parametrize("kind", [{}, {"candidates": "lattice"}, {"optimiser": "mira"}])
+def test_same_seed_gives_the_same_bytes(arguments: dict[str, Any], tmp_path: Path, kind: dict) -> None:
+    settings = arguments["settings"] | kind
     for name, threads in (("a", 1), ("b", 2)):
-        tune(**arguments, **outputs(tmp_path / name), threads=threads)
+        tune(**(arguments | {"settings": settings}), **outputs(tmp_path / name), threads=threads)
     assert (tmp_path / "a" / "weights.json").read_bytes() == (tmp_path / "b" / "weights.json").read_bytes()
 
 
@@ -104,6 +117,16 @@ def test_wrong_settings_and_texts_are_refused(arguments: dict[str, Any], tmp_pat
         tune(**(arguments | {"settings": {"restart": 3}}), **outputs(tmp_path))
     with pytest.raises(UserError, match="select 'best' or 'last'"):
         tune(**(arguments | {"settings": {"select": "first"}}), **outputs(tmp_path))
+    for wrong, message in (
+        ({"optimiser": "pro"}, "the optimiser 'mert' or 'mira'"),
+        ({"candidates": "forest"}, "the candidates 'nbest' or 'lattice'"),
+        ({"candidates": "lattice", "optimiser": "mira"}, "MIRA learns from n-best lists"),
+        ({"density": -1.0}, "density of at least 0"),
+        ({"mira": {"c": 1}}, r"tuning\.mira\.c is unknown"),
+        ({"mira": {"epochs": 0}}, "at least one epoch"),
+    ):
+        with pytest.raises(UserError, match=message):
+            tune(**(arguments | {"settings": wrong}), **outputs(tmp_path))
     write_lines(tmp_path / "short", ["t0_0"])
     with pytest.raises(UserError, match=r"25 lines but .*short has 1"):
         tune(**(arguments | {"reference": tmp_path / "short"}), **outputs(tmp_path))

@@ -1,1 +1,1 @@
-"""Tuning of the log-linear weights: minimum error rate training on n-best lists."""
+"""Tuning of the log-linear weights: MERT on n-best lists and lattices, batch MIRA."""

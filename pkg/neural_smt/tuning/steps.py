@@ -1,19 +1,25 @@
 """Steps of the stage ``tuning``."""
 
 import logging
+import math
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
+from neural_smt.decoding.lattices.flat import FlatLattices
+from neural_smt.decoding.lattices.pruning import prune
 from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.references import encode_references
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.files import read_parallel
 from neural_smt.settings import read_settings
 from neural_smt.tuning.history import plot_history, write_history
-from neural_smt.tuning.loop import Translation, TuningSettings, run, select
+from neural_smt.tuning.loop import run, select
+from neural_smt.tuning.methods import LatticeMethod, ListMethod, Method, Translation
+from neural_smt.tuning.settings import TuningSettings
 from neural_smt.tuning.state import State, fingerprint
 
 logger = logging.getLogger(__name__)
@@ -38,7 +44,7 @@ def tune(
     state: Path,
     threads: int = 1,
 ) -> None:
-    """Tune the weights of a system on a development set (minimum error rate training).
+    """Tune the weights of a system on a development set (MERT or MIRA).
 
     source, reference: tokenised text, one sentence a line; columns: feature group -> score column; features: the
     system's feature groups; decoding: search settings; settings: see ``TuningSettings``; state: a folder for progress,
@@ -62,22 +68,24 @@ def tune(
     start = Weights.defaults(feature_set)
     prepared = Decoder(model, search, start, threads).prepare(sources)  # once: all iterations read the same options
 
-    def decode(vector: np.ndarray) -> list[Translation]:
-        decoder = Decoder(model, search, Weights.from_vector(feature_set, vector), threads)
-        return decoder.decode(prepared, nbest=options.nbest, distinct=True)
+    def decoder(vector: np.ndarray) -> Decoder:
+        return Decoder(model, search, Weights.from_vector(feature_set, vector), threads)
 
+    def translate(vector: np.ndarray) -> list[Translation]:
+        return decoder(vector).decode(prepared, nbest=options.nbest, distinct=True)
+
+    def build_lattices(vector: np.ndarray) -> FlatLattices:
+        density = options.density or math.inf
+        lattices = [lattice and prune(lattice, density=density) for lattice in decoder(vector).lattices(prepared)]
+        return FlatLattices.of(lattices, feature_set.size)
+
+    method: Method = ListMethod(translate, references, feature_set.tunable, options)
+    if options.candidates == "lattice":
+        encoded = encode_references(references, model.target_vocabulary, prepared.unknown_words)
+        method = LatticeMethod(build_lattices, encoded, feature_set.tunable, options)
     files = [source, reference, phrase_table, language_model, source_vocabulary, target_vocabulary, *columns.values()]
     kept = State(state, fingerprint([asdict(options), decoding, feature_set.names, seed], files))
-    progress = run(
-        decode,
-        references,
-        start.vector(feature_set),
-        feature_set.tunable,
-        options,
-        seed=seed,
-        state=kept,
-        threads=threads,
-    )
+    progress = run(method, start.vector(feature_set), options, seed=seed, state=kept, threads=threads)
     write_history(history, progress.iterations, feature_set.names)
     plot_history(plot, progress.iterations, feature_set.names, feature_set.tunable)
     Weights.from_vector(feature_set, select(progress, options.select)).save(weights)

@@ -1,0 +1,160 @@
+"""What tuning tunes on, and with what: n-best lists with MERT or MIRA, or lattices with MERT."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from neural_smt.bleu import bleu, corpus_statistics
+from neural_smt.decoding.lattices.flat import FlatLattices
+from neural_smt.decoding.lattices.viterbi import best_paths
+from neural_smt.errors import UserError
+from neural_smt.ragged import Ragged
+from neural_smt.tuning.candidates import Candidates, digest_words
+from neural_smt.tuning.lattice_mert import optimise_lattices
+from neural_smt.tuning.lattice_pool import LatticePool
+from neural_smt.tuning.lattice_surface import LatticeSurface
+from neural_smt.tuning.mert import ErrorSurface, Optimum, optimise
+from neural_smt.tuning.mira import optimise_margins
+from neural_smt.tuning.pool import Pool
+from neural_smt.tuning.settings import TuningSettings
+
+
+class Entry(Protocol):
+    """One candidate: its words and its feature values, float32 ``[F]`` (natural log where they are logs)."""
+
+    tokens: Sequence[str]
+    features: np.ndarray
+
+
+class Translation(Protocol):
+    """The best translation of a sentence and its distinct n-best list."""
+
+    tokens: Sequence[str]
+    nbest: Sequence[Entry]
+
+
+class Method(Protocol):
+    """One way to tune. ``pool`` is the kind of its pool, ``size`` the number of sentences."""
+
+    pool: type[Pool]
+    size: int
+    tunable: np.ndarray
+
+    def gather(self, pool: Pool, weights: np.ndarray) -> tuple[float, Pool]:
+        """Decode with ``weights``: corpus BLEU (0 to 1) of the best translations, and the pool with what was found."""
+
+    def normalised(self, pool: Pool, weights: np.ndarray) -> np.ndarray:
+        """The weights on the scale this method tunes on."""
+
+    def optimise(self, pool: Pool, weights: np.ndarray, generator: np.random.Generator, threads: int) -> Optimum:
+        """The best weights for the pool, starting from ``weights``."""
+
+
+class ListMethod:
+    """N-best lists, with MERT (Och 2003) or batch MIRA (Cherry and Foster 2012).
+
+    decode: translates the development set with weights float64 ``[F]``; references: tokens of the one reference of each
+    sentence; tunable: bool ``[F]``.
+    """
+
+    pool = Candidates
+
+    def __init__(
+        self,
+        decode: Callable[[np.ndarray], Sequence[Translation]],
+        references: Sequence[Sequence[str]],
+        tunable: np.ndarray,
+        settings: TuningSettings,
+    ):
+        self.decode = decode
+        self.references = references
+        self.size = len(references)
+        self.tunable = tunable
+        self.settings = settings
+
+    def gather(self, pool: Candidates, weights: np.ndarray) -> tuple[float, Candidates]:
+        translations = self.decode(weights)
+        found = collect(pool, translations, self.references)
+        return bleu(corpus_statistics([t.tokens for t in translations], self.references)), found
+
+    def normalised(self, pool: Candidates, weights: np.ndarray) -> np.ndarray:
+        if self.settings.optimiser == "mira":  # its steps have a scale of their own
+            return weights
+        return ErrorSurface(pool, self.tunable).normalised(weights)
+
+    def optimise(self, pool: Candidates, weights: np.ndarray, generator: np.random.Generator, threads: int) -> Optimum:
+        settings = self.settings
+        if settings.optimiser == "mira":
+            return optimise_margins(pool, weights, self.tunable, generator, settings.mira_settings())
+        surface = ErrorSurface(pool, self.tunable)
+        return optimise(
+            surface,
+            [weights],
+            generator=generator,
+            restarts=settings.restarts,
+            refinements=settings.refinements,
+            threads=threads,
+        )
+
+
+class LatticeMethod:
+    """Lattices, with MERT (Macherey et al. 2008).
+
+    decode: the lattices of the development set with weights float64 ``[F]``; references: int32 ``Ragged`` of one
+    reference of each sentence, in the ids of the lattices' words; tunable: bool ``[F]``.
+    """
+
+    pool = LatticePool
+
+    def __init__(
+        self,
+        decode: Callable[[np.ndarray], FlatLattices],
+        references: Ragged,
+        tunable: np.ndarray,
+        settings: TuningSettings,
+    ):
+        self.decode = decode
+        self.references = references
+        self.size = len(references)
+        self.tunable = tunable
+        self.settings = settings
+
+    def gather(self, pool: LatticePool, weights: np.ndarray) -> tuple[float, LatticePool]:
+        lattices = self.decode(weights)
+        if len(lattices) != self.size:
+            raise ValueError(f"{len(lattices)} lattices for {self.size} references")
+        if len(lattices.tails) == 0:
+            raise UserError("decoding gave no translation of the development set; check that the text is not empty")
+        translations = best_paths(lattices, weights).words(lattices)
+        return bleu(corpus_statistics(translations, self.references)), pool.extended(lattices)
+
+    def normalised(self, pool: LatticePool, weights: np.ndarray) -> np.ndarray:
+        return LatticeSurface(pool.lattices, self.references, self.tunable).normalised(weights)
+
+    def optimise(self, pool: LatticePool, weights: np.ndarray, generator: np.random.Generator, threads: int) -> Optimum:
+        return optimise_lattices(
+            LatticeSurface(pool.lattices, self.references, self.tunable),
+            [weights],
+            generator=generator,
+            restarts=self.settings.restarts,
+            refinements=self.settings.refinements,
+            threads=threads,
+        )
+
+
+def collect(
+    candidates: Candidates, translations: Sequence[Translation], references: Sequence[Sequence[str]]
+) -> Candidates:
+    """The candidates and the entries of new n-best lists that are not among them."""
+    if len(translations) != len(references):
+        raise ValueError(f"{len(translations)} translations for {len(references)} references")
+    pairs = [(number, entry) for number, translation in enumerate(translations) for entry in translation.nbest]
+    if not pairs:
+        raise UserError("decoding gave no translation of the development set; check that the text is not empty")
+    return candidates.extended(
+        sentences=np.array([number for number, _ in pairs], dtype=np.int32),
+        words=np.array([digest_words(entry.tokens) for _, entry in pairs], dtype=np.uint64),
+        features=np.stack([entry.features for _, entry in pairs]),
+        statistics=corpus_statistics([entry.tokens for _, entry in pairs], [references[number] for number, _ in pairs]),
+    )
