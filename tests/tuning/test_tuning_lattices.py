@@ -123,14 +123,6 @@ def test_segments_have_the_statistics_and_features_of_their_derivations(seed: in
     assert len(set(seen.values())) == len(seen)
 
 
-def test_references_are_written_in_the_ids_of_translations() -> None:
-    case = Case(0)
-    encoded = encode_references([["x", "unknown", "elsewhere"], []], case.model.target_vocabulary, ["c", "unknown"])
-    size = len(case.model.target_vocabulary)
-    assert encoded[0].tolist() == [case.model.target_vocabulary.index["x"], size + 1, -1]
-    assert encoded[0].dtype == np.int32 and encoded[1].tolist() == []
-
-
 def bleu_at(case: Case, weights: np.ndarray) -> float:
     """Corpus BLEU of the best derivations, found by Viterbi at these weights."""
     ids = best_paths(case.lattices, weights).words(case.lattices)
