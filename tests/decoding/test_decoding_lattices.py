@@ -160,6 +160,34 @@ def test_posteriors_are_sums_over_all_derivations(searched, scale):
         assert result.expected_words(flat, number) == pytest.approx(words, abs=2e-3)
 
 
+@pytest.mark.parametrize("scale", [0.3, 300.0])
+def test_expected_ngrams_are_means_over_all_derivations(searched, scale):
+    decoder, lattices = searched
+    flat = FlatLattices.of(lattices, decoder.feature_set.size)
+    result = posteriors(flat, decoder.vector, scale)
+    assert result.expected_ngrams(flat, 1, 3) == {}
+    for number in (0, 2, 3):
+        first = int(flat.arc_offsets[flat.node_offsets[number]])
+        arc_scores = scale * flat.scores(decoder.vector)[first:]
+        paths = paths_of(lattices[number])
+        scores = np.array([arc_scores[list(path)].sum() for path in paths])
+        probabilities = np.exp(scores - scores.max())
+        probabilities /= probabilities.sum()
+        expected: dict[tuple[int, ...], float] = {}
+        for path, probability in zip(paths, probabilities.tolist(), strict=True):
+            words = [word for arc in path for word in lattices[number].words[arc].tolist()]
+            for size in (1, 2, 3):
+                for start in range(len(words) - size + 1):
+                    ngram = tuple(words[start : start + size])
+                    expected[ngram] = expected.get(ngram, 0.0) + probability
+        found = result.expected_ngrams(flat, number, 3)
+        assert {ngram for ngram, count in expected.items() if count > 1e-9} <= set(found)
+        for ngram, count in found.items():
+            assert count == pytest.approx(expected.get(ngram, 0.0), abs=1e-8)
+        unigrams = {word: count for (word,), count in result.expected_ngrams(flat, number, 1).items()}
+        assert unigrams == pytest.approx(result.expected_words(flat, number), abs=1e-9)
+
+
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 5), beam=st.floats(0, 20), density=st.floats(0.1, 40))
 def test_pruning_keeps_exactly_the_arcs_of_good_derivations(seed, beam, density):

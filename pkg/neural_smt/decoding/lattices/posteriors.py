@@ -1,5 +1,6 @@
 """Forward-backward over lattices: how probable each arc is when derivations are weighted by exp(scale * score)."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,30 @@ class Posteriors:
         words, number = np.unique(lattices.words.values[begin:end], return_inverse=True)
         expected = np.bincount(number, weights=self.arcs[arcs], minlength=len(words))
         return dict(zip(words.tolist(), expected.tolist(), strict=True))
+
+    def expected_ngrams(self, lattices: FlatLattices, sentence: int, order: int) -> dict[tuple[int, ...], float]:
+        """N-gram of 1 to ``order`` target ids -> how often a translation of the sentence is expected to hold it.
+
+        These are the counts that minimum Bayes risk over lattices needs (Tromble et al. 2008). Every way into a node
+        shares what follows, so it is enough to keep how probable each last ``order - 1`` words are at a node; that is
+        quick on pruned lattices only.
+        """
+        first, last = lattices.node_offsets[sentence : sentence + 2].tolist()
+        histories: dict[int, dict[tuple[int, ...], float]] = {first: {(): 1.0}}  # node -> last words -> probability
+        expected: defaultdict[tuple[int, ...], float] = defaultdict(float)
+        for node in range(first + 1, last):
+            here: defaultdict[tuple[int, ...], float] = defaultdict(float)
+            for arc in range(lattices.arc_offsets[node], lattices.arc_offsets[node + 1]):
+                phrase, probability = tuple(lattices.words[arc].tolist()), float(self.arcs[arc])
+                for history, share in histories[int(lattices.tails[arc])].items():
+                    words = history + phrase
+                    for stop in range(len(history) + 1, len(words) + 1):
+                        for start in range(max(0, stop - order), stop):
+                            expected[words[start:stop]] += probability * share
+                    here[words[max(0, len(words) - order + 1) :]] += probability * share
+            total = sum(here.values())
+            histories[node] = {history: weight / total for history, weight in here.items()} if total > 0 else {}
+        return dict(expected)
 
 
 @kernel
