@@ -1,7 +1,7 @@
 """Pruning lattices: arcs stay whose best derivation is good enough (max-marginals).
 
 The score of an arc is that of the best derivation through it (Sixtus and Ortmanns 1999, forward-backward pruning);
-Macherey et al. (2008, section 6) prune the lattices they tune on in this way, to a density.
+Macherey et al. (2008) prune the lattices they tune on in this way, to a density.
 """
 
 import math
