@@ -8,15 +8,19 @@ Starting up (text tables, compiled form, kernels for the first time) and memory 
 Writes benchmarks/results/decoding.json.
 """
 
+import importlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from shutil import copyfile
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from lib import REPETITIONS, RESULTS, ROOT, SHARED, fastest, peak_megabytes
@@ -79,6 +83,46 @@ def measure(decoder: Decoder, text: list[list[str]]) -> dict:
     }
 
 
+PARTS = {
+    "option lookup": "search.prepare",
+    "weighing options": "search.weigh",
+    "future costs": "batches.future_costs",
+    "expansion with language model": "batches.FILLERS",
+    "pruning": "batches.settle_stack",
+    "reading off translations": "search.translate",
+}
+"""What the time of a search is made of, and the functions that take it."""
+
+
+def profile(decoder: Decoder, text: list[list[str]]) -> dict[str, float]:
+    """CPU milliseconds per sentence of each of ``PARTS``, and of the rest."""
+    seconds = dict.fromkeys(PARTS, 0.0)
+
+    def timed(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapper(*arguments: Any) -> Any:
+            began = time.process_time()
+            result = function(*arguments)
+            seconds[part] += time.process_time() - began
+            return result
+
+        return wrapper
+
+    with ExitStack() as stack:
+        for part, place in PARTS.items():
+            module, name = place.split(".")
+            module = importlib.import_module(f"neural_smt.decoding.{module}")
+            if name == "FILLERS":
+                fillers = {kind: timed(part, function) for kind, function in module.FILLERS.items()}
+                stack.enter_context(patch.dict(module.FILLERS, fillers))
+            else:
+                stack.enter_context(patch.object(module, name, timed(part, getattr(module, name))))
+        began = time.process_time()
+        decoder.decode(text)
+        total = time.process_time() - began
+    seconds["rest"] = total - sum(seconds.values())
+    return {part: round(1000 * value / len(text), 3) for part, value in seconds.items()}
+
+
 def best_totals(name: str) -> np.ndarray:
     """The best total of each sentence in Moses' n-best list ``name``."""
     totals: dict[int, float] = {}
@@ -117,6 +161,7 @@ def compare_searches(loaded: TranslationModel, weights: Weights) -> dict:
                 peer: dict(zip(("sentences_per_second", "mean_score"), figures[name], strict=True))
                 for peer, figures in (("moses", MOSES), ("moses2", MOSES2))
             }
+        row["milliseconds_per_sentence"] = profile(decoder, text)
         rows[name] = row
         moses, moses2 = MOSES.get(name, ("-", "-")), MOSES2.get(name, ("-", "-"))
         errors = row.get("search_errors")
@@ -127,6 +172,9 @@ def compare_searches(loaded: TranslationModel, weights: Weights) -> dict:
             f"{moses[1]:>10}{moses2[1]:>10}{row['sentences_per_second_100_best']:9.1f}{threads:>10}{counted:>18}",
             flush=True,
         )
+    for name, row in rows.items():
+        parts = ", ".join(f"{part} {value:.2f}" for part, value in row["milliseconds_per_sentence"].items())
+        print(f"{name}, ms per sentence: {parts}")
     return rows
 
 
