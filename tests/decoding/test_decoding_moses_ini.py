@@ -150,7 +150,7 @@ def test_a_binary_language_model_is_refused(tmp_path):
 def test_a_language_model_that_is_not_finite_is_refused(tmp_path):
     ini = write_model(tmp_path)
     (tmp_path / "lm.arpa").write_text((tmp_path / "lm.arpa").read_text().replace("-0.5\tx z", "-1e39\tx z"))
-    with pytest.raises(UserError, match=r"lm\.arpa: a probability or back-off weight is not a finite number"):
+    with pytest.raises(UserError, match=r"lm\.arpa, line 15: expected a number, which must be finite"):
         load_model(read_moses_ini(ini))
     assert not (tmp_path / "moses.ini.compiled").exists()
 

@@ -5,6 +5,7 @@ import pytest
 
 from neural_smt.errors import UserError
 from neural_smt.language_model.arpa import read_arpa, write_arpa
+from neural_smt.language_model.arpa_model import arpa_model
 from neural_smt.language_model.model import NgramModel
 from neural_smt.vocabulary import UNK, Vocabulary
 
@@ -88,6 +89,16 @@ def test_upper_case_unknown_word(tmp_path):
         ("ngram 1=4", "ngram 1=5", "line 10: fewer 1-grams than the 5"),
         ("\\2-grams:", "\\3-grams:", "line 11: expected '.2-grams:'"),
         ("\\end\\", "", "expected '.end"),
+        ("-1\t</s>", "1e-9\t</s>", "line 8: a log10 probability is above 0"),
+        ("-1\t</s>", "nan\t</s>", "line 8: expected a number"),
+        ("-1\t</s>", "-1e39\t</s>", "line 8: expected a number, which must be finite"),
+        ("<s>\t-0.5", "<s>\t-inf", "line 7: expected a number, which must be finite"),
+        ("<s>\t-0.5", "<s>\t1e39", "line 7: expected a number, which must be finite"),
+        ("ngram 2=1", "ngram 2=999999999999999", "line 3: more 2-grams than the file has room for"),
+        ("ngram 2=1", "ngram 2=9999999999999999999999", "line 3: expected 'ngram 2="),
+        ("\\2-grams:\n-0.3\t<s> a\n", "", "line 12: expected '.2-grams:'"),
+        ("-0.3\t<s> a", "-0.3\t<s>\0 a", "line 12: holds a NUL byte"),
+        ("-0.3\t<s> a", "-0.3\t<s>\u00a0a", "line 12: expected 'log10-probability words"),
     ],
 )
 def test_malformed_files_are_named_with_the_line(tmp_path, old, new, message):
@@ -108,3 +119,45 @@ def test_written_and_read_again(shared, tmp_path, name):
         assert np.array_equal(one.words, other.words)
         np.testing.assert_allclose(one.log10_prob, other.log10_prob, rtol=1e-6)
         np.testing.assert_allclose(one.backoff, other.backoff, rtol=1e-6)
+
+
+def test_bytes_that_are_not_utf8_are_named(tmp_path):
+    path = tmp_path / "model.arpa"
+    path.write_bytes(GOOD.replace("-1.25e-1 a", "-1.25e-1 \u00e9").encode("latin-1"))
+    with pytest.raises(UserError, match=r"model\.arpa, line 9: not valid UTF-8"):
+        read_arpa(path)
+
+
+@pytest.mark.parametrize("unknown", ["<unk>", "<UNK>"])
+def test_a_model_over_more_words_than_its_own(tmp_path, unknown):
+    path = written(tmp_path, GOOD.replace("<unk>", unknown))
+    tables, own = read_arpa(path)
+    vocabulary = Vocabulary(["<unk>", "<s>", "</s>", "z", "a"], [0] * 5)
+    model = arpa_model(path, tables, own, vocabulary)
+    assert model.vocabulary_digest == vocabulary.digest
+    assert model.score_word(model.begin_state, 4)[0] == pytest.approx(-0.3)
+    assert model.score_word(model.null_state, 3)[0] == pytest.approx(-1)
+    fewer = Vocabulary(["<unk>", "<s>", "</s>"], [0] * 3)
+    assert arpa_model(path, tables, own, fewer).ngrams == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("-1.25e-1 a -.5", "-1 </s>", "line 9: '</s>' stands twice"),
+        ("-1\t</s>", "-1\t<UNK>", "line 8: '<unk>' stands twice"),
+        ("ngram 2=1", "ngram 2=2", "line 13: '<s> a' stands twice"),
+        ("-0.3\t<s> a", "-0.3\t<s> b", "line 12: '<s> b' ends in a word that is no unigram"),
+        ("-0.3\t<s> a", "-0.3\tb a", "line 12: 'b a' has no context in the order below"),
+    ],
+)
+def test_ngrams_that_spoil_the_model_are_named(tmp_path, old, new, message):
+    text = GOOD.replace(old, new)
+    if "2=2" in new:
+        text = text.replace("<s> a\n", "<s> a\n-0.4 <s>\ta\n")
+    path = written(tmp_path, text)
+    vocabulary = Vocabulary(["<unk>", "<s>", "</s>", "a", "b"], [0] * 5)
+    tables, own = read_arpa(path, vocabulary)
+    with pytest.raises(UserError, match=message) as error:
+        arpa_model(path, tables, own, vocabulary)
+    assert str(error.value).startswith(f"{path}, line ")

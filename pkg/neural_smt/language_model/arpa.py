@@ -7,12 +7,15 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, open_text, read_bytes
-from neural_smt.language_model.arpa_kernels import FAULTS, PARSED, index_words, parse_ngrams
+from neural_smt.files import atomic, check_text, open_text, read_bytes
+from neural_smt.language_model.arpa_kernels import FAULTS, PARSED, parse_ngrams
 from neural_smt.language_model.ngrams import NgramTable
+from neural_smt.text_primitives import Words
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
+from neural_smt.word_numbers import index_words
 
-_COUNT = re.compile(rb"ngram\s+(\d+)\s*=\s*(\d+)")
+_COUNT = re.compile(rb"ngram\s+(\d{1,3})\s*=\s*(\d{1,15})")
+_OTHER_UNK = "<UNK>"
 _ROWS_AT_ONCE = 1 << 16
 
 
@@ -21,19 +24,21 @@ def read_arpa(path: Path, vocabulary: Vocabulary | None = None) -> tuple[list[Ng
 
     With a vocabulary, n-grams with a word outside it are left out, since no query could reach them; without one, the
     vocabulary is the file's own unigrams in the order of the file (counts 0). A missing back-off weight is log10 0; a
-    missing ``<unk>`` stays missing (``NgramModel`` gives it -100). Raises ``UserError`` naming the line at fault.
+    missing ``<unk>`` stays missing (``NgramModel`` gives it -100); ``<UNK>`` is ``<unk>``. All numbers are finite and
+    no log10 probability is above 0. Raises ``UserError`` naming the line at fault.
     """
     data = read_bytes(path)
+    check_text(path, data)
     text = np.frombuffer(data, dtype=np.uint8)
     counts, position = _read_header(path, data)
     vocabulary = vocabulary or _unigram_vocabulary(path, data, position)
-    index = index_words(*_word_bytes(vocabulary))
+    index, ids = _index_vocabulary(vocabulary)
     tables = []
     for order, count in enumerate(counts, start=1):
         position = _expect(path, data, position, b"\\%d-grams:" % order)
         words = np.empty((count, order), dtype=np.int32)
         values = np.empty((count, 2), dtype=np.float32)
-        position, rows, fault = parse_ngrams(text, position, order < len(counts), index, words, values)
+        position, rows, fault = parse_ngrams(text, position, order < len(counts), index, ids, words, values)
         if fault != PARSED:
             raise _malformed(path, data, position, FAULTS[fault].format(order=order, count=count))
         if rows < count:
@@ -84,6 +89,9 @@ def _read_header(path: Path, data: bytes) -> tuple[list[int], int]:
             raise _malformed(path, data, position, f"expected 'ngram {len(counts) + 1}=<count>'")
         if match:
             counts.append(int(match[2]))
+            # The shortest line is '0 a b' with its line end; so no array is made larger than the file.
+            if counts[-1] * (2 * len(counts) + 2) > len(data) + 1:
+                raise _malformed(path, data, position, f"more {len(counts)}-grams than the file has room for")
         position = end
     if not counts:
         raise _malformed(path, data, position, "expected 'ngram 1=<count>'")
@@ -109,28 +117,21 @@ def _unigram_vocabulary(path: Path, data: bytes, position: int) -> Vocabulary:
     position = _expect(path, data, position, b"\\1-grams:")
     while position < len(data):
         end = _line_end(data, position)
-        fields = data[position:end].replace(b"\t", b" ").split(b" ")
+        fields = [field for field in data[position:end].rstrip(b"\r\n").replace(b"\t", b" ").split(b" ") if field]
         if len(fields) < 2:
             break
-        try:
-            words.append(fields[1].decode("utf-8").rstrip("\r\n"))
-        except UnicodeDecodeError:
-            raise _malformed(path, data, position, "not valid UTF-8") from None
+        words.append(fields[1].decode())
         position = end
-    words = list(dict.fromkeys(word for word in words if word not in RESERVED))
+    words = list(dict.fromkeys(word for word in words if word not in (*RESERVED, _OTHER_UNK)))
     return Vocabulary([*RESERVED, *words], [0] * (len(words) + len(RESERVED)))
 
 
-def _word_bytes(vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The words end to end (uint8), where each begins (int64 [n + 1]), and their ids; ``<UNK>`` is ``<unk>``."""
-    words = [word.encode() for word in vocabulary.words]
-    ids = np.arange(len(words), dtype=np.int32)
-    if "<UNK>" not in vocabulary:
-        words.append(b"<UNK>")
-        ids = np.append(ids, np.int32(UNK))
-    offsets = np.zeros(len(words) + 1, dtype=np.int64)
-    np.cumsum([len(word) for word in words], out=offsets[1:])
-    return np.frombuffer(b"".join(words), dtype=np.uint8), offsets, ids
+def _index_vocabulary(vocabulary: Vocabulary) -> tuple[Words, np.ndarray]:
+    """The words, found by their bytes, and the id of each (int32); ``<UNK>`` is ``<unk>``."""
+    ids = np.arange(len(vocabulary), dtype=np.int32)
+    if _OTHER_UNK in vocabulary:
+        return index_words(vocabulary.words), ids
+    return index_words([*vocabulary.words, _OTHER_UNK]), np.append(ids, np.int32(UNK))
 
 
 def _line_end(data: bytes, position: int) -> int:

@@ -30,11 +30,23 @@ _FAULTS = {
 }
 
 
+class NgramError(UserError):
+    """An n-gram that spoils a model; ngram: its word ids; reason: what is wrong with it."""
+
+    def __init__(self, ngram: Sequence[int], reason: str):
+        super().__init__(
+            f"language model: the {len(ngram)}-gram of word ids {ngram} {reason}; "
+            "the model is damaged, estimate it again"
+        )
+        self.ngram = ngram
+        self.reason = reason
+
+
 def build_automaton(tables: Sequence[NgramTable], vocabulary_size: int) -> Automaton:
     """Link n-grams of orders 1, 2, ... into an automaton over word ids below ``vocabulary_size``.
 
-    Every n-gram's context (all its words but the last) must be a row of the order below. Raises ``UserError`` where
-    it is not, and where an n-gram stands twice.
+    Every n-gram's context (all its words but the last) must be a row of the order below. Raises ``NgramError``
+    where it is not, and where an n-gram stands twice.
     """
     tables = [_with_unknown(tables[0]), *tables[1:]]
     contexts = tables[:-1] if len(tables) > 1 else tables
@@ -44,6 +56,9 @@ def build_automaton(tables: Sequence[NgramTable], vocabulary_size: int) -> Autom
     extended = np.zeros(first[-1], dtype=np.bool_)
 
     unigrams = tables[0].words[:, 0]
+    repeated = np.flatnonzero(np.bincount(unigrams, minlength=vocabulary_size) > 1)
+    if len(repeated):
+        raise NgramError(repeated[:1].tolist(), _FAULTS[_TWICE])
     node_of = np.full(vocabulary_size, -1, dtype=np.int32)
     node_of[unigrams] = np.arange(1, len(unigrams) + 1)
     unigram_log10 = np.zeros(vocabulary_size, dtype=np.float32)
@@ -56,10 +71,7 @@ def build_automaton(tables: Sequence[NgramTable], vocabulary_size: int) -> Autom
         start = -1 if highest else first[table.order - 1]
         fault, row = _link(np.ascontiguousarray(table.words), table.log10_prob, start, node_of, arcs, suffix, extended)
         if fault != _LINKED:
-            raise UserError(
-                f"language model: the {table.order}-gram of word ids {table.words[row].tolist()} {_FAULTS[fault]}; "
-                "the model is damaged, estimate it again"
-            )
+            raise NgramError(table.words[row].tolist(), _FAULTS[fault])
     state = _minimise(suffix, extended, backoff)
     arcs["next_state"] = state[arcs["next_state"]]
     known = np.where(node_of < 0, UNK, np.arange(vocabulary_size)).astype(np.int32)

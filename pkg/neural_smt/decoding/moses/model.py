@@ -1,12 +1,11 @@
 """The model that a ``moses.ini`` names, read from its text files."""
 
-from pathlib import Path
-
 from neural_smt.decoding.features import build_feature_set
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.ini import MosesIni
 from neural_smt.errors import UserError
 from neural_smt.language_model.arpa import read_arpa
+from neural_smt.language_model.arpa_model import arpa_model
 from neural_smt.language_model.model import NgramModel
 from neural_smt.phrases.moses_reading import read_moses_text
 from neural_smt.phrases.table import PhraseTable
@@ -22,19 +21,13 @@ def read_text_model(ini: MosesIni) -> TranslationModel:
     text = read_moses_text(ini.phrase_table, ini.reordering_table)
     source, target = text.vocabularies
     words = dict.fromkeys(target.words)
-    for path in ini.language_models:
-        words |= dict.fromkeys(read_arpa(path)[1].words)
+    arpas = [(path, *read_arpa(path)) for path in ini.language_models]
+    for _, _, own in arpas:
+        words |= dict.fromkeys(own.words)
     target = Vocabulary(list(words), [0] * len(words))
     table = text.table(source, target)
-    models = tuple(_read_language_model(path, target) for path in ini.language_models)
+    models = tuple(arpa_model(*arpa, target) for arpa in arpas)
     return assemble(ini, table, models, source, target)
-
-
-def _read_language_model(path: Path, vocabulary: Vocabulary) -> NgramModel:
-    model = NgramModel.from_tables(read_arpa(path, vocabulary)[0], vocabulary)
-    if not model.finite:
-        raise UserError(f"{path}: a probability or back-off weight is not a finite number; make the ARPA file again")
-    return model
 
 
 def assemble(

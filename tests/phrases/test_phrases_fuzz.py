@@ -1,0 +1,130 @@
+"""Tables spoilt at random: what is read is a sound table, anything else one sentence naming the file."""
+
+import gzip
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spoiling import spoilt
+
+from neural_smt.errors import UserError
+from neural_smt.phrases.moses_format import read_moses, write_moses
+from neural_smt.phrases.moses_reading import read_moses_text
+from neural_smt.phrases.primitives import find_phrase
+from neural_smt.phrases.table import PhraseTable
+
+PHRASES = """a house ||| une maison ||| 1 0.5 1 0.5 ||| 0-0 1-1 ||| 1 1 1 ||| |||
+a ||| la ||| 0.25 1e-07 0.5 0.25 ||| 0-0 ||| 4 2 1 ||| |||
+a ||| une ||| 0.5 0.75 0.5 1 ||| 0-0 ||| 2 2 1 ||| |||
+été ||| summer ||| 1 1 1 1 |||  ||| 1 1 1 ||| |||
+""".encode()
+REORDERING = """a house ||| une maison ||| 0.6 0.2 0.2 0.6 0.2 0.2
+a ||| la ||| 0.2 0.6 0.2 0.6 0.2 0.2
+a ||| une ||| 0.2 0.2 0.6 0.142857 0.428571 0.428571
+été ||| summer ||| 0.6 0.2 0.2 0.6 0.2 0.2
+""".encode()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("spoilt")
+
+
+def read(folder: Path, phrases: bytes, reordering: bytes) -> PhraseTable | None:
+    """The table after its checks, or None where one sentence says what is wrong."""
+    (folder / "phrases").write_bytes(phrases)
+    (folder / "reordering").write_bytes(reordering)
+    try:
+        text = read_moses_text(folder / "phrases", folder / "reordering")
+        table = text.table(*text.vocabularies)
+    except UserError as error:
+        assert re.match(rf"{folder}/(phrases|reordering)(, line \d+)?: ", str(error))
+        assert len(str(error).splitlines()) == 1
+        return None
+    rows = len(table)
+    assert rows == len([line for line in phrases.split(b"\n") if line])
+    for name in ("scores", "counts", "reordering"):
+        assert getattr(table, name).shape[0] == rows
+        assert (getattr(table, name) >= 0).all()
+        assert np.isfinite(getattr(table, name)).all()
+    for row, source in enumerate(table.entry_source.tolist()):
+        words, target, links = table.source[source], table.target[row], table.alignment[row]
+        assert find_phrase(table.lookup, words, 0, len(words)) == source
+        assert (links < [len(words), len(target)]).all()
+    vocabularies = text.vocabularies
+    assert min(map(len, vocabularies)) >= 3
+    write_moses(table, vocabularies, folder / "again", folder / "again-reordering")
+    again = read_moses(folder / "again", folder / "again-reordering", *vocabularies)
+    for name in ("source", "target", "alignment"):
+        np.testing.assert_array_equal(getattr(again, name).values, getattr(table, name).values)
+        np.testing.assert_array_equal(getattr(again, name).offsets, getattr(table, name).offsets)
+    np.testing.assert_array_equal(again.counts, table.counts)
+    np.testing.assert_allclose(again.scores, table.scores, rtol=1e-5, atol=1e-44)
+    return table
+
+
+def test_the_good_table_is_read(folder: Path) -> None:
+    assert read(folder, PHRASES, REORDERING) is not None
+
+
+@given(data=spoilt(PHRASES))
+@settings(deadline=None, max_examples=300)
+def test_spoilt_phrase_tables(folder: Path, data: bytes) -> None:
+    read(folder, data, REORDERING)
+
+
+@given(data=spoilt(REORDERING))
+@settings(deadline=None, max_examples=200)
+def test_spoilt_reordering_tables(folder: Path, data: bytes) -> None:
+    read(folder, PHRASES, data)
+
+
+@given(data=st.binary(max_size=200))
+@settings(deadline=None, max_examples=100)
+def test_bytes_of_any_kind(folder: Path, data: bytes) -> None:
+    (folder / "any").write_bytes(data)
+    with pytest.raises(UserError, match="any"):
+        read_moses_text(folder / "any", None)
+
+
+@given(data=spoilt(gzip.compress(PHRASES, mtime=0)))
+@settings(deadline=None, max_examples=100)
+def test_spoilt_archives(folder: Path, data: bytes) -> None:
+    (folder / "archive.gz").write_bytes(data)
+    try:
+        text = read_moses_text(folder / "archive.gz", None)
+    except UserError as error:
+        assert str(error).startswith(f"{folder}/archive.gz")
+    else:
+        assert text.rows.scores.shape == (4, 4)
+
+
+words = st.lists(st.sampled_from(["a", "b|", "||", "é", "\u00a0", "c\u2028d", "|x"]), min_size=1, max_size=20)
+
+
+@given(st.sets(st.tuples(words.map(tuple), words.map(tuple)), min_size=1, max_size=12), st.integers(1, 9), st.data())
+@settings(deadline=None, max_examples=60)
+def test_whatever_is_written_is_read(folder: Path, pairs: set, size: int, data: st.DataObject) -> None:
+    """Phrases of up to 20 words, the longest that Moses takes, with any number of scores."""
+    scores = data.draw(st.lists(st.lists(st.floats(0, 3, width=32), min_size=size, max_size=size), min_size=12))
+    lines, expected = [], {}
+    for number, (source, target) in enumerate(sorted(pairs)):
+        links = [(len(source) - 1, len(target) - 1), (0, 0)]
+        shown = " ".join(f"{score!r}" for score in scores[number])
+        lines.append(
+            f"{' '.join(source)} ||| {' '.join(target)} ||| {shown} ||| {' '.join(f'{i}-{j}' for i, j in links)} |||"
+        )
+        expected[source, target] = np.float32(scores[number]).tolist(), [list(link) for link in links]
+    (folder / "any").write_text("\n".join(lines), encoding="utf-8", newline="\n")
+    text = read_moses_text(folder / "any", None)
+    table = text.table(*text.vocabularies)
+    source_words, target_words = (vocabulary.words for vocabulary in text.vocabularies)
+    found = {}
+    for row, source in enumerate(table.entry_source.tolist()):
+        pair = tuple(source_words[i] for i in table.source[source]), tuple(target_words[i] for i in table.target[row])
+        found[pair] = table.scores[row].tolist(), table.alignment[row].tolist()
+    assert found == expected
+    assert table.max_length == max(len(phrase) for pair in pairs for phrase in pair)
