@@ -103,7 +103,18 @@ def _room(count: int, capacity: int) -> int:
 def enlarged(array: np.ndarray, size: int) -> np.ndarray:
     """A copy of a one-dimensional array, filled up with zeros to ``size``."""
     larger = np.zeros(size, dtype=array.dtype)
-    larger[: len(array)] = array
+    for i in range(len(array)):  # an assignment of slices takes a second longer to compile, in every kernel again
+        larger[i] = array[i]
+    return larger
+
+
+@kernel
+def enlarged_rows(rows: np.ndarray, size: int) -> np.ndarray:
+    """A copy of a two-dimensional array, filled up with rows of zeros to ``size``."""
+    larger = np.zeros((size, rows.shape[1]), dtype=rows.dtype)
+    for i in range(len(rows)):
+        for j in range(rows.shape[1]):
+            larger[i, j] = rows[i, j]
     return larger
 
 
@@ -123,8 +134,6 @@ def reserve(buffer: Buffer, candidates: int) -> Buffer:
     )
     if not grown:
         return buffer
-    states = np.empty((capacity, buffer.states.shape[1]), np.int32)
-    states[: len(buffer.states)] = buffer.states
     larger = Buffer(
         enlarged(buffer.parent, capacity),
         enlarged(buffer.option, capacity),
@@ -137,7 +146,7 @@ def reserve(buffer: Buffer, candidates: int) -> Buffer:
         enlarged(buffer.champion, capacity),
         enlarged(buffer.coverage, capacity),
         enlarged(buffer.stop, capacity),
-        states,
+        enlarged_rows(buffer.states, capacity),
         enlarged(buffer.gap, coverages),
         enlarged(buffer.window, coverages),
         enlarged(buffer.rest, coverages),
@@ -277,26 +286,32 @@ def keep_best(buffer: Buffer, size: int) -> None:
     Ties are kept in the order in which the groups were made. The hash table of groups is left as it was.
     """
     first_group, groups = buffer.counts[0, GROUPS], buffer.counts[1, GROUPS]
-    totals = buffer.best[first_group:groups] + buffer.rest[buffer.coverage[first_group:groups]]
     threshold = buffer.limits[THRESHOLD]
+    costs = np.empty(groups - first_group)
+    for i in range(len(costs)):
+        group = first_group + i
+        costs[i] = -(buffer.best[group] + buffer.rest[buffer.coverage[group]])
     ties = size
-    if len(totals) > size:
-        cut = -np.partition(-totals, size - 1)[size - 1]
+    if len(costs) > size:
+        cut = -np.partition(costs, size - 1)[size - 1]
         if cut >= threshold:
             threshold = cut
-            ties = size - np.sum(totals > cut)
-    number = np.full(len(totals), -1, dtype=np.int32)
+            for i in range(len(costs)):
+                ties -= -costs[i] > cut
+    number = np.full(len(costs), -1, dtype=np.int32)
     kept = first_group
-    for i in range(len(totals)):
-        if totals[i] > threshold or (totals[i] == threshold and ties > 0):
-            ties -= totals[i] == threshold
+    for i in range(len(costs)):
+        total = -costs[i]
+        if total > threshold or (total == threshold and ties > 0):
+            ties -= total == threshold
             group = first_group + i
             number[i] = kept
             buffer.key[kept] = buffer.key[group]
             buffer.best[kept] = buffer.best[group]
             buffer.coverage[kept] = buffer.coverage[group]
             buffer.stop[kept] = buffer.stop[group]
-            buffer.states[kept] = buffer.states[group]
+            for m in range(buffer.states.shape[1]):
+                buffer.states[kept, m] = buffer.states[group, m]
             buffer.champion[kept] = buffer.champion[group]
             kept += 1
     buffer.counts[1, GROUPS] = kept

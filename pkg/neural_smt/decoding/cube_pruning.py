@@ -108,7 +108,6 @@ def _make_cubes(sentence: int, size: int, task: Task, stacks: Stacks, buffer: Bu
         np.empty(most_rows, np.float64),
     )
     count = 0
-    buffer = reserve(buffer, task.search.pop_limit)
     for length in range(1, longest + 1):
         for source in range(ranges[sentence, size - length, 0], ranges[sentence, size - length, 1]):
             gap, window = np.int64(coverages.gap[source]), coverages.window[source]
@@ -213,10 +212,12 @@ def _explore(cubes: Cubes, cells: Cells, final: bool, task: Task, stacks: Stacks
             key = group_key(base_key, options.forward_class[option], states, history, options, option)
         score = cells.score[cell]
         add(buffer, key, coverage, states, parent, option, start, stop, score, search.beam, search.keep_arcs)
-        if row + 1 < cubes.first[cube + 1] - cubes.first[cube]:
-            _score_cell(cube, row + 1, column, cubes, cells, final, task, stacks, buffer)
-        if option + 1 < options.offsets[cubes.phrase[cube] + 1]:
-            _score_cell(cube, row, column + 1, cubes, cells, final, task, stacks, buffer)
+        # One call for both neighbours: every further one would be compiled into the kernel once more.
+        rows = cubes.first[cube + 1] - cubes.first[cube]
+        columns = options.offsets[cubes.phrase[cube] + 1] - options.offsets[cubes.phrase[cube]]
+        for next_row, next_column in ((row + 1, column), (row, column + 1)):
+            if next_row < rows and next_column < columns:
+                _score_cell(cube, next_row, next_column, cubes, cells, final, task, stacks, buffer)
 
 
 @leaf

@@ -12,6 +12,7 @@ from neural_smt.decoding.buffer_primitives import (
     THRESHOLD,
     Buffer,
     enlarged,
+    enlarged_rows,
     keep_best,
 )
 from neural_smt.decoding.primitives import Coverages, Hypotheses, Options, Stacks, Task
@@ -108,17 +109,13 @@ def _make_room(stacks: Stacks, more_hypotheses: int, more_coverages: int) -> Sta
     rows = len(hypotheses.score)
     if counts[0] + more_hypotheses > rows:
         rows = max(2 * rows, counts[0] + more_hypotheses)
-        states = np.empty((rows, hypotheses.states.shape[1]), np.int32)
-        history = np.empty((rows, hypotheses.history.shape[1]), np.int32)
-        states[: counts[0]] = hypotheses.states[: counts[0]]
-        history[: counts[0]] = hypotheses.history[: counts[0]]
         hypotheses = Hypotheses(
             enlarged(hypotheses.score, rows),
             enlarged(hypotheses.start, rows),
             enlarged(hypotheses.stop, rows),
             enlarged(hypotheses.option, rows),
-            states,
-            history,
+            enlarged_rows(hypotheses.states, rows),
+            enlarged_rows(hypotheses.history, rows),
         )
     rows = len(coverages.gap)
     if counts[1] + more_coverages > rows:
@@ -215,7 +212,8 @@ def _write_hypotheses(buffer: Buffer, options: Options, stacks: Stacks) -> np.nd
         hypotheses.start[row] = buffer.start[champion]
         hypotheses.stop[row] = buffer.stop[group]
         hypotheses.option[row] = buffer.option[champion]
-        hypotheses.states[row] = buffer.states[group]
+        for m in range(buffer.states.shape[1]):
+            hypotheses.states[row, m] = buffer.states[group, m]
         _write_history(hypotheses.history, row, buffer.parent[champion], options, buffer.option[champion])
     counts[0] += last - first
     return number
