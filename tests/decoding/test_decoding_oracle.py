@@ -16,6 +16,7 @@ from neural_smt.decoding.oracles import corpus_oracle, sentence_oracle
 from neural_smt.decoding.references import encode_references
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.files import read_csv
+from neural_smt.ragged import Ragged
 
 SENTENCES = [["a", "b", "c", "a"], [], ["c", "unknown", "b", "a"], ["b"]]
 EVERYTHING = SearchSettings(stack_size=100_000, beam_threshold=0.0, table_limit=0)
@@ -141,6 +142,33 @@ def test_corpus_oracle_cannot_be_improved_by_one_sentence():
             other = found.statistics.copy()
             other[number] = bleu_statistics(tokens, references[number])
             assert bleu(other) <= found.bleu + 1e-12
+
+
+def one_step(phrases):
+    """A lattice of two nodes with an arc for each translation of the whole sentence."""
+    return FlatLattices(
+        node_offsets=np.array([0, 2]),
+        arc_offsets=np.array([0, 0, len(phrases)]),
+        tails=np.zeros(len(phrases), dtype=np.int32),
+        features=np.zeros((1, len(phrases)), dtype=np.float32),
+        words=Ragged.from_lists(phrases),
+    )
+
+
+def test_matches_of_a_word_repeated_more_often_than_a_byte_counts():
+    found = lattice_oracle.sentence_oracle(one_step([[7] * 600]), Ragged.from_lists([[7] * 300]))
+    assert found.statistics[0].tolist() == [300, 600, 299, 599, 298, 598, 297, 597, 300]
+
+
+def test_corpus_oracle_lifts_a_corpus_without_matches_of_the_highest_order():
+    """BLEU+1 prefers three trigrams to one 4-gram, which alone makes BLEU positive."""
+    reference = list(range(1, 13))
+    flat = one_step([[1, 2, 3, 99, 5, 6, 7, 99, 9, 10, 11, 99], [1, 2, 3, 4, *[99] * 8]])
+    encoded = Ragged.from_lists([reference])
+    by_sentence, by_corpus = lattice_oracle.sentence_oracle(flat, encoded), lattice_oracle.corpus_oracle(flat, encoded)
+    assert by_sentence.arcs[0].tolist() == [0] and by_sentence.bleu == 0
+    assert by_corpus.arcs[0].tolist() == [1]
+    assert by_corpus.bleu == pytest.approx((4 / 12 * 3 / 11 * 2 / 10 * 1 / 9) ** 0.25)
 
 
 def test_oracle_command(tmp_path):

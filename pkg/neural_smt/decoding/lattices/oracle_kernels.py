@@ -41,7 +41,7 @@ def _grown(partial: Partial, used: np.ndarray, rows: int) -> tuple[Partial, np.n
     if rows <= len(partial.node):
         return partial, used
     size = max(rows, 2 * len(partial.node))
-    larger, more = _make_room(size), np.zeros((size, used.shape[1]), np.uint8)
+    larger, more = _make_room(size), np.zeros((size, used.shape[1]), np.uint16)
     n = len(partial.node)
     larger.node[:n] = partial.node
     larger.arc[:n] = partial.arc
@@ -64,7 +64,7 @@ def _extend(
 ) -> None:
     """Write the partial translation ``before`` with some words more (columns of the automaton) as ``row``.
 
-    ``used`` uint8 ``[rows, G]`` counts the n-grams of the reference that are matched already, so that matches are
+    ``used`` uint16 ``[rows, G]`` counts the n-grams of the reference that are matched already, so that matches are
     clipped; ``key`` adds up a code for each of them and is mixed with state and length only when compared.
     """
     partial.statistics[row] = partial.statistics[before]
@@ -155,7 +155,7 @@ def search(
     for i in range(len(read)):
         read[i] = column(automaton.words, words[first_word + i])
     nodes = len(arc_offsets) - 1
-    partial, used = _make_room(256), np.zeros((256, len(automaton.order)), np.uint8)
+    partial, used = _make_room(256), np.zeros((256, len(automaton.order)), np.uint16)
     ranges = np.zeros(nodes + 1, np.int64)
     ranges[1] = 1
     for node in range(1, nodes):
