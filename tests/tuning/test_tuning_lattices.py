@@ -15,6 +15,7 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.ragged import Ragged
+from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.lattice_mert import optimise_lattices
 from neural_smt.tuning.lattice_pool import LatticePool, join
 from neural_smt.tuning.lattice_primitives import describe, find_envelopes
@@ -176,14 +177,20 @@ def test_weights_that_are_fixed_and_matter_rule_out_rescaling() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_optimum_keeps_its_promise_and_beats_every_single_step(seed: int) -> None:
     case = Case(seed)
-    optimum = optimise_lattices(case.surface, [case.weights], generator=np.random.default_rng(1), restarts=4)
+    none = Candidates.empty(len(SENTENCES), case.features.size)
+    optimum, listed = optimise_lattices(
+        case.surface, [case.weights], none, generator=np.random.default_rng(1), restarts=4
+    )
+    assert len(listed) > len(SENTENCES)
     assert optimum.bleu == pytest.approx(bleu_at(case, optimum.weights), abs=1e-12)
     start = case.surface.normalised(case.weights)
     point = case.surface.locate(start)
     steps = [case.surface.search(point, feature) for feature in np.flatnonzero(case.features.tunable).tolist()]
     assert optimum.bleu >= max(line.bleu for line in steps) > case.surface.bleu(start)
     assert np.abs(optimum.weights[case.features.tunable]).sum() == pytest.approx(1.0)
-    again = optimise_lattices(case.surface, [case.weights], generator=np.random.default_rng(1), restarts=4, threads=3)
+    again, _ = optimise_lattices(
+        case.surface, [case.weights], none, generator=np.random.default_rng(1), restarts=4, threads=3
+    )
     assert again.weights.tolist() == optimum.weights.tolist()
 
 
@@ -226,7 +233,7 @@ def test_joined_lattices_have_the_derivations_of_both(tmp_path: Path) -> None:
 
 def test_bleu_of_a_union_is_that_of_its_parts_where_they_agree() -> None:
     case = Case(1)
-    twice = LatticePool(case.lattices).extended(case.lattices)
+    twice = LatticePool.empty(len(SENTENCES), case.features.size).extended(case.lattices).extended(case.lattices)
     references = Ragged(case.surface.pool.references, case.surface.pool.reference_offsets)
     surface = LatticeSurface(twice.lattices, references, case.features.tunable)
     point, single = surface.locate(case.weights), case.surface.locate(case.weights)

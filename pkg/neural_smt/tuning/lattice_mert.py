@@ -17,30 +17,34 @@ from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.lattice_surface import LatticeSurface
 from neural_smt.tuning.mert import ErrorSurface, Optimum, optimise
 
-ROUNDS = 6
+ROUNDS = 8
 """The lattices are searched around at most this many points."""
 
 CONFIRMED = 2e-4
 """A promise that exceeds the BLEU (0 to 1) of the lattices by less than this counts as kept."""
 
+CONFIRMATIONS = 2
+"""So many promises in a row must be kept: new random points are tried between them."""
+
 
 def optimise_lattices(
     surface: LatticeSurface,
     starts: Sequence[np.ndarray],
+    candidates: Candidates,
     *,
     generator: np.random.Generator,
     restarts: int = 10,
     refinements: int = 10,
     threads: int = 1,
-) -> Optimum:
-    """The best point found from ``starts``; ``restarts`` and ``refinements`` are those of each round on the lists.
+) -> tuple[Optimum, Candidates]:
+    """The best point found from ``starts``, and the candidates with all that was collected on the way.
 
-    The result does not depend on ``threads``.
+    candidates: derivations of the lattices that are known already, none or those of earlier passes; restarts,
+    refinements: those of each round on the lists. The result does not depend on ``threads``.
     """
     starts = [surface.normalised(np.asarray(start, dtype=np.float64)) for start in starts]
     best = max((Optimum(start, surface.bleu(start)) for start in starts), key=lambda optimum: optimum.bleu)
-    candidates = Candidates.empty(surface.size, len(surface.tunable))
-    point = best.weights
+    point, confirmed = best.weights, 0
     for _ in range(ROUNDS):
         candidates, ahead = explore(surface, point, candidates, threads)
         if ahead.bleu > best.bleu:
@@ -57,9 +61,11 @@ def optimise_lattices(
         reached = Optimum(point, surface.bleu(point))
         if reached.bleu > best.bleu:
             best = reached
-        if promised.bleu - reached.bleu < CONFIRMED:
+        confirmed = confirmed + 1 if promised.bleu - reached.bleu < CONFIRMED else 0
+        if confirmed == CONFIRMATIONS:
             break
-    return best
+    polished = surface.normalised(surface.ascend(best.weights))
+    return max(best, Optimum(polished, surface.bleu(polished)), key=lambda optimum: optimum.bleu), candidates
 
 
 def explore(

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from neural_smt.decoding.lattices.flat import FlatLattices
+from neural_smt.files import atomic
 from neural_smt.ragged import Ragged
+from neural_smt.tuning.candidates import Candidates
 
 
 @dataclass(frozen=True)
 class LatticePool:
-    """Every sentence's lattices of all passes as one lattice; its length is the number of arcs."""
+    """Every sentence's lattices of all passes as one lattice, and those derivations that were listed to tune on.
+
+    Its length is the number of arcs.
+    """
 
     lattices: FlatLattices
+    candidates: Candidates
 
     def __len__(self) -> int:
         return len(self.lattices.tails)
@@ -23,20 +29,24 @@ class LatticePool:
     @classmethod
     def empty(cls, size: int, features: int) -> LatticePool:
         """No lattices yet, for ``size`` sentences and ``features`` feature values."""
-        return cls(FlatLattices.of([None] * size, features))
+        return cls(FlatLattices.of([None] * size, features), Candidates.empty(size, features))
 
     def extended(self, lattices: FlatLattices) -> LatticePool:
         """This pool and the lattices of another pass, one for each sentence (empty ones have no nodes)."""
-        return LatticePool(join(self.lattices, lattices) if len(self) else lattices)
+        return replace(self, lattices=join(self.lattices, lattices) if len(self) else lattices)
 
     def save(self, folder: Path) -> None:
-        """Write the arrays as ``.npy`` into ``folder``, replacing an older one atomically."""
-        self.lattices.save(folder)
+        """Write both into ``folder``, replacing an older one atomically."""
+        with atomic(folder, directory=True) as temporary:
+            self.lattices.save(temporary / "lattices")
+            self.candidates.save(temporary / "candidates")
 
     @classmethod
     def load(cls, folder: Path) -> LatticePool:
         """Read what ``save`` wrote."""
-        return cls(FlatLattices.load(folder, mapped=False))
+        return cls(
+            FlatLattices.load(Path(folder) / "lattices", mapped=False), Candidates.load(Path(folder) / "candidates")
+        )
 
 
 def join(first: FlatLattices, second: FlatLattices) -> FlatLattices:

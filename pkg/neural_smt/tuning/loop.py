@@ -45,7 +45,7 @@ def iterate(progress: Progress, method: Method, settings: TuningSettings, *, see
     decoder_bleu, pool = method.gather(progress.candidates, weights)
     new = len(pool) - len(progress.candidates)
     decoded = time.perf_counter()
-    optimum = method.optimise(pool, weights, np.random.default_rng([seed, number]), threads)
+    optimum, pool = method.optimise(pool, weights, np.random.default_rng([seed, number]), threads)
     if optimum.bleu == 0:
         logger.warning("no candidate shares four words in a row with its reference; the weights cannot be tuned")
     iteration = Iteration(

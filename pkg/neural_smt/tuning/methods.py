@@ -1,6 +1,7 @@
 """What tuning tunes on, and with what: n-best lists with MERT or MIRA, or lattices with MERT."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -47,8 +48,10 @@ class Method(Protocol):
     def normalised(self, pool: Pool, weights: np.ndarray) -> np.ndarray:
         """The weights on the scale this method tunes on."""
 
-    def optimise(self, pool: Pool, weights: np.ndarray, generator: np.random.Generator, threads: int) -> Optimum:
-        """The best weights for the pool, starting from ``weights``."""
+    def optimise(
+        self, pool: Pool, weights: np.ndarray, generator: np.random.Generator, threads: int
+    ) -> tuple[Optimum, Pool]:
+        """The best weights for the pool, starting from ``weights``, and the pool with what is worth keeping."""
 
 
 class ListMethod:
@@ -83,12 +86,14 @@ class ListMethod:
             return weights
         return ErrorSurface(pool, self.tunable).normalised(weights)
 
-    def optimise(self, pool: Candidates, weights: np.ndarray, generator: np.random.Generator, threads: int) -> Optimum:
+    def optimise(
+        self, pool: Candidates, weights: np.ndarray, generator: np.random.Generator, threads: int
+    ) -> tuple[Optimum, Candidates]:
         settings = self.settings
         if settings.optimiser == "mira":
-            return optimise_margins(pool, weights, self.tunable, generator, settings.mira_settings())
+            return optimise_margins(pool, weights, self.tunable, generator, settings.mira_settings()), pool
         surface = ErrorSurface(pool, self.tunable)
-        return optimise(
+        optimum = optimise(
             surface,
             [weights],
             generator=generator,
@@ -96,6 +101,7 @@ class ListMethod:
             refinements=settings.refinements,
             threads=threads,
         )
+        return optimum, pool
 
 
 class LatticeMethod:
@@ -132,15 +138,19 @@ class LatticeMethod:
     def normalised(self, pool: LatticePool, weights: np.ndarray) -> np.ndarray:
         return LatticeSurface(pool.lattices, self.references, self.tunable).normalised(weights)
 
-    def optimise(self, pool: LatticePool, weights: np.ndarray, generator: np.random.Generator, threads: int) -> Optimum:
-        return optimise_lattices(
+    def optimise(
+        self, pool: LatticePool, weights: np.ndarray, generator: np.random.Generator, threads: int
+    ) -> tuple[Optimum, LatticePool]:
+        optimum, candidates = optimise_lattices(
             LatticeSurface(pool.lattices, self.references, self.tunable),
             [weights],
+            pool.candidates,
             generator=generator,
             restarts=self.settings.restarts,
             refinements=self.settings.refinements,
             threads=threads,
         )
+        return optimum, replace(pool, candidates=candidates)
 
 
 def collect(

@@ -28,7 +28,7 @@ class TuningSettings:
     optimiser: Optimiser = "mert"
     candidates: CandidateKind = "nbest"
     nbest: int = 100
-    density: float = 0.0
+    density: float = 50.0
     iterations: int = 25
     restarts: int = 20
     refinements: int = 20
