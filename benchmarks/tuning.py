@@ -6,24 +6,20 @@ NEURAL_SMT_SHARED, by default ``../shared``): features, statistics, starting poi
 benchmarks/results/tuning.json.
 """
 
-import os
 import re
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "pkg"))
+import numpy as np
+from lib import RESULTS, SHARED
 
-import numpy as np  # noqa: E402
-
-from neural_smt.bleu import sentence_bleu  # noqa: E402
-from neural_smt.files import write_json  # noqa: E402
-from neural_smt.tuning.candidates import Candidates  # noqa: E402
-from neural_smt.tuning.mert import ErrorSurface, Optimum, optimise  # noqa: E402
-from neural_smt.tuning.mira import optimise_margins  # noqa: E402
-from neural_smt.tuning.moses_format import read_lists  # noqa: E402
+from neural_smt.bleu import sentence_bleu
+from neural_smt.files import write_json
+from neural_smt.tuning.candidates import Candidates
+from neural_smt.tuning.mert import ErrorSurface, Optimum, optimise
+from neural_smt.tuning.mira import optimise_margins
+from neural_smt.tuning.moses_format import read_lists
 
 SEEDS = (1, 2, 3)
 
@@ -124,7 +120,7 @@ def many_features(candidates: Candidates, start: np.ndarray) -> dict:
     }
     table = {}
     for name, lists in sets.items():
-        table[name] = {method: held_out(lists, start, METHODS[method]) for method in ("with_refinements", "mira")}
+        table[name] = {method: held_out(lists, start, METHODS[method]) for method in ("restarts_only", "mira")}
         for method, row in table[name].items():
             print(
                 f"{name} ({lists.features.shape[1]} features), {method}: {row['seconds']:.1f} s, "
@@ -135,7 +131,7 @@ def many_features(candidates: Candidates, start: np.ndarray) -> dict:
 
 
 def main() -> None:
-    folder = Path(os.environ.get("NEURAL_SMT_SHARED", ROOT.parent / "shared")) / "oracle" / "mert"
+    folder = SHARED / "oracle" / "mert"
     if not folder.is_dir():
         print(f"skipped: no reference data at {folder}; set NEURAL_SMT_SHARED")
         return
@@ -164,7 +160,7 @@ def main() -> None:
             flush=True,
         )
     write_json(
-        ROOT / "benchmarks" / "results" / "tuning.json",
+        RESULTS / "tuning.json",
         {"threads": 1, "seeds": len(SEEDS), "lists": results, "many_features": wide},
     )
 

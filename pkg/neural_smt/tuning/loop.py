@@ -57,9 +57,10 @@ def iterate(progress: Progress, method: Method, settings: TuningSettings, *, see
         decode_seconds=decoded - began,
         mert_seconds=time.perf_counter() - decoded,
     )
+    promised = iteration.list_bleu - iteration.decoder_bleu
     settled = (
         new == 0
-        or iteration.list_bleu - iteration.decoder_bleu < settings.min_gain
+        or (settings.optimiser == "mert" and promised < settings.min_gain)  # MIRA does not aim at the lists' BLEU
         or np.abs(optimum.weights - weights).max() < STANDSTILL
     )
     return Progress(

@@ -1,5 +1,6 @@
 """What tuning tunes on, and with what: n-best lists with MERT or MIRA, or lattices with MERT."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -8,7 +9,13 @@ import numpy as np
 
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.decoding.lattices.flat import FlatLattices
+from neural_smt.decoding.lattices.pruning import prune
 from neural_smt.decoding.lattices.viterbi import best_paths
+from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.options import prepare
+from neural_smt.decoding.references import encode_references
+from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates, digest_words
@@ -151,6 +158,35 @@ class LatticeMethod:
             threads=threads,
         )
         return optimum, replace(pool, candidates=candidates)
+
+
+def method_for(
+    model: TranslationModel,
+    search: SearchSettings,
+    sources: Sequence[list[str]],
+    references: Sequence[list[str]],
+    settings: TuningSettings,
+    threads: int = 1,
+) -> Method:
+    """The method that the settings name, for a development set (tokens) and a model; options are looked up once."""
+    features = model.feature_set
+    prepared = prepare(model, list(sources))
+
+    def decoder(vector: np.ndarray) -> Decoder:
+        return Decoder(model, search, Weights.from_vector(features, vector), threads)
+
+    def translate(vector: np.ndarray) -> Sequence[Translation]:
+        return decoder(vector).decode(prepared, nbest=settings.nbest, distinct=True)
+
+    def build_lattices(vector: np.ndarray) -> FlatLattices:
+        density = settings.density or math.inf
+        lattices = [lattice and prune(lattice, density=density) for lattice in decoder(vector).lattices(prepared)]
+        return FlatLattices.of(lattices, features.size)
+
+    if settings.candidates == "lattice":
+        encoded = encode_references(references, model.target_vocabulary, prepared.unknown_words)
+        return LatticeMethod(build_lattices, encoded, features.tunable, settings)
+    return ListMethod(translate, references, features.tunable, settings)
 
 
 def collect(
