@@ -10,7 +10,7 @@ from lattice_files import best_of_search_graph, best_scores, read_search_graphs,
 from tiny_models import TARGET, all_derivations, random_model
 
 from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.decoding.lattices.kbest import best_derivations
+from neural_smt.decoding.lattices.kbest import best_derivations, list_paths
 from neural_smt.decoding.lattices.osg import core_columns, search_graph_lines
 from neural_smt.decoding.lattices.posteriors import count_derivations, posteriors
 from neural_smt.decoding.lattices.pruning import max_marginals, prune
@@ -101,6 +101,27 @@ def test_new_weights_find_the_best_derivations_without_decoding_again(searched):
         copied = again.weighted.prepared.unknown_words
         known = [TARGET.words[i] if i < len(TARGET) else copied[i - len(TARGET)] for i in words[number].tolist()]
         assert tuple(known) == expected[0].tokens
+
+
+def test_lists_of_all_sentences_are_those_of_each_under_new_weights(searched):
+    decoder, lattices = searched
+    flat = FlatLattices.of(lattices, decoder.feature_set.size)
+    vector = np.random.default_rng(7).normal(0, 0.4, decoder.feature_set.size)
+    for limit in (1, 40):
+        paths, first = list_paths(flat, vector, limit)
+        assert len(first) == len(lattices) + 1 and first[-1] == len(paths)
+        for number, lattice in enumerate(lattices):
+            rows = range(first[number], first[number + 1])
+            if lattice is None:
+                assert len(rows) == 0
+                continue
+            expected, scores = best_derivations(reweigh(lattice, vector), limit, distinct=True)
+            assert len(rows) == len(expected) > 0
+            found = [flat.scores(vector)[paths[row]].sum() for row in rows]
+            np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-4)
+            words = {tuple(flat.words.take(paths[row]).values.tolist()) for row in rows}
+            assert len(words) == len(rows)
+            assert all(flat.tails[paths[row][0]] == flat.node_offsets[number] for row in rows)
 
 
 @pytest.mark.parametrize("reweighed", [False, True])

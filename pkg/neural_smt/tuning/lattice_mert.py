@@ -1,30 +1,29 @@
 """Minimum error rate training over lattices (Macherey et al. 2008).
 
 A line search over lattices is exact but costs a hundred times one over candidate lists, and many starting points are
-what finds good optima. So the lattices are searched around one point at a time, along all coordinates; the derivations
-on the envelopes, the only ones that matter on these lines, are collected as candidate lists; MERT on the lists leads to
-the next point. The lists only lack derivations, so they promise too much, and less and less: when the lattices confirm
-what was promised, the point is an optimum of both.
+what finds good optima. So lists propose and lattices decide: n-best lists are drawn from the lattices as decoding would
+draw them, MERT on the lists ends in many points, each of which the lattices evaluate. The lists only lack derivations,
+so they promise too much: the next lists are drawn where they promise most, until no promise exceeds what was reached.
+From the point that the lattices value most, their own envelopes are climbed to the end.
 """
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import numpy as np
 
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.lattice_surface import LatticeSurface
-from neural_smt.tuning.mert import ErrorSurface, Optimum, optimise
+from neural_smt.tuning.mert import ErrorSurface, Optimum, highest, optima
 
-ROUNDS = 8
-"""The lattices are searched around at most this many points."""
+ROUNDS = 20
+"""N-best lists are drawn under at most this many weights."""
 
-CONFIRMED = 2e-4
-"""A promise that exceeds the BLEU (0 to 1) of the lattices by less than this counts as kept."""
+PATIENCE = 6
+"""After so many rounds that promise nothing new, each from other random points, none is expected."""
 
-CONFIRMATIONS = 2
-"""So many promises in a row must be kept: new random points are tried between them."""
+APART = 1e-5
+"""Points of which no weight differs by as much as this give the same lists."""
 
 
 def optimise_lattices(
@@ -33,50 +32,49 @@ def optimise_lattices(
     candidates: Candidates,
     *,
     generator: np.random.Generator,
-    restarts: int = 10,
-    refinements: int = 10,
+    nbest: int = 100,
+    restarts: int = 20,
+    refinements: int = 20,
     threads: int = 1,
 ) -> tuple[Optimum, Candidates]:
-    """The best point found from ``starts``, and the candidates with all that was collected on the way.
+    """The best point found from ``starts``, and the candidates with all that was listed on the way.
 
-    candidates: derivations of the lattices that are known already, none or those of earlier passes; restarts,
-    refinements: those of each round on the lists. The result does not depend on ``threads``.
+    candidates: translations in the lattices that are known already, none or those of earlier passes; nbest: distinct
+    ones drawn per sentence and round; restarts, refinements: those of each round on the lists. The result does not
+    depend on ``threads``.
     """
     starts = [surface.normalised(np.asarray(start, dtype=np.float64)) for start in starts]
-    best = max((Optimum(start, surface.bleu(start)) for start in starts), key=lambda optimum: optimum.bleu)
-    point, confirmed = best.weights, 0
+    best = highest(Optimum(start, surface.bleu(start)) for start in starts)
+    drawn, idle = [best.weights], 0
     for _ in range(ROUNDS):
-        candidates, ahead = explore(surface, point, candidates, threads)
-        if ahead.bleu > best.bleu:
-            best = ahead
-        promised = optimise(
+        if not idle:
+            candidates = surface.listed(candidates, drawn[-1], nbest)
+        promises = optima(
             ErrorSurface(candidates, surface.tunable),
-            [point, best.weights],
+            [drawn[-1], best.weights],
             generator=generator,
             restarts=restarts,
             refinements=refinements,
             threads=threads,
         )
-        point = promised.weights
-        reached = Optimum(point, surface.bleu(point))
-        if reached.bleu > best.bleu:
-            best = reached
-        confirmed = confirmed + 1 if promised.bleu - reached.bleu < CONFIRMED else 0
-        if confirmed == CONFIRMATIONS:
+        best = highest([best, *evaluate(surface, promises, threads)])
+        ahead = [promise for promise in promises if promise.bleu > best.bleu and is_new(promise.weights, drawn)]
+        if ahead:
+            drawn.append(highest(ahead).weights)
+        idle = 0 if ahead else idle + 1
+        if idle == PATIENCE:
             break
-    polished = surface.normalised(surface.ascend(best.weights))
-    return max(best, Optimum(polished, surface.bleu(polished)), key=lambda optimum: optimum.bleu), candidates
+    climbed = surface.normalised(surface.ascend(best.weights))
+    return highest([best, Optimum(climbed, surface.bleu(climbed))]), candidates
 
 
-def explore(
-    surface: LatticeSurface, weights: np.ndarray, candidates: Candidates, threads: int
-) -> tuple[Candidates, Optimum]:
-    """Search all coordinates around ``weights``: candidates with what their envelopes add, and the best single step."""
-    point = surface.locate(weights)
-    features = np.flatnonzero(surface.tunable).tolist()
+def is_new(point: np.ndarray, others: Sequence[np.ndarray]) -> bool:
+    """Whether a point is none of the others."""
+    return all(np.abs(point - other).max() >= APART for other in others)
+
+
+def evaluate(surface: LatticeSurface, promises: Sequence[Optimum], threads: int) -> list[Optimum]:
+    """The same points with the BLEU that the lattices give them."""
+    points = [promise.weights for promise in promises]
     with ThreadPoolExecutor(threads) as pool:
-        lines = list(pool.map(partial(surface.search, point), features))
-    feature, line = max(zip(features, lines, strict=True), key=lambda found: found[1].bleu)
-    stepped = point.weights.copy()
-    stepped[feature] += line.x
-    return surface.listed(candidates, lines), Optimum(surface.normalised(stepped), line.bleu)
+        return [Optimum(weights, bleu) for weights, bleu in zip(points, pool.map(surface.bleu, points), strict=True)]

@@ -55,6 +55,15 @@ def _count_path(pool: Pool, sentence: int, path: np.ndarray) -> np.ndarray:
 
 
 @kernel
+def count_paths(pool: Pool, sentences: np.ndarray, paths: np.ndarray, path_offsets: np.ndarray) -> np.ndarray:
+    """BLEU's statistics of derivations of these sentences, int32 ``[L, 9]``."""
+    statistics = np.empty((len(sentences), SIZE), dtype=np.int32)
+    for i in range(len(sentences)):
+        statistics[i] = _count_path(pool, sentences[i], paths[path_offsets[i] : path_offsets[i + 1]])
+    return statistics
+
+
+@kernel
 def find_all_potentials(pool: Pool, scores: np.ndarray, slopes: np.ndarray, potentials: np.ndarray) -> None:
     """Write the potentials at x = 0 of the nodes of all sentences, float64 ``[2, M]``."""
     for sentence in range(len(pool.first_arcs) - 1):
@@ -119,13 +128,12 @@ def find_envelopes(
             points.append(x)
             found.append(paths[line])
             length += len(paths[line])
-    statistics, offsets = np.empty((len(found), SIZE), dtype=np.int32), np.zeros(len(found) + 1, dtype=np.int64)
-    arcs = np.empty(length, dtype=np.int32)
+    offsets, arcs = np.zeros(len(found) + 1, dtype=np.int64), np.empty(length, dtype=np.int32)
     for i in range(len(found)):
         offsets[i + 1] = offsets[i] + len(found[i])
         arcs[offsets[i] : offsets[i + 1]] = found[i]
-        statistics[i] = _count_path(pool, sentences[i], found[i])
-    return Envelopes(np.array(sentences), np.array(points), statistics, arcs, offsets)
+    numbers = np.array(sentences)
+    return Envelopes(numbers, np.array(points), count_paths(pool, numbers, arcs, offsets), arcs, offsets)
 
 
 @kernel

@@ -1,11 +1,11 @@
 """The error surface of all derivations of lattices (Macherey et al. 2008)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from neural_smt.decoding.lattices.flat import FlatLattices
+from neural_smt.decoding.lattices.kbest import list_paths
 from neural_smt.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.envelope_primitives import quality
@@ -13,6 +13,7 @@ from neural_smt.tuning.lattice_primitives import (
     Envelopes,
     Pool,
     count_best,
+    count_paths,
     describe,
     find_all_potentials,
     find_envelopes,
@@ -55,6 +56,7 @@ class LatticeSurface:
     def __init__(self, lattices: FlatLattices, references: Ragged, tunable: np.ndarray | None = None):
         if len(references) != len(lattices):
             raise ValueError(f"{len(lattices)} lattices for {len(references)} references")
+        self.lattices = lattices
         self.size = len(lattices)
         self.columns = lattices.features
         count, arcs = self.columns.shape
@@ -121,15 +123,16 @@ class LatticeSurface:
             if bleu - before <= min_gain:
                 return point.weights
 
-    def listed(self, candidates: Candidates, lines: Sequence[Line]) -> Candidates:
-        """The candidates and the derivations on the envelopes of the lines that are not among them."""
-        envelopes = [line.envelopes for line in lines]
-        described = [describe(self.pool, self.columns, part.paths, part.path_offsets) for part in envelopes]
+    def listed(self, candidates: Candidates, weights: np.ndarray, limit: int) -> Candidates:
+        """The candidates and those of every sentence's ``limit`` best distinct translations that are not among them."""
+        paths, first = list_paths(self.lattices, weights, limit)
+        sentences = np.repeat(np.arange(self.size, dtype=np.int32), np.diff(first))
+        features, digests = describe(self.pool, self.columns, paths.values, paths.offsets)
         return candidates.extended(
-            sentences=np.concatenate([part.sentences for part in envelopes]),
-            words=np.concatenate([digests for _, digests in described]),
-            features=np.concatenate([features for features, _ in described]),
-            statistics=np.concatenate([part.statistics for part in envelopes]),
+            sentences=sentences,
+            words=digests,
+            features=features,
+            statistics=count_paths(self.pool, sentences, paths.values, paths.offsets),
         )
 
     def _potentials(self, scores: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ As in Moses' ``mert``, every coordinate is searched exactly from each starting p
 BLEU; starting points are the current weights and random ones.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -95,40 +95,50 @@ def optimise(
     generator: np.random.Generator,
     restarts: int = 20,
     refinements: int = 20,
-    box: tuple[np.ndarray, np.ndarray] | None = None,
     threads: int = 1,
 ) -> Optimum:
-    """The best optimum reached from ``starts``, from ``restarts`` random points, and then from points around it.
+    """The best of ``optima``."""
+    found = optima(surface, starts, generator=generator, restarts=restarts, refinements=refinements, threads=threads)
+    return highest(found)
 
-    Random points are uniform in ``box``, a pair of lower and upper bounds float64 ``[F]`` (0 and 1 by default, as in
-    Moses); fixed weights keep the value they have in ``starts[0]``. The box bounds only where searches start.
-    ``refinements`` further searches, which Moses has not, start near the best point found so far (iterated local
-    search): they find more for less time than as many random points. The result does not depend on ``threads``; in a
-    tie the earlier point wins.
+
+def optima(
+    surface: ErrorSurface,
+    starts: Sequence[np.ndarray],
+    *,
+    generator: np.random.Generator,
+    restarts: int = 20,
+    refinements: int = 20,
+    threads: int = 1,
+) -> list[Optimum]:
+    """The point ``starts[0]`` and the ends of searches from ``starts``, from random points, and from around the best.
+
+    The ``restarts`` random points are uniform between 0 and 1, as in Moses; fixed weights keep the value they have in
+    ``starts[0]``. ``refinements`` further searches, which Moses has not, start near the best point found so far
+    (iterated local search): they find more for less time than as many random points. The result does not depend on
+    ``threads``.
     """
     current = np.asarray(starts[0], dtype=np.float64)
     size = len(current)
-    low, high = box if box is not None else (np.zeros(size), np.ones(size))
-    drawn = generator.uniform(low, high, size=(restarts, size))
+    drawn = generator.uniform(size=(restarts, size))
     noise = NOISE / max(1, surface.tunable.sum()) * generator.standard_normal((refinements, size))
 
-    def search(point: np.ndarray) -> tuple[float, np.ndarray]:
+    def search(point: np.ndarray) -> Optimum:
         weights = surface.normalised(surface.ascend(surface.normalised(np.where(surface.tunable, point, current))))
-        return surface.bleu(weights), weights
+        return Optimum(weights, surface.bleu(weights))
 
+    given = surface.normalised(current)
+    found = [Optimum(given, surface.bleu(given))]
     with ThreadPoolExecutor(max_workers=threads) as pool:
-
-        def improve(best: Optimum, points: Sequence[np.ndarray]) -> Optimum:
-            for bleu, weights in pool.map(search, points):
-                if bleu > best.bleu:
-                    best = Optimum(weights, bleu)
-            return best
-
-        given = surface.normalised(current)
-        best = improve(Optimum(given, surface.bleu(given)), [*starts, *drawn])
+        found += pool.map(search, [*starts, *drawn])
         for first in range(0, refinements, REFINED_TOGETHER):
-            best = improve(best, best.weights + noise[first : first + REFINED_TOGETHER])
-    return best
+            found += pool.map(search, highest(found).weights + noise[first : first + REFINED_TOGETHER])
+    return found
+
+
+def highest(found: Iterable[Optimum]) -> Optimum:
+    """The optimum of the highest BLEU, the first of equals."""
+    return max(found, key=lambda optimum: optimum.bleu)
 
 
 @kernel

@@ -153,6 +153,7 @@ class LatticeMethod:
             [weights],
             pool.candidates,
             generator=generator,
+            nbest=self.settings.nbest,
             restarts=self.settings.restarts,
             refinements=self.settings.refinements,
             threads=threads,

@@ -20,9 +20,9 @@ class TuningSettings:
     optimiser: ``mert`` or, for many features, batch ``mira``; candidates: what is tuned on, ``nbest`` lists or whole
     lattices (``lattice``, MERT only); nbest: distinct candidates per sentence and iteration; density: arcs per target
     word that lattices are pruned to, 0 for all; iterations: at most; restarts: random starting points of each
-    optimisation; refinements: further ones around the best point; mira: see ``MiraSettings``; min_gain: MERT ends when the
-    candidates promise less than this over the decoder's own translations (BLEU, 0 to 100); select: the weights of the
-    ``last`` iteration, as Moses does, or those whose translations scored ``best``.
+    optimisation; refinements: further ones around the best point; mira: see ``MiraSettings``; min_gain: MERT ends when
+    the candidates promise less than this over the decoder's own translations (BLEU, 0 to 100); select: the weights of
+    the ``last`` iteration, as Moses does, or those whose translations scored ``best``.
     """
 
     optimiser: Optimiser = "mert"

@@ -13,13 +13,22 @@ import numpy as np
 from neural_smt.decoding.buffer_primitives import enlarged
 from neural_smt.decoding.heap_primitives import pop, push
 from neural_smt.decoding.lattices.batch import LatticeBatch
+from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.lattice import Lattice
+from neural_smt.decoding.lattices.viterbi import sort_arcs
 from neural_smt.decoding.primitives import Options
 from neural_smt.jit import kernel, leaf, mix
 from neural_smt.ragged import Ragged
 
 DISTINCT_FACTOR = 20
 """A distinct list of n looks at no more than 20 n derivations, as Moses does."""
+
+
+class _Phrases(NamedTuple):
+    """The target phrases that arcs stand for: int32 words of phrase p from ``word_offsets[p]`` (int64) on."""
+
+    words: np.ndarray
+    word_offsets: np.ndarray
 
 
 class _Sidetracks(NamedTuple):
@@ -59,13 +68,13 @@ def _walk(sidetracks: _Sidetracks, item: int, arc_offsets: np.ndarray, tails: np
 
 
 @leaf
-def _hash_target(path: np.ndarray, arc_options: np.ndarray, options: Options) -> np.uint64:
+def _hash_target(path: np.ndarray, arc_phrases: np.ndarray, phrases: _Phrases) -> np.uint64:
     """64-bit hash of the words of a derivation (arcs last first)."""
     key = np.uint64(0)
     for i in range(len(path) - 1, -1, -1):
-        option = arc_options[path[i]]
-        for position in range(options.word_offsets[option], options.word_offsets[option + 1]):
-            key = mix(key ^ np.uint64(options.words[position] + 1))
+        phrase = arc_phrases[path[i]]
+        for position in range(phrases.word_offsets[phrase], phrases.word_offsets[phrase + 1]):
+            key = mix(key ^ np.uint64(phrases.words[position] + 1))
     return key
 
 
@@ -82,7 +91,7 @@ def _grow(sidetracks: _Sidetracks, needed: int) -> _Sidetracks:
 
 @kernel
 def _take_best(
-    arc_offsets: np.ndarray, tails: np.ndarray, prefix_scores: np.ndarray, arc_options: np.ndarray, options: Options,
+    arc_offsets: np.ndarray, tails: np.ndarray, prefix_scores: np.ndarray, arc_phrases: np.ndarray, phrases: _Phrases,
     limit: int, attempts: int, distinct: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Arcs of the ``limit`` best derivations (int32), int64 [n + 1] offsets into them, and float64 [n] scores."""
@@ -107,7 +116,7 @@ def _take_best(
         length = _walk(sidetracks, item, arc_offsets, tails, path)
         fresh = True
         if distinct:
-            key = _hash_target(path[:length], arc_options, options)
+            key = _hash_target(path[:length], arc_phrases, phrases)
             fresh = key not in seen
             seen.add(key)
         if fresh:
@@ -140,7 +149,7 @@ def _take_best(
 @kernel
 def _list_best(
     first_arc: np.ndarray, first_node: np.ndarray, arc_offsets: np.ndarray, tails: np.ndarray,
-    prefix_scores: np.ndarray, arc_options: np.ndarray, options: Options, limit: int, attempts: int, distinct: bool,
+    prefix_scores: np.ndarray, arc_phrases: np.ndarray, phrases: _Phrases, limit: int, attempts: int, distinct: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Arcs of the best derivations of each lattice of a batch, offsets into them, scores, and first derivations."""
     batch = len(first_arc) - 1
@@ -152,8 +161,8 @@ def _list_best(
             arc_offsets[first_node[b] + b : first_node[b + 1] + b + 1],
             tails[begin:end],
             prefix_scores[begin:end],
-            arc_options[begin:end],
-            options,
+            arc_phrases[begin:end],
+            phrases,
             limit,
             attempts,
             distinct,
@@ -171,6 +180,10 @@ def _list_best(
     return arcs[: offsets[first[batch]]], offsets[: first[batch] + 1], scores[: first[batch]], first
 
 
+def _phrases(options: Options) -> _Phrases:
+    return _Phrases(options.words, options.word_offsets)
+
+
 def list_best(lattices: LatticeBatch, limit: int, distinct: bool) -> tuple[Ragged, np.ndarray, np.ndarray]:
     """``best_derivations`` of every lattice of a batch, D in all.
 
@@ -184,7 +197,7 @@ def list_best(lattices: LatticeBatch, limit: int, distinct: bool) -> tuple[Ragge
         lattices.tails,
         lattices.prefix_scores,
         lattices.options,
-        lattices.weighted.options,
+        _phrases(lattices.weighted.options),
         limit,
         limit * (DISTINCT_FACTOR if distinct else 1),
         distinct,
@@ -206,9 +219,60 @@ def best_derivations(
         lattice.tails,
         lattice.prefix_scores,
         lattice.options,
-        lattice.weighted.options,
+        _phrases(lattice.weighted.options),
         limit,
         np.iinfo(np.int64).max if exhaustive else attempts,
         distinct,
     )
     return Ragged(arcs[: offsets[-1]], offsets), scores
+
+
+@kernel
+def _list_paths(
+    node_offsets: np.ndarray, arc_offsets: np.ndarray, tails: np.ndarray, scores: np.ndarray, phrases: _Phrases,
+    limit: int, attempts: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Arcs (int32) of the best derivations of all sentences, offsets into them (int64), and first derivations."""
+    sentences = len(node_offsets) - 1
+    first = np.zeros(sentences + 1, dtype=np.int64)
+    arcs, offsets = np.empty(16 * sentences, dtype=np.int32), np.zeros(sentences * limit + 1, dtype=np.int64)
+    for sentence in range(sentences):
+        filled = first[sentence]
+        first[sentence + 1] = filled
+        node, stop = node_offsets[sentence], node_offsets[sentence + 1]
+        if node == stop:
+            continue
+        begin, end = arc_offsets[node], arc_offsets[stop]
+        inner = (tails[begin:end] - node).astype(np.int32)
+        order, prefix = sort_arcs(arc_offsets[node : stop + 1] - begin, inner, scores[begin:end])
+        found, found_offsets, found_scores = _take_best(
+            arc_offsets[node : stop + 1] - begin, inner[order], prefix, begin + order, phrases, limit, attempts, True
+        )
+        count, total = len(found_scores), offsets[filled]
+        length = found_offsets[count]
+        if total + length > len(arcs):
+            arcs = enlarged(arcs, 2 * (total + length))
+        arcs[total : total + length] = begin + order[found[:length]]
+        offsets[filled + 1 : filled + count + 1] = total + found_offsets[1:]
+        first[sentence + 1] = filled + count
+    count = first[sentences]
+    return arcs[: offsets[count]], offsets[: count + 1], first
+
+
+def list_paths(lattices: FlatLattices, vector: np.ndarray, limit: int) -> tuple[Ragged, np.ndarray]:
+    """The best derivations of every sentence under weights ``vector`` (float64 ``[F]``), one for every target string.
+
+    Returns their arcs (int32 ``Ragged`` of D, best derivations first, first arcs first) and where those of each
+    sentence start (int64 ``[S + 1]``); an empty sentence has none. As in ``best_derivations``, ``20 limit`` derivations
+    of a sentence are looked at.
+    """
+    arcs, offsets, first = _list_paths(
+        lattices.node_offsets,
+        lattices.arc_offsets,
+        lattices.tails,
+        lattices.scores(vector),
+        _Phrases(lattices.words.values, lattices.words.offsets),
+        limit,
+        limit * DISTINCT_FACTOR,
+    )
+    return Ragged(arcs, offsets), first

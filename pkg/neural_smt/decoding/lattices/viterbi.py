@@ -79,7 +79,7 @@ def best_paths(lattices: FlatLattices, vector: np.ndarray) -> BestPaths:
 
 
 @kernel
-def _sort_arcs(arc_offsets: np.ndarray, tails: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def sort_arcs(arc_offsets: np.ndarray, tails: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The arcs in their new order (int64 [A]), best first into each node, and their prefix scores (float64 [A])."""
     order, prefix = np.empty(len(tails), dtype=np.int64), np.empty(len(tails))
     best = np.zeros(len(arc_offsets) - 1)
@@ -101,7 +101,7 @@ def reweigh(lattice: Lattice, vector: np.ndarray) -> Lattice:
     """
     vector = np.asarray(vector, dtype=np.float64)
     scores = lattice.features(np.arange(len(lattice.tails))) @ vector
-    order, prefix = _sort_arcs(lattice.arc_offsets, lattice.tails, scores)
+    order, prefix = sort_arcs(lattice.arc_offsets, lattice.tails, scores)
     return replace(
         lattice,
         weighted=replace(lattice.weighted, vector=vector),
