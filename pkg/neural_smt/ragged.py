@@ -52,6 +52,13 @@ class Ragged:
         np.cumsum([len(item) for item in lists], out=offsets[1:])
         return cls(np.concatenate(lists) if lists else np.zeros(0, dtype=dtype), offsets)
 
+    @classmethod
+    def concatenate(cls, parts: Sequence["Ragged"]) -> "Ragged":
+        """The lists of all parts (at least one), in order."""
+        offsets = np.zeros(sum(len(part) for part in parts) + 1, dtype=np.int64)
+        np.cumsum(np.concatenate([part.lengths for part in parts]), out=offsets[1:])
+        return cls(np.concatenate([part.values for part in parts]), offsets)
+
     def save(self, folder: Path, name: str) -> None:
         """Write ``<name>_values.npy`` and ``<name>_offsets.npy`` into an existing folder."""
         save_arrays(folder, **{f"{name}_values": self.values, f"{name}_offsets": self.offsets})

@@ -4,8 +4,6 @@ import logging
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from neural_smt.errors import UserError
 from neural_smt.files import read_lines
 from neural_smt.language_model.arpa import write_arpa
@@ -49,6 +47,4 @@ def build_language_model(
 
 def _encode(texts: list[Path], vocabulary: Vocabulary) -> Ragged:
     """The sentences of all texts as word ids; one text at a time is held as strings."""
-    parts = [vocabulary.encode(read_lines(text)) for text in texts]
-    lengths = np.concatenate([part.lengths for part in parts])
-    return Ragged(np.concatenate([part.values for part in parts]), np.concatenate([[0], np.cumsum(lengths)]))
+    return Ragged.concatenate([vocabulary.encode(read_lines(text)) for text in texts])
