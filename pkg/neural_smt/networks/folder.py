@@ -1,20 +1,29 @@
 """A trained model as one folder: weights, configuration, and the vocabularies its ids refer to."""
 
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import nn
 
 from neural_smt.errors import UserError
 from neural_smt.files import atomic, read_json, write_json
 from neural_smt.networks.configuration import EncoderDecoderConfig
+from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.vocabulary import Vocabulary
 
-WEIGHTS, CONFIG = "weights.safetensors", "config.json"
-VOCABULARIES = {"source": "vocabulary.source", "target": "vocabulary.target"}
+WEIGHTS, CONFIG, VOCABULARY = "weights.safetensors", "config.json", "vocabulary"
+
+ENCODER_DECODER, CSLM = "encoder_decoder", "cslm"
+NAMES = {ENCODER_DECODER: "an encoder-decoder", CSLM: "a CSLM"}
+"""What a folder's ``config.json`` calls its network, and what a person does."""
+
+Config = TypeVar("Config")
+Network = TypeVar("Network", bound=nn.Module)
 
 
 class TrainedModel(NamedTuple):
@@ -25,20 +34,16 @@ class TrainedModel(NamedTuple):
     target: Vocabulary
 
 
+class TrainedCslm(NamedTuple):
+    """A CSLM's network and its shortlist."""
+
+    network: CslmNetwork
+    target: Vocabulary
+
+
 def save_model(folder: Path, model: TrainedModel) -> None:
-    """Write the model folder, all or nothing."""
-    with atomic(folder, directory=True) as temporary:
-        weights = {name: tensor.contiguous().cpu() for name, tensor in model.network.state_dict().items()}
-        save_file(weights, temporary / WEIGHTS)
-        sides = {"source": model.source, "target": model.target}
-        for side, vocabulary in sides.items():
-            vocabulary.save(temporary / VOCABULARIES[side])
-        description = {
-            "network": "encoder_decoder",
-            "config": model.network.config.to_json(),
-            "vocabularies": {side: vocabulary.digest for side, vocabulary in sides.items()},
-        }
-        write_json(temporary / CONFIG, description)
+    """Write the folder of an encoder-decoder, all or nothing."""
+    _save(folder, ENCODER_DECODER, model.network, {"source": model.source, "target": model.target})
 
 
 def load_model(folder: Path, device: torch.device) -> TrainedModel:
@@ -46,26 +51,66 @@ def load_model(folder: Path, device: torch.device) -> TrainedModel:
 
     Raises ``UserError`` when a vocabulary is not the one the model was trained with, or a file is missing or broken.
     """
+    config, vocabularies = _read(folder, ENCODER_DECODER, EncoderDecoderConfig.from_json, ("source", "target"))
+    network = _with_weights(folder, EncoderDecoder(config), device)
+    return TrainedModel(network, **vocabularies)
+
+
+def save_cslm(folder: Path, model: TrainedCslm) -> None:
+    """Write the folder of a CSLM, all or nothing."""
+    _save(folder, CSLM, model.network, {"target": model.target})
+
+
+def load_cslm(folder: Path, device: torch.device) -> TrainedCslm:
+    """Read what ``save_cslm`` wrote; raises ``UserError`` as ``load_model`` does."""
+    config, vocabularies = _read(folder, CSLM, CslmConfig.from_json, ("target",))
+    network = _with_weights(folder, CslmNetwork(config), device)
+    return TrainedCslm(network, **vocabularies)
+
+
+def _save(folder: Path, kind: str, network: nn.Module, vocabularies: Mapping[str, Vocabulary]) -> None:
+    with atomic(folder, directory=True) as temporary:
+        weights = {name: tensor.contiguous().cpu() for name, tensor in network.state_dict().items()}
+        save_file(weights, temporary / WEIGHTS)
+        for side, vocabulary in vocabularies.items():
+            vocabulary.save(temporary / f"{VOCABULARY}.{side}")
+        description = {
+            "network": kind,
+            "config": network.config.to_json(),
+            "vocabularies": {side: vocabulary.digest for side, vocabulary in vocabularies.items()},
+        }
+        write_json(temporary / CONFIG, description)
+
+
+def _read(
+    folder: Path, kind: str, parse: Callable[[dict[str, Any]], Config], sides: Iterable[str]
+) -> tuple[Config, dict[str, Vocabulary]]:
+    """The configuration, as ``parse`` makes it of plain values, and the vocabulary of each side."""
     folder = Path(folder)
     description = read_json(folder / CONFIG)
-    vocabularies = {side: Vocabulary.load(folder / name) for side, name in VOCABULARIES.items()}
+    vocabularies = {side: Vocabulary.load(folder / f"{VOCABULARY}.{side}") for side in sides}
     try:
-        config = EncoderDecoderConfig.from_json(description["config"])
-        digests = {side: description["vocabularies"][side] for side in VOCABULARIES}
+        if description["network"] != kind:
+            raise TypeError(f"it is of the network {description['network']!r}")
+        config = parse(description["config"])
+        digests = {side: description["vocabularies"][side] for side in vocabularies}
     except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"{folder / CONFIG}: not an encoder-decoder's configuration ({error}); train it again"
-        ) from None
+        raise UserError(f"{folder / CONFIG}: not {NAMES[kind]}'s configuration ({error}); train it again") from None
     for side, vocabulary in vocabularies.items():
         if vocabulary.digest != digests[side]:
             raise UserError(
-                f"{folder / VOCABULARIES[side]}: not the vocabulary that the model was trained with; "
+                f"{folder / VOCABULARY}.{side}: not the vocabulary that the model was trained with; "
                 "put the original file back or train the model again"
             )
-    network = EncoderDecoder(config)
+    return config, vocabularies
+
+
+def _with_weights(folder: Path, network: Network, device: torch.device) -> Network:
+    """The network with the folder's weights, on ``device``, ready for use."""
+    path = Path(folder) / WEIGHTS
     try:
-        network.load_state_dict(load_file(folder / WEIGHTS))
+        network.load_state_dict(load_file(path))
     except (OSError, SafetensorError, RuntimeError) as error:
         reason = str(error).splitlines()[0]
-        raise UserError(f"{folder / WEIGHTS}: cannot be loaded ({reason}); train the model again") from None
-    return TrainedModel(network.to(device).eval(), vocabularies["source"], vocabularies["target"])
+        raise UserError(f"{path}: cannot be loaded ({reason}); train the model again") from None
+    return network.to(device).eval()

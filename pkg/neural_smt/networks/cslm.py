@@ -1,0 +1,184 @@
+"""The CSLM as a scorer of n-grams: a network for the words of its shortlist, a back-off n-gram model for all others."""
+
+import math
+import threading
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from neural_smt.errors import UserError
+from neural_smt.language_model.continuations import context_states, score_ngrams, word_mass
+from neural_smt.language_model.model import NgramModel
+from neural_smt.networks.cslm_network import OUTSIDE, CslmNetwork, word_classes
+from neural_smt.networks.device import precision_context, select_device
+from neural_smt.networks.distinct import number_rows
+from neural_smt.networks.folder import load_cslm
+from neural_smt.networks.softmax import log_normalisers
+from neural_smt.shortlist import shortlist_ids
+from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
+
+LN_10 = math.log(10)
+
+TABLE_BYTES = 1 << 30
+"""Memory that the table of first-layer terms may take; larger ones are not made."""
+
+CONTEXT_ROWS = {"cpu": 2048, "cuda": 32768}
+"""Distinct contexts that go through the network together."""
+
+NORMALISER_ROWS = {"cpu": 128, "cuda": 8192}
+"""Rows of logits computed at a time: on a CPU few enough to stay in its cache."""
+
+
+class FirstLayer:
+    """W_1 (P w_1, ..., P w_{n-1}) + b_1 of a network, without gradient, as fast as memory allows.
+
+    Each position of the context has its own slice of W_1, so the layer is a sum of one row per position out of a table
+    of all words' products with all slices, ``[(n - 1) V, H_1]``: n - 1 rows are read where ``2 (n - 1) D H_1``
+    operations would be needed. The table is made once, in the type to which matrix products are rounded, unless it
+    would take more than ``TABLE_BYTES``; then the product is computed as it stands.
+    """
+
+    def __init__(self, network: CslmNetwork, dtype: torch.dtype):
+        config = network.config
+        self.network = network
+        self.offsets = torch.arange(config.history, device=network.projection.device) * config.words
+        self.bias = network.first.bias.detach()
+        self.table: Tensor | None = None
+        if config.history * config.words * config.layers[0] * dtype.itemsize <= TABLE_BYTES:
+            slices = network.first.weight.detach().view(config.layers[0], config.history, config.projection)
+            projection = network.projection.detach().to(dtype)
+            products = [projection @ slices[:, position].t().to(dtype) for position in range(config.history)]
+            self.table = torch.cat(products)
+
+    def __call__(self, contexts: Tensor) -> Tensor:
+        """h_1 of shortlist ids, int64 ``[N, n - 1]``: ``[N, H_1]``."""
+        if self.table is None:
+            projected = torch.nn.functional.embedding(contexts, self.network.projection).flatten(1)
+            return self.network.first(projected).relu_()
+        sums = torch.nn.functional.embedding_bag(contexts + self.offsets, self.table, mode="sum")
+        return sums.to(self.bias.dtype).add_(self.bias).relu_()
+
+
+class CslmScorer:
+    """A trained CSLM with the n-gram model that scores words outside its shortlist, as a function of n-grams.
+
+    Words of the shortlist, and the end of the sentence, get the network's probability as it is, of which the class of
+    all other words has had its share: the toolkit's default. Words outside the shortlist, copied words too, get the
+    n-gram model's, with all the context that it can use. With ``renormalise`` words of the shortlist get the formula of
+    the toolkit's option instead, p(w) / (1 - p(outside)) times the sum of the n-gram model's probabilities of the
+    shortlist in that context: then all words together have probability 1, as far as the n-gram model does.
+
+    history: n - 1. Threads may call it at the same time.
+    """
+
+    def __init__(
+        self,
+        network: CslmNetwork,
+        shortlist: Vocabulary,
+        language_model: NgramModel,
+        vocabulary: Vocabulary,
+        *,
+        precision: str = "auto",
+        renormalise: bool = False,
+    ):
+        if language_model.vocabulary_digest != vocabulary.digest:
+            raise UserError("the language model was made for another vocabulary than the CSLM's text; build it again")
+        self.network = network
+        self.history = network.config.history
+        self.language_model = language_model
+        self.precision = precision
+        self.device = network.projection.device
+        # One entry more than the vocabulary: copied words lie beyond it.
+        self.ids = np.append(shortlist_ids(vocabulary, shortlist), np.int32(UNK))
+        self.ids[[BOS, EOS]] = BOS, EOS
+        self.classes = word_classes(self.ids)
+        with torch.no_grad(), precision_context(self.device, precision):
+            # What autocast would round to, found out by asking it.
+            self.dtype = network.second(network.first.bias[None]).dtype
+            self.first_layer = FirstLayer(network, self.dtype)
+        # The renormalised network knows nothing of the class of other words.
+        self.skipped = 1 if renormalise else 0
+        self.weight = network.output.weight.detach()[self.skipped :].to(self.dtype)
+        self.bias = network.output.bias.detach()[self.skipped :]
+        self.log_mass: np.ndarray | None = None
+        if renormalise:
+            inside = np.flatnonzero(self.classes[:-1] != OUTSIDE)
+            self.log_mass = np.log(word_mass(language_model, inside))
+        self._buffers = threading.local()
+
+    @classmethod
+    def load(
+        cls,
+        folder: Path,
+        language_model: NgramModel,
+        vocabulary: Vocabulary,
+        *,
+        device: str = "cpu",
+        precision: str = "auto",
+        renormalise: bool = False,
+    ) -> "CslmScorer":
+        """The CSLM in a model folder, over the ids of ``vocabulary``, the target vocabulary of the experiment.
+
+        device: auto, cpu or cuda; precision: auto (bf16 on CUDA, else fp32), fp32 or bf16. Raises ``UserError`` for a
+        folder that is broken or of another network, and for a language model of another vocabulary.
+        """
+        trained = load_cslm(folder, select_device(device))
+        options = {"precision": precision, "renormalise": renormalise}
+        return cls(trained.network, trained.target, language_model, vocabulary, **options)
+
+    def __call__(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """float64 ``[Q]``: natural log p(word | context).
+
+        contexts: int32 ``[Q, history]``, ids of the vocabulary, oldest word first, ``BOS`` at the start of a sentence
+        and before it; words: int32 ``[Q]``, ``EOS`` for the end; copied words are ids beyond the vocabulary.
+        """
+        contexts, words = (np.asarray(array, dtype=np.int32) for array in (contexts, words))
+        if contexts.shape != (len(words), self.history):
+            raise ValueError(f"{len(words)} words need contexts of {self.history} words, not of shape {contexts.shape}")
+        last = len(self.ids) - 1
+        classes = self.classes[np.minimum(words, last)]
+        inside = classes != OUTSIDE
+        scores = np.empty(len(words))
+        scores[~inside] = LN_10 * score_ngrams(self.language_model, contexts[~inside], words[~inside])
+        if inside.any():
+            contexts = contexts[inside]
+            scores[inside] = self._network_scores(self.ids[np.minimum(contexts, last)], classes[inside] - self.skipped)
+            if self.log_mass is not None:
+                scores[inside] += self.log_mass[context_states(self.language_model, contexts)]
+        return scores
+
+    def _network_scores(self, contexts: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        """float64 ``[Q]``: the network's log-probabilities; each distinct context goes through it once."""
+        numbers, first = number_rows(contexts)
+        # The n-grams of a chunk of contexts stand together.
+        order = np.argsort(numbers, kind="stable")
+        numbers = numbers[order]
+        scores = np.empty(len(numbers))
+        rows = CONTEXT_ROWS[self.device.type]
+        for start in range(0, len(first), rows):
+            begin, end = np.searchsorted(numbers, (start, start + rows))
+            chunk = self._tensor(contexts[first[start : start + rows]])
+            scores[order[begin:end]] = self._chunk_scores(
+                chunk, self._tensor(numbers[begin:end] - start), self._tensor(classes[order[begin:end]])
+            )
+        return scores
+
+    def _chunk_scores(self, contexts: Tensor, numbers: Tensor, classes: Tensor) -> np.ndarray:
+        """contexts: ``[C, history]``; numbers, classes: ``[Q]``, the context and the class of each n-gram."""
+        # Gradient mode and autocast belong to a thread.
+        with torch.no_grad(), precision_context(self.device, self.precision):
+            inner = self.network.before_softmax(self.first_layer(contexts))
+            totals = log_normalisers(inner, self.weight, self.bias, self.dtype, self._buffer())
+            logits = (inner[numbers] * self.weight[classes]).sum(1) + self.bias[classes]
+            return (logits - totals[numbers]).double().cpu().numpy()
+
+    def _buffer(self) -> Tensor:
+        """The logits of this thread: making room for them anew would cost as much as filling it."""
+        if not hasattr(self._buffers, "logits"):
+            self._buffers.logits = self.bias.new_empty(NORMALISER_ROWS[self.device.type], len(self.bias))
+        return self._buffers.logits
+
+    def _tensor(self, array: np.ndarray) -> Tensor:
+        return torch.from_numpy(array.astype(np.int64)).to(self.device)

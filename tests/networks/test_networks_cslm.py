@@ -1,0 +1,373 @@
+"""The CSLM against the equations in float64 NumPy, against plain autograd, and against the n-gram model beside it."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_json, write_json
+from neural_smt.language_model.continuations import context_states, score_ngrams, word_mass
+from neural_smt.language_model.estimation import estimate
+from neural_smt.language_model.model import NgramModel
+from neural_smt.networks import cslm
+from neural_smt.networks.configuration import EncoderDecoderConfig
+from neural_smt.networks.cslm import CslmScorer
+from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, NgramBatch, word_classes
+from neural_smt.networks.distinct import number_rows
+from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.folder import TrainedCslm, TrainedModel, load_cslm, save_cslm, save_model
+from neural_smt.ragged import Ragged
+from neural_smt.shortlist import most_frequent
+from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
+
+CPU = torch.device("cpu")
+CONFIG = CslmConfig(words=15, order=5, projection=4, layers=(7, 6))
+LINES = [" ".join(f"w{word}" for word in row) for row in np.random.default_rng(0).zipf(1.5, (300, 8)) % 30]
+VOCABULARY = Vocabulary.from_sentences(LINES)
+SHORTLIST = most_frequent(VOCABULARY, 12)
+
+
+def random_network(config: CslmConfig = CONFIG) -> CslmNetwork:
+    """A network in double precision whose weights (biases too) are large enough to matter."""
+    network = CslmNetwork(config).double()
+    random = np.random.default_rng(3)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter += torch.from_numpy(random.normal(0.0, 0.6, parameter.shape))
+    return network
+
+
+def random_batch(count: int, config: CslmConfig = CONFIG, seed: int = 0) -> NgramBatch:
+    random = np.random.default_rng(seed)
+    contexts = random.integers(0, config.words, (count, config.history))
+    return NgramBatch(torch.from_numpy(contexts), torch.from_numpy(random.integers(0, config.words - 1, count)))
+
+
+def literal_distribution(network: CslmNetwork, context: np.ndarray) -> np.ndarray:
+    """softmax(W_3 h_2 + b_3), one context at a time, float64."""
+    p = {name: tensor.detach().double().numpy() for name, tensor in network.named_parameters()}
+    x = np.concatenate([p["projection"][word] for word in context])
+    first = np.maximum(0.0, p["first.weight"] @ x + p["first.bias"])
+    second = np.maximum(0.0, p["second.weight"] @ first + p["second.bias"])
+    logits = p["output.weight"] @ second + p["output.bias"]
+    exponentials = np.exp(logits - logits.max())
+    return exponentials / exponentials.sum()
+
+
+def plain_log_probabilities(network: CslmNetwork, batch: NgramBatch) -> torch.Tensor:
+    """The equations in plain PyTorch, for its own gradients."""
+    x = network.projection[batch.contexts].reshape(len(batch.classes), -1)
+    first = torch.clamp(x @ network.first.weight.T + network.first.bias, min=0)
+    second = torch.clamp(first @ network.second.weight.T + network.second.bias, min=0)
+    return torch.log_softmax(second @ network.output.weight.T + network.output.bias, 1)[
+        torch.arange(len(batch.classes)), batch.classes
+    ]
+
+
+def gradients(network: CslmNetwork, scores: torch.Tensor) -> dict[str, torch.Tensor]:
+    network.zero_grad()
+    (scores * torch.from_numpy(np.random.default_rng(5).normal(size=len(scores)))).sum().backward()
+    named = {name: parameter.grad for name, parameter in network.named_parameters()}
+    return {name: gradient.to_dense() if gradient.is_sparse else gradient.clone() for name, gradient in named.items()}
+
+
+def test_a_batch_equals_the_literal_equations() -> None:
+    network, batch = random_network(), random_batch(40)
+    expected = [
+        np.log(literal_distribution(network, context)[word])
+        for context, word in zip(batch.contexts.numpy(), batch.classes.numpy(), strict=True)
+    ]
+    np.testing.assert_allclose(network(batch).detach(), expected, rtol=1e-12)
+
+
+def test_gradients_equal_those_of_the_plain_formula_and_finite_differences() -> None:
+    network, batch = random_network(), random_batch(30)
+    found = gradients(network, network(batch))
+    plain = gradients(network, plain_log_probabilities(network, batch))
+    weights = torch.from_numpy(np.random.default_rng(5).normal(size=30))
+    random = np.random.default_rng(2)
+    step = 1e-6
+    for name, parameter in network.named_parameters():
+        torch.testing.assert_close(found[name], plain[name], rtol=1e-10, atol=1e-12)
+        direction = torch.from_numpy(random.normal(size=parameter.shape))
+        values = []
+        for sign in (1, -1):
+            with torch.no_grad():
+                parameter += sign * step * direction
+                values.append((network(batch) * weights).sum().item())
+                parameter -= sign * step * direction
+        slope = (values[0] - values[1]) / (2 * step)
+        assert (found[name] * direction).sum().item() == pytest.approx(slope, rel=1e-6, abs=1e-7), name
+
+
+def test_initial_weights_are_uniform_and_biases_zero() -> None:
+    network = CslmNetwork(CslmConfig(words=60, order=4, projection=30, layers=(50, 40)), seed=4)
+    for name, parameter in network.named_parameters():
+        values = parameter.detach().double()
+        if name.endswith("bias"):
+            assert (values == 0).all(), name
+        else:
+            assert 0.0095 < values.abs().max() <= 0.01, name
+            assert values.std().item() == pytest.approx(0.02 / 12**0.5, rel=0.05), name
+    again, other = (CslmNetwork(network.config, seed) for seed in (4, 5))
+    assert torch.equal(network.first.weight, again.first.weight)
+    assert not torch.equal(network.first.weight, other.first.weight)
+
+
+def test_classes_leave_out_the_start_of_a_sentence() -> None:
+    assert word_classes(np.array([UNK, BOS, EOS, 3, 14])).tolist() == [0, 0, 1, 2, 13]
+
+
+def test_rows_are_numbered_as_they_first_come() -> None:
+    rows = np.array([[3, 1], [0, 2], [3, 1], [1, 3], [0, 2]], dtype=np.int32)
+    numbers, first = number_rows(rows)
+    assert numbers.tolist() == [0, 1, 0, 2, 1]
+    assert first.tolist() == [0, 1, 3]
+    many = np.random.default_rng(0).integers(0, 3, (2000, 5)).astype(np.int32)
+    numbers, first = number_rows(many)
+    assert (many[first][numbers] == many).all()
+    assert len(first) == len(np.unique(many, axis=0))
+
+
+# The n-gram model beside it.
+
+
+@pytest.fixture(scope="module", params=[3, 5, 6])
+def language_model(request: pytest.FixtureRequest) -> NgramModel:
+    """Models that use less of the four words of a context than there is, all of it, and more."""
+    return NgramModel.from_tables(estimate(VOCABULARY.encode(LINES), request.param).tables, VOCABULARY)
+
+
+def random_ngrams(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """N-grams of the vocabulary and two copied words; every third starts its sentence somewhere in its context."""
+    random = np.random.default_rng(seed)
+    contexts = random.integers(3, len(VOCABULARY) + 2, (count, CONFIG.history)).astype(np.int32)
+    for row in contexts[::3]:
+        row[: random.integers(1, CONFIG.history + 1)] = BOS
+    words = random.integers(2, len(VOCABULARY) + 2, count).astype(np.int32)
+    return contexts, words
+
+
+def walked_score(model: NgramModel, context: np.ndarray, word: int) -> float:
+    """log10 p(word | context) word by word."""
+    state = model.null_state
+    for previous in context.tolist():
+        state = model.begin_state if previous == BOS else model.score_word(state, previous)[1]
+    return model.score_word(state, word)[0]
+
+
+def test_ngrams_are_scored_with_their_whole_context(language_model: NgramModel) -> None:
+    contexts, words = random_ngrams(300)
+    expected = [walked_score(language_model, *ngram) for ngram in zip(contexts, words.tolist(), strict=True)]
+    np.testing.assert_allclose(score_ngrams(language_model, contexts, words), expected, rtol=1e-12)
+
+
+def test_the_words_of_a_sentence_add_up_to_its_score() -> None:
+    model = NgramModel.from_tables(estimate(VOCABULARY.encode(LINES), 5).tables, VOCABULARY)
+    sentence = VOCABULARY.ids(["w1", "w2", "w5", "w1", "nowhere", "w7", "w1"]).tolist()
+    padded = [BOS] * 4 + sentence + [EOS]
+    contexts = np.array([padded[i : i + 4] for i in range(len(sentence) + 1)], dtype=np.int32)
+    scores = score_ngrams(model, contexts, np.array([*sentence, EOS], dtype=np.int32))
+    expected = model.score_sentences(Ragged.from_lists([sentence]))[0][0]
+    assert scores.sum() == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_mass_of_words_is_the_sum_of_their_probabilities(language_model: NgramModel) -> None:
+    words = np.array([EOS, 3, 4, 9, 20, 20])
+    contexts = random_ngrams(100)[0]
+    mass = word_mass(language_model, words)[context_states(language_model, contexts)]
+    expected = [sum(10 ** walked_score(language_model, context, word) for word in words) for context in contexts]
+    np.testing.assert_allclose(mass, expected, rtol=1e-9)
+
+
+# The scorer.
+
+
+@pytest.mark.parametrize("limit", [1 << 30, 0], ids=["table", "product"])
+def test_scores_are_the_networks_inside_the_shortlist_and_the_ngram_models_outside(
+    language_model: NgramModel, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr(cslm, "TABLE_BYTES", limit)
+    network = random_network()
+    scorer = CslmScorer(network, SHORTLIST, language_model, VOCABULARY)
+    assert (scorer.first_layer.table is None) == (limit == 0)
+    assert scorer.history == 4
+    contexts, words = random_ngrams(400)
+    scores = scorer(contexts, words)
+    assert scores.dtype == np.float64
+    # The shortlist is the beginning of the vocabulary.
+    inside = (words < len(SHORTLIST)) & (words != UNK)
+    assert 50 < inside.sum() < 350
+    for score, context, word, known in zip(scores, contexts, words.tolist(), inside, strict=True):
+        if known:
+            ids = np.where(context < len(SHORTLIST), context, UNK)
+            expected = np.log(literal_distribution(network, ids)[word - 1])
+        else:
+            expected = np.log(10) * walked_score(language_model, context, word)
+        assert score == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_renormalised_distribution_sums_to_that_of_the_ngram_model(language_model: NgramModel) -> None:
+    network = random_network()
+    raw, scaled = (
+        CslmScorer(network, SHORTLIST, language_model, VOCABULARY, renormalise=switch) for switch in (False, True)
+    )
+    words = np.array([UNK, *range(EOS, len(VOCABULARY))], dtype=np.int32)
+    inside = (words != UNK) & (words < len(SHORTLIST))
+    for context in random_ngrams(60)[0]:
+        contexts = np.repeat(context[None], len(words), axis=0)
+        backoff = 10 ** np.array([walked_score(language_model, context, word) for word in words.tolist()])
+        shares = np.exp(scaled(contexts, words))
+        assert shares.sum() == pytest.approx(backoff.sum(), rel=1e-9)
+        # The toolkit's formula, literally.
+        ids = np.where(context < len(SHORTLIST), context, UNK)
+        p_outside = literal_distribution(network, ids)[0]
+        expected = np.exp(raw(contexts, words))[inside] / (1 - p_outside) * backoff[inside].sum()
+        np.testing.assert_allclose(shares[inside], expected, rtol=1e-9)
+        np.testing.assert_array_equal(scaled(contexts, words)[~inside], raw(contexts, words)[~inside])
+
+
+def test_a_score_depends_neither_on_its_company_nor_on_chunks_nor_on_threads(
+    monkeypatch: pytest.MonkeyPatch, language_model: NgramModel
+) -> None:
+    scorer = CslmScorer(random_network().float(), SHORTLIST, language_model, VOCABULARY)
+    contexts, words = random_ngrams(500)
+    contexts[250:] = contexts[:250]
+    together = scorer(contexts, words)
+    alone = np.concatenate([scorer(contexts[i : i + 1], words[i : i + 1]) for i in range(len(words))])
+    np.testing.assert_allclose(alone, together, atol=2e-5)
+    order = np.random.default_rng(1).permutation(500)
+    np.testing.assert_allclose(scorer(contexts[order], words[order]), together[order], atol=2e-5)
+    with ThreadPoolExecutor(4) as pool:
+        for scores in pool.map(lambda _: scorer(contexts, words), range(12)):
+            np.testing.assert_array_equal(scores, together)
+    monkeypatch.setitem(cslm.CONTEXT_ROWS, "cpu", 7)
+    monkeypatch.setitem(cslm.NORMALISER_ROWS, "cpu", 3)
+    chunked = CslmScorer(scorer.network, SHORTLIST, language_model, VOCABULARY)
+    np.testing.assert_allclose(chunked(contexts, words), together, atol=2e-5)
+
+
+def test_nothing_to_score_and_wrong_shapes(language_model: NgramModel) -> None:
+    scorer = CslmScorer(random_network(), SHORTLIST, language_model, VOCABULARY)
+    assert scorer(np.empty((0, 4), np.int32), np.empty(0, np.int32)).shape == (0,)
+    outside = np.full(2, len(VOCABULARY) + 1, np.int32)
+    assert np.isfinite(scorer(np.full((2, 4), BOS, np.int32), outside)).all()
+    with pytest.raises(ValueError, match="need contexts of 4 words"):
+        scorer(np.zeros((2, 3), np.int32), outside)
+
+
+def test_words_spelt_like_reserved_entries_are_unknown() -> None:
+    """Words of the text spelt like a boundary are no boundary, but the ids of boundaries are."""
+    model = NgramModel.from_tables(estimate(VOCABULARY.encode(LINES), 3).tables, VOCABULARY)
+    scorer = CslmScorer(random_network(), SHORTLIST, model, VOCABULARY)
+    assert scorer.ids[[UNK, BOS, EOS, 3, len(SHORTLIST), len(VOCABULARY)]].tolist() == [UNK, BOS, EOS, 3, UNK, UNK]
+
+
+def test_bfloat16_is_near(language_model: NgramModel) -> None:
+    network = random_network().float()
+    exact = CslmScorer(network, SHORTLIST, language_model, VOCABULARY, precision="fp32")
+    rounded = CslmScorer(network, SHORTLIST, language_model, VOCABULARY, precision="bf16")
+    assert rounded.first_layer.table.dtype == torch.bfloat16
+    ngrams = random_ngrams(200)
+    np.testing.assert_allclose(rounded(*ngrams), exact(*ngrams), atol=0.25)
+    batch = random_batch(30)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        scores = network(batch)
+    scores.sum().backward()
+    assert scores.dtype == torch.float32
+    np.testing.assert_allclose(scores.detach(), network(batch).detach(), atol=0.25)
+    assert all(parameter.grad.dtype == torch.float32 for parameter in network.parameters())
+
+
+def test_a_stack_in_the_papers_sizes_equals_the_equations() -> None:
+    lines = [" ".join(f"v{word}" for word in range(start, 15_000, 100)) for start in range(100)]
+    vocabulary = Vocabulary.from_sentences([*lines, "rare"])
+    model = NgramModel.from_tables(estimate(vocabulary.encode(lines), 2).tables, vocabulary)
+    shortlist = most_frequent(vocabulary, 15_000)
+    network = CslmNetwork(CslmConfig(len(shortlist)), seed=1)
+    with torch.no_grad():  # so that it matters what is read
+        for parameter in network.parameters():
+            parameter *= 8
+    scorer = CslmScorer(network, shortlist, model, vocabulary)
+    assert scorer.history == 6
+    assert scorer.first_layer.table.shape == (6 * 15_003, 1536)
+    random = np.random.default_rng(0)
+    contexts = random.integers(3, len(shortlist), (60, 6)).astype(np.int32)[np.repeat(np.arange(60), 3)]
+    words = random.integers(2, len(shortlist), 180).astype(np.int32)
+    scores = scorer(contexts, words)
+    distributions = [literal_distribution(network, context) for context in contexts[::3]]
+    expected = [np.log(distributions[row // 3][word - 1]) for row, word in enumerate(words)]
+    np.testing.assert_allclose(scores, expected, atol=1e-4)
+    assert np.std(expected) > 0.01
+
+
+# Folders.
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    save_cslm(tmp_path / "model", TrainedCslm(CslmNetwork(CONFIG, seed=7), SHORTLIST))
+    return tmp_path / "model"
+
+
+def test_a_saved_cslm_comes_back(folder: Path, language_model: NgramModel) -> None:
+    trained = load_cslm(folder, CPU)
+    assert trained.network.config == CONFIG
+    assert trained.target.words == SHORTLIST.words
+    expected = CslmNetwork(CONFIG, seed=7).state_dict()
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in trained.network.state_dict().items())
+    ngrams = random_ngrams(50)
+    loaded = CslmScorer.load(folder, language_model, VOCABULARY, renormalise=True)
+    made = CslmScorer(trained.network, SHORTLIST, language_model, VOCABULARY, renormalise=True)
+    np.testing.assert_array_equal(loaded(*ngrams), made(*ngrams))
+
+
+def test_folders_of_other_networks_and_vocabularies_are_refused(folder: Path, language_model: NgramModel) -> None:
+    save_model(
+        folder.parent / "other",
+        TrainedModel(EncoderDecoder(EncoderDecoderConfig(15, 15, 3, 2, 2, 2)), SHORTLIST, SHORTLIST),
+    )
+    with pytest.raises(UserError, match=r"config\.json: not a CSLM's configuration"):
+        load_cslm(folder.parent / "other", CPU)
+    with pytest.raises(UserError, match="another vocabulary than the CSLM's text"):
+        CslmScorer.load(folder, language_model, SHORTLIST)
+    description = read_json(folder / "config.json")
+    write_json(folder / "config.json", {**description, "config": {**description["config"], "layers": [7, 5]}})
+    with pytest.raises(UserError, match=r"weights\.safetensors: cannot be loaded"):
+        load_cslm(folder, CPU)
+    write_json(folder / "config.json", description)
+    most_frequent(VOCABULARY, 11).save(folder / "vocabulary.target")
+    with pytest.raises(UserError, match=r"vocabulary\.target: not the vocabulary that the model was trained with"):
+        load_cslm(folder, CPU)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"order": 1}, "order is 1"),
+        ({"projection": 0}, "projection is 0"),
+        ({"layers": (3,)}, "give the sizes of two"),
+        ({"layers": (3, 0)}, "give the sizes of two"),
+        ({"initial_range": 0.0}, "initial_range is 0.0"),
+    ],
+)
+def test_impossible_sizes_are_refused(values: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        CslmConfig(15, **values)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_cuda_equals_cpu(language_model: NgramModel) -> None:
+    network, batch = random_network(), random_batch(30)
+    expected = network(batch).detach()
+    ngrams = random_ngrams(200)
+    on_cpu = CslmScorer(network, SHORTLIST, language_model, VOCABULARY, precision="fp32")(*ngrams)
+    network = network.to("cuda")
+    scores = network(NgramBatch(*(tensor.to("cuda") for tensor in batch)))
+    np.testing.assert_allclose(scores.detach().cpu(), expected, rtol=1e-9)
+    on_cuda = CslmScorer(network, SHORTLIST, language_model, VOCABULARY, precision="fp32")(*ngrams)
+    np.testing.assert_allclose(on_cuda, on_cpu, rtol=1e-9)
