@@ -30,6 +30,7 @@ from neural_smt.ragged import Ragged  # noqa: E402
 from neural_smt.rescoring.scorer import PairScorer  # noqa: E402
 from neural_smt.training.loop import Trainer  # noqa: E402
 from neural_smt.training.pairs import PhrasePairs  # noqa: E402
+from neural_smt.training.phrase_task import PhraseTask  # noqa: E402
 from neural_smt.training.settings import TrainingSettings  # noqa: E402
 
 SIZES = {
@@ -63,7 +64,8 @@ def measure_training(network: EncoderDecoder, pairs: PhrasePairs, seconds: float
     """Updates per second, and target words per second, end symbols included."""
     settings = TrainingSettings(validation_pairs=0)
     with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(network, pairs, pairs.take(np.arange(0)), settings, 1, Path(folder), "benchmark")
+        task = PhraseTask(network, pairs, pairs.take(np.arange(0)), settings, 1)
+        trainer = Trainer(task, settings, Path(folder), "benchmark")
         trainer.update()
         updates, words = trainer.progress.updates, trainer.progress.words
         began = time.perf_counter()

@@ -41,6 +41,75 @@ rule train_encoder_decoder:
         "../workflow_scripts/training.py"
 
 
+rule train_cslm:
+    """Train the feed-forward language model on the target side of the training text (Cho et al. 2014)."""
+    input:
+        texts=[f"results/{{experiment}}/selection/train.{TARGET}"],
+        vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        shortlist=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
+    output:
+        output=directory("results/{experiment}/training/cslm/model"),
+        curve=report(
+            "results/{experiment}/training/cslm/curve.csv",
+            caption="report/cslm_curve.rst",
+            category="Networks",
+            labels={"network": "CSLM", "what": "table"},
+        ),
+        plot=report(
+            "results/{experiment}/training/cslm/curve.png",
+            caption="report/cslm_curve.rst",
+            category="Networks",
+            labels={"network": "CSLM", "what": "learning curve"},
+        ),
+        perplexity="results/{experiment}/training/cslm/held_out.json",
+    log:
+        "results/{experiment}/logs/train_cslm.log",
+    benchmark:
+        "results/{experiment}/benchmarks/training/train_cslm.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    threads: 2
+    resources:
+        mem_mb=memory(8),
+        runtime="72h",
+        gpu=USES_GPU,
+    params:
+        code=code("training.steps"),
+        settings=config["training"]["cslm"],
+        seed=config["seed"],
+        # not an output: a killed run finds its state there and goes on
+        state=lambda wildcards: f"results/{wildcards.experiment}/training/cslm/state",
+    script:
+        "../workflow_scripts/training.py"
+
+
+rule measure_cslm:
+    """Compare the CSLM's perplexity of the development set with that of the n-gram model beside it."""
+    input:
+        model="results/{experiment}/training/cslm/model",
+        language_model="results/{experiment}/language_model/model",
+        vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        texts=tokenised([CORPUS["dev"]], TARGET),
+    output:
+        output="results/{experiment}/training/cslm/perplexity.json",
+    log:
+        "results/{experiment}/logs/measure_cslm.log",
+    benchmark:
+        "results/{experiment}/benchmarks/training/measure_cslm.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    threads: 2
+    resources:
+        mem_mb=memory(8),
+        runtime="4h",
+        gpu=USES_GPU,
+    params:
+        code=code("training.steps"),
+        precision=config["training"]["cslm"]["precision"],
+    script:
+        "../workflow_scripts/training.py"
+
+
 rule training:
     """All networks of the experiment."""
     input:

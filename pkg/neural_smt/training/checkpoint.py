@@ -17,6 +17,9 @@ log = logging.getLogger(__name__)
 
 NAME = "checkpoint.safetensors"
 
+FORMAT = 2
+"""Of what a checkpoint holds: with another number older ones are of another run."""
+
 
 class Checkpoint(NamedTuple):
     """tensors: weights and optimiser state by name; progress: counters and history, as JSON values."""
@@ -27,7 +30,7 @@ class Checkpoint(NamedTuple):
 
 def fingerprint(values: Any, *arrays: np.ndarray) -> str:
     """SHA-256 (hex) of everything that a run's result depends on: JSON values and arrays."""
-    digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps([FORMAT, values], sort_keys=True).encode())
     for array in arrays:
         digest.update(f"{array.dtype} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array))

@@ -10,12 +10,13 @@ from neural_smt.files import atomic, write_csv
 
 
 class Record(NamedTuple):
-    """updates, pairs: so far; seconds: of training so far; train_cost: nats per target word since the last record;
-    validation_perplexity: e to the nats per target word of the held-out pairs (None without any). End symbols count.
+    """updates: so far; examples: phrase pairs or n-grams so far; seconds: of training so far; train_cost: nats per
+    predicted word since the last record; validation_perplexity: e to the nats per predicted word of the held-out
+    examples (None without any). End symbols count.
     """
 
     updates: int
-    pairs: int
+    examples: int
     seconds: float
     train_cost: float
     validation_perplexity: float | None
@@ -24,7 +25,7 @@ class Record(NamedTuple):
 def write_curve(path: Path, records: Sequence[Record]) -> None:
     """Write the records as CSV, one column per field."""
     rows = [
-        (r.updates, r.pairs, f"{r.seconds:.1f}", f"{r.train_cost:.6f}", _shown(r.validation_perplexity))
+        (r.updates, r.examples, f"{r.seconds:.1f}", f"{r.train_cost:.6f}", _shown(r.validation_perplexity))
         for r in records
     ]
     write_csv(path, Record._fields, rows)
@@ -34,7 +35,7 @@ def _shown(perplexity: float | None) -> str:
     return "" if perplexity is None else f"{perplexity:.4f}"
 
 
-def plot_curve(path: Path, records: Sequence[Record]) -> None:
+def plot_curve(path: Path, records: Sequence[Record], title: str) -> None:
     """Draw training cost and validation perplexity against updates, as PNG."""
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
@@ -48,6 +49,6 @@ def plot_curve(path: Path, records: Sequence[Record]) -> None:
         right.plot(*zip(*validated, strict=True), color="tab:red", marker=".")
         right.set_yscale("log")
         right.set_ylabel("validation perplexity", color="tab:red")
-    axes.set_title("RNN encoder-decoder")
+    axes.set_title(title)
     with atomic(path) as temporary:
         figure.savefig(temporary, format="png", dpi=120)

@@ -1,4 +1,4 @@
-"""The training loop of the encoder-decoder: update, validate, checkpoint, resume."""
+"""The training loop of every network: update, validate, checkpoint, resume."""
 
 import logging
 import math
@@ -6,35 +6,55 @@ import sys
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from neural_smt.networks.device import precision_context
-from neural_smt.networks.encoder_decoder import EncoderDecoder
-from neural_smt.networks.packing import PairBatch, pack_pairs
 from neural_smt.training.adadelta import AdaDelta, clipped_gradients
-from neural_smt.training.batches import BatchOrder
 from neural_smt.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from neural_smt.training.curve import Record
-from neural_smt.training.pairs import PhrasePairs
-from neural_smt.training.settings import TrainingSettings
+from neural_smt.training.loop_settings import LoopSettings
 
 log = logging.getLogger(__name__)
 
-VALIDATION_BATCH = 512
+
+class Minibatch(NamedTuple):
+    """inputs: what the network is called with; examples: how many it holds; words: how many it predicts; divisor: of
+    the sum of their log-probabilities, whose gradient an update takes.
+    """
+
+    inputs: Any
+    examples: int
+    words: int
+    divisor: int = 1
+
+
+class Task(Protocol):
+    """What is trained, and on what.
+
+    network: called with the inputs of a minibatch, it gives the log-probability of each example; validation: the
+    held-out examples; updates_per_epoch: after so many every example has been seen; minibatch: that of an update
+    (counted from 0), a function of this number alone.
+    """
+
+    network: nn.Module
+    validation: list[Minibatch]
+    updates_per_epoch: int
+
+    def minibatch(self, update: int) -> Minibatch: ...
 
 
 @dataclass
 class Progress:
-    """How far a run is. cost: nats, and words: target words, both since the last record; stale: validations since
+    """How far a run is. cost: nats, and words: predicted words, both since the last record; stale: validations since
     the best one; non_finite: updates whose gradient was not finite.
     """
 
     updates: int = 0
-    pairs: int = 0
+    examples: int = 0
     seconds: float = 0.0
     cost: float = 0.0
     words: int = 0
@@ -45,34 +65,22 @@ class Progress:
 
 
 class Trainer:
-    """Trains ``network`` in place on ``pairs``; ``run`` is the fingerprint under which ``state`` keeps checkpoints.
+    """Trains the network of ``task`` in place; ``run`` is the fingerprint under which ``state`` keeps checkpoints.
 
     Everything random is a function of the seed and the number of the update, so weights, optimiser and ``Progress``
     are all that a run needs to go on where it was and end as if it had never been stopped.
     """
 
-    def __init__(
-        self,
-        network: EncoderDecoder,
-        pairs: PhrasePairs,
-        held_out: PhrasePairs,
-        settings: TrainingSettings,
-        seed: int,
-        state: Path,
-        run: str,
-    ):
-        self.network = network
-        self.pairs = pairs
+    def __init__(self, task: Task, settings: LoopSettings, state: Path, run: str):
+        self.task = task
+        self.network = task.network
         self.settings = settings
         self.state = state
         self.run_fingerprint = run
-        self.conventions = network.config.conventions
-        self.parameters = dict(network.named_parameters())
-        self.device = next(network.parameters()).device
+        self.parameters = dict(self.network.named_parameters())
+        self.device = next(self.network.parameters()).device
         self.optimiser = AdaDelta(self.parameters, settings.rho, settings.epsilon)
-        reshuffle = self.conventions.sampling == "paper"
-        self.order = BatchOrder(pairs.lengths, settings.batch, settings.buffer, seed, reshuffle)
-        self.validation = list(self._validation_batches(held_out))
+        self.validate_every = settings.validate_every or task.updates_per_epoch
         self.progress = Progress()
         self.best_weights: dict[str, Tensor] = {}
 
@@ -89,7 +97,7 @@ class Trainer:
                 self.update()
                 bar.update()
                 progress.seconds = time.perf_counter() - began
-                if progress.updates % settings.validate_every == 0:
+                if progress.updates % self.validate_every == 0:
                     record = self._validate()
                     bar.set_postfix(cost=f"{record.train_cost:.3f}", perplexity=record.validation_perplexity)
                 if progress.updates % settings.checkpoint_every == 0:
@@ -106,46 +114,38 @@ class Trainer:
         return progress.records
 
     def perplexity(self) -> float | None:
-        """Perplexity per target word of the held-out pairs, end symbols included; None without any."""
-        if not self.validation:
+        """Perplexity per predicted word of the held-out examples, end symbols included; None without any."""
+        batches = self.task.validation
+        if not batches:
             return None
         with torch.no_grad(), precision_context(self.device, self.settings.precision):
-            total = sum(self.network(batch).double().sum().item() for batch in self.validation)
-        return math.exp(-total / sum(batch.predictions for batch in self.validation))
-
-    def _validation_batches(self, held_out: PhrasePairs) -> list[PairBatch]:
-        rows = np.argsort(held_out.lengths, kind="stable")
-        chunks = (rows[start : start + VALIDATION_BATCH] for start in range(0, len(rows), VALIDATION_BATCH))
-        return [self._pack(held_out.take(chunk)) for chunk in chunks]
-
-    def _pack(self, pairs: PhrasePairs) -> PairBatch:
-        return pack_pairs(pairs.source, pairs.target, self.device)
+            total = sum(self.network(batch.inputs).double().sum().item() for batch in batches)
+        return math.exp(-total / sum(batch.words for batch in batches))
 
     def update(self) -> None:
         """One minibatch: cost, gradient, clipping, AdaDelta."""
         progress = self.progress
-        batch = self._pack(self.pairs.take(self.order.rows(progress.updates)))
+        batch = self.task.minibatch(progress.updates)
         for parameter in self.parameters.values():
             parameter.grad = None
         with precision_context(self.device, self.settings.precision):
-            cost = -self.network(batch).sum()
-        objective = cost if self.conventions.objective == "code" else cost / batch.pairs
-        objective.backward()
+            cost = -self.network(batch.inputs).sum()
+        (cost / batch.divisor).backward()
         gradients, norm = clipped_gradients(self.parameters, self.settings.clip)
         if not math.isfinite(norm):
             progress.non_finite += 1
         self.optimiser.step(gradients)
         progress.updates += 1
-        progress.pairs += batch.pairs
+        progress.examples += batch.examples
         progress.cost += cost.item()
-        progress.words += batch.predictions
+        progress.words += batch.words
 
     def _validate(self) -> Record:
         """Add a record to the learning curve, log it, and remember the best weights."""
         progress = self.progress
         perplexity = self.perplexity()
         cost = progress.cost / max(progress.words, 1)
-        record = Record(progress.updates, progress.pairs, progress.seconds, cost, perplexity)
+        record = Record(progress.updates, progress.examples, progress.seconds, cost, perplexity)
         progress.records.append(record)
         progress.cost, progress.words = 0.0, 0
         if perplexity is not None and perplexity < progress.best:

@@ -1,4 +1,4 @@
-"""The training stage: from a phrase table to a trained encoder-decoder."""
+"""The training stage: from a phrase table to a trained encoder-decoder, from text to a trained CSLM."""
 
 import logging
 from dataclasses import asdict
@@ -6,17 +6,27 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
+from neural_smt.files import read_lines, write_json
+from neural_smt.language_model.estimation import estimate
+from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
+from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder
-from neural_smt.networks.folder import TrainedModel, save_model
+from neural_smt.networks.folder import TrainedCslm, TrainedModel, load_cslm, save_cslm, save_model
 from neural_smt.phrases.table import PhraseTable
+from neural_smt.ragged import Ragged
 from neural_smt.settings import read_settings
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.training.checkpoint import fingerprint
+from neural_smt.training.cslm_perplexity import measure_perplexities
+from neural_smt.training.cslm_settings import CslmSettings
 from neural_smt.training.curve import plot_curve, write_curve
 from neural_smt.training.loop import Trainer
+from neural_smt.training.ngram_task import NgramTask
+from neural_smt.training.ngram_text import NgramText, split_sentences
 from neural_smt.training.pairs import split_pairs, table_pairs
+from neural_smt.training.phrase_task import PhraseTask
 from neural_smt.training.settings import TrainingSettings
 from neural_smt.vocabulary import Vocabulary
 
@@ -70,7 +80,85 @@ def train_encoder_decoder(
     run = fingerprint([relevant, seed, place.type, digests], *arrays)
     log.info("%d pairs to train on, %d held out, on %s", len(pairs), len(held_out), describe_device(place))
     network = EncoderDecoder(config, seed).to(place)
-    records = Trainer(network, pairs, held_out, chosen, seed, Path(state), run).train()
+    task = PhraseTask(network, pairs, held_out, chosen, seed)
+    records = Trainer(task, chosen, Path(state), run).train()
     save_model(output, TrainedModel(network, *shortlists))
     write_curve(curve, records)
-    plot_curve(plot, records)
+    plot_curve(plot, records, "RNN encoder-decoder")
+
+
+def train_cslm(
+    *,
+    texts: list[Path],
+    vocabulary: Path,
+    shortlist: Path,
+    settings: dict[str, Any],
+    device: str,
+    seed: int,
+    output: Path,
+    curve: Path,
+    plot: Path,
+    perplexity: Path,
+    state: Path,
+) -> None:
+    """Train the CSLM of Cho et al. (2014, section 4.1.2) on tokenised text of the target language.
+
+    texts: one sentence a line, taken together; settings: see ``CslmSettings``; device: auto, cpu or cuda. Writes the
+    model folder, the learning curve as CSV and PNG, and as JSON the perplexities of the held-out sentences under the
+    CSLM and under an n-gram model of the same order and the same training sentences (see ``measure_perplexities``).
+    Checkpoints go into ``state``: a run that was killed goes on from there and ends with the same model.
+    """
+    chosen = read_settings(CslmSettings, settings, "training.cslm")
+    place = select_device(device)
+    words, known = Vocabulary.load(vocabulary), Vocabulary.load(shortlist)
+    sentences = Ragged.concatenate([words.encode(read_lines(text)) for text in texts])
+    sentences, held_out = split_sentences(sentences, chosen.validation, seed)
+    if len(sentences) == 0:
+        raise UserError(f"{', '.join(map(str, texts))}: no sentences to train on; check the selection stage")
+    config = CslmConfig(len(known), chosen.order, chosen.projection, tuple(chosen.layers), chosen.initial_range)
+    ids = shortlist_ids(words, known)
+    text, validation = (
+        NgramText.of(Ragged(ids[part.values], part.offsets), config.history) for part in (sentences, held_out)
+    )
+    # More updates of the same run: it may go on from where it ended.
+    relevant = {name: value for name, value in asdict(chosen).items() if name != "updates"}
+    run = fingerprint([relevant, seed, place.type, known.digest], text.stream, validation.stream)
+    log.info("%d n-grams to train on, %d held out, on %s", len(text), len(validation), describe_device(place))
+    task = NgramTask(CslmNetwork(config, seed).to(place), text, validation, chosen.batch, seed)
+    records = Trainer(task, chosen, Path(state), run).train()
+    trained = TrainedCslm(task.network, known)
+    save_cslm(output, trained)
+    write_curve(curve, records)
+    plot_curve(plot, records, "CSLM")
+    measured = {}
+    if len(held_out):
+        ngram = NgramModel.from_tables(estimate(sentences, chosen.order).tables, words)
+        measured = measure_perplexities(trained, ngram, words, held_out, chosen.precision)
+        log.info("perplexity of held-out text: CSLM %(cslm).2f, n-gram model %(ngram).2f", measured)
+    write_json(perplexity, measured)
+
+
+def measure_cslm(
+    *,
+    model: Path,
+    language_model: Path,
+    vocabulary: Path,
+    texts: list[Path],
+    device: str,
+    precision: str,
+    output: Path,
+) -> None:
+    """Perplexities of tokenised texts under a trained CSLM and under the n-gram model it is used with, as JSON.
+
+    Writes the figures of ``measure_perplexities`` for each text under the text's file name.
+    """
+    words = Vocabulary.load(vocabulary)
+    ngram = NgramModel.load(language_model, words)
+    trained = load_cslm(model, select_device(device))
+    results = {}
+    for text in texts:
+        sentences = words.encode(read_lines(text))
+        measured = measure_perplexities(trained, ngram, words, sentences, precision)
+        log.info("perplexity of %s: CSLM %.2f, n-gram model %.2f", text, measured["cslm"], measured["ngram"])
+        results[Path(text).name] = measured
+    write_json(output, results)

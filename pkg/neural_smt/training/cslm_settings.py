@@ -1,0 +1,40 @@
+"""The settings of CSLM training, their defaults and their meaning."""
+
+from dataclasses import dataclass
+
+from neural_smt.errors import UserError
+from neural_smt.training.loop_settings import LoopSettings
+
+
+@dataclass(frozen=True)
+class CslmSettings(LoopSettings):
+    """Defaults are those of Cho et al. (2014, section 4.1.2), where it gives any; for the rest see ``LoopSettings``.
+
+    order, projection, layers, initial_range: see ``CslmConfig``.
+    batch: n-grams per update; the CSLM toolkit's block. The gradient is that of their sum.
+    validation: share of the sentences held out, chosen by hash; 0 for none.
+    validate_every, patience: training stops when ten epochs have not improved the validation perplexity. ``updates``
+    is a cap; the paper gives none. keep: the paper does not say which weights it used; here the best ones.
+
+    The optimiser is AdaDelta as for the encoder-decoder; the paper names none for the CSLM. Initial weights within 0.01
+    of 0 let so little through four layers that the gradients of the lower ones are a thousand times smaller than those
+    of the upper ones; AdaDelta gives every weight a step of its own, where plain SGD needs a rate for each layer.
+    """
+
+    order: int = 7
+    projection: int = 512
+    layers: tuple[int, int] = (1536, 1024)
+    initial_range: float = 0.01
+    batch: int = 128
+    validation: float = 0.001
+    validate_every: int = 0
+    patience: int = 10
+    keep: str = "best"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_positive("batch")
+        if not 0 <= self.validation < 1:
+            raise UserError(f"training: validation is {self.validation}; set it to a share between 0 and 1")
+        if self.validation == 0 and (self.patience > 0 or self.keep == "best"):
+            raise UserError("training: patience and keep: best need held-out sentences; set validation above 0")

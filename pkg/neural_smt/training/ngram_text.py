@@ -1,0 +1,75 @@
+"""Text as n-grams: every word and every end of a sentence, with the words before it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from neural_smt.errors import UserError
+from neural_smt.jit import kernel, mix
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import BOS, EOS
+
+
+@dataclass(frozen=True)
+class NgramText:
+    """Sentences one after the other, each with n - 1 ``BOS`` before it and ``EOS`` after it.
+
+    stream: int32 ``[M]``, the ids; positions: int64 ``[N]``, where the words to be predicted stand in it.
+    """
+
+    stream: np.ndarray
+    positions: np.ndarray
+    history: int
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @classmethod
+    def of(cls, sentences: Ragged, history: int) -> "NgramText":
+        """The n-grams of sentences of ids without boundaries, with ``history`` = n - 1 words before each word."""
+        number = np.arange(len(sentences))
+        # Position of a word: those of all words before it, one end and one padding for each sentence, its own padding.
+        starts = sentences.offsets[:-1] + (history + 1) * number + history
+        stream = np.full(len(sentences.values) + (history + 1) * len(sentences), BOS, dtype=np.int32)
+        within = np.repeat((history + 1) * number + history, sentences.lengths) + np.arange(len(sentences.values))
+        stream[within] = sentences.values
+        ends = starts + sentences.lengths
+        stream[ends] = EOS
+        predicted = np.zeros(len(stream), dtype=bool)
+        predicted[within] = predicted[ends] = True
+        return cls(stream, np.flatnonzero(predicted), history)
+
+    def ngrams(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Contexts, int32 ``[m, n - 1]``, oldest word first, and words, int32 ``[m]``, of the n-grams ``rows``."""
+        places = self.positions[rows]
+        return self.stream[places[:, None] + np.arange(-self.history, 0)], self.stream[places]
+
+
+def split_sentences(sentences: Ragged, share: float, seed: int) -> tuple[Ragged, Ragged]:
+    """Training sentences, and a random ``share`` (at least one of them) to be held out.
+
+    The sentences with the smallest hashes are held out. A hash depends on a sentence's words and the seed alone, so
+    sentences that are alike fall on the same side. Nothing is held out where ``share`` is 0.
+    """
+    if share == 0:
+        return sentences, sentences.take(np.arange(0))
+    hashes = hash_sentences(sentences.values, sentences.offsets, np.uint64(seed))
+    count = max(1, round(share * len(sentences)))
+    chosen = hashes <= np.partition(hashes, count - 1)[count - 1]
+    if chosen.all():
+        raise UserError(
+            "training.cslm: holding out sentences leaves none to train on; lower the setting validation or add text"
+        )
+    return sentences.take(np.flatnonzero(~chosen)), sentences.take(np.flatnonzero(chosen))
+
+
+@kernel
+def hash_sentences(values: np.ndarray, offsets: np.ndarray, seed: np.uint64) -> np.ndarray:
+    """uint64 ``[n]``: a hash of the words of each sentence."""
+    hashes = np.empty(len(offsets) - 1, dtype=np.uint64)
+    for sentence in range(len(hashes)):
+        state = mix(seed)
+        for position in range(offsets[sentence], offsets[sentence + 1]):
+            state = mix(state ^ np.uint64(values[position]))
+        hashes[sentence] = state
+    return hashes

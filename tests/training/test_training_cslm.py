@@ -1,0 +1,289 @@
+"""Training of the CSLM from text to a model folder; resuming; refusals; one step in the paper's sizes."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_csv, read_json, write_lines
+from neural_smt.language_model.estimation import estimate
+from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.perplexity import measure_perplexity
+from neural_smt.networks.cslm import CslmScorer
+from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, word_classes
+from neural_smt.networks.folder import load_cslm
+from neural_smt.ragged import Ragged
+from neural_smt.shortlist import most_frequent
+from neural_smt.training.cslm_settings import CslmSettings
+from neural_smt.training.loop import Trainer
+from neural_smt.training.ngram_task import NgramTask
+from neural_smt.training.ngram_text import NgramText, split_sentences
+from neural_smt.training.steps import measure_cslm, train_cslm
+from neural_smt.vocabulary import BOS, EOS, Vocabulary
+
+SETTINGS: dict[str, Any] = {
+    "order": 4,
+    "projection": 6,
+    "layers": [10, 8],
+    "initial_range": 0.1,
+    "batch": 32,
+    "updates": 60,
+    "validation": 0.1,
+    "validate_every": 20,
+    "checkpoint_every": 7,
+}
+
+
+class Killed(Exception):
+    """Stands for the end of a process."""
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Two texts of sentences that count on from a random word; six of eighteen words are outside the shortlist."""
+    folder = tmp_path_factory.mktemp("inputs")
+    random = np.random.default_rng(0)
+    lines = [
+        " ".join(f"w{(start + i) % 18}" for i in range(length)) for start, length in random.integers(2, 18, (200, 2))
+    ]
+    write_lines(folder / "a.txt", lines[:150])
+    write_lines(folder / "b.txt", lines[150:])
+    vocabulary = Vocabulary.from_sentences(lines)
+    vocabulary.save(folder / "vocabulary")
+    most_frequent(vocabulary, 12).save(folder / "shortlist")
+    names = {"vocabulary": folder / "vocabulary", "shortlist": folder / "shortlist"}
+    return {"texts": [folder / "a.txt", folder / "b.txt"], **names}
+
+
+def train(inputs: dict[str, Any], folder: Path, seed: int = 1, **settings: Any) -> None:
+    train_cslm(
+        **inputs,
+        settings=SETTINGS | settings,
+        device="cpu",
+        seed=seed,
+        output=folder / "model",
+        curve=folder / "curve.csv",
+        plot=folder / "curve.png",
+        perplexity=folder / "held_out.json",
+        state=folder / "state",
+    )
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model" / "weights.safetensors").read_bytes()
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, update: int) -> None:
+    original = Trainer.update
+
+    def interrupted(self: Trainer) -> None:
+        if self.progress.updates == update:
+            raise Killed
+        original(self)
+
+    monkeypatch.setattr(Trainer, "update", interrupted)
+
+
+def without_seconds(path: Path) -> list[dict[str, str]]:
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in read_csv(path)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"keep": "last", "validate_every": 0}], ids=["best", "last"])
+def test_a_killed_run_ends_as_one_never_killed(
+    inputs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+) -> None:
+    train(inputs, tmp_path / "whole", **settings)
+    for update in (5, 33, 47):  # before the first checkpoint, and between later ones
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            kill_at(patch, update)
+            train(inputs, tmp_path / "killed", **settings)
+        assert not (tmp_path / "killed" / "model").exists()
+    train(inputs, tmp_path / "killed", **settings)
+    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+    for name in ("curve.csv", "held_out.json"):
+        assert (tmp_path / "killed" / name).exists()
+    assert without_seconds(tmp_path / "killed" / "curve.csv") == without_seconds(tmp_path / "whole" / "curve.csv")
+    assert (tmp_path / "killed" / "held_out.json").read_bytes() == (tmp_path / "whole" / "held_out.json").read_bytes()
+    assert (tmp_path / "whole" / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_other_data_and_settings_start_afresh(inputs: dict[str, Any], tmp_path: Path) -> None:
+    train(inputs, tmp_path / "a", clip=0.5)
+    train(inputs | {"texts": inputs["texts"][:1]}, tmp_path / "a")
+    train(inputs, tmp_path / "a")
+    train(inputs, tmp_path / "b")
+    assert weights(tmp_path / "a") == weights(tmp_path / "b")
+    train(inputs, tmp_path / "a", seed=2)
+    assert weights(tmp_path / "a") != weights(tmp_path / "b")
+
+
+def test_a_tiny_text_is_learnt_by_heart(tmp_path: Path) -> None:
+    """A text in which three words settle the next one: its perplexity goes to that of the first words."""
+    lines = ["a b c d e", "c b a e d", "e a d b c"] * 30
+    write_lines(tmp_path / "text", lines)
+    vocabulary = Vocabulary.from_sentences(lines)
+    vocabulary.save(tmp_path / "vocabulary")
+    paths = {"vocabulary": tmp_path / "vocabulary", "shortlist": tmp_path / "vocabulary"}
+    settings = {"projection": 16, "layers": [24, 16], "validation": 0, "patience": 0, "keep": "last", "updates": 600}
+    train({"texts": [tmp_path / "text"], **paths}, tmp_path, **settings)
+    trained = load_cslm(tmp_path / "model", torch.device("cpu"))
+    model = NgramModel.from_tables(estimate(vocabulary.encode(lines), 2).tables, vocabulary)
+    text = NgramText.of(vocabulary.encode(lines[:3]), 3)
+    scores = CslmScorer(*trained, model, vocabulary)(*text.ngrams(np.arange(len(text))))
+    # Of a sentence's six predictions only the first is open, between three words.
+    assert -scores.mean() == pytest.approx(math.log(3) / 6, abs=0.05)
+    assert read_json(tmp_path / "held_out.json") == {}
+
+
+def test_what_is_measured_beside_the_ngram_model(inputs: dict[str, Any], tmp_path: Path) -> None:
+    train(inputs, tmp_path, updates=200)
+    found = read_json(tmp_path / "held_out.json")
+    vocabulary, shortlist = Vocabulary.load(inputs["vocabulary"]), Vocabulary.load(inputs["shortlist"])
+    lines = [line for text in inputs["texts"] for line in text.read_text().splitlines()]
+    kept, held_out = split_sentences(vocabulary.encode(lines), 0.1, 1)
+    model = NgramModel.from_tables(estimate(kept, 4).tables, vocabulary)
+    assert found["sentences"] == len(held_out) >= 20
+    assert found["tokens"] == len(held_out.values) + len(held_out)
+    assert found["covered"] == (held_out.values < len(shortlist)).sum() + len(held_out)
+    assert found["ngram_order"] == 4
+    assert found["ngram"] == pytest.approx(measure_perplexity(model, held_out).value, abs=1e-3)
+    # The network alone, all words outside the shortlist being one class, is what stops the training.
+    network = load_cslm(tmp_path / "model", torch.device("cpu")).network
+    best = min(float(row["validation_perplexity"]) for row in read_csv(tmp_path / "curve.csv"))
+    ids = Ragged(np.where(held_out.values < len(shortlist), held_out.values, 0).astype(np.int32), held_out.offsets)
+    text = NgramText.of(ids, 3)
+    task = NgramTask(network, text, text, 64, 1)
+    trainer = Trainer(task, CslmSettings(), tmp_path / "unused", "unused")
+    assert trainer.perplexity() == pytest.approx(best, abs=1e-3)
+    assert found["cslm_covered"] > best
+    for name in ("cslm", "cslm_renormalised", "ngram_covered"):
+        assert 1 < found[name] < 100
+
+    model.save(tmp_path / "ngram")
+    measure_cslm(
+        model=tmp_path / "model",
+        language_model=tmp_path / "ngram",
+        vocabulary=inputs["vocabulary"],
+        texts=inputs["texts"],
+        device="cpu",
+        precision="fp32",
+        output=tmp_path / "measured.json",
+    )
+    measured = read_json(tmp_path / "measured.json")
+    assert list(measured) == ["a.txt", "b.txt"]
+    assert measured["b.txt"]["sentences"] == 50
+    expected = measure_perplexity(model, vocabulary.encode(lines[150:])).value
+    assert measured["b.txt"]["ngram"] == pytest.approx(expected, abs=1e-3)
+
+
+def test_patience_counts_epochs_and_the_best_weights_are_kept(
+    inputs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[np.ndarray] = []
+
+    def rising(self: Trainer) -> float:
+        seen.append(self.network.output.bias.detach().clone().numpy())
+        return 10.0 + self.progress.updates
+
+    monkeypatch.setattr(Trainer, "perplexity", rising)
+    train(inputs, tmp_path, validate_every=0, patience=2, updates=10_000)
+    records = read_csv(tmp_path / "curve.csv")
+    examples = [int(row["examples"]) for row in records]
+    assert len(records) == 3
+    assert examples == [examples[0], 2 * examples[0], 3 * examples[0]]
+    kept = load_cslm(tmp_path / "model", torch.device("cpu")).network.output.bias.detach().numpy()
+    np.testing.assert_array_equal(kept, seen[0])
+    assert not np.array_equal(kept, seen[-1])
+
+
+def test_ngrams_of_a_text() -> None:
+    text = NgramText.of(Ragged.from_lists([[5, 6, 7], [], [8]]), 2)
+    contexts, words = text.ngrams(np.arange(len(text)))
+    assert words.tolist() == [5, 6, 7, EOS, EOS, 8, EOS]
+    assert contexts.tolist() == [[BOS, BOS], [BOS, 5], [5, 6], [6, 7], [BOS, BOS], [BOS, BOS], [BOS, 8]]
+
+
+def test_the_held_out_sentences_are_a_function_of_their_words() -> None:
+    random = np.random.default_rng(0)
+    sentences = Ragged.from_lists(random.integers(3, 9, (1000, 4)).tolist())
+    kept, held_out = split_sentences(sentences, 0.05, 1)
+    assert len(kept) + len(held_out) == 1000
+    assert len(held_out) >= 50
+    assert not {tuple(s.tolist()) for s in kept} & {tuple(s.tolist()) for s in held_out}
+    backwards = sentences.take(np.arange(999, -1, -1))
+    again = split_sentences(backwards, 0.05, 1)[1]
+    assert sorted(map(tuple, again)) == sorted(map(tuple, held_out))
+    assert sorted(map(tuple, split_sentences(sentences, 0.05, 2)[1])) != sorted(map(tuple, held_out))
+    assert len(split_sentences(sentences, 0, 1)[1]) == 0
+    assert len(split_sentences(sentences, 1e-9, 1)[1]) >= 1
+
+
+def test_every_ngram_is_seen_once_an_epoch() -> None:
+    text = NgramText.of(Ragged.from_lists(np.random.default_rng(0).integers(3, 9, (40, 4)).tolist()), 3)
+    task = NgramTask(CslmNetwork(CslmConfig(9, 4, 2, (2, 2))), text, text, 32, 1)
+    assert task.updates_per_epoch == 7
+    epochs = []
+    for epoch in range(2):
+        batches = [task.minibatch(7 * epoch + update) for update in range(7)]
+        assert [batch.examples for batch in batches] == [32] * 6 + [8]
+        inputs = [batch.inputs for batch in batches]
+        rows = torch.cat([torch.cat((b.contexts, b.classes[:, None]), 1) for b in inputs])
+        epochs.append(rows.tolist())
+    contexts, words = text.ngrams(np.arange(len(text)))
+    everything = sorted(np.column_stack((contexts, word_classes(words))).tolist())
+    assert sorted(epochs[0]) == sorted(epochs[1]) == everything
+    assert epochs[0] != epochs[1]
+
+
+def test_one_step_in_the_papers_sizes(tmp_path: Path) -> None:
+    network = CslmNetwork(CslmConfig(15_003), seed=1)
+    shapes = {name: tuple(parameter.shape) for name, parameter in network.named_parameters()}
+    assert shapes == {
+        "projection": (15_003, 512),
+        "first.weight": (1536, 3072),
+        "first.bias": (1536,),
+        "second.weight": (1024, 1536),
+        "second.bias": (1024,),
+        "output.weight": (15_002, 1024),
+        "output.bias": (15_002,),
+    }
+    sentences = Ragged.from_lists(np.random.default_rng(0).integers(3, 15_003, (16, 7)).tolist())
+    text = NgramText.of(sentences, 6)
+    settings = CslmSettings(precision="fp32")
+    before = {name: parameter.detach().clone() for name, parameter in network.named_parameters()}
+    trainer = Trainer(NgramTask(network, text, text, settings.batch, 1), settings, tmp_path, "run")
+    trainer.update()
+    assert trainer.progress.examples == trainer.progress.words == 128
+    assert trainer.progress.cost / 128 == pytest.approx(math.log(15_002), rel=1e-3)  # tiny weights: nearly uniform
+    assert trainer.progress.non_finite == 0
+    for name, parameter in network.named_parameters():
+        gradient = parameter.grad.to_dense() if parameter.grad.is_sparse else parameter.grad
+        assert gradient.shape == parameter.shape, name
+        assert torch.isfinite(gradient).all(), name
+        assert (gradient != 0).any(), name
+        assert torch.isfinite(parameter).all(), name
+        assert not torch.equal(parameter, before[name]), name
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"depth": 2}, "cslm.depth is unknown"),
+        ({"updates": 0}, "updates is 0"),
+        ({"batch": 0}, "batch is 0"),
+        ({"validation": 1.0}, "a share between 0 and 1"),
+        ({"validation": 0}, "need held-out sentences"),
+        ({"validation": 0.999}, "leaves none to train on"),
+        ({"layers": [5]}, "give the sizes of two"),
+    ],
+)
+def test_bad_settings_are_refused(
+    inputs: dict[str, Any], tmp_path: Path, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        train(inputs, tmp_path, **settings)
+    assert not (tmp_path / "model").exists()
