@@ -23,6 +23,10 @@ TARGET = config["languages"]["target"]
 SETS = [CORPUS["dev"], *CORPUS["test"]]
 RUNS = list(range(1, config["tuning"]["runs"] + 1))
 NETWORKS = ["encoder_decoder"]
+RESCORED = {name: system for name, system in SYSTEMS.items() if system.get("rescore")}
+SEARCHED = [name for name in SYSTEMS if name not in RESCORED]
+EXPORTED = [name for name in SEARCHED if "cslm" not in resolve_features(SYSTEMS, name)]
+USES_CSLM = any("cslm" in [*resolve_features(SYSTEMS, name), *SYSTEMS[name].get("rescore", [])] for name in SYSTEMS)
 USES_GPU = int(config["device"] == "cuda")
 
 
@@ -93,6 +97,34 @@ def column_files(wildcards):
 def features(wildcards):
     """Feature groups of a system, those of its bases included."""
     return resolve_features(SYSTEMS, wildcards.system)
+
+
+def cslm(wildcards):
+    """The CSLM's folder for a system that is searched with it."""
+    used = "cslm" in resolve_features(SYSTEMS, wildcards.system)
+    return ["results/{experiment}/training/cslm/model"] if used else []
+
+
+def cslm_settings(wildcards):
+    """How the CSLM is asked; nothing for a system without it."""
+    return config["decoding"]["cslm"] if cslm(wildcards) else {}
+
+
+def base_weights(wildcards):
+    """The tuned weights of the system whose lists are rescored."""
+    base = SYSTEMS[wildcards.system]["base"]
+    return f"results/{wildcards.experiment}/tuning/{base}/run{wildcards.run}/weights.json"
+
+
+def base_lists(wildcards):
+    """The n-best lists of the system whose lists are rescored."""
+    base = SYSTEMS[wildcards.system]["base"]
+    return f"results/{wildcards.experiment}/decoding/{base}/run{wildcards.run}/{wildcards.set}.nbest.gz"
+
+
+def one_of(names):
+    """A wildcard constraint: one of these names, or nothing at all when there is none."""
+    return "|".join(names) or "(?!)"
 
 
 def run_seed(wildcards):

@@ -7,6 +7,7 @@ rule decode:
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
+        cslm=cslm,
         depends=column_files,
     output:
         output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
@@ -15,6 +16,8 @@ rule decode:
         "results/{experiment}/logs/decode/{system}.run{run}.{set}.log",
     benchmark:
         "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(SEARCHED),
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -24,7 +27,99 @@ rule decode:
         code=code("decoding.steps"),
         columns=columns,
         features=features,
+        cslm_settings=cslm_settings,
         settings=config["decoding"]["test"],
+    script:
+        "../workflow_scripts/decoding.py"
+
+
+rule decode_lists:
+    """Translate a set with a tuned system and list its best translations, to be rescored."""
+    input:
+        text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
+        phrase_table="results/{experiment}/phrases/table",
+        language_model="results/{experiment}/language_model/model",
+        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
+        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
+        cslm=cslm,
+        depends=column_files,
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.listed",
+        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.listed.json",
+        nbest="results/{experiment}/decoding/{system}/run{run}/{set}.nbest.gz",
+    log:
+        "results/{experiment}/logs/decode_lists/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/decode_lists/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(SEARCHED),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="12h",
+    params:
+        code=code("decoding.steps"),
+        columns=columns,
+        features=features,
+        cslm_settings=cslm_settings,
+        settings=config["decoding"]["test"],
+        nbest_size=config["decoding"]["rescored_nbest"],
+        step="decode",
+    script:
+        "../workflow_scripts/decoding.py"
+
+
+rule rescore:
+    """Score n-best lists of a system's base with the CSLM."""
+    input:
+        nbest=base_lists,
+        cslm="results/{experiment}/training/cslm/model",
+        language_model="results/{experiment}/language_model/model",
+        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.scored.nbest.gz",
+    log:
+        "results/{experiment}/logs/rescore/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORED),
+    conda:
+        "../envs/neural_smt.yaml"
+    threads: 2
+    resources:
+        mem_mb=memory(4),
+        runtime="12h",
+    params:
+        code=code("decoding.steps"),
+        settings=config["decoding"]["cslm"],
+    script:
+        "../workflow_scripts/decoding.py"
+
+
+rule reorder:
+    """Translations of a set: the best ones of rescored lists."""
+    input:
+        nbest="results/{experiment}/decoding/{system}/run{run}/{set}.scored.nbest.gz",
+        weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
+        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
+    log:
+        "results/{experiment}/logs/decode/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORED),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="1h",
+    params:
+        code=code("decoding.steps"),
     script:
         "../workflow_scripts/decoding.py"
 
@@ -60,9 +155,9 @@ rule export_moses:
 
 
 rule export:
-    """Every system and run as a folder that Moses loads."""
+    """Every system and run that Moses can load, as a folder for it."""
     input:
-        results("decoding/{system}/run{run}/moses", system=SYSTEMS, run=RUNS),
+        results("decoding/{system}/run{run}/moses", system=EXPORTED, run=RUNS),
 
 
 rule decoding:

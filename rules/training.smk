@@ -114,3 +114,4 @@ rule training:
     """All networks of the experiment."""
     input:
         results("training/{network}/model", network=NETWORKS),
+        results("training/cslm/{file}", file=["model", "perplexity.json"]) if USES_CSLM else [],

@@ -7,6 +7,7 @@ rule tune:
         language_model="results/{experiment}/language_model/model",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        cslm=cslm,
         depends=column_files,
     output:
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
@@ -16,6 +17,8 @@ rule tune:
         "results/{experiment}/logs/tune/{system}.run{run}.log",
     benchmark:
         "results/{experiment}/benchmarks/tuning/tune/{system}.run{run}.tsv"
+    wildcard_constraints:
+        system=one_of(SEARCHED),
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -25,11 +28,41 @@ rule tune:
         code=code("tuning.steps"),
         columns=columns,
         features=features,
+        cslm_settings=cslm_settings,
         decoding=config["decoding"]["tuning"],
         settings={key: value for key, value in config["tuning"].items() if key != "runs"},
         seed=run_seed,
         # not an output: a killed run goes on at its last iteration
         state=lambda wildcards: f"results/{wildcards.experiment}/tuning/{wildcards.system}/run{wildcards.run}/state",
+    script:
+        "../workflow_scripts/tuning.py"
+
+
+rule tune_rescoring:
+    """Tune the weights of a system that reorders n-best lists, on the lists of the development set, with MERT."""
+    input:
+        nbest=f"results/{{experiment}}/decoding/{{system}}/run{{run}}/{CORPUS['dev']}.scored.nbest.gz",
+        reference=tokenised(CORPUS["dev"], TARGET)[0],
+        start=base_weights,
+    output:
+        weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
+        history="results/{experiment}/tuning/{system}/run{run}/history.csv",
+        plot="results/{experiment}/tuning/{system}/run{run}/history.png",
+    log:
+        "results/{experiment}/logs/tune/{system}.run{run}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/tuning/tune/{system}.run{run}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORED),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="4h",
+    params:
+        code=code("tuning.steps"),
+        settings={key: config["tuning"][key] for key in ("restarts", "refinements")},
+        seed=run_seed,
     script:
         "../workflow_scripts/tuning.py"
 

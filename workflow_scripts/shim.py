@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def call(snakemake: "Snakemake", steps: ModuleType) -> None:
-    """Call the step named like the rule, with the log in the rule's log file.
+    """Call the step named like the rule (or by its param ``step``), with the log in the rule's log file.
 
     The step gets every named input and output as a path (or a list of paths) and every param as it is. The input
     ``depends`` and the param ``code`` only declare what a rule depends on and are left out. Threads, device and mirror
@@ -26,14 +26,14 @@ def call(snakemake: "Snakemake", steps: ModuleType) -> None:
         filename=snakemake.log[0], level=logging.INFO, format="%(asctime)s %(name)s: %(message)s", force=True
     )
     named = [*snakemake.input.items(), *snakemake.output.items(), *snakemake.params.items()]
-    arguments: dict[str, Any] = {name: value for name, value in named if name not in ("code", "depends")}
+    arguments: dict[str, Any] = {name: value for name, value in named if name not in ("code", "depends", "step")}
     ambient = {
         "threads": snakemake.threads,
         "device": snakemake.config["device"],
         "mirror": snakemake.config["data_mirror"],
     }
     try:
-        invoke(getattr(steps, snakemake.rule), arguments, ambient)
+        invoke(getattr(steps, snakemake.params.get("step", snakemake.rule)), arguments, ambient)
     except UserError as error:
         logging.error("%s", error)
         sys.exit(f"error: {error}")

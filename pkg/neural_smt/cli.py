@@ -43,6 +43,7 @@ STAGES = {
 
 VERBS = {
     "decode": "neural_smt.decoding.moses.steps:decode_moses",
+    "rescore": "neural_smt.decoding.steps:rescore",
     "oracle": "neural_smt.decoding.moses.steps:oracle_moses",
     "export": "neural_smt.decoding.moses.steps:export_moses",
 }

@@ -95,6 +95,16 @@ def _named_sources(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "corpus.dev", corpus["dev"]
 
 
+def _check_rescored(systems: Mapping[str, Mapping[str, Any]], name: str) -> None:
+    system = systems[name]
+    if system.get("rescore") and ("base" not in system or system["features"]):
+        raise UserError(f"systems.{name}.rescore: lists of a base are rescored; name a base and leave features empty")
+    if systems.get(system.get("base"), {}).get("rescore"):
+        raise UserError(f"systems.{name}.base: '{system['base']}' is not searched but rescored; name another base")
+    if set(system.get("rescore", ())) & set(resolve_features(systems, name)):
+        raise UserError(f"systems.{name}.rescore: its base is searched with it already; name another base")
+
+
 def _check_names(config: Mapping[str, Any]) -> None:
     sources, languages = config["corpus"]["sources"], config["languages"]
     if languages["source"] == languages["target"]:
@@ -115,6 +125,7 @@ def _check_names(config: Mapping[str, Any]) -> None:
             raise UserError(f"corpus.sources.{name}: a gold set needs 'alignment'; give its url or path")
     for name in config["systems"]:
         resolve_features(config["systems"], name)
+        _check_rescored(config["systems"], name)
     if config["evaluation"]["baseline"] not in config["systems"]:
         raise UserError(
             f"evaluation.baseline: there is no system '{config['evaluation']['baseline']}'; name one of systems"

@@ -19,7 +19,10 @@ REORDERING = "LexicalReordering0"
 UNKNOWN_WORD = "UnknownWordPenalty0"
 
 COLUMN_WEIGHT = 0.2
-"""Default weight of a score column that Moses has no default for."""
+"""Default weight of a score column, and of a hook, that Moses has no default for."""
+
+HOOKS = {"cslm": "Cslm0"}
+"""Feature groups that a hook of the search scores, and the names of their features."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,9 @@ class FeatureSet:
         columns = [feature.read(rules) for feature in self.features if feature.read is not None]
         return np.ascontiguousarray(np.concatenate(columns, axis=1), dtype=np.float32)
 
-    def with_stateful(self, feature: Feature) -> "FeatureSet":
-        """This set with one more stateful feature after those it has."""
+    def with_hook(self, name: str) -> "FeatureSet":
+        """This set with a hook's feature after the stateful ones it has."""
+        feature = Feature(name, (COLUMN_WEIGHT,))
         stateful = [f for f in self.features if f.stateful]
         return FeatureSet([*stateful, feature, *(f for f in self.features if not f.stateful)])
 
@@ -118,6 +122,11 @@ def column_name(group: str) -> str:
     return "".join(part.capitalize() for part in group.split("_")) + "0"
 
 
+def is_column(group: str) -> bool:
+    """Whether a feature group is a score column."""
+    return group not in ("phrase", "language_model", "reordering", *HOOKS)
+
+
 def _read_column(name: str) -> Callable[[Rules], np.ndarray]:
     return lambda rules: rules.columns[name][:, None]
 
@@ -126,7 +135,8 @@ def build_feature_set(groups: Sequence[str], language_models: int = 1, phrase_sc
     """The features of a system's groups, with so many language models and scores in the phrase table.
 
     ``phrase`` (always needed), ``language_model`` (``LM0``, ``LM1``, ...), ``reordering``; every other group is a score
-    column. Stateful features come first, as in the n-best lists of Moses.
+    column, but for those of ``HOOKS``, which a decoder adds with its hook. Stateful features come first, as in the
+    n-best lists of Moses.
     """
     if "phrase" not in groups or "language_model" not in groups:
         raise UserError("a system needs the feature groups 'phrase' and 'language_model'; add them to its 'features'")
@@ -144,7 +154,7 @@ def build_feature_set(groups: Sequence[str], language_models: int = 1, phrase_sc
         Feature("TranslationModel0", (0.2,) * phrase_scores, lambda rules: floored_log(rules.scores)),
     ]
     for group in groups:
-        if group not in ("phrase", "language_model", "reordering"):
+        if is_column(group):
             name = column_name(group)
             features.append(Feature(name, (COLUMN_WEIGHT,), _read_column(name)))
     return FeatureSet(features)

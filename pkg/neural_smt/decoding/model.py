@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.decoding.features import FeatureSet, build_feature_set, column_name
+from neural_smt.decoding.features import FeatureSet, build_feature_set, column_name, is_column
 from neural_smt.errors import UserError
 from neural_smt.files import load_array
 from neural_smt.language_model.model import NgramModel
@@ -49,7 +49,7 @@ class TranslationModel:
         feature_set = build_feature_set(features, len(language_models), table.scores.shape[1])
         read = {}
         for group in features:
-            if group in ("phrase", "language_model", "reordering"):
+            if not is_column(group):
                 continue
             if group not in columns:
                 raise UserError(f"the system uses the feature {group}, but no score column of that name was given")

@@ -42,6 +42,19 @@ def nbest_lines(translations: Iterable[Translation], shown: Mapping[str, slice],
             yield f"{number} ||| {' '.join(entry.tokens)} ||| {features} ||| {entry.score:.6g}"
 
 
+def write_entries(path: Path, entries: Iterable[ListedTranslation]) -> None:
+    """Write listed translations as they were read, atomically; six significant digits."""
+    write_lines(
+        path,
+        (
+            f"{e.sentence} ||| {' '.join(e.tokens)} ||| "
+            + " ".join(f"{name}= {' '.join(f'{v + 0.0:.6g}' for v in values)}" for name, values in e.features.items())
+            + f" ||| {e.score:.6g}"
+            for e in entries
+        ),
+    )
+
+
 def read_nbest(path: Path) -> list[ListedTranslation]:
     """Read an n-best list (plain or ``.gz``); fields after the total are not read. ``UserError`` names a bad line."""
     return [_parse(line, path, number) for number, line in enumerate(read_lines(path), start=1)]

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from neural_smt.decoding.batches import FILLERS, Hook, search_batch
-from neural_smt.decoding.features import DISTORTION, Feature
+from neural_smt.decoding.features import DISTORTION
 from neural_smt.decoding.lattices.batch import LatticeBatch
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.model import TranslationModel
@@ -29,6 +29,9 @@ Result = TypeVar("Result")
 
 BATCH = 16
 """Sentences searched side by side; the same whatever the number of threads, so results are too."""
+
+HOOK_BATCH = 64
+"""The same with a hook, whose matrix products gain by more rows."""
 
 HOOK_MARGIN = 4
 """How many times the stack size is kept until a hook has scored."""
@@ -86,7 +89,7 @@ class Decoder:
         self.hook = hook
         self.feature_set = model.feature_set
         if hook is not None:
-            self.feature_set = self.feature_set.with_stateful(Feature(hook.name, (0.2,)))
+            self.feature_set = self.feature_set.with_hook(hook.name)
         self.vector = weights.vector(self.feature_set)
         for name, language_model in zip(self.feature_set.language_models, model.language_models, strict=True):
             if not language_model.finite:
@@ -125,7 +128,8 @@ class Decoder:
         distinct = np.fromiter(searched.values(), dtype=np.int64)
         distinct = distinct[lengths[distinct] > 0]
         order = distinct[np.argsort(-lengths[distinct], kind="stable")]  # longest first: threads end together
-        batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
+        size = HOOK_BATCH if self.hook else BATCH
+        batches = [order[start : start + size] for start in range(0, len(order), size)]
         results: list = [None] * len(lengths)
 
         def work(members: np.ndarray) -> None:

@@ -6,12 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
+from neural_smt.decoding.loading import load_hook
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.nbest import write_nbest
+from neural_smt.decoding.nbest import read_nbest, write_entries, write_nbest
+from neural_smt.decoding.rescoring import add_feature, best_of_each
+from neural_smt.decoding.rescoring import reorder as sort_lists
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.files import read_lines, write_json, write_lines
+from neural_smt.language_model.model import NgramModel
 from neural_smt.settings import read_settings
+from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
@@ -32,14 +37,18 @@ def decode(
     nbest: Path | None = None,
     nbest_size: int = 0,
     alignment: Path | None = None,
+    cslm: Path | None = None,
+    cslm_settings: dict | None = None,
+    device: str = "cpu",
     threads: int = 1,
 ) -> None:
     """Translate a tokenised text, one sentence a line.
 
-    features: feature groups of the system; columns: group -> score column; settings: see ``SearchSettings``. Writes the
-    translations, with ``nbest`` a list of ``nbest_size`` distinct ones per sentence, with ``alignment`` their word
-    alignments (Pharaoh), and statistics: sentences, seconds of search, sentences per second, mean model score, unknown
-    words.
+    features: feature groups of the system; columns: group -> score column; settings: see ``SearchSettings``; cslm:
+    model folder for the feature group of that name; cslm_settings: see ``CslmSettings``. Writes the translations, with
+    ``nbest`` a list of ``nbest_size`` distinct ones per sentence, with ``alignment`` their word alignments (Pharaoh),
+    and statistics: sentences, seconds of search, sentences per second, mean model score, unknown words, what was asked
+    of the CSLM and how much of it its cache knew.
     """
     model = TranslationModel.load(
         phrase_table=phrase_table,
@@ -49,7 +58,8 @@ def decode(
         target_vocabulary=target_vocabulary,
         features=features,
     )
-    decoder = Decoder(model, read_settings(SearchSettings, settings, "decoding"), Weights.load(weights), threads)
+    hook = load_hook(features, model, cslm, cslm_settings or {}, device)
+    decoder = Decoder(model, read_settings(SearchSettings, settings, "decoding"), Weights.load(weights), threads, hook)
     sentences = [line.split() for line in read_lines(text)]
     began = time.perf_counter()
     translations = decoder.decode(sentences, nbest_size if nbest else 0)
@@ -68,5 +78,47 @@ def decode(
         "unknown_words": unknown,
         "threads": threads,
     }
+    if hook:
+        content["cslm"] = hook.statistics()
+        log.info("%s", hook.describe())
     write_json(statistics, content)
     log.info("translated %d sentences in %.1f s, mean model score %.4f", len(sentences), seconds, content["mean_score"])
+
+
+def rescore(
+    *,
+    nbest: Path,
+    cslm: Path,
+    language_model: Path,
+    target_vocabulary: Path,
+    output: Path,
+    settings: dict | None = None,
+    weights: Path | None = None,
+    device: str = "cpu",
+) -> None:
+    """Score n-best lists (in the format of Moses) with a CSLM: the same lists with the feature Cslm0.
+
+    cslm: model folder; language_model: the n-gram model for words outside the CSLM's shortlist; settings: see
+    ``CslmSettings``. With weights the lists are also reordered (see ``reorder``).
+    """
+    vocabulary = Vocabulary.load(target_vocabulary)
+    from neural_smt.decoding.cslm import CslmHook  # loads PyTorch, which most systems need none of
+
+    hook = CslmHook.load(cslm, NgramModel.load(language_model, vocabulary), vocabulary, settings or {}, device)
+    entries = add_feature(read_nbest(nbest), hook, vocabulary)
+    if weights:
+        entries = sort_lists(entries, Weights.load(weights).values)
+    write_entries(output, entries)
+    log.info("%s", hook.describe())
+
+
+def reorder(*, nbest: Path, weights: Path, output: Path, statistics: Path) -> None:
+    """Write the best translations of scored n-best lists under the weights, and statistics: sentences, entries and mean
+    score.
+    """
+    listed = read_nbest(nbest)
+    entries = sort_lists(listed, Weights.load(weights).values)
+    write_lines(output, (" ".join(tokens) for tokens in best_of_each(entries)))
+    best = {entry.sentence: entry.score for entry in reversed(entries)}
+    mean = float(np.mean(list(best.values()))) if best else 0.0
+    write_json(statistics, {"sentences": len(best), "entries": len(entries), "mean_score": mean})

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from neural_smt.bleu import bleu, corpus_statistics
+from neural_smt.decoding.batches import Hook
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.pruning import prune
 from neural_smt.decoding.lattices.viterbi import best_paths
@@ -168,13 +169,17 @@ def method_for(
     references: Sequence[list[str]],
     settings: TuningSettings,
     threads: int = 1,
+    hook: Hook | None = None,
 ) -> Method:
-    """The method that the settings name, for a development set (tokens) and a model; options are looked up once."""
-    features = model.feature_set
+    """The method that the settings name, for a development set (tokens) and a model; options are looked up once.
+
+    hook: its feature is tuned too, after the stateful ones of the model (``FeatureSet.with_hook``).
+    """
+    features = model.feature_set.with_hook(hook.name) if hook else model.feature_set
     prepared = prepare(model, list(sources))
 
     def decoder(vector: np.ndarray) -> Decoder:
-        return Decoder(model, search, Weights.from_vector(features, vector), threads)
+        return Decoder(model, search, Weights.from_vector(features, vector), threads, hook)
 
     def translate(vector: np.ndarray) -> Sequence[Translation]:
         return decoder(vector).decode(prepared, nbest=settings.nbest, distinct=True)

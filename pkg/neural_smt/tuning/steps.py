@@ -4,15 +4,20 @@ import logging
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
+
+from neural_smt.decoding.loading import load_hook
 from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.files import read_parallel
+from neural_smt.files import read_lines, read_parallel
 from neural_smt.settings import read_settings
 from neural_smt.tuning.history import plot_history, write_history
 from neural_smt.tuning.loop import run, select
 from neural_smt.tuning.methods import method_for
+from neural_smt.tuning.rescoring import optimise_lists
 from neural_smt.tuning.settings import TuningSettings
 from neural_smt.tuning.state import State, fingerprint
 
@@ -36,13 +41,17 @@ def tune(
     history: Path,
     plot: Path,
     state: Path,
+    cslm: Path | None = None,
+    cslm_settings: dict | None = None,
+    device: str = "cpu",
     threads: int = 1,
 ) -> None:
     """Tune the weights of a system on a development set (MERT or MIRA).
 
     source, reference: tokenised text, one sentence a line; columns: feature group -> score column; features: the
     system's feature groups; decoding: search settings; settings: see ``TuningSettings``; state: a folder for progress,
-    removed when the outputs are written. Writes weights (JSON), history (CSV, one row per iteration) and its plot.
+    removed when the outputs are written; cslm: model folder for the feature group of that name; cslm_settings: see
+    ``CslmSettings``. Writes weights (JSON), history (CSV, one row per iteration) and its plot.
     """
     sources, references = ([line.split() for line in lines] for lines in read_parallel(source, reference))
     if not sources:
@@ -56,15 +65,51 @@ def tune(
         features=features,
     )
     options = read_settings(TuningSettings, settings, "tuning")
-    feature_set = model.feature_set
+    hook = load_hook(features, model, cslm, cslm_settings or {}, device)
+    feature_set = model.feature_set.with_hook(hook.name) if hook else model.feature_set
 
     search = read_settings(SearchSettings, decoding, "decoding.tuning")
     start = Weights.defaults(feature_set)
-    method = method_for(model, search, sources, references, options, threads)
+    method = method_for(model, search, sources, references, options, threads, hook)
     files = [source, reference, phrase_table, language_model, source_vocabulary, target_vocabulary, *columns.values()]
-    kept = State(state, fingerprint([asdict(options), decoding, feature_set.names, seed], files))
+    made_with = [asdict(options), decoding, feature_set.names, seed]
+    if hook:
+        files.append(cslm)
+        made_with.append(cslm_settings)
+    kept = State(state, fingerprint(made_with, files))
     progress = run(method, start.vector(feature_set), options, seed=seed, state=kept, threads=threads)
     write_history(history, progress.iterations, feature_set.names)
     plot_history(plot, progress.iterations, feature_set.names, feature_set.tunable)
     Weights.from_vector(feature_set, select(progress, options.select)).save(weights)
     kept.remove()
+    if hook:
+        logger.info("%s", hook.describe())
+
+
+def tune_rescoring(
+    *,
+    nbest: Path,
+    reference: Path,
+    start: Path,
+    settings: dict,
+    seed: int,
+    weights: Path,
+    history: Path,
+    plot: Path,
+    threads: int = 1,
+) -> None:
+    """Tune the weights that reorder n-best lists, with MERT: the lists are all there is, nothing is decoded again.
+
+    nbest: lists of the development set with all features; reference: its tokenised text; start: weights of the system
+    that made the lists; settings: restarts and refinements (see ``TuningSettings``). Writes what ``tune`` writes, with
+    the BLEU of the lists' own order as that of the decoder.
+    """
+    options = read_settings(TuningSettings, settings, "tuning")
+    references = [line.split() for line in read_lines(reference)]
+    before = Weights.load(start).values
+    iteration, feature_set = optimise_lists(read_nbest(nbest), references, before, options, seed, threads)
+    write_history(history, [iteration], feature_set.names)
+    plot_history(plot, [iteration], feature_set.names, feature_set.tunable)
+    tuned = Weights.from_vector(feature_set, np.array(iteration.weights)).values
+    Weights({**before, **tuned}).save(weights)
+    logger.info("BLEU of the lists %.2f before, %.2f after", iteration.decoder_bleu, iteration.list_bleu)

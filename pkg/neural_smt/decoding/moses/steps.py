@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from neural_smt.decoding.features import UNKNOWN_WORD
+from neural_smt.decoding.features import HOOKS, UNKNOWN_WORD
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import AUTO, load_model
 from neural_smt.decoding.moses.export import write_moses_folder
@@ -125,6 +125,9 @@ def export_moses(
     the scores of the phrase table; features: feature groups of the system; settings: see ``SearchSettings``. Paths in
     the ini are relative to the folder, so start Moses there (``decode --moses-ini`` finds them from anywhere).
     """
+    for group in HOOKS:
+        if group in features:
+            raise UserError(f"Moses cannot load the feature {group} of this system; export one without it")
     if len(arpas) != len(language_models):
         raise UserError(f"{len(language_models)} language models but {len(arpas)} ARPA files; give one for each")
     model = TranslationModel.load(

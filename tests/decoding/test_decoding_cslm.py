@@ -1,0 +1,300 @@
+"""The CSLM in the search and on n-best lists, against networks asked from scratch and derivations counted out."""
+
+import itertools
+import json
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_decoding_search import SENTENCES, assert_lists_equal, search_all
+from tiny_models import SOURCE, TARGET, all_derivations, random_model
+
+from neural_smt.cli import main
+from neural_smt.decoding import search
+from neural_smt.decoding.cslm import CslmHook
+from neural_smt.decoding.moses.steps import export_moses
+from neural_smt.decoding.nbest import ListedTranslation, read_nbest
+from neural_smt.decoding.ngram_cache import NgramCache
+from neural_smt.decoding.rescoring import add_feature, best_of_each, reorder, score_sentences
+from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.decoding.steps import decode, rescore
+from neural_smt.decoding.steps import reorder as reorder_step
+from neural_smt.errors import UserError
+from neural_smt.files import read_json, write_lines
+from neural_smt.networks.cslm import CslmScorer
+from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
+from neural_smt.networks.folder import TrainedCslm, save_cslm
+from neural_smt.vocabulary import BOS, EOS, Vocabulary
+
+HISTORY = 3
+SHORTLIST = Vocabulary(["<unk>", "<s>", "</s>", "y", "x"], [0] * 5)
+"""z and q are outside: the n-gram model scores them."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A random CSLM that is far from uniform."""
+    config = CslmConfig(len(SHORTLIST), order=HISTORY + 1, projection=5, layers=(6, 4), initial_range=1.5)
+    save_cslm(tmp_path / "cslm", TrainedCslm(CslmNetwork(config, 3), SHORTLIST))
+    return tmp_path / "cslm"
+
+
+def load(folder: Path, model, **settings) -> CslmHook:
+    return CslmHook.load(folder, model.language_models[0], model.target_vocabulary, settings)
+
+
+class Plain:
+    """The same network asked for one n-gram at a time, for ``all_derivations``."""
+
+    name = "Cslm0"
+
+    def __init__(self, folder: Path, model):
+        self.scorer = CslmScorer.load(folder, model.language_models[0], model.target_vocabulary)
+        self.known: dict[tuple[int, ...], float] = {}
+
+    def ngram(self, ngram: tuple[int, ...]) -> float:
+        if ngram not in self.known:
+            array = np.array([ngram], dtype=np.int32)
+            self.known[ngram] = float(self.scorer(array[:, :-1], array[:, -1])[0])
+        return self.known[ngram]
+
+    def score(self, before, target) -> float:
+        ids = [BOS] * HISTORY + [i for _, i in before] + [i for _, i in target]
+        first = HISTORY + len(before)
+        return sum(self.ngram(tuple(ids[i - HISTORY : i + 1])) for i in range(first, len(ids)))
+
+    def end(self, words) -> float:
+        return self.ngram((*([BOS] * HISTORY + [i for _, i in words])[-HISTORY:], EOS))
+
+    def sentence(self, tokens) -> float:
+        words = [(token, TARGET.index.get(token, len(TARGET))) for token in tokens]
+        return self.score([], words) + self.end(words)
+
+
+@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+@pytest.mark.parametrize("seed", range(3))
+def test_all_derivations_are_found_with_the_networks_scores(folder, algorithm, seed):
+    model, weights = random_model(seed)
+    weights.values["Cslm0"] = (0.6,)
+    decoder = Decoder(model, search_all(algorithm), weights, hook=load(folder, model))
+    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=300, distinct=False), strict=True):
+        expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector, hook=Plain(folder, model))
+        assert_lists_equal(translation, expected, 300)
+
+
+def random_sentences() -> list[list[str]]:
+    generator = np.random.default_rng(4)
+    return [generator.choice(["a", "b", "c", "d"], generator.integers(0, 12)).tolist() for _ in range(30)]
+
+
+@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+def test_batches_threads_and_cache_change_nothing(folder, algorithm, monkeypatch):
+    model, weights = random_model(5)
+    weights.values["Cslm0"] = (0.5,)
+    sentences, settings = random_sentences(), SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=30)
+    results = []
+    for cache, threads, batch in ((1 << 16, 1, 64), (1 << 16, 2, 4), (16, 1, 64), (0, 2, 7), (0, 1, 1)):
+        monkeypatch.setattr(search, "HOOK_BATCH", batch)
+        hook = load(folder, model, cache=cache)
+        results.append(Decoder(model, settings, weights, threads, hook).decode(sentences, nbest=10))
+        assert (hook.score.counts.found > 0) == (cache > 0)
+    for other in results[1:]:
+        for found, expected in zip(other, results[0], strict=True):
+            assert [entry.tokens for entry in found.nbest] == [entry.tokens for entry in expected.nbest]
+            scores = [[entry.score for entry in translation.nbest] for translation in (found, expected)]
+            np.testing.assert_allclose(*scores, atol=1e-5)
+
+
+def test_listed_scores_are_those_of_the_sentence_from_scratch(folder):
+    model, weights = random_model(2)
+    weights.values["Cslm0"] = (0.4,)
+    plain, hook = Plain(folder, model), load(folder, model)
+    decoder = Decoder(model, SearchSettings(stack_size=20), weights, hook=hook)
+    column = decoder.feature_set.slices["Cslm0"].start
+    sentences = [*random_sentences(), ["c", "unknown", "never", "a"]]
+    entries = [entry for t in decoder.decode(sentences, nbest=20) for entry in t.nbest if entry.tokens]
+    assert len(entries) > 100 and any("unknown" in entry.tokens for entry in entries)
+    expected = [plain.sentence(entry.tokens) for entry in entries]
+    np.testing.assert_allclose([entry.features[column] for entry in entries], expected, atol=1e-4)
+    listed = [ListedTranslation(0, entry.tokens, {}, 0.0) for entry in entries]
+    rescored = [entry.features["Cslm0"][0] for entry in add_feature(listed, hook, TARGET)]
+    np.testing.assert_allclose(rescored, expected, atol=1e-4)
+
+
+def test_unknown_words_take_the_n_gram_models_score(folder):
+    model, _ = random_model(2)
+    scores = score_sentences(load(folder, model), [["z"], ["never", "seen"], []], TARGET)
+    language_model, plain = model.language_models[0], Plain(folder, model)
+    state = language_model.begin_state
+    first, _ = language_model.score_word(state, TARGET.index["z"])
+    assert scores[0] == pytest.approx(first * np.log(10) + plain.ngram((BOS, BOS, TARGET.index["z"], EOS)))
+    total, state = language_model.score_word(state, 0)
+    total += language_model.score_word(state, 0)[0]
+    assert scores[1] == pytest.approx(total * np.log(10) + plain.ngram((BOS, 0, 0, EOS)))
+    assert scores[2] == pytest.approx(plain.ngram((BOS, BOS, BOS, EOS)))
+
+
+def test_cache_counts_and_sends_only_what_is_new_sorted_by_context():
+    asked = []
+
+    def score(contexts, words):
+        asked.append(np.column_stack([contexts, words]).tolist())
+        return -words.astype(float) - 10 * contexts[:, 0]
+
+    cache = NgramCache(score, 2, 64)
+    contexts = np.array([[5, 6], [3, 4], [5, 6]], dtype=np.int32)
+    words = np.array([9, 1, 2], dtype=np.int32)
+    assert cache(contexts, words).tolist() == [-59.0, -31.0, -52.0]
+    assert asked == [[[3, 4, 1], [5, 6, 2], [5, 6, 9]]]
+    assert cache(contexts[::-1].copy(), np.array([2, 1, 8], dtype=np.int32)).tolist() == [-52.0, -31.0, -58.0]
+    assert asked[1:] == [[[5, 6, 8]]]
+    counts = cache.counts
+    assert (counts.asked, counts.found, counts.calls, counts.hit_rate) == (6, 2, 2, 2 / 6)
+    with pytest.raises(UserError, match="hold -1 n-grams"):
+        NgramCache(score, 2, -1)
+
+
+@pytest.mark.parametrize("capacity", [0, 1, 16, 100])
+def test_a_small_cache_forgets_but_is_never_wrong(capacity):
+    def score(contexts, words):
+        return 100.0 * contexts[:, 0] + 10.0 * contexts[:, 1] + words
+
+    cache = NgramCache(score, 2, capacity)
+    generator = np.random.default_rng(1)
+    wrong = []
+
+    def work():
+        for _ in range(50):
+            ngrams = np.array(list(itertools.product(range(9), repeat=3)), dtype=np.int32)
+            ngrams = ngrams[generator.permutation(len(ngrams))[:200]]
+            contexts, words = ngrams[:, :2].copy(), ngrams[:, 2].copy()
+            wrong.append(not np.array_equal(cache(contexts, words), score(contexts, words)))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(wrong) == 150 and not any(wrong)
+    assert cache.counts.asked == 30_000
+    assert (cache.counts.found > 0) == (capacity > 0)
+
+
+def test_lists_are_reordered_by_weights():
+    entries = [
+        ListedTranslation(0, ["a"], {"LM0": [-1.0], "TM0": [-1.0, -2.0]}, 5.0),
+        ListedTranslation(0, ["b"], {"LM0": [-2.0], "TM0": [-1.0, -1.0]}, 4.0),
+        ListedTranslation(2, ["c"], {"LM0": [-3.0], "TM0": [-1.0, -1.0]}, 4.0),
+    ]
+    ordered = reorder(entries, {"LM0": (0.5,), "TM0": (1.0, 1.0), "UnknownWordPenalty0": (1.0,)})
+    assert [(entry.tokens, entry.score) for entry in ordered] == [(["b"], -3.0), (["a"], -3.5), (["c"], -3.5)]
+    assert best_of_each(ordered) == [["b"], [], ["c"]]
+    with pytest.raises(UserError, match="2 scores of TM0"):
+        reorder(entries, {"LM0": (0.5,)})
+
+
+@pytest.fixture
+def system(tmp_path: Path, folder: Path) -> dict:
+    """A system's files and settings, as arguments of ``decode``."""
+    model, weights = random_model(6)
+    model.phrase_table.save(tmp_path / "table")
+    model.language_models[0].save(tmp_path / "lm")
+    SOURCE.save(tmp_path / "source.tsv")
+    TARGET.save(tmp_path / "target.tsv")
+    weights.values["Cslm0"] = (0.5,)
+    weights.save(tmp_path / "weights.json")
+    write_lines(tmp_path / "text", [" ".join(sentence) for sentence in random_sentences()])
+    return {
+        "text": tmp_path / "text",
+        "phrase_table": tmp_path / "table",
+        "language_model": tmp_path / "lm",
+        "source_vocabulary": tmp_path / "source.tsv",
+        "target_vocabulary": tmp_path / "target.tsv",
+        "columns": {},
+        "features": ["phrase", "language_model", "reordering", "cslm"],
+        "weights": tmp_path / "weights.json",
+        "settings": {"stack_size": 10},
+        "output": tmp_path / "translation",
+        "statistics": tmp_path / "statistics.json",
+        "nbest": tmp_path / "nbest",
+        "nbest_size": 5,
+        "cslm": folder,
+    }
+
+
+def test_decoding_reports_the_cache(system):
+    decode(**system)
+    found = read_json(system["statistics"])["cslm"]
+    assert found["ngrams"] > found["cache_hits"] > 0
+    assert found["cache_hit_rate"] == round(found["cache_hits"] / found["ngrams"], 4)
+    decode(**system | {"cslm_settings": {"cache": 0}, "output": system["output"].with_name("again")})
+    assert read_json(system["statistics"])["cslm"]["cache_hits"] == 0
+    assert system["output"].with_name("again").read_bytes() == system["output"].read_bytes()
+    with pytest.raises(UserError, match="no model folder of a CSLM"):
+        decode(**system | {"cslm": None})
+    with pytest.raises(UserError, match=r"decoding\.cslm\.size is unknown"):
+        decode(**system | {"cslm_settings": {"size": 0}})
+
+
+def test_rescoring_lists_gives_the_searchs_scores_and_order(system, tmp_path):
+    decode(**system)
+    listed = tmp_path / "bare"
+    lines = system["nbest"].read_text().splitlines()
+    bare = [" ".join(w for w in line.replace("Cslm0= ", "Cslm0=").split(" ") if "Cslm0" not in w) for line in lines]
+    write_lines(listed, reversed_lists(bare))
+    files = {
+        "--nbest": listed,
+        "--cslm": system["cslm"],
+        "--language-model": system["language_model"],
+        "--target-vocabulary": system["target_vocabulary"],
+        "--weights": system["weights"],
+        "--output": tmp_path / "rescored",
+    }
+    assert main(["rescore", *(str(word) for item in files.items() for word in item)]) == 0
+    before, after = read_nbest(system["nbest"]), read_nbest(tmp_path / "rescored")
+    searched = {(entry.sentence, *entry.tokens): entry for entry in before}
+    assert [entry.sentence for entry in after] == [entry.sentence for entry in before]
+    for old, new in zip(before, after, strict=True):
+        expected = searched.pop((new.sentence, *new.tokens))
+        np.testing.assert_allclose(new.features["Cslm0"], expected.features["Cslm0"], rtol=1e-5, atol=1e-4)
+        # In the order of the search, but for ties in the digits that lists are printed with.
+        assert expected.score == pytest.approx(old.score, abs=2e-3, rel=1e-5)
+    reorder_step(
+        nbest=tmp_path / "rescored",
+        weights=system["weights"],
+        output=tmp_path / "best",
+        statistics=tmp_path / "best.json",
+    )
+    assert (tmp_path / "best").read_bytes() == system["output"].read_bytes()
+    assert json.loads((tmp_path / "best.json").read_text())["sentences"] == 30
+
+
+def reversed_lists(lines: list[str]) -> list[str]:
+    """The lists of each sentence from back to front."""
+    return [line for _, group in itertools.groupby(lines, key=lambda line: line.split()[0]) for line in [*group][::-1]]
+
+
+def test_rescoring_refuses_a_list_that_is_none(system, tmp_path):
+    write_lines(tmp_path / "bad", ["0 ||| a"])
+    with pytest.raises(UserError, match=r"bad, line 1: expected"):
+        rescore(
+            nbest=tmp_path / "bad",
+            cslm=system["cslm"],
+            language_model=system["language_model"],
+            target_vocabulary=system["target_vocabulary"],
+            output=tmp_path / "out",
+        )
+    assert not (tmp_path / "out").exists()
+
+
+def test_moses_cannot_have_it(system, tmp_path):
+    kept = ("phrase_table", "source_vocabulary", "target_vocabulary", "columns", "features", "weights", "settings")
+    with pytest.raises(UserError, match="Moses cannot load the feature cslm"):
+        export_moses(
+            **{name: system[name] for name in kept},
+            language_models=[system["language_model"]],
+            arpas=[tmp_path / "arpa"],
+            output=tmp_path / "moses",
+        )
+    assert not (tmp_path / "moses").exists()
