@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from neural_smt.training import adadelta
 from neural_smt.training.adadelta import AdaDelta, clipped_gradients
 
 
@@ -20,6 +21,22 @@ def test_dense_steps_are_those_of_torch() -> None:
         reference.step()
         optimiser.step({"w": theirs.grad})
     torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-7)
+
+
+def test_steps_do_not_depend_on_the_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    first = {"w": torch.randn(11, 6), "b": torch.randn(11), "s": torch.randn(())}
+    steps = [{name: torch.randn_like(tensor) for name, tensor in first.items()} for _ in range(5)]
+    results = []
+    for tile in (1 << 17, 20, 1):
+        monkeypatch.setattr(adadelta, "TILE", tile)
+        parameters = {name: nn.Parameter(tensor.clone()) for name, tensor in first.items()}
+        optimiser = AdaDelta(parameters)
+        for step in steps:
+            optimiser.step(step)
+        results.append(parameters)
+    for tiled in results[1:]:
+        assert all(torch.equal(tiled[name], results[0][name]) for name in first)
 
 
 def test_the_first_step_by_hand() -> None:

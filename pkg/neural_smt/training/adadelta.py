@@ -8,6 +8,9 @@ again: the result is the same, and an update touches hundreds of rows instead of
 import torch
 from torch import Tensor, nn
 
+TILE = 1 << 17
+"""Numbers of a parameter that a CPU updates at a time: few enough to stay in its cache from first to last."""
+
 
 class AdaDelta:
     """E[g^2] <- rho E[g^2] + (1 - rho) g^2;  d = sqrt(E[d^2] + eps) / sqrt(E[g^2] + eps) g;  w <- w - d.
@@ -41,7 +44,8 @@ class AdaDelta:
             else:
                 if name in self.seen:
                     self._caught_up(name, torch.arange(len(parameter), device=parameter.device))
-                parameter -= self._step(gradient, *averages)
+                for part, *rest in zip(*(_tiles(tensor) for tensor in (parameter, gradient, *averages)), strict=True):
+                    part -= self._step(*rest)
         self.updates += 1
 
     def _caught_up(self, name: str, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -77,6 +81,13 @@ class AdaDelta:
             group, _, name = key.partition(".")
             getattr(self, group)[name] = tensor.to(self.parameters[name].device)
         self.updates = updates
+
+
+def _tiles(tensor: Tensor) -> tuple[Tensor, ...]:
+    """Views of a few rows each; of all rows on a GPU."""
+    if tensor.is_cuda or tensor.dim() == 0:
+        return (tensor,)
+    return tensor.split(max(TILE * len(tensor) // max(tensor.numel(), 1), 1))
 
 
 @torch.no_grad()
