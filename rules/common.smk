@@ -169,7 +169,7 @@ def benchmark_files():
         "alignment/build_lexical_tables",
         "phrases/build_phrase_table",
         "language_model/build_language_model",
-        *expand("training/train_{network}", network=NETWORKS),
+        *expand("training/train_{network}", network=[*NETWORKS, *(["cslm"] if USES_CSLM else [])]),
         *expand("rescoring/score_phrase_table.{network}", network=NETWORKS),
         *expand("tuning/tune/{system}.run{run}", system=SYSTEMS, run=RUNS),
         *expand("decoding/decode/{system}.run{run}.{set}", system=SYSTEMS, run=RUNS, set=SETS),

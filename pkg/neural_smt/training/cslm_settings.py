@@ -11,14 +11,17 @@ class CslmSettings(LoopSettings):
     """Defaults are those of Cho et al. (2014, section 4.1.2), where it gives any; for the rest see ``LoopSettings``.
 
     order, projection, layers, initial_range: see ``CslmConfig``.
-    batch: n-grams per update; the CSLM toolkit's block. The gradient is that of their sum.
+    batch: n-grams per update; the CSLM toolkit's block. The gradient is that of their sum, clipped at 100 where the
+    encoder-decoder's is at 1: in the paper's sizes 180 updates on captions came to a validation perplexity of 105
+    instead of 251, in small ones 600 updates to 50 instead of 116.
     validation: share of the sentences held out, chosen by hash; 0 for none.
     validate_every, patience: training stops when ten epochs have not improved the validation perplexity. ``updates``
     is a cap; the paper gives none. keep: the paper does not say which weights it used; here the best ones.
 
     The optimiser is AdaDelta as for the encoder-decoder; the paper names none for the CSLM. Initial weights within 0.01
-    of 0 let so little through four layers that the gradients of the lower ones are a thousand times smaller than those
-    of the upper ones; AdaDelta gives every weight a step of its own, where plain SGD needs a rate for each layer.
+    of 0 give matrices gradients a thousand and more times smaller than that of the softmax's bias, and AdaDelta gives
+    every weight a step of its own. Small sizes, 600 updates on captions: perplexity 50, with the best of three rates of
+    plain SGD 79.
     """
 
     order: int = 7
@@ -26,6 +29,7 @@ class CslmSettings(LoopSettings):
     layers: tuple[int, int] = (1536, 1024)
     initial_range: float = 0.01
     batch: int = 128
+    clip: float = 100.0
     validation: float = 0.001
     validate_every: int = 0
     patience: int = 10
