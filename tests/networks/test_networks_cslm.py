@@ -135,10 +135,10 @@ def test_rows_are_numbered_as_they_first_come() -> None:
 # The n-gram model beside it.
 
 
-@pytest.fixture(scope="module", params=[3, 5, 6])
+@pytest.fixture(scope="module", params=[(3, ()), (5, (0, 0, 1)), (6, ())], ids=str)
 def language_model(request: pytest.FixtureRequest) -> NgramModel:
-    """Models that use less of the four words of a context than there is, all of it, and more."""
-    return NgramModel.from_tables(estimate(VOCABULARY.encode(LINES), request.param).tables, VOCABULARY)
+    """Models that use less of the four words of a context than there is, all of it (where not pruned), and more."""
+    return NgramModel.from_tables(estimate(VOCABULARY.encode(LINES), *request.param).tables, VOCABULARY)
 
 
 def random_ngrams(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -18,6 +18,7 @@ from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, word_class
 from neural_smt.networks.folder import load_cslm
 from neural_smt.ragged import Ragged
 from neural_smt.shortlist import most_frequent
+from neural_smt.training import ngram_task
 from neural_smt.training.cslm_settings import CslmSettings
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_task import NgramTask
@@ -35,6 +36,7 @@ SETTINGS: dict[str, Any] = {
     "validation": 0.1,
     "validate_every": 20,
     "checkpoint_every": 7,
+    "ngram_order": 4,
 }
 
 
@@ -159,6 +161,7 @@ def test_what_is_measured_beside_the_ngram_model(inputs: dict[str, Any], tmp_pat
     task = NgramTask(network, text, text, 64, 1)
     trainer = Trainer(task, CslmSettings(), tmp_path / "unused", "unused")
     assert trainer.perplexity() == pytest.approx(best, abs=1e-3)
+    assert found["network"] == pytest.approx(best, abs=1e-3)
     assert found["cslm_covered"] > best
     for name in ("cslm", "cslm_renormalised", "ngram_covered"):
         assert 1 < found[name] < 100
@@ -178,6 +181,37 @@ def test_what_is_measured_beside_the_ngram_model(inputs: dict[str, Any], tmp_pat
     assert measured["b.txt"]["sentences"] == 50
     expected = measure_perplexity(model, vocabulary.encode(lines[150:])).value
     assert measured["b.txt"]["ngram"] == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_comparison_may_be_left_out_and_is_no_other_run(
+    inputs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(inputs, tmp_path)
+    before = weights(tmp_path)
+    kill_at(monkeypatch, 0)  # would be reached by a run from the start
+    train(inputs, tmp_path, ngram_order=0)
+    assert weights(tmp_path) == before
+    assert list(read_json(tmp_path / "held_out.json")) == ["network"]
+
+
+def test_the_held_out_perplexity_does_not_depend_on_batches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sentences = Ragged.from_lists([list(range(3, 3 + length)) for length in (1, 7, 3, 0, 5)])
+    text = NgramText.of(sentences, 3)
+    network = CslmNetwork(CslmConfig(12, 4, 5, (6, 7), 0.5)).double()
+    found = []
+    for size in (1024, 4, 1):
+        monkeypatch.setattr(ngram_task, "VALIDATION_BATCH", size)
+        task = NgramTask(network, text, text, 8, 1)
+        assert sum(batch.words for batch in task.validation) == 21
+        found.append(Trainer(task, CslmSettings(), tmp_path, "unused").perplexity())
+    assert found[1:] == pytest.approx([found[0]] * 2, rel=1e-12)
+    # Each sentence by itself: nothing of its neighbours is read.
+    monkeypatch.setattr(ngram_task, "VALIDATION_BATCH", 1024)
+    total = 0.0
+    for number in range(len(sentences)):
+        part = NgramText.of(sentences.take(np.array([number])), 3)
+        total += network(NgramTask(network, part, part, 8, 1).validation[0].inputs).sum().item()
+    assert math.exp(-total / 21) == pytest.approx(found[0], rel=1e-12)
 
 
 def test_patience_counts_epochs_and_the_best_weights_are_kept(
@@ -277,6 +311,7 @@ def test_one_step_in_the_papers_sizes(tmp_path: Path) -> None:
         ({"batch": 0}, "batch is 0"),
         ({"validation": 1.0}, "a share between 0 and 1"),
         ({"validation": 0}, "need held-out sentences"),
+        ({"ngram_order": -1}, "ngram_order is -1"),
         ({"validation": 0.999}, "leaves none to train on"),
         ({"layers": [5]}, "give the sizes of two"),
     ],

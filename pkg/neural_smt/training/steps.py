@@ -104,8 +104,9 @@ def train_cslm(
     """Train the CSLM of Cho et al. (2014, section 4.1.2) on tokenised text of the target language.
 
     texts: one sentence a line, taken together; settings: see ``CslmSettings``; device: auto, cpu or cuda. Writes the
-    model folder, the learning curve as CSV and PNG, and as JSON the perplexities of the held-out sentences under the
-    CSLM and under an n-gram model of the same order and the same training sentences (see ``measure_perplexities``).
+    model folder, the learning curve as CSV and PNG, and as JSON the perplexities of the held-out sentences: that of the
+    network alone, whose class of words outside the shortlist is one word, and those of ``measure_perplexities`` beside
+    an n-gram model of the same training sentences (that of the stage ``language_model`` has seen those held out).
     Checkpoints go into ``state``: a run that was killed goes on from there and ends with the same model.
     """
     chosen = read_settings(CslmSettings, settings, "training.cslm")
@@ -121,7 +122,7 @@ def train_cslm(
         NgramText.of(Ragged(ids[part.values], part.offsets), config.history) for part in (sentences, held_out)
     )
     # More updates of the same run: it may go on from where it ended.
-    relevant = {name: value for name, value in asdict(chosen).items() if name != "updates"}
+    relevant = {name: value for name, value in asdict(chosen).items() if name not in ("updates", "ngram_order")}
     run = fingerprint([relevant, seed, place.type, known.digest], text.stream, validation.stream)
     log.info("%d n-grams to train on, %d held out, on %s", len(text), len(validation), describe_device(place))
     task = NgramTask(CslmNetwork(config, seed).to(place), text, validation, chosen.batch, seed)
@@ -130,12 +131,24 @@ def train_cslm(
     save_cslm(output, trained)
     write_curve(curve, records)
     plot_curve(plot, records, "CSLM")
-    measured = {}
-    if len(held_out):
-        ngram = NgramModel.from_tables(estimate(sentences, chosen.order).tables, words)
-        measured = measure_perplexities(trained, ngram, words, held_out, chosen.precision)
-        log.info("perplexity of held-out text: CSLM %(cslm).2f, n-gram model %(ngram).2f", measured)
+    validated = [record.validation_perplexity for record in records if record.validation_perplexity is not None]
+    measured: dict[str, Any] = {}
+    if validated:
+        measured["network"] = min(validated) if chosen.keep == "best" else validated[-1]
+        measured |= _beside_ngrams(trained, words, sentences, held_out, chosen)
     write_json(perplexity, measured)
+
+
+def _beside_ngrams(
+    trained: TrainedCslm, vocabulary: Vocabulary, sentences: Ragged, held_out: Ragged, settings: CslmSettings
+) -> dict[str, Any]:
+    """The figures of ``measure_perplexities`` for held-out sentences, with an n-gram model of the others, if wanted."""
+    if settings.ngram_order == 0:
+        return {}
+    ngram = NgramModel.from_tables(estimate(sentences, settings.ngram_order).tables, vocabulary)
+    measured = measure_perplexities(trained, ngram, vocabulary, held_out, settings.precision)
+    log.info("perplexity of held-out text: CSLM %(cslm).2f, n-gram model %(ngram).2f", measured)
+    return measured
 
 
 def measure_cslm(
