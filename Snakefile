@@ -22,6 +22,7 @@ include: "rules/rescoring.smk"
 include: "rules/decoding.smk"
 include: "rules/tuning.smk"
 include: "rules/evaluation.smk"
+include: "rules/analysis.smk"
 include: "rules/report.smk"
 
 

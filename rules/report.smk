@@ -165,3 +165,4 @@ rule report:
     input:
         results("report/{name}", name=["table1.csv", "bleu.png", "tuning.png", "costs.csv"]),
         results("report/translations.{set}.html", set=CORPUS["test"]),
+        rules.analysis.input,

@@ -37,6 +37,7 @@ STAGES = {
     "decoding": "neural_smt.decoding.steps",
     "tuning": "neural_smt.tuning.steps",
     "evaluation": "neural_smt.evaluation.steps",
+    "analysis": "neural_smt.analysis.steps",
     "report": "neural_smt.report.steps",
 }
 """Stage name -> the module whose public functions with keyword-only parameters are its steps."""

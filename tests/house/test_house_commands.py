@@ -110,7 +110,7 @@ def test_reached_files_follow_imports_without_running_them() -> None:
         reached_files("neural_smt.nowhere")
 
 
-# Pipeline order, but for language_model: selection, which comes before it, scores text with its models.
+# Pipeline order, but for two: selection scores text with language models, and analysis draws with the report's means.
 IMPORT_ORDER = (
     "corpus",
     "language_model",
@@ -125,6 +125,7 @@ IMPORT_ORDER = (
     "tuning",
     "evaluation",
     "report",
+    "analysis",
 )
 
 

@@ -22,6 +22,7 @@ STAGES = (
     "decoding",
     "tuning",
     "evaluation",
+    "analysis",
     "report",
 )
 """The stages in the order in which data flows through them."""

@@ -1,0 +1,119 @@
+"""Figures 4 and 5 of Cho et al. (2014): the whole plane, and zoomed regions of it."""
+
+from collections.abc import Sequence
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
+from matplotlib.transforms import Bbox
+
+from neural_smt.analysis.embedding import Point, Region, densest_regions
+from neural_smt.report.plots import COLOURS, GREY, drawing
+
+OFFSETS = (
+    (5, 0, "left", "center"),
+    (-5, 0, "right", "center"),
+    (0, 5, "center", "bottom"),
+    (0, -5, "center", "top"),
+    (4, 4, "left", "bottom"),
+    (4, -4, "left", "top"),
+    (-4, 4, "right", "bottom"),
+    (-4, -4, "right", "top"),
+)
+"""Where a label may stand beside its point, in points, in order of preference."""
+
+HALO = [withStroke(linewidth=1.5, foreground="white")]
+
+WHOLE_LABELS = 160
+"""Labels in the whole picture, which shows where things are; the enlarged ones are for reading."""
+
+
+def draw_embedding(path: Path, points: Sequence[Point], title: str, zooms: int) -> None:
+    """Draw all points (most frequent first) with labels where there is room, and the densest regions enlarged."""
+    places = np.array([(point.x, point.y) for point in points])
+    regions = densest_regions(places, zooms)
+    with drawing(path, 13.0, 13.0) as figure:
+        grid = figure.add_gridspec(2, 2)
+        whole = figure.add_subplot(grid[0, 0])
+        panels = [figure.add_subplot(grid[number // 2, number % 2]) for number in range(1, len(regions) + 1)]
+        whole.scatter(places[:, 0], places[:, 1], s=4, color=GREY, linewidths=0)
+        for region, colour in zip(regions, COLOURS, strict=False):
+            whole.add_patch(
+                Rectangle(region[:2], region.side, region.side, fill=False, edgecolor=colour, linewidth=1.8)
+            )
+        whole.set_title(f"{title}: {len(points):,} points", fontsize=11)
+        for axes, region, colour in zip(panels, regions, COLOURS, strict=False):
+            _zoom(axes, places, region, colour)
+        for axes in (whole, *panels):
+            axes.set(xlabel="t-SNE, first coordinate (no unit)", ylabel="t-SNE, second coordinate (no unit)")
+            axes.xaxis.label.set_size(8)
+            axes.yaxis.label.set_size(8)
+            axes.tick_params(labelsize=7)
+        figure.draw_without_rendering()
+        _label(figure, whole, points, places, 6.0, most=WHOLE_LABELS)
+        for axes in panels:
+            _label(figure, axes, points, places, 8.0, clear=2.0)
+
+
+def _zoom(axes: Axes, places: np.ndarray, region: Region, colour: str) -> None:
+    axes.scatter(places[:, 0], places[:, 1], s=14, color=colour, linewidths=0)
+    # labels stand to the right of their points
+    axes.set_xlim(region.x - 0.1 * region.side, region.x + 1.1 * region.side)
+    axes.set_ylim(region.y - 0.1 * region.side, region.y + 1.1 * region.side)
+    for spine in axes.spines.values():
+        spine.set(edgecolor=colour, linewidth=1.8)
+
+
+def _label(
+    figure: Figure,
+    axes: Axes,
+    points: Sequence[Point],
+    places: np.ndarray,
+    size: float,
+    most: int = 10000,
+    clear: float = 0.0,
+) -> int:
+    """Write the labels of points inside ``axes``, the most frequent first, where none is there yet; how many were.
+
+    most: labels at most; clear: half the side (points) of the square around every point that stays free of labels, 0
+    for none.
+    """
+    renderer = figure.canvas.get_renderer()
+    frame = axes.get_window_extent(renderer)
+    written = 0
+    pixels = axes.transData.transform(places)
+    inside = np.flatnonzero([frame.contains(x, y) for x, y in pixels])
+    margin = clear * figure.dpi / 72
+    taken = np.hstack((pixels[inside] - margin, pixels[inside] + margin)) if clear else np.empty((0, 4))
+    for number in inside.tolist():
+        if written == most:
+            break
+        text = axes.annotate(
+            unescape(points[number].text),
+            places[number],
+            xytext=(0, 0),
+            textcoords="offset points",
+            fontsize=size,
+            clip_on=True,
+        )
+        for right, up, horizontal, vertical in OFFSETS:
+            text.set(position=(right, up), ha=horizontal, va=vertical)
+            box = text.get_window_extent(renderer)
+            if _is_free(box, taken, frame):
+                taken = np.vstack((taken, box.extents))
+                written += 1
+                break
+        else:
+            text.remove()
+    return written
+
+
+def _is_free(box: Bbox, taken: np.ndarray, frame: Bbox) -> bool:
+    if box.x0 < frame.x0 or box.x1 > frame.x1 or box.y0 < frame.y0 or box.y1 > frame.y1:
+        return False
+    over = (taken[:, 0] < box.x1) & (box.x0 < taken[:, 2]) & (taken[:, 1] < box.y1) & (box.y0 < taken[:, 3])
+    return not over.any()

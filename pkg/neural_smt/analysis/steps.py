@@ -1,0 +1,126 @@
+"""Steps of the stage ``analysis``."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neural_smt.analysis.embedding import project, read_points, summaries, write_points
+from neural_smt.analysis.embedding_plot import draw_embedding
+from neural_smt.analysis.page import render_map
+from neural_smt.analysis.phrase_tables import DIRECT, Preferred, Sampled, preferred, render, sampled
+from neural_smt.analysis.scatter import draw_scatter
+from neural_smt.analysis.settings import AnalysisSettings
+from neural_smt.analysis.source_phrases import draw_groups, known_phrases, phrase_counts
+from neural_smt.errors import UserError
+from neural_smt.files import load_array, write_csv, write_lines
+from neural_smt.networks.device import select_device
+from neural_smt.networks.folder import load_model
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.ragged import Ragged
+from neural_smt.settings import read_settings
+from neural_smt.shortlist import shortlist_ids
+from neural_smt.vocabulary import RESERVED, Vocabulary
+
+
+def show_phrases(
+    *,
+    phrase_table: Path,
+    column: Path,
+    model: Path,
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    preferences: Path,
+    samples: Path,
+    page: Path,
+    settings: dict[str, Any],
+    seed: int,
+    device: str = "cpu",
+) -> None:
+    """Show which target phrases translation model and network prefer, and samples (Tables 2 and 3).
+
+    column: the network's scores of the table. Writes both tables as CSV (``preferences``, ``samples``) and as one page
+    (HTML). Settings: see ``AnalysisSettings``; which source phrases are drawn: see ``draw_groups``.
+    """
+    chosen = read_settings(AnalysisSettings, settings, "analysis")
+    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
+    table, scores = _scored_table(phrase_table, column, vocabularies)
+    trained = load_model(model, select_device(device))
+    ids = shortlist_ids(vocabularies[0], trained.source)
+    groups = draw_groups(table, ids, chosen, seed)
+    favourites = preferred(table, scores, groups, vocabularies)
+    drawn = sampled(trained, ids, table, groups, chosen.samples, seed)
+    write_csv(preferences, Preferred._fields, [(*row[:-1], f"{row[-1]:.4f}") for row in favourites])
+    write_csv(samples, Sampled._fields, [(*row[:-1], f"{row[-1]:.4f}") for row in drawn])
+    write_lines(page, [render(favourites, drawn, chosen.samples)])
+
+
+def plot_pair_scores(
+    *,
+    phrase_table: Path,
+    column: Path,
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    plot: Path,
+    settings: dict[str, Any],
+    seed: int,
+) -> None:
+    """Draw the network's scores of phrase pairs against those of the translation model (Figure 3)."""
+    chosen = read_settings(AnalysisSettings, settings, "analysis")
+    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
+    table, scores = _scored_table(phrase_table, column, vocabularies)
+    entries = np.random.default_rng(seed).choice(len(table), min(chosen.pairs, len(table)), replace=False)
+    entries.sort()
+    direct = np.log(np.maximum(table.scores[entries, DIRECT].astype(np.float64), 1e-300))
+    draw_scatter(plot, np.asarray(scores[entries], dtype=np.float64), direct, np.asarray(table.counts[entries, 1]))
+
+
+def embed_words(*, model: Path, output: Path, settings: dict[str, Any], seed: int) -> None:
+    """Project the embeddings of the most frequent source words to the plane (Figure 4); CSV: text, count, x, y."""
+    chosen = read_settings(AnalysisSettings, settings, "analysis")
+    trained = load_model(model, select_device("cpu"))
+    words = slice(len(RESERVED), len(RESERVED) + chosen.words)
+    vectors = trained.network.source_embedding.weight.detach().numpy()[words]
+    places = project(vectors, chosen.perplexity, seed)
+    write_points(output, trained.source.words[words], trained.source.counts[words], places)
+
+
+def embed_phrases(
+    *, phrase_table: Path, model: Path, source_vocabulary: Path, output: Path, settings: dict[str, Any], seed: int
+) -> None:
+    """Project the representations c of long source phrases to the plane (Figure 5); CSV: text, count, x, y.
+
+    Phrases of at least ``min_words`` words, all of them known to the network, drawn at random.
+    """
+    chosen = read_settings(AnalysisSettings, settings, "analysis")
+    trained, vocabulary = load_model(model, select_device("cpu")), Vocabulary.load(source_vocabulary)
+    table, ids = PhraseTable.load(phrase_table), shortlist_ids(vocabulary, trained.source)
+    pool = np.flatnonzero((table.source.lengths >= chosen.min_words) & known_phrases(table, ids))
+    drawn = np.random.default_rng(seed).choice(pool, min(chosen.long_phrases, len(pool)), replace=False)
+    drawn.sort()
+    phrases = table.source.take(drawn)
+    vectors = summaries(trained.network, Ragged(ids[phrases.values], phrases.offsets))
+    places = project(vectors, chosen.perplexity, seed)
+    write_points(output, [vocabulary.text(phrase) for phrase in phrases], phrase_counts(table)[drawn], places)
+
+
+def plot_embedding(*, points: Path, plot: Path, title: str, settings: dict[str, Any]) -> None:
+    """Draw projected words or phrases with their densest regions enlarged (Figures 4 and 5)."""
+    chosen = read_settings(AnalysisSettings, settings, "analysis")
+    draw_embedding(plot, read_points(points), title, chosen.zooms)
+
+
+def show_map(*, words: Path, phrases: Path, output: Path, title: str = "") -> None:
+    """Write a page (HTML, self-contained) to search, zoom and read the projected words and phrases."""
+    write_lines(output, [render_map({"words": read_points(words), "phrases": read_points(phrases)}, title)])
+
+
+def _scored_table(
+    phrase_table: Path, column: Path, vocabularies: tuple[Vocabulary, Vocabulary]
+) -> tuple[PhraseTable, np.ndarray]:
+    table = PhraseTable.load(phrase_table)
+    table.check_vocabularies(*vocabularies)
+    scores = load_array(column)
+    if scores.shape != (len(table),):
+        raise UserError(f"{column}: {len(scores)} scores for {len(table)} phrase pairs; run the rescoring stage again")
+    return table, scores

@@ -1,0 +1,196 @@
+rule show_phrases:
+    """Show which target phrases translation model and network prefer, and samples (Tables 2 and 3)."""
+    input:
+        phrase_table="results/{experiment}/phrases/table",
+        column="results/{experiment}/rescoring/encoder_decoder.npy",
+        model="results/{experiment}/training/encoder_decoder/model",
+        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
+        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+    output:
+        preferences=report(
+            "results/{experiment}/analysis/preferences.csv",
+            caption="report/phrases.rst",
+            category="Analysis",
+            labels={"what": "Table 2: preferred phrases (CSV)"},
+        ),
+        samples=report(
+            "results/{experiment}/analysis/samples.csv",
+            caption="report/phrases.rst",
+            category="Analysis",
+            labels={"what": "Table 3: samples (CSV)"},
+        ),
+        page=report(
+            "results/{experiment}/analysis/phrases.html",
+            caption="report/phrases.rst",
+            category="Analysis",
+            labels={"what": "Tables 2 and 3 (page)"},
+        ),
+    log:
+        "results/{experiment}/logs/show_phrases.log",
+    benchmark:
+        "results/{experiment}/benchmarks/analysis/show_phrases.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="4h",
+    params:
+        code=code("analysis.steps"),
+        settings=config["analysis"],
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/analysis.py"
+
+
+rule plot_pair_scores:
+    """Draw the network's scores of phrase pairs against the translation model's (Figure 3)."""
+    input:
+        phrase_table="results/{experiment}/phrases/table",
+        column="results/{experiment}/rescoring/encoder_decoder.npy",
+        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
+        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+    output:
+        plot=report(
+            "results/{experiment}/analysis/pair_scores.png",
+            caption="report/pair_scores.rst",
+            category="Analysis",
+            labels={"what": "Figure 3: scores of phrase pairs"},
+        ),
+    log:
+        "results/{experiment}/logs/plot_pair_scores.log",
+    benchmark:
+        "results/{experiment}/benchmarks/analysis/plot_pair_scores.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="4h",
+    params:
+        code=code("analysis.steps"),
+        settings=config["analysis"],
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/analysis.py"
+
+
+rule embed_words:
+    """Project the word embeddings to the plane by Barnes-Hut t-SNE."""
+    input:
+        model="results/{experiment}/training/encoder_decoder/model",
+    output:
+        output="results/{experiment}/analysis/words.csv",
+    log:
+        "results/{experiment}/logs/embed_words.log",
+    benchmark:
+        "results/{experiment}/benchmarks/analysis/embed_words.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="4h",
+    params:
+        code=code("analysis.steps"),
+        settings=config["analysis"],
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/analysis.py"
+
+
+rule embed_phrases:
+    """Project the representations of long phrases to the plane by Barnes-Hut t-SNE."""
+    input:
+        phrase_table="results/{experiment}/phrases/table",
+        model="results/{experiment}/training/encoder_decoder/model",
+        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
+    output:
+        output="results/{experiment}/analysis/phrases.csv",
+    log:
+        "results/{experiment}/logs/embed_phrases.log",
+    benchmark:
+        "results/{experiment}/benchmarks/analysis/embed_phrases.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="4h",
+    params:
+        code=code("analysis.steps"),
+        settings=config["analysis"],
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/analysis.py"
+
+
+rule plot_embedding:
+    """Draw projected words or phrases, and their densest regions enlarged (Figures 4 and 5)."""
+    input:
+        points="results/{experiment}/analysis/{points}.csv",
+    output:
+        plot=report(
+            "results/{experiment}/analysis/{points}.png",
+            caption="report/embedding.rst",
+            category="Analysis",
+            labels={"what": "Figures 4 and 5: {points}"},
+        ),
+    log:
+        "results/{experiment}/logs/plot_embedding.{points}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/analysis/plot_embedding.{points}.tsv"
+    wildcard_constraints:
+        points="words|phrases",
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="4h",
+    params:
+        code=code("analysis.steps"),
+        title=lambda wildcards: f"Source {wildcards.points}",
+        settings=config["analysis"],
+    script:
+        "../workflow_scripts/analysis.py"
+
+
+rule show_map:
+    """Write the page on which the projected words and phrases can be searched."""
+    input:
+        words="results/{experiment}/analysis/words.csv",
+        phrases="results/{experiment}/analysis/phrases.csv",
+    output:
+        output=report(
+            "results/{experiment}/analysis/map.html",
+            caption="report/map.rst",
+            category="Analysis",
+            labels={"what": "Figures 4 and 5 (interactive)"},
+        ),
+    log:
+        "results/{experiment}/logs/show_map.log",
+    benchmark:
+        "results/{experiment}/benchmarks/analysis/show_map.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="4h",
+    params:
+        code=code("analysis.steps"),
+        title=f"Words and phrases of {config['experiment']}",
+    script:
+        "../workflow_scripts/analysis.py"
+
+
+rule analysis:
+    """What the encoder-decoder has learnt: tables, figures and an interactive page."""
+    input:
+        results(
+            "analysis/{name}",
+            name=[
+                "phrases.html",
+                "preferences.csv",
+                "samples.csv",
+                "pair_scores.png",
+                "words.png",
+                "phrases.png",
+                "map.html",
+            ],
+        ),

@@ -1,0 +1,161 @@
+"""Figures 4 and 5: projection, regions, labels, and the page that needs nothing else."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from neural_smt.analysis.embedding import (
+    Point,
+    Region,
+    densest_regions,
+    project,
+    read_points,
+    summaries,
+    write_points,
+)
+from neural_smt.analysis.embedding_plot import _label, draw_embedding
+from neural_smt.analysis.page import POLICY, render_map, script_json
+from neural_smt.analysis.steps import embed_words, plot_embedding, show_map
+from neural_smt.errors import UserError
+from neural_smt.networks.configuration import EncoderDecoderConfig
+from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.folder import TrainedModel, save_model
+from neural_smt.networks.packing import pack
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import Vocabulary
+
+NASTY = '</script><img src="http://example.org/x"> & \u2028 é'
+
+
+class Elements(HTMLParser):
+    """Tags with their attributes, and the text of scripts."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.found: list[tuple[str, dict]] = []
+        self.scripts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.lasttag == "script" and self.scripts and self.cdata_elem == "script":
+            self.scripts[-1] += data
+
+
+def test_summaries_are_those_of_single_phrases() -> None:
+    network = EncoderDecoder(EncoderDecoderConfig(9, 9, 6, 5, 4, 3))
+    phrases = Ragged.from_lists([[3, 4, 5], [6], [7, 8, 3, 4], [5, 5]])
+    vectors = summaries(network, phrases, batch=3)
+    with torch.no_grad():
+        for number in range(4):
+            packed, _ = pack(phrases.take([number]), torch.device("cpu"))
+            np.testing.assert_allclose(vectors[number], network.encode(packed)[0].numpy(), atol=1e-6)
+
+
+def test_the_projection_keeps_clusters_together_and_repeats_itself() -> None:
+    random = np.random.default_rng(2)
+    vectors = np.concatenate([random.normal(0, 0.1, (20, 8)), random.normal(5, 0.1, (20, 8))])
+    places = project(vectors, 30.0, seed=1)
+    assert places.shape == (40, 2)
+    nearest = [np.argsort(((places - place) ** 2).sum(1))[1] for place in places]
+    assert all((i < 20) == (j < 20) for i, j in enumerate(nearest))
+    np.testing.assert_array_equal(places, project(vectors, 30.0, seed=1))
+    with pytest.raises(UserError, match="4 points"):
+        project(vectors[:4], 30.0, seed=1)
+
+
+def test_regions_are_the_densest_squares_that_lie_apart() -> None:
+    grid = np.array([(x, y) for x in range(3) for y in range(3)], dtype=float)
+    places = np.concatenate([grid * 0.5, 100 + grid, 200 + grid * 0.25, [[100.0, 300.0]]])
+    first, second = densest_regions(places, 2, neighbours=8)
+    # at least a fortieth of the picture (300 / 40), round the middle of the 9 points
+    assert first == Region(200.25 - 3.75, 200.25 - 3.75, 7.5)
+    assert second == Region(0.5 - 3.75, 0.5 - 3.75, 7.5)
+    assert len(densest_regions(places, 3, neighbours=8)) == 3
+    # one spot of many points gives one square, not three of the same
+    assert len(densest_regions(np.tile(grid * 1e-3, (5, 1)), 3, neighbours=8)) == 1
+
+
+def test_points_survive_a_round_trip_most_frequent_first(tmp_path: Path) -> None:
+    write_points(tmp_path / "p.csv", ["a, b", 'c"'], np.array([2, 7]), np.array([[1.0, 2.0], [-0.5, 0.25]]))
+    assert read_points(tmp_path / "p.csv") == [Point('c"', 7, -0.5, 0.25), Point("a, b", 2, 1.0, 2.0)]
+
+
+def test_labels_do_not_overlap_and_the_most_frequent_come_first() -> None:
+    figure = Figure(figsize=(4, 4), dpi=100)
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    places = np.array([(0.5, 0.5), (0.5001, 0.5), (0.1, 0.1), *[(0.5, 0.5)] * 20])
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    figure.draw_without_rendering()
+    points = [Point(f"word{number}", 100 - number, *place) for number, place in enumerate(places)]
+    written = _label(figure, axes, points, places, 9.0)
+    boxes = [text.get_window_extent().extents for text in axes.texts]
+    assert [text.get_text() for text in axes.texts][:3] == ["word0", "word1", "word2"]
+    assert 3 <= written == len(boxes) < 23
+    for number, one in enumerate(boxes):
+        for other in boxes[:number]:
+            assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+    assert _label(figure, figure.add_subplot(), points, places, 9.0, most=1) == 1
+
+
+def test_the_picture_has_a_panel_for_every_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    panels = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: panels.extend(figure.axes))
+    random = np.random.default_rng(1)
+    points = [Point(f"w{n}", 200 - n, *random.normal(n % 4 * 20, 1, 2)) for n in range(200)]
+    draw_embedding(tmp_path / "p.png", points, "Words", 3)
+    assert len(panels) == 4
+    assert panels[0].get_title() == "Words: 200 points"
+    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in panels)
+    assert len(panels[0].patches) == 3
+
+
+def test_the_page_refers_to_nothing_outside_and_cannot_be_broken_by_its_data() -> None:
+    page = render_map({"words": [Point(NASTY, 3, 1.23456, -2.0)], "phrases": [Point("l&apos; un", 1, 0.0, 0.0)]}, NASTY)
+    elements = Elements(page)
+    names = [tag for tag, _ in elements.found]
+    assert not {"img", "link", "iframe", "object", "embed"} & set(names)
+    assert not any(set(attributes) & {"src", "href", "action", "data", "style"} for _, attributes in elements.found)
+    meta = [attributes for tag, attributes in elements.found if attributes.get("http-equiv")]
+    assert meta == [{"http-equiv": "Content-Security-Policy", "content": POLICY}]
+    data, script = elements.scripts
+    assert json.loads(data) == {"words": [[NASTY, 3, 1.235, -2.0]], "phrases": [["l' un", 1, 0.0, 0.0]]}
+    assert not re.search(r"https?:|fetch\(|import\(|XMLHttpRequest|innerHTML|eval\(|url\(", script)
+    assert "@import" not in page and "url(" not in page.partition("</style>")[0]
+    assert names.count("button") == 2 + 3 and names.count("input") == 1
+    wanted = set(re.findall(r'byId\("(\w+)"\)', script)) | {"data"}
+    assert wanted == {attributes["id"] for _, attributes in elements.found if "id" in attributes} - {"hint"}
+
+
+def test_json_inside_a_script_stays_json() -> None:
+    text = script_json([NASTY, "<!--"])
+    assert "<" not in text and "\u2028" not in text
+    assert json.loads(text) == [NASTY, "<!--"]
+
+
+def test_steps_from_network_to_page(tmp_path: Path) -> None:
+    words = [f"w{number}" for number in range(40)]
+    vocabulary = Vocabulary(["<unk>", "<s>", "</s>", *words], [0, 0, 0, *range(40, 0, -1)])
+    network = EncoderDecoder(EncoderDecoderConfig(43, 43, 6, 5, 4, 3))
+    save_model(tmp_path / "model", TrainedModel(network, vocabulary, vocabulary))
+    settings = {"words": 30, "perplexity": 5}
+    embed_words(model=tmp_path / "model", output=tmp_path / "w.csv", settings=settings, seed=1)
+    points = read_points(tmp_path / "w.csv")
+    assert [point.text for point in points] == words[:30]
+    assert [point.count for point in points] == list(range(40, 10, -1))
+    plot_embedding(points=tmp_path / "w.csv", plot=tmp_path / "w.png", title="Words", settings=settings)
+    assert (tmp_path / "w.png").read_bytes().startswith(b"\x89PNG")
+    show_map(words=tmp_path / "w.csv", phrases=tmp_path / "w.csv", output=tmp_path / "map.html")
+    assert "w29" in (tmp_path / "map.html").read_text()
