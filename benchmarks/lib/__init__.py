@@ -29,6 +29,6 @@ def fastest(work: Callable[..., Any], *arguments: Any, clock: Callable[[], float
 
 
 def peak_megabytes() -> int:
-    """Largest resident memory of this process so far (Linux; ``getrusage`` would count that of the parent before exec)."""
+    """Largest resident memory of this process so far (Linux; ``getrusage`` would count the parent's before exec)."""
     status = Path("/proc/self/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) // 1024

@@ -90,17 +90,17 @@ class ListMethod:
         return bleu(corpus_statistics([t.tokens for t in translations], self.references)), found
 
     def normalised(self, pool: Candidates, weights: np.ndarray) -> np.ndarray:
-        if self.settings.optimiser == "mira":  # its steps have a scale of their own
-            return weights
         return ErrorSurface(pool, self.tunable).normalised(weights)
 
     def optimise(
         self, pool: Candidates, weights: np.ndarray, generator: np.random.Generator, threads: int
     ) -> tuple[Optimum, Candidates]:
         settings = self.settings
-        if settings.optimiser == "mira":
-            return optimise_margins(pool, weights, self.tunable, generator, settings.mira_settings()), pool
         surface = ErrorSurface(pool, self.tunable)
+        if settings.optimiser == "mira":
+            found = optimise_margins(pool, weights, self.tunable, generator, settings.mira_settings())
+            # MIRA's weights have a scale of their own, under which the beam of the search would be another one.
+            return Optimum(surface.normalised(found.weights), found.bleu), pool
         optimum = optimise(
             surface,
             [weights],
