@@ -114,6 +114,9 @@ def test_ragged_lists(tmp_path: Path) -> None:
     loaded = Ragged.load(tmp_path, "words")
     assert [item.tolist() for item in loaded] == [[1, 2], [], [3]]
     assert len(Ragged.from_lists([])) == 0
+    joined = Ragged.concatenate([lists, Ragged.from_lists([]), Ragged.from_lists([[], [4, 5]])])
+    assert [item.tolist() for item in joined] == [[1, 2], [], [3], [], [4, 5]]
+    assert joined.values.dtype == np.int32
 
 
 def test_vocabulary_orders_by_count_then_spelling(tmp_path: Path) -> None:

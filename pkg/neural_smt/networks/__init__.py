@@ -1,1 +1,1 @@
-"""Recurrent networks over word ids; they know nothing of phrase tables."""
+"""Neural networks over word ids; they know nothing of phrase tables."""
