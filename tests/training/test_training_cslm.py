@@ -163,8 +163,10 @@ def test_what_is_measured_beside_the_ngram_model(inputs: dict[str, Any], tmp_pat
     assert trainer.perplexity() == pytest.approx(best, abs=1e-3)
     assert found["network"] == pytest.approx(best, abs=1e-3)
     assert found["cslm_covered"] > best
-    for name in ("cslm", "cslm_renormalised", "ngram_covered"):
+    for name in ("cslm", "cslm_renormalised", "mixture", "ngram_covered"):
         assert 1 < found[name] < 100
+    # By the inequality of the two means, token by token.
+    assert found["mixture"] <= (found["cslm_renormalised"] * found["ngram"]) ** 0.5 + 1e-3
 
     model.save(tmp_path / "ngram")
     measure_cslm(

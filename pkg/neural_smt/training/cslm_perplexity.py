@@ -26,7 +26,8 @@ def measure_perplexities(
     tokens: words and ends; covered: those in the shortlist; ngram_order; ngram: perplexity of the n-gram model; cslm:
     of the CSLM with that model for the words outside the shortlist (not quite a distribution: the mass that the network
     leaves to those words need not be what the n-gram model gives them); cslm_renormalised: of the CSLM scaled to the
-    n-gram model's mass of the shortlist (a distribution). The two with _covered are means over the covered tokens.
+    n-gram model's mass of the shortlist (a distribution); mixture: of half of it and half of the n-gram model, which
+    shows how much each knows that the other does not. The two with _covered are means over the covered tokens.
     """
     text = NgramText.of(sentences, trained.network.config.history)
     scorers = [
@@ -48,6 +49,7 @@ def measure_perplexities(
         "ngram": _perplexity(ngram),
         "cslm": _perplexity(raw),
         "cslm_renormalised": _perplexity(renormalised),
+        "mixture": _perplexity(np.logaddexp(renormalised, ngram) - math.log(2)),
         "ngram_covered": _perplexity(ngram[covered]),
         "cslm_covered": _perplexity(raw[covered]),
     }
