@@ -22,6 +22,7 @@ from neural_smt.decoding.steps import decode, rescore
 from neural_smt.decoding.steps import reorder as reorder_step
 from neural_smt.errors import UserError
 from neural_smt.files import read_json, write_lines
+from neural_smt.networks import normaliser_estimate
 from neural_smt.networks.cslm import CslmScorer
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
 from neural_smt.networks.folder import TrainedCslm, save_cslm
@@ -83,20 +84,69 @@ def test_all_derivations_are_found_with_the_networks_scores(folder, algorithm, s
         assert_lists_equal(translation, expected, 300)
 
 
+def load_estimating(folder: Path, model, monkeypatch, **settings) -> CslmHook:
+    """A hook that estimates badly: from the sum over one word."""
+    monkeypatch.setattr(normaliser_estimate, "FREQUENT", 1)
+    phrases = model.phrase_table.target
+    return CslmHook.load(folder, model.language_models[0], model.target_vocabulary, settings, phrases=phrases)
+
+
+@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+def test_estimates_only_prune(folder, algorithm, monkeypatch):
+    model, weights = random_model(1)
+    weights.values["Cslm0"] = (0.6,)
+    hook = load_estimating(folder, model, monkeypatch)
+    decoder = Decoder(model, search_all(algorithm), weights, hook=hook)
+    all_expected = [
+        all_derivations(model, sentence, decoder.feature_set, decoder.vector, hook=Plain(folder, model))
+        for sentence in SENTENCES
+    ]
+    for expected, translation in zip(
+        all_expected, decoder.decode(SENTENCES, nbest=100_000, distinct=False), strict=True
+    ):
+        np.testing.assert_allclose(
+            [entry.score for entry in translation.nbest], [e.score for e in expected], rtol=1e-5, atol=1e-4
+        )
+    for expected, lattice in zip(all_expected, decoder.lattices(SENTENCES), strict=True):
+        assert decoder.translate(lattice).score == pytest.approx(expected[0].score, abs=1e-4)
+    contexts = np.array([[BOS, BOS, BOS], [3, 4, 5], [BOS, 3, 3]], dtype=np.int32)
+    words = np.array([3, 4, EOS], dtype=np.int32)
+    estimated, exact = hook.score(contexts, words), hook.exact(contexts, words)
+    assert 1e-3 < np.abs(estimated - exact).max() < 2.0
+
+
+def test_best_translations_under_estimates_are_scored_exactly(folder, monkeypatch):
+    model, weights = random_model(5)
+    weights.values["Cslm0"] = (0.5,)
+    plain = Plain(folder, model)
+    for algorithm in ("stack", "cube"):
+        hook = load_estimating(folder, model, monkeypatch)
+        settings = SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=30)
+        decoder = Decoder(model, settings, weights, hook=hook)
+        column = decoder.feature_set.slices["Cslm0"].start
+        for translation in decoder.decode(random_sentences()):
+            expected = plain.sentence(translation.tokens) if translation.tokens else 0.0
+            assert translation.features[column] == pytest.approx(expected, abs=1e-4)
+            assert translation.score == pytest.approx(float(translation.features @ decoder.vector), abs=1e-3)
+        assert hook.statistics()["exact"]["ngrams"] > 0
+
+
 def random_sentences() -> list[list[str]]:
     generator = np.random.default_rng(4)
     return [generator.choice(["a", "b", "c", "d"], generator.integers(0, 12)).tolist() for _ in range(30)]
 
 
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])
-def test_batches_threads_and_cache_change_nothing(folder, algorithm, monkeypatch):
+@pytest.mark.parametrize("kind", ["exact", "estimated"])
+def test_batches_threads_and_cache_change_nothing(folder, algorithm, kind, monkeypatch):
     model, weights = random_model(5)
     weights.values["Cslm0"] = (0.5,)
     sentences, settings = random_sentences(), SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=30)
     results = []
     for cache, threads, batch in ((1 << 16, 1, 64), (1 << 16, 2, 4), (16, 1, 64), (0, 2, 7), (0, 1, 1)):
         monkeypatch.setattr(search, "HOOK_BATCH", batch)
-        hook = load(folder, model, cache=cache)
+        load_kind = load_estimating if kind == "estimated" else load
+        hook = load_kind(folder, model, *([monkeypatch] if kind == "estimated" else []), cache=cache)
         results.append(Decoder(model, settings, weights, threads, hook).decode(sentences, nbest=10))
         assert (hook.score.counts.found > 0) == (cache > 0)
     for other in results[1:]:
@@ -135,7 +185,7 @@ def test_unknown_words_take_the_n_gram_models_score(folder):
     assert scores[2] == pytest.approx(plain.ngram((BOS, BOS, BOS, EOS)))
 
 
-def test_cache_counts_and_sends_only_what_is_new_sorted_by_context():
+def test_cache_counts_and_sends_only_what_is_new():
     asked = []
 
     def score(contexts, words):
@@ -146,7 +196,7 @@ def test_cache_counts_and_sends_only_what_is_new_sorted_by_context():
     contexts = np.array([[5, 6], [3, 4], [5, 6]], dtype=np.int32)
     words = np.array([9, 1, 2], dtype=np.int32)
     assert cache(contexts, words).tolist() == [-59.0, -31.0, -52.0]
-    assert asked == [[[3, 4, 1], [5, 6, 2], [5, 6, 9]]]
+    assert asked == [[[5, 6, 9], [3, 4, 1], [5, 6, 2]]]
     assert cache(contexts[::-1].copy(), np.array([2, 1, 8], dtype=np.int32)).tolist() == [-52.0, -31.0, -58.0]
     assert asked[1:] == [[[5, 6, 8]]]
     counts = cache.counts
@@ -233,6 +283,8 @@ def test_decoding_reports_the_cache(system):
     assert system["output"].with_name("again").read_bytes() == system["output"].read_bytes()
     with pytest.raises(UserError, match="no model folder of a CSLM"):
         decode(**system | {"cslm": None})
+    with pytest.raises(UserError, match="set it to estimated or exact"):
+        decode(**system | {"cslm_settings": {"normaliser": "none"}})
     with pytest.raises(UserError, match=r"decoding\.cslm\.size is unknown"):
         decode(**system | {"cslm_settings": {"size": 0}})
 

@@ -48,6 +48,11 @@ class Hook(Protocol):
     def __call__(self, batch: NewHypotheses) -> np.ndarray: ...
 
 
+def estimated(hook: Hook | None) -> bool:
+    """Whether a hook only estimates, so that translations are to get exact values in the end."""
+    return getattr(hook, "exact", None) is not None
+
+
 def search_batch(
     weighted: WeightedSentences, members: np.ndarray, algorithm: str, search: Search, hook: Hook | None
 ) -> LatticeBatch:
@@ -56,8 +61,10 @@ def search_batch(
     memo = np.zeros((len(weighted.models), MEMO_SLOTS), dtype=MEMO)
     memo["key"] = NO_KEY
     task = Task(sentences, weighted.options, weighted.models, search, memo)
-    # A hook moves scores, so until it has run nothing is cut by the beam and every candidate may still win its group.
-    filling = task._replace(search=search._replace(beam=-math.inf, keep_arcs=True)) if hook else task
+    # A hook moves scores, so until it has run nothing is cut by the beam and every candidate may still win its group,
+    # unless estimates will do, and only the winners are of use.
+    keep_arcs = search.keep_arcs or (hook is not None and not estimated(hook))
+    filling = task._replace(search=search._replace(beam=-math.inf, keep_arcs=keep_arcs)) if hook else task
     fill = FILLERS[algorithm]
     stacks, arcs = start_stacks(task, hook.history if hook else 0), start_arcs(sentences.lengths)
     buffer = new_buffer(len(weighted.models))

@@ -1,5 +1,6 @@
 """The CSLM as a feature of the search (Cho et al. 2014, section 4.1.2)."""
 
+import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,30 +12,47 @@ import torch
 
 from neural_smt.decoding.features import HOOKS
 from neural_smt.decoding.hooks import NgramHook
-from neural_smt.decoding.ngram_cache import NgramCache
+from neural_smt.decoding.ngram_cache import CacheCounts, NgramCache
+from neural_smt.errors import UserError
 from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.cslm import CslmScorer
+from neural_smt.ragged import Ragged
 from neural_smt.settings import read_settings
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary import BOS, Vocabulary
+
+log = logging.getLogger(__name__)
+
+SAMPLE = 8192
+"""Contexts that normalisers are estimated from."""
+
+PHRASES = 6
+"""Phrases of one of their sentences."""
 
 
 @dataclass(frozen=True)
 class CslmSettings:
     """How the search asks the CSLM.
 
-    cache: n-grams whose scores are remembered (36 bytes each for 7-grams; 0: none); renormalise: see ``CslmScorer``;
-    precision: auto, fp32 or bf16.
+    normaliser: ``estimated``, while stacks are pruned (translations and n-best lists get exact scores all the same,
+    and so do lattices, which are searched with exact ones), or always ``exact``; cache: n-grams whose scores are
+    remembered (36 bytes each for 7-grams; 0: none); renormalise: see ``CslmScorer``; precision: auto, fp32 or bf16.
     """
 
+    normaliser: str = "estimated"
     cache: int = 1 << 20
     renormalise: bool = False
     precision: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.normaliser not in ("estimated", "exact"):
+            raise UserError(f"decoding.cslm.normaliser is {self.normaliser!r}; set it to estimated or exact")
 
 
 class CslmHook(NgramHook):
     """The hook of the feature ``Cslm0``: ``score`` is an ``NgramCache`` around the CSLM."""
 
     score: NgramCache
+    exact: NgramCache | None = None
 
     @classmethod
     def load(
@@ -44,9 +62,12 @@ class CslmHook(NgramHook):
         vocabulary: Vocabulary,
         settings: Mapping[str, Any],
         device: str = "cpu",
+        phrases: Ragged | None = None,
     ) -> "CslmHook":
-        """The CSLM in a model folder, beside the n-gram model of the same target ``vocabulary``; settings: see
-        ``CslmSettings``.
+        """The CSLM in a model folder, beside the n-gram model of the same target ``vocabulary``.
+
+        settings: see ``CslmSettings``; phrases: target phrases (ids), contexts made of which normalisers are estimated
+        from; without them they are exact.
         """
         chosen = read_settings(CslmSettings, settings, "decoding.cslm")
         scorer = CslmScorer.load(
@@ -57,11 +78,21 @@ class CslmHook(NgramHook):
             precision=chosen.precision,
             renormalise=chosen.renormalise,
         )
-        return cls(HOOKS["cslm"], scorer.history, NgramCache(OneThreadEach(scorer), scorer.history, chosen.cache))
+        exact = NgramCache(OneThreadEach(scorer), scorer.history, chosen.cache)
+        if chosen.normaliser == "exact" or phrases is None or len(phrases) == 0:
+            return cls(HOOKS["cslm"], scorer.history, exact)
+        estimating = scorer.estimating(sample_contexts(phrases, scorer.history))
+        log.info("CSLM: normalisers are estimated with an error of %.2f (natural log)", estimating.estimate.error)
+        estimate = NgramCache(OneThreadEach(estimating), scorer.history, chosen.cache)
+        return cls(HOOKS["cslm"], scorer.history, estimate, exact)
 
-    def statistics(self) -> dict[str, float]:
-        """The cache's counts, for a report."""
-        counts = self.score.counts
+    def statistics(self) -> dict[str, Any]:
+        """The counts of the cache, for a report; those of exact scores apart where the search estimates."""
+        content = self._counts(self.score.counts)
+        return content | ({"exact": self._counts(self.exact.counts)} if self.exact else {})
+
+    @staticmethod
+    def _counts(counts: CacheCounts) -> dict[str, float]:
         return {
             "ngrams": counts.asked,
             "cache_hits": counts.found,
@@ -73,11 +104,23 @@ class CslmHook(NgramHook):
 
     def describe(self) -> str:
         """The same as a line for the log."""
-        counts = self.score.counts
-        return (
-            f"CSLM: {counts.asked} n-grams, {100 * counts.hit_rate:.1f} % of them from the cache, "
+        parts = {"CSLM": self.score} | ({"exact scores": self.exact} if self.exact else {})
+        return "; ".join(
+            f"{name}: {counts.asked} n-grams, {100 * counts.hit_rate:.1f} % of them from the cache, "
             f"{counts.calls} times through the network in {counts.seconds:.1f} s"
+            for name, counts in ((name, cache.counts) for name, cache in parts.items())
         )
+
+
+def sample_contexts(phrases: Ragged, history: int, count: int = SAMPLE, seed: int = 0) -> np.ndarray:
+    """int32 ``[count, history]``: contexts as the search meets them, out of sentences of random target phrases."""
+    generator = np.random.default_rng(seed)
+    contexts: list[list[int]] = []
+    while len(contexts) < count:
+        chosen = phrases.take(generator.integers(0, len(phrases), PHRASES))
+        words = [BOS] * history + chosen.values.tolist()
+        contexts += (words[end - history : end] for end in range(history, len(words) + 1))
+    return np.array(contexts[:count], dtype=np.int32)
 
 
 class OneThreadEach:

@@ -16,6 +16,7 @@ from neural_smt.decoding.buffer_primitives import (
     clear,
     find_coverage,
     group_key,
+    keep_best,
     range_key,
     reserve,
 )
@@ -80,6 +81,8 @@ def fill_by_cubes(size: int, task: Task, stacks: Stacks, buffer: Buffer) -> tupl
             buffer, cubes = _make_cubes(sentence, size, task, stacks, buffer)
             cells = _new_cells(len(cubes.phrase) + 2 * task.search.pop_limit, len(task.models))
             _explore(cubes, cells, size == lengths[sentence], task, stacks, buffer)
+            if task.search.margin > 1:  # a hook is to score what stays
+                keep_best(buffer, int(task.search.stack_size * task.search.margin))
         offsets[sentence + 1] = buffer.counts[1]
     return buffer, offsets
 
@@ -192,8 +195,12 @@ def _explore(cubes: Cubes, cells: Cells, final: bool, task: Task, stacks: Stacks
     options, search = task.options, task.search
     for cube in range(len(cubes.phrase)):
         _score_cell(cube, 0, 0, cubes, cells, final, task, stacks, buffer)
+    keep_arcs = search.keep_arcs or (final and search.margin > 1)  # all end alike, but for what a hook will say
+    limit = search.pop_limit
+    if keep_arcs and not search.keep_arcs:
+        limit = min(limit, int(search.stack_size * search.margin))
     pops = 0
-    while cells.counts[1] > 0 and pops < search.pop_limit:
+    while cells.counts[1] > 0 and pops < limit:
         cell, cells.counts[1] = pop(cells.keys, cells.items, cells.counts[1])
         pops += 1
         cube, row, column = np.int64(cells.cube[cell]), np.int64(cells.row[cell]), np.int64(cells.column[cell])
@@ -211,7 +218,7 @@ def _explore(cubes: Cubes, cells: Cells, final: bool, task: Task, stacks: Stacks
             history = stacks.hypotheses.history[parent]
             key = group_key(base_key, options.forward_class[option], states, history, options, option)
         score = cells.score[cell]
-        add(buffer, key, coverage, states, parent, option, start, stop, score, search.beam, search.keep_arcs)
+        add(buffer, key, coverage, states, parent, option, start, stop, score, search.beam, keep_arcs)
         # One call for both neighbours: every further one would be compiled into the kernel once more.
         rows = cubes.first[cube + 1] - cubes.first[cube]
         columns = options.offsets[cubes.phrase[cube] + 1] - options.offsets[cubes.phrase[cube]]

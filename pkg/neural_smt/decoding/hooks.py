@@ -6,13 +6,14 @@ it is scored), the network sees each distinct one once, and every hypothesis add
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from neural_smt.decoding.batches import NewHypotheses
 from neural_smt.jit import kernel, mix
-from neural_smt.vocabulary import EOS
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import BOS, EOS
 
 
 @dataclass(frozen=True)
@@ -105,13 +106,25 @@ class NgramHook:
     """A hook out of any n-gram model: the buffer of Cho et al. (2014, section 4.1.2), each n-gram scored once.
 
     name: of the feature; history: n - 1; score: takes contexts (int32 ``[Q, history]``) and words (int32 ``[Q]``) and
-    returns their log-probabilities (float ``[Q]``, natural log). Threads call it at the same time.
+    returns their log-probabilities (float ``[Q]``, natural log). Threads call it at the same time. exact: where
+    ``score`` is but an estimate that is good enough to prune by, the function that gives the values themselves:
+    translations and n-best lists then get those (``rescore``), and lattices are searched with them.
     """
 
     name: str
     history: int
     score: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    exact: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 
     def __call__(self, batch: NewHypotheses) -> np.ndarray:
         shared = share_ngrams(batch)
         return shared.sum(self.score(shared.contexts, shared.words))
+
+    def accurate(self) -> "NgramHook":
+        """This hook, or the one that scores exactly where this one estimates."""
+        return self if self.exact is None else replace(self, score=self.exact, exact=None)
+
+    def rescore(self, words: Ragged) -> np.ndarray:
+        """float64 ``[n]``: the exact scores of n whole translations, the ends of the sentences included."""
+        history = np.full((len(words), self.history), BOS, dtype=np.int32)
+        return self.accurate()(NewHypotheses(np.arange(len(words)), words, history, np.ones(len(words), bool)))

@@ -23,4 +23,5 @@ def load_hook(
     # PyTorch takes a second to load, and most systems need none of it.
     from neural_smt.decoding.cslm import CslmHook
 
-    return CslmHook.load(cslm, model.language_models[0], model.target_vocabulary, settings, device)
+    phrases = model.phrase_table.target
+    return CslmHook.load(cslm, model.language_models[0], model.target_vocabulary, settings, device, phrases)

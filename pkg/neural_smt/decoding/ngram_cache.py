@@ -84,9 +84,10 @@ class CacheCounts:
 class NgramCache:
     """An n-gram scorer that remembers what it has scored.
 
-    score: takes contexts (int32 ``[Q, history]``) and words (int32 ``[Q]``), distinct n-grams in the order of their
-    contexts, and returns their scores (float ``[Q]``); capacity: n-grams remembered, rounded up to a power of two (0:
-    none). Threads may call it at the same time: they share the memory, and the model runs outside the lock.
+    score: takes contexts (int32 ``[Q, history]``) and words (int32 ``[Q]``) of distinct n-grams and returns their
+    scores (float ``[Q]``; the CSLM sends each distinct context through its network once); capacity: n-grams remembered,
+    rounded up to a power of two (0: none). Threads may call it at the same time: they share the memory, and the model
+    runs outside the lock.
     """
 
     def __init__(self, score: Callable[[np.ndarray, np.ndarray], np.ndarray], history: int, capacity: int):
@@ -111,7 +112,6 @@ class NgramCache:
             self.counts.found += len(ngrams) - len(missing)
         if len(missing) == 0:
             return scores
-        missing = missing[np.lexsort(ngrams[missing].T[::-1])]  # those of a context together
         began = time.perf_counter()
         scores[missing] = self.score(np.ascontiguousarray(ngrams[missing, :-1]), ngrams[missing, -1].copy())
         with self._lock:

@@ -98,7 +98,7 @@ class Search(NamedTuple):
     limit: int
     beam: float
     stack_size: int
-    margin: int
+    margin: float
     pop_limit: int
     keep_arcs: bool
 

@@ -6,17 +6,17 @@ from itertools import groupby
 
 import numpy as np
 
-from neural_smt.decoding.batches import Hook, NewHypotheses
+from neural_smt.decoding.hooks import NgramHook
 from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.errors import UserError
 from neural_smt.ragged import Ragged
-from neural_smt.vocabulary import BOS, Vocabulary
+from neural_smt.vocabulary import Vocabulary
 
 SENTENCES = 4096
 """Listed translations scored at a time."""
 
 
-def score_sentences(hook: Hook, sentences: Sequence[Sequence[str]], vocabulary: Vocabulary) -> np.ndarray:
+def score_sentences(hook: NgramHook, sentences: Sequence[Sequence[str]], vocabulary: Vocabulary) -> np.ndarray:
     """float64 ``[n]``: what a hook gives whole translations, the end of the sentence included.
 
     A word that is not in ``vocabulary`` is scored as copied words are in the search.
@@ -26,13 +26,13 @@ def score_sentences(hook: Hook, sentences: Sequence[Sequence[str]], vocabulary: 
     for start in range(0, len(sentences), SENTENCES):
         part = sentences[start : start + SENTENCES]
         words = Ragged.from_lists([[index.get(word, beyond) for word in sentence] for sentence in part])
-        history = np.full((len(part), hook.history), BOS, dtype=np.int32)
-        numbers = np.arange(start, start + len(part))
-        scores[start : start + len(part)] = hook(NewHypotheses(numbers, words, history, np.ones(len(part), bool)))
+        scores[start : start + len(part)] = hook.rescore(words)
     return scores
 
 
-def add_feature(entries: Sequence[ListedTranslation], hook: Hook, vocabulary: Vocabulary) -> list[ListedTranslation]:
+def add_feature(
+    entries: Sequence[ListedTranslation], hook: NgramHook, vocabulary: Vocabulary
+) -> list[ListedTranslation]:
     """The entries with the hook's feature (in place of an older one); totals stay as they are.
 
     As in the search, the empty translation of an empty sentence has a score of 0.

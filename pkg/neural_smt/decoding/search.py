@@ -14,8 +14,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from neural_smt.decoding.batches import FILLERS, Hook, search_batch
+from neural_smt.decoding.batches import FILLERS, Hook, estimated, search_batch
 from neural_smt.decoding.features import DISTORTION
+from neural_smt.decoding.hooks import NgramHook
 from neural_smt.decoding.lattices.batch import LatticeBatch
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.model import TranslationModel
@@ -33,8 +34,11 @@ BATCH = 16
 HOOK_BATCH = 64
 """The same with a hook, whose matrix products gain by more rows."""
 
-HOOK_MARGIN = 4
+HOOK_MARGIN = 4.0
 """How many times the stack size is kept until a hook has scored."""
+
+ESTIMATED_MARGIN = 1.1
+"""The same for a hook that estimates: what is cut by then would rarely have come back, and costs most."""
 
 
 @dataclass(frozen=True)
@@ -108,20 +112,28 @@ class Decoder:
 
         nbest: length of the n-best lists; distinct: whether their entries must differ in their words.
         """
-        translations = self._run(sentences, nbest > 1, lambda batch: translate(batch, self.model, nbest, distinct))
+        rescore = self.hook.rescore if estimated(self.hook) else None
+
+        def finish(batch: LatticeBatch) -> list[Translation]:
+            return translate(batch, self.model, nbest, distinct, rescore)
+
+        translations = self._run(sentences, nbest > 1, finish, self.hook)
         return [translation or self.translate(None, nbest) for translation in translations]
 
     def lattices(self, sentences: list[list[str]] | PreparedSentences) -> list[Lattice | None]:
         """The lattice of every sentence; None for an empty sentence. Those of equal sentences share their arrays."""
-        lattices = self._run(sentences, True, LatticeBatch.lattices)
+        hook = self.hook.accurate() if isinstance(self.hook, NgramHook) else self.hook
+        lattices = self._run(sentences, True, LatticeBatch.lattices, hook)
         return [lattice and replace(lattice, sentence=number) for number, lattice in enumerate(lattices)]
 
-    def _run(self, sentences, keep_arcs: bool, finish: Callable[[LatticeBatch], list[Result]]) -> list[Result | None]:
+    def _run(
+        self, sentences, keep_arcs: bool, finish: Callable[[LatticeBatch], list[Result]], hook: Hook | None
+    ) -> list[Result | None]:
         """Search all sentences in batches of similar length; ``finish`` makes the results of a batch."""
         prepared = sentences if isinstance(sentences, PreparedSentences) else self.prepare(sentences)
         name = self.hook.name if self.hook else None
         weighted = weigh(prepared, self.model, self.feature_set, self.vector, self.settings.table_limit, name)
-        search = self._search(keep_arcs)
+        search = self._search(keep_arcs, hook)
         lengths = np.diff(prepared.first)
         searched: dict[tuple[str, ...], int] = {}  # equal sentences share one search
         same = [searched.setdefault(tuple(tokens), number) for number, tokens in enumerate(prepared.tokens)]
@@ -133,7 +145,7 @@ class Decoder:
         results: list = [None] * len(lengths)
 
         def work(members: np.ndarray) -> None:
-            lattices = search_batch(weighted, members, self.settings.algorithm, search, self.hook)
+            lattices = search_batch(weighted, members, self.settings.algorithm, search, hook)
             for number, result in zip(members.tolist(), finish(lattices), strict=True):
                 results[number] = result
 
@@ -145,7 +157,7 @@ class Decoder:
                 work(batch)
         return [results[number] for number in same]
 
-    def _search(self, keep_arcs: bool) -> Search:
+    def _search(self, keep_arcs: bool, hook: Hook | None) -> Search:
         settings, part = self.settings, self.feature_set.slices
         return Search(
             distortion=float(self.vector[part[DISTORTION].start]),
@@ -153,7 +165,7 @@ class Decoder:
             limit=settings.distortion_limit,
             beam=math.log(settings.beam_threshold) if settings.beam_threshold > 0 else -math.inf,
             stack_size=settings.stack_size,
-            margin=HOOK_MARGIN if self.hook else 1,
+            margin=1.0 if hook is None else ESTIMATED_MARGIN if estimated(hook) else HOOK_MARGIN,
             pop_limit=settings.pop_limit,
             keep_arcs=keep_arcs,
         )

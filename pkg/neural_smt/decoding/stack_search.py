@@ -58,7 +58,7 @@ def _expand_sentence(sentence: int, size: int, task: Task, stacks: Stacks, buffe
     offsets = task.options.offsets
     words = sentences.lengths[sentence]
     limit = jump_limit(task.search.limit)
-    most = task.search.stack_size * task.search.margin
+    most = int(task.search.stack_size * task.search.margin)
     next_states = np.empty(len(task.models), dtype=np.int32)
     for length in range(1, min(size, sentences.spans.shape[1]) + 1):
         for source in range(ranges[sentence, size - length, 0], ranges[sentence, size - length, 1]):
@@ -82,6 +82,8 @@ def _expand_sentence(sentence: int, size: int, task: Task, stacks: Stacks, buffe
                     if overfull(buffer, most):
                         keep_best(buffer, most)
                         index_groups(buffer)
+    if task.search.margin > 1:  # a hook is to score what stays
+        keep_best(buffer, most)
     return buffer
 
 
@@ -112,6 +114,7 @@ def _extend(
     bounded = True  # log p <= 0, so under weights of the usual sign a score without language model is a bound
     for m in range(len(search.language)):
         bounded = bounded and search.language[m] >= 0
+    keep_arcs = search.keep_arcs or (final and search.margin > 1)  # all end alike, but for what a hook will say
     for parent in range(first, last):
         distance = abs(hypotheses.stop[parent] - start)
         if distance > limit:
@@ -133,7 +136,7 @@ def _extend(
             if not final:
                 history = hypotheses.history[parent]
                 key = group_key(base_key, options.forward_class[option], next_states, history, options, option)
-            add(buffer, key, coverage, next_states, parent, option, start, stop, score, search.beam, search.keep_arcs)
-        if overfull(buffer, search.stack_size * search.margin):
+            add(buffer, key, coverage, next_states, parent, option, start, stop, score, search.beam, keep_arcs)
+        if overfull(buffer, int(search.stack_size * search.margin)):
             return parent + 1
     return last

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -134,14 +134,31 @@ def _assemble(
     return features, words, word_offsets
 
 
-def translate(lattices: LatticeBatch, model: TranslationModel, nbest: int, distinct: bool) -> list[Translation]:
-    """The best translation in every lattice, with lists of ``nbest`` entries, distinct ones or not."""
+def translate(
+    lattices: LatticeBatch,
+    model: TranslationModel,
+    nbest: int,
+    distinct: bool,
+    rescore: Callable[[Ragged], np.ndarray] | None = None,
+) -> list[Translation]:
+    """The best translation in every lattice, with lists of ``nbest`` entries, distinct ones or not.
+
+    rescore: where a hook of the search only estimated, gives the exact values of its feature for translations (int32
+    ``Ragged`` of n -> float ``[n]``); the lists are in the order of the scores with these.
+    """
     weighted = lattices.weighted
     paths, scores, first = list_best(lattices, max(1, nbest), distinct)
     arcs, numbers = _number_arcs(paths.values, len(lattices.tails))
     rows = lattices.features(arcs)
     features, words, offsets = _assemble(rows, numbers, lattices.options[paths.values], paths.offsets, weighted.options)
     words = Ragged(words, offsets)
+    if rescore:
+        exact = rescore(words)
+        scores += weighted.vector[weighted.hook_column] * (exact - features[:, weighted.hook_column])
+        features[:, weighted.hook_column] = exact
+        order = np.lexsort((-scores, np.repeat(np.arange(len(first) - 1), np.diff(first))))
+        features, scores, words, paths = features[order], scores[order], words.take(order), paths.take(order)
+        offsets = words.offsets
     spelling = Spelling(model.target_vocabulary.words, weighted.prepared.unknown_words)
     best = first[:-1]
     traces = _trace(lattices, paths.take(best), model)

@@ -1,5 +1,6 @@
 """The CSLM as a scorer of n-grams: a network for the words of its shortlist, a back-off n-gram model for all others."""
 
+import copy
 import math
 import threading
 from pathlib import Path
@@ -15,6 +16,7 @@ from neural_smt.networks.cslm_network import OUTSIDE, CslmNetwork, word_classes
 from neural_smt.networks.device import precision_context, select_device
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.folder import load_cslm
+from neural_smt.networks.normaliser_estimate import NormaliserEstimate
 from neural_smt.networks.softmax import log_normalisers
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
@@ -106,6 +108,7 @@ class CslmScorer:
         if renormalise:
             inside = np.flatnonzero(self.classes[:-1] != OUTSIDE)
             self.log_mass = np.log(word_mass(language_model, inside))
+        self.estimate: NormaliserEstimate | None = None
         self._buffers = threading.local()
 
     @classmethod
@@ -170,9 +173,23 @@ class CslmScorer:
         # Gradient mode and autocast belong to a thread.
         with torch.no_grad(), precision_context(self.device, self.precision):
             inner = self.network.before_softmax(self.first_layer(contexts))
-            totals = log_normalisers(inner, self.weight, self.bias, self.dtype, self._buffer())
+            totals = self._normalisers(inner)
             logits = (inner[numbers] * self.weight[classes]).sum(1) + self.bias[classes]
             return (logits - totals[numbers]).double().cpu().numpy()
+
+    def _normalisers(self, inner: Tensor) -> Tensor:
+        if self.estimate is not None:
+            return self.estimate(inner)
+        return log_normalisers(inner, self.weight, self.bias, self.dtype, self._buffer())
+
+    def estimating(self, contexts: np.ndarray) -> "CslmScorer":
+        """This scorer with estimated normalisers, fitted to the exact ones of ``contexts``, int32 ``[N, history]``."""
+        with torch.no_grad(), precision_context(self.device, self.precision):
+            ids = self.ids[np.minimum(contexts, len(self.ids) - 1)]
+            inner = self.network.before_softmax(self.first_layer(self._tensor(ids)))
+            other = copy.copy(self)
+            other.estimate = NormaliserEstimate(inner, self._normalisers(inner), self.weight, self.bias)
+        return other
 
     def _buffer(self) -> Tensor:
         """The logits of this thread: making room for them anew would cost as much as filling it."""
