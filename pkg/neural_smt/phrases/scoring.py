@@ -15,6 +15,7 @@ from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.primitives import has_link
 from neural_smt.phrases.ranges import run_ranges, split_evenly
 from neural_smt.phrases.table import PhraseTable
+from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 
@@ -139,6 +140,25 @@ def score_pairs(
         target_digest=target_vocabulary.digest,
         max_length=max_length,
     )
+
+
+def lexical_weights(source: Ragged, target: Ragged, links: np.ndarray, lexical: LexicalTable) -> np.ndarray:
+    """lex(f|e) and lex(e|f) of single phrase pairs, float32 ``[n, 2]``, as ``score_pairs`` computes them.
+
+    source, target: int32 ids of ``n`` pairs; links: uint64 ``[n]``, the links inside each.
+    """
+    scores = np.empty((len(source), 4), dtype=np.float32)
+    _score_range(
+        (0, len(source)),
+        (source.values, source.offsets),
+        np.arange(len(source) + 1, dtype=np.int64),
+        (target.values, target.offsets),
+        np.ones((len(source), 3), dtype=np.int32),
+        (links, links),
+        _lexical_arrays(lexical),
+        scores,
+    )
+    return scores[:, [1, 3]]
 
 
 def _lexical_arrays(lexical: LexicalTable) -> tuple[np.ndarray, ...]:

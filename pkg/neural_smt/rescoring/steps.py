@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, write_json
+from neural_smt.files import atomic, read_lines, write_json
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.folder import TrainedModel, load_model
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
+from neural_smt.rescoring.proposed_table import ProposalSettings, propose_table
 from neural_smt.rescoring.scorer import PairScorer, WorkDone
+from neural_smt.settings import read_settings
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import Vocabulary
 
@@ -74,3 +77,44 @@ def score_table(
     ):
         sides.append(Ragged(shortlist_ids(vocabulary, shortlist)[phrases.values], np.asarray(phrases.offsets)))
     return PairScorer(model.network, precision).score(sides[0], table.entry_source, sides[1], batch)
+
+
+def propose_phrases(
+    *,
+    phrase_table: Path,
+    model: Path,
+    lexical: Path,
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    texts: list[Path],
+    output: Path,
+    column: Path,
+    statistics: Path,
+    settings: dict[str, Any],
+    device: str,
+) -> None:
+    """Write the phrase table of some texts with target phrases that a network proposes (see ``propose_table``).
+
+    texts: tokenised source text that the table is for; settings: see ``ProposalSettings``. Writes the table (a folder),
+    the network's column of it (float32, natural log) and, as JSON, source phrases, pairs, pairs that are new, seconds.
+    """
+    chosen = read_settings(ProposalSettings, settings, "proposals")
+    trained, table = load_model(model, select_device(device)), PhraseTable.load(phrase_table)
+    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
+    table.check_vocabularies(*vocabularies)
+    sentences = vocabularies[0].encode(line for text in texts for line in read_lines(text))
+    began = time.perf_counter()
+    proposed = propose_table(table, trained, vocabularies, LexicalTable.load(lexical), sentences, chosen)
+    seconds = time.perf_counter() - began
+    scores, _ = score_table(proposed, trained, vocabularies, DEFAULTS["batch"], "fp32")
+    proposed.save(output)
+    with atomic(column) as temporary, open(temporary, "wb") as stream:
+        np.save(stream, scores, allow_pickle=False)
+    report = {
+        "source_phrases": len(proposed.source),
+        "pairs": len(proposed),
+        "new_pairs": int((proposed.counts[:, 2] == 0).sum()),
+        "seconds": round(seconds, 3),
+    }
+    write_json(statistics, report)
+    log.info("%(pairs)d pairs, %(new_pairs)d of them new, in %(seconds).1f s", report)
