@@ -39,7 +39,7 @@ class CslmSettings:
     """
 
     normaliser: str = "estimated"
-    cache: int = 1 << 20
+    cache: int = 1 << 18
     renormalise: bool = False
     precision: str = "auto"
 

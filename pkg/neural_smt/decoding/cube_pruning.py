@@ -198,7 +198,7 @@ def _explore(cubes: Cubes, cells: Cells, final: bool, task: Task, stacks: Stacks
     keep_arcs = search.keep_arcs or (final and search.margin > 1)  # all end alike, but for what a hook will say
     limit = search.pop_limit
     if keep_arcs and not search.keep_arcs:
-        limit = min(limit, int(search.stack_size * search.margin))
+        limit = min(limit, (search.stack_size + 1) // 2)  # one of them will be the translation
     pops = 0
     while cells.counts[1] > 0 and pops < limit:
         cell, cells.counts[1] = pop(cells.keys, cells.items, cells.counts[1])

@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 BATCH = 16
 """Sentences searched side by side; the same whatever the number of threads, so results are too."""
 
-HOOK_BATCH = 64
+HOOK_BATCH = 128
 """The same with a hook, whose matrix products gain by more rows."""
 
 HOOK_MARGIN = 4.0
