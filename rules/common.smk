@@ -8,7 +8,7 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 
 from neural_smt.code import code_digest
-from neural_smt.config import complete, load_schema, resolve_features
+from neural_smt.config import complete, load_schema, resolve_features, resolve_table
 from neural_smt.errors import UserError
 
 try:
@@ -83,10 +83,22 @@ def language_model_texts():
     return [f"results/{{experiment}}/selection/{name}.{TARGET}" for name in names]
 
 
+def uses_proposals(wildcards):
+    """Whether a system is searched with the phrase table that has the network's proposals."""
+    return resolve_table(SYSTEMS, wildcards.system) == "proposed"
+
+
+def phrase_table(wildcards):
+    """The phrase table of a system."""
+    place = "rescoring/proposed" if uses_proposals(wildcards) else "phrases"
+    return f"results/{wildcards.experiment}/{place}/table"
+
+
 def columns(wildcards):
     """Phrase-table columns a system adds to the classic features: feature name -> file."""
     extra = [name for name in resolve_features(SYSTEMS, wildcards.system) if name in NETWORKS]
-    return {name: f"results/{wildcards.experiment}/rescoring/{name}.npy" for name in extra}
+    place = "rescoring/proposed" if uses_proposals(wildcards) else "rescoring"
+    return {name: f"results/{wildcards.experiment}/{place}/{name}.npy" for name in extra}
 
 
 def column_files(wildcards):

@@ -2,7 +2,7 @@ rule decode:
     """Translate a set with a tuned system."""
     input:
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
-        phrase_table="results/{experiment}/phrases/table",
+        phrase_table=phrase_table,
         language_model="results/{experiment}/language_model/model",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
@@ -37,7 +37,7 @@ rule decode_lists:
     """Translate a set with a tuned system and list its best translations, to be rescored."""
     input:
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
-        phrase_table="results/{experiment}/phrases/table",
+        phrase_table=phrase_table,
         language_model="results/{experiment}/language_model/model",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
@@ -127,7 +127,7 @@ rule reorder:
 rule export_moses:
     """Write a tuned system as a folder that Moses loads."""
     input:
-        phrase_table="results/{experiment}/phrases/table",
+        phrase_table=phrase_table,
         language_models="results/{experiment}/language_model/model",
         arpas="results/{experiment}/language_model/model.arpa.gz",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",

@@ -3,7 +3,7 @@ rule tune:
     input:
         source=tokenised(CORPUS["dev"], SOURCE)[0],
         reference=tokenised(CORPUS["dev"], TARGET)[0],
-        phrase_table="results/{experiment}/phrases/table",
+        phrase_table=phrase_table,
         language_model="results/{experiment}/language_model/model",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",

@@ -47,6 +47,24 @@ def resolve_features(systems: Mapping[str, Mapping[str, Any]], name: str) -> lis
     return list(dict.fromkeys(groups))
 
 
+def resolve_table(systems: Mapping[str, Mapping[str, Any]], name: str) -> str:
+    """The phrase table of a system, ``extracted`` or ``proposed``: its own, or that of the nearest base with one."""
+    current: str | None = name
+    while current is not None:
+        if "table" in systems[current]:
+            return systems[current]["table"]
+        current = systems[current].get("base")
+    return "extracted"
+
+
+def _check_table(systems: Mapping[str, Mapping[str, Any]], name: str) -> None:
+    """The table of proposals is scored by the network that makes them and by no other."""
+    scored = ("phrase", "language_model", "reordering", "encoder_decoder", "cslm")
+    others = [group for group in resolve_features(systems, name) if group not in scored]
+    if others and resolve_table(systems, name) == "proposed":
+        raise UserError(f"systems.{name}.table: the proposed table has no column {others[0]}; leave that feature out")
+
+
 def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
     """Replace a ``$ref`` by what it names; keywords beside it (``default``, ``description``) stay."""
     while "$ref" in schema:
@@ -126,6 +144,7 @@ def _check_names(config: Mapping[str, Any]) -> None:
     for name in config["systems"]:
         resolve_features(config["systems"], name)
         _check_rescored(config["systems"], name)
+        _check_table(config["systems"], name)
     if config["evaluation"]["baseline"] not in config["systems"]:
         raise UserError(
             f"evaluation.baseline: there is no system '{config['evaluation']['baseline']}'; name one of systems"

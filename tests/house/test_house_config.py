@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from neural_smt.config import complete, load_schema, resolve_features
+from neural_smt.config import complete, load_schema, resolve_features, resolve_table
 from neural_smt.errors import UserError
 
 
@@ -87,3 +87,13 @@ def test_features_of_a_system_start_with_those_of_its_base() -> None:
         "both": {"base": "rnn", "features": ["cslm", "phrase"]},
     }
     assert resolve_features(systems, "both") == ["phrase", "language_model", "encoder_decoder", "cslm"]
+
+
+def test_the_table_of_a_system_is_its_own_or_its_bases() -> None:
+    systems = {
+        "baseline": {"features": ["phrase"]},
+        "proposed": {"base": "baseline", "features": [], "table": "proposed"},
+        "more": {"base": "proposed", "features": ["cslm"]},
+        "back": {"base": "more", "features": [], "table": "extracted"},
+    }
+    assert [resolve_table(systems, name) for name in systems] == ["extracted", "proposed", "proposed", "extracted"]

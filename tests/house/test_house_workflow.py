@@ -73,6 +73,19 @@ def test_every_stage_is_a_target(checkout: Path, stage: str) -> None:
     assert planned(checkout, stage)
 
 
+def test_a_row_with_the_proposed_table_is_planned_with_its_table(checkout: Path, tmp_path: Path) -> None:
+    row = {"proposed": {"base": "rnn", "features": [], "table": "proposed"}}
+    (tmp_path / "row.yaml").write_text(yaml.safe_dump({"systems": row}), encoding="utf-8")
+    target = "results/tiny/decoding/{}/run1/news_test.hypothesis"
+    files = ("--configfile", TINY, str(tmp_path / "row.yaml"))
+    with_proposals = planned(checkout, target.format("proposed"), *files)
+    assert {"propose_phrases", "tune", "decode"} <= with_proposals
+    assert "score_phrase_table" not in with_proposals
+    without = planned(checkout, target.format("rnn"), *files)
+    assert "score_phrase_table" in without
+    assert "propose_phrases" not in without
+
+
 def test_a_fault_in_the_configuration_stops_at_once_with_one_sentence(checkout: Path) -> None:
     done = snakemake(checkout, "-n", "--config", "tunning=1")
     assert done.returncode != 0
