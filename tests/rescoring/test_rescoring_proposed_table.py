@@ -92,6 +92,15 @@ def test_where_the_network_proposes_its_phrases_replace_the_tables(world: World)
     assert len(keys) == len(set(keys)) == 6
 
 
+def test_a_network_that_proposes_nothing_leaves_the_table_as_it_is(world: World) -> None:
+    table, model, vocabularies, lexical = world
+    with torch.no_grad():
+        model.network.output.bias[EOS] = -1000.0
+    sentences = vocabularies[0].encode(SENTENCES)
+    new = propose_table(table, model, vocabularies, lexical, sentences, ProposalSettings(best=2, max_words=2))
+    assert set(pairs_of(new, vocabularies)) == {pair for pair in pairs_of(table, vocabularies) if pair[0] != "d"}
+
+
 def test_scores_of_new_pairs_and_rows_of_known_ones(world: World) -> None:
     table, model, vocabularies, lexical = world
     settings = ProposalSettings(best=30, max_words=2, mode="add", mu=0.5)

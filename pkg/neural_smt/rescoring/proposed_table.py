@@ -33,6 +33,9 @@ MODES = ("replace", "add")
 LONGEST_TARGET = LONGEST_PHRASE - 1
 """Longer proposals are left out: Moses' tables have phrases of up to seven words."""
 
+WIDER = 2
+"""A source phrase for which a beam so many times wider than asked for finds nothing keeps the rows of the table."""
+
 
 @dataclass(frozen=True)
 class ProposalSettings:
@@ -110,7 +113,7 @@ def propose_table(
 
     sentences: the source text, int32 ids. Its n-grams of up to ``table.max_length`` words are all the source phrases
     that decoding it can use. The network proposes for those of up to ``max_words`` words that are all in its
-    shortlist; the others have the rows of ``table``.
+    shortlist; the others, and those for which it finds nothing, have the rows of ``table``.
     """
     wanted = text_phrases(sentences, table.max_length)
     ids = shortlist_ids(vocabularies[0], model.source)
@@ -120,13 +123,16 @@ def propose_table(
     old = _rows_of(table, wanted)
     new = _proposed_rows(table, model, vocabularies, lexical, asked, settings, precision)
     rows = old.followed_by(new)
-    _, sources = intern_phrases(Ragged.concatenate([asked, rows.source]))
-    asked_numbers, sources = sources[: len(asked)], sources[len(asked) :].astype(np.int64)
+    sources = intern_phrases(rows.source)[1].astype(np.int64)
     targets = intern_phrases(rows.target)[1].astype(np.int64)
     keys = sources << 32 | targets
     in_old, in_new = np.isin(keys, keys[: len(old.scores)]), np.isin(keys, keys[len(old.scores) :])
     is_new = np.arange(len(keys)) >= len(old.scores)
-    stays = in_new | ~np.isin(sources, asked_numbers) if settings.mode == "replace" else np.ones(len(keys), dtype=bool)
+    stays = (
+        in_new | ~np.isin(sources, sources[len(old.scores) :])
+        if settings.mode == "replace"
+        else np.ones(len(keys), dtype=bool)
+    )
     return _as_table(rows.take(np.flatnonzero(np.where(is_new, ~in_old, stays))), table)
 
 
@@ -159,7 +165,10 @@ def _proposed_rows(
     ids = shortlist_ids(vocabularies[0], model.source)
     back = vocabularies[1].ids(model.target.words)
     found = beam_search(
-        model.network, Ragged(ids[asked.values], asked.offsets), BeamSettings(size=settings.best), precision
+        model.network,
+        Ragged(ids[asked.values], asked.offsets),
+        BeamSettings(size=settings.best, largest=WIDER * settings.best),
+        precision,
     )
     words = Ragged(back[found.phrases.values], found.phrases.offsets)
     reserved = np.concatenate(([0], np.cumsum(words.values < len(RESERVED))))
