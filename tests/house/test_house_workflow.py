@@ -14,6 +14,16 @@ from neural_smt.cli import STAGES, main
 
 TINY = "experiments/tiny.yaml"
 
+ROWS = {
+    "training": {"cslm": {"order": 4, "projection": 8, "layers": [16, 8], "updates": 60, "initial_range": 0.1}},
+    "systems": {
+        "searched": {"base": "rnn", "features": ["cslm"]},
+        "rescored": {"base": "rnn", "features": [], "rescore": ["cslm"]},
+        "proposed": {"base": "rnn", "features": [], "table": "proposed"},
+    },
+}
+"""Rows that the tiny experiment does without: the CSLM in the search and on lists, phrases the network proposes."""
+
 
 def copy_checkout(repository: Path, folder: Path) -> Path:
     """A copy of the tracked files, to run in and to edit."""
@@ -105,6 +115,25 @@ def test_the_table_has_both_systems_with_real_scores(finished: Path) -> None:
         assert "tok:13a" in scores["signature"]
     assert (folder / "tuning/rnn/run1/weights.json").is_file()
     assert "EncoderDecoder0" in json.loads((folder / "tuning/rnn/run1/weights.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+def test_rows_of_every_kind_come_out(finished: Path, tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    shutil.copytree(finished, checkout)
+    (checkout / "rows.yaml").write_text(yaml.safe_dump(ROWS), encoding="utf-8")
+    configuration = ["--configfile", TINY, "rows.yaml", "--cores", "2"]
+    done = snakemake(checkout, *configuration)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    folder = checkout / "results" / "tiny"
+    for system in ROWS["systems"]:
+        scores = json.loads((folder / f"evaluation/{system}/run1/news_test.json").read_text(encoding="utf-8"))
+        assert 5 < scores["sacrebleu"] <= 100
+        weights = json.loads((folder / f"tuning/{system}/run1/weights.json").read_text(encoding="utf-8"))
+        assert ("Cslm0" in weights) == (system != "proposed")
+    decoding = json.loads((folder / "decoding/searched/run1/news_test.json").read_text(encoding="utf-8"))
+    assert 0 < decoding["cslm"]["cache_hits"] < decoding["cslm"]["ngrams"]
+    assert planned(checkout, *configuration[:-2]) == set()
 
 
 @pytest.mark.slow
