@@ -30,8 +30,9 @@ class Context:
 
     def take(self, rows: Tensor) -> "Context":
         """The contexts of ``rows`` (int64), in that order."""
-        gated = None if self.gated is None else self.gated[rows]
-        return Context(self.initial[rows], self.inputs[rows], gated, self.readout[rows])
+        # Several times as fast as indexing.
+        initial, inputs, readout = (part.index_select(0, rows) for part in (self.initial, self.inputs, self.readout))
+        return Context(initial, inputs, None if self.gated is None else self.gated.index_select(0, rows), readout)
 
 
 class Embedding(nn.Module):

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from neural_smt.networks.exponentials import exponentiate, sum_exponentials
 from neural_smt.networks.precision import product
 
 TILE = 1 << 20
@@ -28,10 +29,12 @@ class _WordLogProbabilities(torch.autograd.Function):
         for start in range(0, len(inner), tile):
             here = slice(start, start + tile)
             logits = _logits(inner[here], weight, bias, dtype, exponentials[here])
-            largest = logits.amax(1, keepdim=True)
-            logits -= largest
-            chosen[here] = logits.gather(1, words[here, None])[:, 0]
-            normalisers[here] = logits.exp_().sum(1)
+            largest = logits.amax(1)
+            chosen[here] = logits.gather(1, words[here, None])[:, 0] - largest
+            if _in_one_pass(logits):
+                exponentiate(logits, largest, normalisers[here])
+            else:
+                torch.sum(logits.sub_(largest[:, None]).exp_(), 1, out=normalisers[here])
         ctx.save_for_backward(inner, weight, words, exponentials, normalisers)
         ctx.dtype = dtype
         return chosen - normalisers.log()
@@ -55,6 +58,17 @@ def _logits(inner: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype, out
     return torch.add(bias, product(inner, weight.t(), dtype), out=out)
 
 
+def _products(inner: Tensor, weight: Tensor, dtype: torch.dtype, out: Tensor) -> Tensor:
+    if inner.dtype == dtype:
+        return torch.mm(inner, weight.t(), out=out)
+    return out.copy_(product(inner, weight.t(), dtype))
+
+
+def _in_one_pass(logits: Tensor) -> bool:
+    """Whether there is a kernel for these logits: one thread of it beats several of PyTorch's."""
+    return logits.dtype == torch.float32 and logits.device.type == "cpu"
+
+
 def word_log_probabilities(inner: Tensor, weight: Tensor, bias: Tensor, words: Tensor, dtype: torch.dtype) -> Tensor:
     """Natural log of softmax(weight z + bias) at one word per row, differentiable: ``[N]``.
 
@@ -73,9 +87,13 @@ def log_normalisers(inner: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dt
     """
     output = inner.new_empty(len(inner))
     for start in range(0, len(inner), len(buffer)):
-        rows = inner[start : start + len(buffer)]
-        logits = _logits(rows, weight, bias, dtype, buffer[: len(rows)])
-        torch.sum(logits.exp_(), 1, out=output[start : start + len(buffer)])
+        rows, sums = inner[start : start + len(buffer)], output[start : start + len(buffer)]
+        logits = buffer[: len(rows)]
+        if _in_one_pass(logits):
+            _products(rows, weight, dtype, logits)
+            sum_exponentials(logits, bias, sums)
+        else:
+            torch.sum(_logits(rows, weight, bias, dtype, logits).exp_(), 1, out=sums)
     output.log_()
     for row in torch.nonzero(~(output.abs() < SAFE))[:, 0].tolist():
         careful = _logits(inner[row : row + 1], weight, bias, dtype, buffer[:1])

@@ -52,6 +52,11 @@ def one_thread_each(workers: int) -> Iterator[ThreadPoolExecutor]:
         torch.set_num_threads(before)
 
 
+def _rows(matrix: Tensor, rows: Tensor) -> Tensor:
+    """``matrix[rows]``, several times as fast."""
+    return matrix.index_select(0, rows)
+
+
 class PairScorer:
     """Scores pairs of shortlist ids with ``network``; precision as in ``precision_context``.
 
@@ -114,9 +119,9 @@ class PairScorer:
         states = network.output.weight.new_empty(count, network.config.hidden)
         state = states.new_zeros(1, network.config.hidden)
         for level in levels:
-            inputs = self.encoder_inputs[self._tensor(level.symbols)]
-            state = network.encoder.step(inputs, state[self._tensor(level.parents)])
-            states[self._tensor(level.rows)] = state[self._tensor(level.ends)]
+            inputs = _rows(self.encoder_inputs, self._tensor(level.symbols))
+            state = network.encoder.step(inputs, _rows(state, self._tensor(level.parents)))
+            states[self._tensor(level.rows)] = _rows(state, self._tensor(level.ends))
         return network.summarise(states)
 
     def _decode(self, summaries: Tensor, levels: list[Level], count: int, first: int) -> tuple[np.ndarray, int]:
@@ -133,15 +138,16 @@ class PairScorer:
         words = self.word_readouts.new_zeros(1, self.word_readouts.shape[1])
         total = state.new_zeros(len(state))
         scores = state.new_empty(count)
-        logits = state.new_empty(NORMALISER_ROWS[self.device.type], network.config.target_words)
+        buffer = state.new_empty(NORMALISER_ROWS[self.device.type], network.config.target_words)
         prefixes = 0
         number = np.arange(len(state))
         for level in levels[1:]:
-            inner = network.before_softmax(state, words, context.readout[owner])
-            total -= log_normalisers(inner, output.weight, output.bias, words.dtype, logits)
+            inner = network.before_softmax(state, words, _rows(context.readout, owner))
+            total -= log_normalisers(inner, output.weight, output.bias, words.dtype, buffer)
             prefixes += len(inner)
             parents, symbols = self._tensor(number[level.parents]), self._tensor(level.symbols)
-            total = total[parents] + (inner[parents] * output.weight[symbols]).sum(1) + output.bias[symbols]
+            logits = (_rows(inner, parents) * _rows(output.weight, symbols)).sum(1) + output.bias[symbols]
+            total = total[parents] + logits
             scores[self._tensor(level.rows)] = total[self._tensor(level.ends)]
             # The end symbol ends a sequence, so its node has no successors and needs no state.
             goes_on = np.ones(len(symbols), dtype=bool)
@@ -150,10 +156,10 @@ class PairScorer:
             going = self._tensor(np.flatnonzero(goes_on))
             parents, symbols, total = parents[going], symbols[going], total[going]
             owner = owner[parents]
-            inputs = self.decoder_inputs[symbols] + context.inputs[owner]
-            gated = None if context.gated is None else context.gated[owner]
-            state = network.decoder.step(inputs, state[parents], gated)
-            words = self.word_readouts[symbols]
+            inputs = _rows(self.decoder_inputs, symbols).add_(_rows(context.inputs, owner))
+            gated = None if context.gated is None else _rows(context.gated, owner)
+            state = network.decoder.step(inputs, _rows(state, parents), gated)
+            words = _rows(self.word_readouts, symbols)
         return scores.cpu().numpy(), prefixes
 
     def _tensor(self, array: np.ndarray) -> Tensor:
