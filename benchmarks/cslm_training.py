@@ -1,14 +1,13 @@
 """Training and scoring speed of the CSLM beside its matrix products alone, at a small size and at that of the paper.
 
-Words are Zipfian. The products are those of the layers and the softmax, forward for scoring and with those of the
-gradients for training, of the same shapes and in the same precision; they are timed in turn with what they are compared
-with, so that whatever else the machine does slows both. Writes benchmarks/results/cslm_training.json.
+Words are Zipfian. The products are those that are executed, recorded on the way, of the same shapes, layouts and types,
+on matrices made before; they are timed in turn with what they are compared with, so that whatever else the machine does
+slows both. Writes benchmarks/results/cslm_training.json.
 """
 
 import argparse
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +15,14 @@ from lib import RESULTS
 
 import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
-import torch  # isort: skip
+from lib.products import Bare, Recorder, in_turn  # isort: skip
 
 from neural_smt.files import write_json
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
-from neural_smt.networks.cslm import NORMALISER_ROWS, CslmScorer
+from neural_smt.networks.cslm import CslmScorer
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.networks.distinct import number_rows
 from neural_smt.ragged import Ragged
 from neural_smt.training.cslm_settings import CslmSettings
 from neural_smt.training.loop import Trainer
@@ -48,72 +46,21 @@ def random_sentences(words: int, count: int) -> Ragged:
     return Ragged.from_lists((random.zipf(1.3, (count, 12)) + 2) % (words - 3) + 3)
 
 
-def products_of_training(network: CslmNetwork, batch: int, dtype: torch.dtype) -> tuple[Callable[[], None], int]:
-    """What multiplies all layers forward and backward once, and the floating-point operations of that."""
-    layers = [layer.weight.detach().to(dtype) for layer in (network.first, network.second, network.output)]
-    inputs = [torch.randn(batch, weight.shape[1], device=weight.device, dtype=dtype) for weight in layers]
-    outputs = [torch.randn(batch, weight.shape[0], device=weight.device, dtype=dtype) for weight in layers]
-
-    def work() -> None:
-        for value, weight, result in zip(inputs, layers, outputs, strict=True):
-            torch.mm(value, weight.t(), out=result)
-        for value, weight, result in zip(inputs, layers, outputs, strict=True):
-            torch.mm(result, weight)
-            torch.mm(result.t(), value)
-
-    return work, 6 * batch * sum(weight.numel() for weight in layers)
-
-
-def products_of_scoring(scorer: CslmScorer, contexts: int) -> tuple[Callable[[], None], int]:
-    """What multiplies the second layer and the softmax once for every context, and the operations of that."""
-    second = scorer.network.second.weight.detach().to(scorer.dtype)
-    weight, device = scorer.weight, scorer.device
-    first = torch.randn(contexts, second.shape[1], device=device, dtype=scorer.dtype)
-    inner = torch.randn(contexts, second.shape[0], device=device, dtype=scorer.dtype)
-    rows = NORMALISER_ROWS[device.type]
-    logits = torch.empty(rows, len(weight), device=device, dtype=scorer.dtype)
-
-    def work() -> None:
-        torch.mm(first, second.t())
-        for start in range(0, contexts, rows):
-            chunk = inner[start : start + rows]
-            torch.mm(chunk, weight.t(), out=logits[: len(chunk)])
-
-    return work, 2 * contexts * (second.numel() + weight.numel())
-
-
-def in_turn(first: Callable[[], object], second: Callable[[], object], seconds: float) -> tuple[float, float]:
-    """Mean seconds of both, called in turn for so long, at least three times, after a first call of each."""
-
-    def timed(work: Callable[[], object]) -> float:
-        began = time.perf_counter()
-        work()
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        return time.perf_counter() - began
-
-    timed(first), timed(second)
-    began, times = time.perf_counter(), []
-    while len(times) < 3 or time.perf_counter() - began < seconds:
-        times.append((timed(first), timed(second)))
-    means = np.mean(times, axis=0)
-    return float(means[0]), float(means[1])
-
-
 def measure_training(network: CslmNetwork, batch: int, seconds: float, precision: str) -> dict[str, float]:
     """N-grams per second, and the share of the time that the matrix products alone would take."""
     text = NgramText.of(random_sentences(network.config.words, 20_000), network.config.history)
     nothing = NgramText.of(Ragged.from_lists([]), network.config.history)
     settings = CslmSettings(batch=batch, validation=0, patience=0, keep="last", precision=precision)
-    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(NgramTask(network, text, nothing, batch, 1), settings, Path(folder), "benchmark")
-        work, operations = products_of_training(network, batch, dtype)
-        update, products = in_turn(trainer.update, work, seconds)
+        with Recorder() as recorder:
+            trainer.update()
+        bare = Bare([recorder.products])
+        update, products = in_turn(trainer.update, bare.one_after_another, seconds)
     return {
         "training_tokens_per_second": batch / update,
-        "training_gflops": operations / update / 1e9,
-        "training_products_gflops": operations / products / 1e9,
+        "training_gflops": bare.operations / update / 1e9,
+        "training_products_gflops": bare.operations / products / 1e9,
         "training_share_of_products": products / update,
     }
 
@@ -130,12 +77,14 @@ def measure_scoring(network: CslmNetwork, contexts: int, seconds: float, precisi
     text = NgramText.of(sentences, network.config.history)
     before, following = text.ngrams(np.arange(len(text)))
     before, following = np.repeat(before, WORDS_PER_CONTEXT, axis=0), np.tile(following, WORDS_PER_CONTEXT)
-    work, operations = products_of_scoring(scorer, len(number_rows(before)[1]))
-    score, products = in_turn(lambda: scorer(before, following), work, seconds)
+    with Recorder() as recorder:
+        scorer(before, following)
+    bare = Bare([recorder.products])
+    score, products = in_turn(lambda: scorer(before, following), bare.one_after_another, seconds)
     return {
         "scoring_ngrams_per_second": len(following) / score,
-        "scoring_gflops": operations / score / 1e9,
-        "scoring_products_gflops": operations / products / 1e9,
+        "scoring_gflops": bare.operations / score / 1e9,
+        "scoring_products_gflops": bare.operations / products / 1e9,
         "scoring_share_of_products": products / score,
         "seconds_to_make_the_scorer": made,
     }

@@ -1,102 +1,62 @@
-"""Training and rescoring speed of the encoder-decoder at the sizes of the embedded experiment and of the paper.
+"""Training speed of the encoder-decoder beside its matrix products alone, at the sizes of experiments and of the paper.
 
-Phrase pairs are all spans of up to seven words of random sentences with Zipfian words, so that phrases share prefixes
-as those of a real table do. Rescoring is measured beside a scorer that sends every pair through the network by
-itself, in batches sorted by length. Writes benchmarks/results/training.json.
+Whole: updates (minibatch, forward, backward, clipping, AdaDelta) on pairs with Zipfian words; the same few updates, of
+short and of long pairs, again and again. Products: the matrix products that they execute, recorded on the way, of the
+same shapes, layouts and types, on matrices made before; both are timed in turn. Tokens are target words with end
+symbols. Writes benchmarks/results/training.json.
 """
 
 import argparse
-import sys
 import tempfile
-import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "pkg"))
+import numpy as np
+from lib import RESULTS
+from lib.pairs import SIZES, random_pairs
 
-import neural_smt  # noqa: E402, F401  (before PyTorch: it sets up OpenMP)
+import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
-RESULTS = ROOT / "benchmarks" / "results"
+import torch  # isort: skip
+from lib.products import Bare, Recorder, in_turn  # isort: skip
 
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-
-from neural_smt.files import write_json  # noqa: E402
-from neural_smt.networks.configuration import EncoderDecoderConfig  # noqa: E402
-from neural_smt.networks.device import describe_device, precision_context, select_device  # noqa: E402
-from neural_smt.networks.encoder_decoder import EncoderDecoder  # noqa: E402
-from neural_smt.networks.packing import pack_pairs  # noqa: E402
-from neural_smt.ragged import Ragged  # noqa: E402
-from neural_smt.rescoring.scorer import PairScorer  # noqa: E402
-from neural_smt.training.loop import Trainer  # noqa: E402
-from neural_smt.training.pairs import PhrasePairs  # noqa: E402
-from neural_smt.training.phrase_task import PhraseTask  # noqa: E402
-from neural_smt.training.settings import TrainingSettings  # noqa: E402
-
-SIZES = {
-    "embedded": EncoderDecoderConfig(3_000, 6_000, hidden=128, embedding=48, maxout=64, rank=48),
-    "captions": EncoderDecoderConfig(11_000, 11_500, hidden=200, embedding=64, maxout=100, rank=64),
-    "paper": EncoderDecoderConfig(15_003, 15_003),
-}
-
-LONGEST = 7
+from neural_smt.files import write_json
+from neural_smt.networks.configuration import EncoderDecoderConfig
+from neural_smt.networks.device import describe_device, select_device
+from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.training.loop import Trainer
+from neural_smt.training.phrase_task import PhraseTask
+from neural_smt.training.settings import TrainingSettings
 
 
-def random_pairs(config: EncoderDecoderConfig, count: int) -> PhrasePairs:
-    """``count`` pairs of spans: of each sentence all up to ``LONGEST`` words, every fourth translated a second way."""
-    random = np.random.default_rng(0)
-    sources, targets = [], []
-    while len(sources) < count:
-        source, target = (
-            (random.zipf(1.3, 12) + 2) % (words - 3) + 3 for words in (config.source_words, config.target_words)
-        )
-        for start in range(12):
-            for end in range(start + 1, min(start + LONGEST, 12) + 1):
-                sources.append(source[start:end])
-                targets.append(target[start:end])
-                if random.random() < 0.25:
-                    sources.append(source[start:end])
-                    targets.append(target[max(start - 1, 0) : end][:LONGEST])
-    return PhrasePairs(Ragged.from_lists(sources[:count]), Ragged.from_lists(targets[:count]))
-
-
-def measure_training(network: EncoderDecoder, pairs: PhrasePairs, seconds: float) -> dict[str, float]:
-    """Updates per second, and target words per second, end symbols included."""
-    settings = TrainingSettings(validation_pairs=0)
+def measure(config: EncoderDecoderConfig, device: torch.device, precision: str, threads: int, seconds: float) -> dict:
+    """Speed of training and of its products alone."""
+    torch.set_num_threads(threads)
+    network = EncoderDecoder(config).to(device)
+    settings = TrainingSettings(validation_pairs=0, precision=precision)
+    pairs = random_pairs(config, settings.batch * settings.buffer)
     with tempfile.TemporaryDirectory() as folder:
         task = PhraseTask(network, pairs, pairs.take(np.arange(0)), settings, 1)
         trainer = Trainer(task, settings, Path(folder), "benchmark")
-        trainer.update()
-        updates, words = trainer.progress.updates, trainer.progress.words
-        began = time.perf_counter()
-        while (elapsed := time.perf_counter() - began) < seconds:
-            trainer.update()
-    updates, words = trainer.progress.updates - updates, trainer.progress.words - words
-    return {"training_ms_per_update": 1e3 * elapsed / updates, "training_words_per_second": words / elapsed}
 
+        def updates() -> None:
+            """Those of one buffer of minibatches, which hold pairs of all lengths."""
+            for _ in range(settings.buffer):
+                trainer.update()
 
-@torch.no_grad()
-def measure_rescoring(network: EncoderDecoder, pairs: PhrasePairs, precision: str) -> dict[str, float]:
-    """Pairs per second with and without sharing, and the largest difference of their scores."""
-    device = network.output.weight.device
-    began = time.perf_counter()
-    scorer = PairScorer(network, precision)
-    scores, work = scorer.score(pairs.source, np.arange(len(pairs)), pairs.target, batch=1024)
-    shared = time.perf_counter() - began
-    with precision_context(device, precision):
-        order = np.argsort(pairs.lengths, kind="stable")
-        alone = np.empty(len(pairs), dtype=np.float32)
-        began = time.perf_counter()
-        for start in range(0, len(pairs), 1024):
-            rows = order[start : start + 1024]
-            chunk = pairs.take(rows)
-            alone[rows] = network(pack_pairs(chunk.source, chunk.target, device)).cpu().numpy()
-        naive = time.perf_counter() - began
+        updates()
+        before = trainer.progress.words
+        with Recorder() as recorder:
+            updates()
+        words = trainer.progress.words - before
+        bare = Bare([recorder.products])
+        whole, products = in_turn(updates, bare.one_after_another, seconds)
     return {
-        "rescoring_pairs_per_second": len(pairs) / shared,
-        "naive_pairs_per_second": len(pairs) / naive,
-        "normalisers_per_word": work.prefixes / work.words,
-        "largest_difference": float(np.abs(scores - alone).max()),
+        "threads": threads,
+        "milliseconds_per_update": 1e3 * whole / settings.buffer,
+        "tokens_per_second": words / whole,
+        "gflops": bare.operations / whole / 1e9,
+        "products_gflops": bare.operations / products / 1e9,
+        "share_of_products": products / whole,
     }
 
 
@@ -104,26 +64,28 @@ def main() -> None:
     """Measure every size and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--precision", choices=("auto", "fp32", "bf16"), default="fp32")
-    parser.add_argument("--seconds", type=float, default=4.0, help="of training per size")
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    parser.add_argument("--seconds", type=float, default=6.0, help="of each measurement")
+    parser.add_argument("--sizes", nargs="*", choices=tuple(SIZES), default=tuple(SIZES))
+    parser.add_argument("--threads", nargs="*", type=int, default=(1, 2))
     arguments = parser.parse_args()
     device = select_device(arguments.device)
-    results: dict[str, dict[str, float]] = {}
-    print(f"device: {describe_device(device)}")
-    print(f"{'size':10}{'ms/update':>12}{'words/s':>12}{'pairs/s':>12}{'naive':>12}{'gain':>8}{'difference':>12}")
-    for name, config in SIZES.items():
-        network = EncoderDecoder(config).to(device)
-        pairs = random_pairs(config, 2_000 if name == "paper" else 20_000)
-        row = measure_training(network, pairs, arguments.seconds)
-        row |= measure_rescoring(network, pairs, arguments.precision)
-        gain = row["rescoring_pairs_per_second"] / row["naive_pairs_per_second"]
-        print(
-            f"{name:10}{row['training_ms_per_update']:12.1f}{row['training_words_per_second']:12.0f}"
-            f"{row['rescoring_pairs_per_second']:12.0f}{row['naive_pairs_per_second']:12.0f}{gain:8.2f}"
-            f"{row['largest_difference']:12.1e}"
-        )
-        results[name] = {key: round(value, 6) for key, value in row.items()}
-    write_json(RESULTS / "training.json", {"device": describe_device(device), "sizes": results})
+    results: dict[str, list[dict]] = {}
+    print(f"device: {describe_device(device)}, {arguments.precision}")
+    print(f"{'size':10}{'threads':>8}{'ms/update':>11}{'tokens/s':>10}{'GFLOP/s':>9}{'products alone':>16}{'share':>7}")
+    for name in arguments.sizes:
+        # Threads of the processor are of no use to a GPU.
+        for threads in arguments.threads if device.type == "cpu" else (1,):
+            row = measure(SIZES[name], device, arguments.precision, threads, arguments.seconds)
+            print(
+                f"{name:10}{threads:8}{row['milliseconds_per_update']:11.1f}{row['tokens_per_second']:10.0f}"
+                f"{row['gflops']:9.1f}{row['products_gflops']:16.1f}{row['share_of_products']:7.2f}",
+                flush=True,
+            )
+            rounded = {key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()}
+            results.setdefault(name, []).append(rounded)
+    description = {"device": describe_device(device), "precision": arguments.precision}
+    write_json(RESULTS / "training.json", description | {"sizes": results})
 
 
 if __name__ == "__main__":

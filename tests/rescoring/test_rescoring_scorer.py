@@ -85,7 +85,9 @@ def test_every_source_and_prefix_is_computed_once() -> None:
     target = Ragged.from_lists([[3], [3, 4], [3, 5], [3], [6]])
     _, work = PairScorer(random_network(Conventions())).score(source, np.array([0, 0, 2, 1, 1]), target, 10)
     # Sources 0 and 2 are the same: prefixes (), 3, 3 4, 3 5 of one and (), 3, 6 of the other.
-    assert work._asdict() == {"pairs": 5, "words": 12, "sources": 2, "prefixes": 7}
+    # The encoder takes 5 steps instead of 13 (both phrases and their ends), the decoder 5 instead of 7.
+    expected = {"pairs": 5, "words": 12, "sources": 2, "prefixes": 7, "steps": 20, "states": 10}
+    assert work._asdict() == expected
 
 
 @pytest.mark.parametrize("scale", [0.1, 30.0], ids=["small", "overflowing"])

@@ -9,9 +9,10 @@ from torch import Tensor
 
 from neural_smt.jit import kernel, leaf
 
-# Additions may change their order, or a sum could not be computed on several numbers at a time. Nothing may be assumed
-# of numbers that are not finite.
-_OPTIONS = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
+# Sums may be taken in any order, or several numbers at a time could not be; nothing else may be rearranged, and nothing
+# is assumed of numbers that are not finite.
+_EXACT = {"fastmath": {"contract"}, "error_model": "numpy"}
+_ANY_ORDER = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
 
 _SMALLEST, _LARGEST = np.float32(-87.0), np.float32(88.0)
 _LOG2_E = np.float32(1.4426950408889634)
@@ -23,7 +24,7 @@ _C3, _C4 = np.float32(0.008363181545), np.float32(0.001393365249)
 _ONE, _BIAS, _DIGITS = np.float32(1), np.int32(127), np.int32(23)
 
 
-@leaf(**_OPTIONS)
+@leaf(**_EXACT)
 def _exponential(value: np.float32) -> np.float32:
     """e^value to 2e-7 of itself within [-87, 88]; what lies outside counts as that limit, and nan as 88."""
     value = value if value < _LARGEST else _LARGEST
@@ -37,7 +38,7 @@ def _exponential(value: np.float32) -> np.float32:
     return (series * (y * y) + y + _ONE) * scale
 
 
-@kernel(**_OPTIONS)
+@kernel(**_ANY_ORDER)
 def _sums(logits: np.ndarray, bias: np.ndarray, sums: np.ndarray) -> None:
     for row in range(len(logits)):
         total = np.float32(0)
@@ -46,7 +47,7 @@ def _sums(logits: np.ndarray, bias: np.ndarray, sums: np.ndarray) -> None:
         sums[row] = total
 
 
-@kernel(**_OPTIONS)
+@kernel(**_ANY_ORDER)
 def _exponentiate(logits: np.ndarray, shifts: np.ndarray, sums: np.ndarray) -> None:
     for row in range(len(logits)):
         total, shift = np.float32(0), shifts[row]

@@ -27,14 +27,19 @@ NORMALISER_ROWS = {"cpu": 128, "cuda": 8192}
 
 
 class WorkDone(NamedTuple):
-    """What was computed. pairs: all; words: target words of all pairs, end symbols included, the normalisers that a
-    scorer without sharing would need; sources: distinct; prefixes: distinct target prefixes of each source.
+    """What was computed, and what a scorer without sharing would have computed.
+
+    pairs: all; words: target words of all pairs, end symbols included, each of which needs a normaliser without
+    sharing; sources: distinct; prefixes: distinct target prefixes of each source, the normalisers computed; steps: of
+    encoder and decoder over all pairs; states: those computed, for distinct prefixes.
     """
 
     pairs: int
     words: int
     sources: int
     prefixes: int
+    steps: int
+    states: int
 
 
 @contextmanager
@@ -55,6 +60,14 @@ def one_thread_each(workers: int) -> Iterator[ThreadPoolExecutor]:
 def _rows(matrix: Tensor, rows: Tensor) -> Tensor:
     """``matrix[rows]``, several times as fast."""
     return matrix.index_select(0, rows)
+
+
+def _nodes(levels: list[Level]) -> int:
+    return sum(len(level.symbols) for level in levels)
+
+
+def _sequences(levels: list[Level]) -> int:
+    return sum(len(level.rows) for level in levels)
 
 
 class PairScorer:
@@ -88,35 +101,45 @@ class PairScorer:
         starts = np.append(np.arange(0, len(sources), batch), len(sources))
         bounds = np.searchsorted(pairs.matrix[:, 0], starts)
 
-        def score_chunk(number: int) -> tuple[int, int]:
-            """Fill in the scores of one chunk; returns its pairs and prefixes."""
+        def score_chunk(number: int) -> tuple[int, int, int]:
+            """Fill in the scores of one chunk; returns its pairs, its prefixes, and the states computed."""
             first, last = starts[number : number + 2].tolist()
             start, end = bounds[number : number + 2].tolist()
             if start == end:
-                return 0, 0
-            # Gradient mode and autocast belong to a thread.
-            with torch.no_grad(), precision_context(self.device, self.precision):
-                summaries = self._encode(sources.levels(first, last), last - first)
-                scores[start:end], computed = self._decode(summaries, pairs.levels(start, end), end - start, first)
-            return end - start, computed
+                return 0, 0, 0
+            tries = sources.levels(first, last), pairs.levels(start, end)
+            scores[start:end] = self.score_tries(*tries, first)
+            states = _nodes(tries[0]) + _nodes(tries[1]) - len(tries[1][0].symbols) - (end - start)
+            return end - start, _nodes(tries[1]) - (end - start), states
 
         workers = 1 if self.device.type == "cuda" else torch.get_num_threads()
-        prefixes = 0
+        prefixes = states = 0
         interactive = sys.stderr.isatty()
         with (
             one_thread_each(workers) as pool,
             tqdm(total=len(pairs), unit="pair", unit_scale=True, disable=not interactive) as bar,
         ):
-            for scored, computed in pool.map(score_chunk, range(len(starts) - 1)):
-                prefixes += computed
+            for scored, distinct, computed in pool.map(score_chunk, range(len(starts) - 1)):
+                prefixes += distinct
+                states += computed
                 bar.update(scored)
-        done = WorkDone(len(target), len(target.values) + len(target), len(sources), prefixes)
-        return scores[pairs.row_of], done
+        words = len(target.values) + len(target)
+        steps = int((source.lengths + 1)[source_of].sum()) + len(target.values)
+        return scores[pairs.row_of], WorkDone(len(target), words, len(sources), prefixes, steps, states)
 
-    def _encode(self, levels: list[Level], count: int) -> Tensor:
-        """c of ``count`` sources in row order, ``[count, H]``; prefixes that sources share are read once."""
+    def score_tries(self, sources: list[Level], pairs: list[Level], first: int) -> np.ndarray:
+        """Scores, float32, of the pairs of one chunk in the order of their rows.
+
+        sources: the trie of the source phrases, numbered from ``first`` where the trie of pairs begins with them.
+        """
+        # Gradient mode and autocast belong to a thread.
+        with torch.no_grad(), precision_context(self.device, self.precision):
+            return self._decode(self._encode(sources), pairs, first)
+
+    def _encode(self, levels: list[Level]) -> Tensor:
+        """c of the sources in row order, ``[sources, H]``; prefixes that sources share are read once."""
         network = self.network
-        states = network.output.weight.new_empty(count, network.config.hidden)
+        states = network.output.weight.new_empty(_sequences(levels), network.config.hidden)
         state = states.new_zeros(1, network.config.hidden)
         for level in levels:
             inputs = _rows(self.encoder_inputs, self._tensor(level.symbols))
@@ -124,11 +147,8 @@ class PairScorer:
             states[self._tensor(level.rows)] = _rows(state, self._tensor(level.ends))
         return network.summarise(states)
 
-    def _decode(self, summaries: Tensor, levels: list[Level], count: int, first: int) -> tuple[np.ndarray, int]:
-        """Scores of ``count`` pairs in row order, and the number of prefixes computed.
-
-        The first level of the pairs' trie is their source, numbered from ``first``.
-        """
+    def _decode(self, summaries: Tensor, levels: list[Level], first: int) -> np.ndarray:
+        """Scores of the pairs in row order; the first level of their trie is their source, numbered from ``first``."""
         network, output = self.network, self.network.output
         context = network.decoder_context(summaries).take(self._tensor(levels[0].symbols - first))
         state, owner = context.initial, torch.arange(len(context.initial), device=self.device)
@@ -137,14 +157,12 @@ class PairScorer:
             state = network.decoder.step(nothing + context.inputs, state, context.gated)
         words = self.word_readouts.new_zeros(1, self.word_readouts.shape[1])
         total = state.new_zeros(len(state))
-        scores = state.new_empty(count)
+        scores = state.new_empty(_sequences(levels))
         buffer = state.new_empty(NORMALISER_ROWS[self.device.type], network.config.target_words)
-        prefixes = 0
         number = np.arange(len(state))
         for level in levels[1:]:
             inner = network.before_softmax(state, words, _rows(context.readout, owner))
             total -= log_normalisers(inner, output.weight, output.bias, words.dtype, buffer)
-            prefixes += len(inner)
             parents, symbols = self._tensor(number[level.parents]), self._tensor(level.symbols)
             logits = (_rows(inner, parents) * _rows(output.weight, symbols)).sum(1) + output.bias[symbols]
             total = total[parents] + logits
@@ -160,7 +178,7 @@ class PairScorer:
             gated = None if context.gated is None else _rows(context.gated, owner)
             state = network.decoder.step(inputs, _rows(state, parents), gated)
             words = _rows(self.word_readouts, symbols)
-        return scores.cpu().numpy(), prefixes
+        return scores.cpu().numpy()
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(array.astype(np.int64)).to(self.device)

@@ -1,0 +1,107 @@
+"""The matrix products that some work executes, recorded as it runs, and how long they take by themselves."""
+
+import time
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from neural_smt.rescoring.scorer import one_thread_each
+
+
+class Product(NamedTuple):
+    """``[rows, inner] @ [inner, columns]``; whether each factor is a transposed view, and the type of both."""
+
+    rows: int
+    inner: int
+    columns: int
+    transposed: tuple[bool, bool]
+    dtype: torch.dtype
+    device: torch.device
+
+    @property
+    def operations(self) -> int:
+        """Floating-point operations, a multiplication and an addition each counted."""
+        return 2 * self.rows * self.inner * self.columns
+
+
+class Recorder(TorchDispatchMode):
+    """Notes every matrix product of the thread that enters it, those of the backward pass included, in ``products``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.products: list[Product] = []
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if function.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.addmm):
+            left, right = args[-2:]
+            transposed = left.stride(0) < left.stride(1), right.stride(0) < right.stride(1)
+            self.products.append(Product(*left.shape, right.shape[1], transposed, left.dtype, left.device))
+        return function(*args, **(kwargs or {}))
+
+
+class Bare:
+    """Executes products on matrices made before: nothing is read but them, nothing added, no memory asked for.
+
+    parts: products that one thread executes in order; threads: the most that will share the parts.
+    """
+
+    def __init__(self, parts: Sequence[Sequence[Product]], threads: int = 1):
+        self.parts = parts
+        self.operations = sum(product.operations for part in parts for product in part)
+        self.matrices: dict[tuple, Tensor] = {}
+        for product in {product for part in parts for product in part}:
+            rows, inner, columns, transposed, dtype, device = product
+            for shape, turned in (((rows, inner), transposed[0]), ((inner, columns), transposed[1])):
+                if (shape, turned, dtype) not in self.matrices:
+                    matrix = torch.randn(shape[::-1] if turned else shape, device=device).to(dtype)
+                    self.matrices[shape, turned, dtype] = matrix.t() if turned else matrix
+        largest = max(product.rows * product.columns for part in parts for product in part)
+        self.rooms: SimpleQueue[Tensor] = SimpleQueue()
+        for _ in range(threads):
+            self.rooms.put(torch.empty(largest, device=parts[0][0].device))
+
+    def one_after_another(self) -> None:
+        """All parts in this thread, with as many of PyTorch's threads as are set."""
+        for part in self.parts:
+            self._execute(part)
+
+    def side_by_side(self, workers: int) -> None:
+        """All parts, shared by ``workers`` threads as they become free."""
+        with one_thread_each(workers) as pool:
+            list(pool.map(self._execute, self.parts))
+
+    def _execute(self, part: Sequence[Product]) -> None:
+        room = self.rooms.get()
+        for rows, inner, columns, transposed, dtype, _ in part:
+            left = self.matrices[(rows, inner), transposed[0], dtype]
+            right = self.matrices[(inner, columns), transposed[1], dtype]
+            torch.mm(left, right, out=room.view(dtype)[: rows * columns].view(rows, columns))
+        self.rooms.put(room)
+
+
+def in_turn(first: Callable[[], object], second: Callable[[], object], seconds: float) -> tuple[float, float]:
+    """Mean seconds of both, called in turn for so long, at least three times, after a first call of each.
+
+    Whatever else the machine does slows both.
+    """
+
+    def timed(work: Callable[[], object]) -> float:
+        began = time.perf_counter()
+        work()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        return time.perf_counter() - began
+
+    timed(first), timed(second)
+    began, times = time.perf_counter(), []
+    while len(times) < 3 or time.perf_counter() - began < seconds:
+        times.append((timed(first), timed(second)))
+    means = np.mean(times, axis=0)
+    return float(means[0]), float(means[1])
