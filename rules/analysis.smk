@@ -2,7 +2,7 @@ rule show_phrases:
     """Show which target phrases translation model and network prefer, and samples (Tables 2 and 3)."""
     input:
         phrase_table="results/{experiment}/phrases/table",
-        column="results/{experiment}/rescoring/encoder_decoder.npy",
+        column="results/{experiment}/rescoring/extracted/encoder_decoder.safetensors",
         model="results/{experiment}/training/encoder_decoder/model",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
@@ -46,7 +46,7 @@ rule plot_pair_scores:
     """Draw the network's scores of phrase pairs against the translation model's (Figure 3)."""
     input:
         phrase_table="results/{experiment}/phrases/table",
-        column="results/{experiment}/rescoring/encoder_decoder.npy",
+        column="results/{experiment}/rescoring/extracted/encoder_decoder.safetensors",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
     output:

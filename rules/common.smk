@@ -8,7 +8,8 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 
 from neural_smt.code import code_digest
-from neural_smt.config import complete, load_schema, resolve_features, resolve_table
+from neural_smt.config import complete, load_schema, network_settings, resolve_features, resolve_table, used_networks
+from neural_smt.decoding.features import is_column
 from neural_smt.errors import UserError
 
 try:
@@ -22,7 +23,8 @@ SOURCE = config["languages"]["source"]
 TARGET = config["languages"]["target"]
 SETS = [CORPUS["dev"], *CORPUS["test"]]
 RUNS = list(range(1, config["tuning"]["runs"] + 1))
-NETWORKS = ["encoder_decoder"]
+NETWORK_SETTINGS = network_settings(config)
+NETWORKS = used_networks(config)
 RESCORED = {name: system for name, system in SYSTEMS.items() if system.get("rescore")}
 SEARCHED = [name for name in SYSTEMS if name not in RESCORED]
 EXPORTED = [name for name in SEARCHED if "cslm" not in resolve_features(SYSTEMS, name)]
@@ -88,6 +90,12 @@ def uses_proposals(wildcards):
     return resolve_table(SYSTEMS, wildcards.system) == "proposed"
 
 
+def table_folder(wildcards):
+    """The folder of a phrase table, `extracted` or `proposed`."""
+    place = {"extracted": "phrases", "proposed": "rescoring/proposed"}[wildcards.table]
+    return f"results/{wildcards.experiment}/{place}/table"
+
+
 def phrase_table(wildcards):
     """The phrase table of a system."""
     place = "rescoring/proposed" if uses_proposals(wildcards) else "phrases"
@@ -96,9 +104,9 @@ def phrase_table(wildcards):
 
 def columns(wildcards):
     """Phrase-table columns a system adds to the classic features: feature name -> file."""
-    extra = [name for name in resolve_features(SYSTEMS, wildcards.system) if name in NETWORKS]
-    place = "rescoring/proposed" if uses_proposals(wildcards) else "rescoring"
-    return {name: f"results/{wildcards.experiment}/{place}/{name}.npy" for name in extra}
+    extra = [name for name in resolve_features(SYSTEMS, wildcards.system) if is_column(name)]
+    place = f"rescoring/{resolve_table(SYSTEMS, wildcards.system)}"
+    return {name: f"results/{wildcards.experiment}/{place}/{name}.safetensors" for name in extra}
 
 
 def column_files(wildcards):
@@ -181,8 +189,9 @@ def benchmark_files():
         "alignment/build_lexical_tables",
         "phrases/build_phrase_table",
         "language_model/build_language_model",
-        *expand("training/train_{network}", network=[*NETWORKS, *(["cslm"] if USES_CSLM else [])]),
-        *expand("rescoring/score_phrase_table.{network}", network=NETWORKS),
+        *expand("training/train_encoder_decoder.{network}", network=NETWORKS),
+        *(["training/train_cslm"] if USES_CSLM else []),
+        *expand("rescoring/score_phrase_table.{network}.extracted", network=NETWORKS),
         *expand("tuning/tune/{system}.run{run}", system=SYSTEMS, run=RUNS),
         *expand("decoding/decode/{system}.run{run}.{set}", system=SYSTEMS, run=RUNS, set=SETS),
     ]

@@ -1,19 +1,20 @@
 rule score_phrase_table:
     """Give every phrase pair the network's log probability: one more column of the table."""
     input:
-        phrase_table="results/{experiment}/phrases/table",
+        phrase_table=table_folder,
         model="results/{experiment}/training/{network}/model",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
     output:
-        output="results/{experiment}/rescoring/{network}.npy",
-        statistics="results/{experiment}/rescoring/{network}.json",
+        output="results/{experiment}/rescoring/{table}/{network}.safetensors",
+        statistics="results/{experiment}/rescoring/{table}/{network}.json",
     log:
-        "results/{experiment}/logs/score_phrase_table.{network}.log",
+        "results/{experiment}/logs/score_phrase_table.{network}.{table}.log",
     benchmark:
-        "results/{experiment}/benchmarks/rescoring/score_phrase_table.{network}.tsv"
+        "results/{experiment}/benchmarks/rescoring/score_phrase_table.{network}.{table}.tsv"
     wildcard_constraints:
-        network="|".join(NETWORKS),
+        network=one_of(NETWORKS),
+        table="extracted|proposed",
     conda:
         "../envs/neural_smt.yaml"
     threads: 2
@@ -24,6 +25,32 @@ rule score_phrase_table:
     params:
         code=code("rescoring.steps"),
         settings=config["rescoring"],
+    script:
+        "../workflow_scripts/rescoring.py"
+
+
+rule count_unknown_words:
+    """Count the target words of every phrase pair that the networks do not know: the paper's word penalty."""
+    input:
+        phrase_table=table_folder,
+        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
+        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        target_shortlist=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
+    output:
+        output="results/{experiment}/rescoring/{table}/unknown_penalty.safetensors",
+    log:
+        "results/{experiment}/logs/count_unknown_words.{table}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/rescoring/count_unknown_words.{table}.tsv"
+    wildcard_constraints:
+        table="extracted|proposed",
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="1h",
+    params:
+        code=code("rescoring.steps"),
     script:
         "../workflow_scripts/rescoring.py"
 
@@ -39,7 +66,6 @@ rule propose_phrases:
         texts=tokenised(SETS, SOURCE),
     output:
         output=directory("results/{experiment}/rescoring/proposed/table"),
-        column="results/{experiment}/rescoring/proposed/encoder_decoder.npy",
         statistics="results/{experiment}/rescoring/proposed/statistics.json",
     log:
         "results/{experiment}/logs/propose_phrases.log",
@@ -62,4 +88,4 @@ rule propose_phrases:
 rule rescoring:
     """Phrase-table columns of every network."""
     input:
-        results("rescoring/{network}.npy", network=NETWORKS),
+        results("rescoring/extracted/{network}.safetensors", network=NETWORKS),

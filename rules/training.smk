@@ -1,5 +1,5 @@
 rule train_encoder_decoder:
-    """Train the RNN encoder-decoder on the distinct phrase pairs of the table (Cho et al. 2014)."""
+    """Train an RNN encoder-decoder on the distinct phrase pairs of the table (Cho et al. 2014)."""
     input:
         phrase_table="results/{experiment}/phrases/table",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
@@ -7,23 +7,25 @@ rule train_encoder_decoder:
         source_shortlist=f"results/{{experiment}}/shortlist/shortlist.{SOURCE}.tsv",
         target_shortlist=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
     output:
-        output=directory("results/{experiment}/training/encoder_decoder/model"),
+        output=directory("results/{experiment}/training/{network}/model"),
         curve=report(
-            "results/{experiment}/training/encoder_decoder/curve.csv",
+            "results/{experiment}/training/{network}/curve.csv",
             caption="report/learning_curve.rst",
             category="Networks",
-            labels={"network": "encoder-decoder", "what": "table"},
+            labels={"network": "{network}", "what": "table"},
         ),
         plot=report(
-            "results/{experiment}/training/encoder_decoder/curve.png",
+            "results/{experiment}/training/{network}/curve.png",
             caption="report/learning_curve.rst",
             category="Networks",
-            labels={"network": "encoder-decoder", "what": "learning curve"},
+            labels={"network": "{network}", "what": "learning curve"},
         ),
     log:
-        "results/{experiment}/logs/train_encoder_decoder.log",
+        "results/{experiment}/logs/train_encoder_decoder.{network}.log",
     benchmark:
-        "results/{experiment}/benchmarks/training/train_encoder_decoder.tsv"
+        "results/{experiment}/benchmarks/training/train_encoder_decoder.{network}.tsv"
+    wildcard_constraints:
+        network=one_of(NETWORKS),
     conda:
         "../envs/neural_smt.yaml"
     threads: 2
@@ -33,10 +35,11 @@ rule train_encoder_decoder:
         gpu=USES_GPU,
     params:
         code=code("training.steps"),
-        settings=config["training"]["encoder_decoder"],
+        settings=lambda wildcards: NETWORK_SETTINGS[wildcards.network],
+        title=lambda wildcards: f"RNN encoder-decoder ({wildcards.network})",
         seed=config["seed"],
         # not an output: a killed run finds its state there and goes on
-        state=lambda wildcards: f"results/{wildcards.experiment}/training/encoder_decoder/state",
+        state=lambda wildcards: f"results/{wildcards.experiment}/training/{wildcards.network}/state",
     script:
         "../workflow_scripts/training.py"
 

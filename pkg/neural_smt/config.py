@@ -11,6 +11,13 @@ import yaml
 
 from neural_smt.errors import UserError
 
+GROUPS = ("phrase", "language_model", "reordering", "cslm", "unknown_penalty")
+"""Feature groups that are no encoder-decoder."""
+
+TAKEN = (*GROUPS, "encoder_decoder", "distortion", "lexical_reordering", "word_penalty", "phrase_penalty")
+TAKEN += ("unknown_word_penalty", "translation_model")
+"""Names that a network cannot have: features and files are called so."""
+
 
 def load_schema(path: Path) -> dict[str, Any]:
     """Read a JSON schema (draft 2020-12) written as YAML."""
@@ -24,6 +31,7 @@ def complete(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, 
     type, a value out of range, or a name that is used but not defined.
     """
     config = deepcopy(dict(config))
+    _inherit_networks(config)
     _fill_defaults(config, schema, schema)
     validator = jsonschema.Draft202012Validator(schema)
     errors = sorted(validator.iter_errors(config), key=lambda error: [str(part) for part in error.absolute_path])
@@ -57,12 +65,48 @@ def resolve_table(systems: Mapping[str, Mapping[str, Any]], name: str) -> str:
     return "extracted"
 
 
-def _check_table(systems: Mapping[str, Mapping[str, Any]], name: str) -> None:
-    """The table of proposals is scored by the network that makes them and by no other."""
-    scored = ("phrase", "language_model", "reordering", "encoder_decoder", "cslm")
-    others = [group for group in resolve_features(systems, name) if group not in scored]
-    if others and resolve_table(systems, name) == "proposed":
-        raise UserError(f"systems.{name}.table: the proposed table has no column {others[0]}; leave that feature out")
+def network_settings(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Settings of every encoder-decoder of a complete configuration: ``encoder_decoder`` and the named ones."""
+    training = config["training"]
+    return {"encoder_decoder": training["encoder_decoder"], **training["networks"]}
+
+
+def used_networks(config: Mapping[str, Any]) -> list[str]:
+    """The encoder-decoders that some system of a complete configuration uses, and ``encoder_decoder`` itself, which is
+    analysed and proposes phrases.
+    """
+    systems = config["systems"]
+    used = {group for name in systems for group in resolve_features(systems, name)}
+    return [name for name in network_settings(config) if name in used or name == "encoder_decoder"]
+
+
+def _inherit_networks(config: dict[str, Any]) -> None:
+    """Give every named network the settings of ``encoder_decoder`` that it does not have of its own."""
+    training = config.get("training")
+    if not isinstance(training, dict) or not isinstance(training.get("networks"), dict):
+        return
+    common = training.get("encoder_decoder", {})
+    for name, own in training["networks"].items():
+        if isinstance(own, dict) and isinstance(common, dict):
+            training["networks"][name] = {**deepcopy(common), **own}
+
+
+def _check_networks(config: Mapping[str, Any]) -> None:
+    for name in config["training"]["networks"]:
+        if name in TAKEN:
+            raise UserError(f"training.networks: '{name}' means something else already; choose another name")
+    if config["training"]["encoder_decoder"]["direction"] != "forward":
+        raise UserError(
+            "training.encoder_decoder.direction: what this network knows of source phrases is analysed, so it stays "
+            "forward; give training.networks a backward one"
+        )
+    known = [*GROUPS, *network_settings(config)]
+    for name, system in config["systems"].items():
+        for group in system["features"]:
+            if group not in known:
+                raise UserError(
+                    f"systems.{name}.features: there is no feature group '{group}'; known are {', '.join(known)}"
+                )
 
 
 def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -141,10 +185,10 @@ def _check_names(config: Mapping[str, Any]) -> None:
                 raise UserError(f"corpus.sources.{name}: the side '{side}' is missing; give its url or path")
         if where.startswith("corpus.gold") and "part" not in source and "alignment" not in source:
             raise UserError(f"corpus.sources.{name}: a gold set needs 'alignment'; give its url or path")
+    _check_networks(config)
     for name in config["systems"]:
         resolve_features(config["systems"], name)
         _check_rescored(config["systems"], name)
-        _check_table(config["systems"], name)
     if config["evaluation"]["baseline"] not in config["systems"]:
         raise UserError(
             f"evaluation.baseline: there is no system '{config['evaluation']['baseline']}'; name one of systems"

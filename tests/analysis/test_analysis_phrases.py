@@ -22,6 +22,7 @@ from neural_smt.files import read_csv, write_lines
 from neural_smt.networks.configuration import EncoderDecoderConfig
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import TrainedModel, save_model
+from neural_smt.phrases.columns import save_column
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
@@ -170,10 +171,10 @@ def test_steps_write_tables_page_and_plot(table: tuple, tmp_path: Path) -> None:
         vocabulary.save(tmp_path / name)
     source = Ragged(np.asarray(phrases.source.values), np.asarray(phrases.source.offsets))
     column, _ = PairScorer(model.network).score(source, phrases.entry_source, phrases.target, 8)
-    np.save(tmp_path / "column.npy", column)
+    save_column(tmp_path / "column.safetensors", column, phrases)
     inputs = {
         "phrase_table": tmp_path / "table",
-        "column": tmp_path / "column.npy",
+        "column": tmp_path / "column.safetensors",
         "source_vocabulary": tmp_path / "source",
         "target_vocabulary": tmp_path / "target",
         "settings": {"phrases": 2, "rare": 5, "samples": 20, "pairs": 10},
@@ -187,6 +188,6 @@ def test_steps_write_tables_page_and_plot(table: tuple, tmp_path: Path) -> None:
     assert "j k l m" in (tmp_path / "page").read_text()
     plot_pair_scores(**inputs, plot=tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
-    np.save(tmp_path / "column.npy", column[1:])
-    with pytest.raises(UserError, match="24 scores for 25 phrase pairs"):
+    save_column(tmp_path / "column.safetensors", column, replace(phrases, max_length=3, source_digest="another"))
+    with pytest.raises(UserError, match="the scores of another phrase table"):
         plot_pair_scores(**inputs, plot=tmp_path / "plot2.png")

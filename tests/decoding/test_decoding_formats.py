@@ -1,6 +1,7 @@
 """Features, weights, n-best lists and the decode step."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,9 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.steps import decode
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.phrases.columns import save_column
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.ragged import Ragged
 
 GROUPS = ["phrase", "language_model", "reordering"]
 
@@ -101,7 +105,7 @@ def system(tmp_path):
     model.language_models[0].save(tmp_path / "model")
     SOURCE.save(tmp_path / "source")
     TARGET.save(tmp_path / "target")
-    np.save(tmp_path / "column.npy", model.columns["EncoderDecoder0"])
+    save_column(tmp_path / "column.safetensors", model.columns["EncoderDecoder0"], model.phrase_table)
     weights.save(tmp_path / "weights.json")
     (tmp_path / "text").write_text("a b c\n\nc unknown\n")
     return {
@@ -110,7 +114,7 @@ def system(tmp_path):
         "language_model": tmp_path / "model",
         "source_vocabulary": tmp_path / "source",
         "target_vocabulary": tmp_path / "target",
-        "columns": {"encoder_decoder": str(tmp_path / "column.npy")},
+        "columns": {"encoder_decoder": str(tmp_path / "column.safetensors")},
         "features": [*GROUPS, "encoder_decoder"],
         "weights": tmp_path / "weights.json",
         "settings": {"algorithm": "cube", "pop_limit": 50},
@@ -132,8 +136,10 @@ def test_decode_step(system, tmp_path):
 def test_decode_step_names_what_is_wrong(system, tmp_path):
     with pytest.raises(UserError, match="encoder_decoder"):
         decode(**system | {"columns": {}})
-    np.save(tmp_path / "column.npy", np.zeros(3, dtype=np.float32))
-    with pytest.raises(UserError, match="3 scores"):
+    table = PhraseTable.load(tmp_path / "table")
+    another = replace(table, target=Ragged(table.target.values[::-1].copy(), table.target.offsets))
+    save_column(tmp_path / "column.safetensors", np.zeros(len(table), dtype=np.float32), another)
+    with pytest.raises(UserError, match=r"column\.safetensors: the scores of another phrase table"):
         decode(**system)
     TARGET.save(tmp_path / "source")
     with pytest.raises(UserError, match="source vocabulary"):

@@ -14,6 +14,7 @@ from neural_smt.decoding.weights import Weights
 from neural_smt.files import read_lines
 from neural_smt.language_model.arpa import write_arpa
 from neural_smt.language_model.model import NgramModel
+from neural_smt.phrases.columns import save_column
 
 SENTENCES = [["a", "b", "c"], ["b", "a", "b", "a"], [], ["q", "unknown", "a"], ["c"]]
 
@@ -42,8 +43,10 @@ def make_system(tmp_path):
         }
         options = {name: str(tmp_path / value) for name, value in options.items()}
         for name, column in model.columns.items():
-            np.save(tmp_path / f"{name}.npy", column)
-        columns = [f'"{group}": "{tmp_path}/EncoderDecoder0.npy"' for group in groups if group == "encoder_decoder"]
+            save_column(tmp_path / f"{name}.safetensors", column, model.phrase_table)
+        columns = [
+            f'"{group}": "{tmp_path}/EncoderDecoder0.safetensors"' for group in groups if group == "encoder_decoder"
+        ]
         options |= {"--columns": f"{{{', '.join(columns)}}}", "--features": list(groups)}
         options["--language-models"] = [str(tmp_path / f"model{number}") for number in range(language_models)]
         options["--arpas"] = [str(tmp_path / f"model{number}.arpa.gz") for number in range(language_models)]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from neural_smt.config import complete, load_schema, resolve_features, resolve_table
+from neural_smt.config import complete, load_schema, network_settings, resolve_features, resolve_table, used_networks
 from neural_smt.errors import UserError
 
 
@@ -66,6 +66,23 @@ def test_given_values_win_over_defaults(embedded: dict[str, Any], schema: dict[s
         ("systems.rnn.base", "basline", "systems.rnn.base: there is no system 'basline'"),
         ("systems.baseline.base", "rnn", "their bases go in a circle|its bases go in a circle"),
         ("evaluation.baseline", "moses", "evaluation.baseline: there is no system 'moses'"),
+        (
+            "systems.rnn.features",
+            ["encoder"],
+            "systems.rnn.features: there is no feature group 'encoder'; known are phr",
+        ),
+        ("training.networks", {"cslm": {}}, "training.networks: 'cslm' means something else already"),
+        (
+            "training.networks",
+            {"tanh": {"units": 1}},
+            "training.networks.tanh: unknown key 'units'; did you mean 'unit'?",
+        ),
+        ("training.networks", {"tanh": 7}, "training.networks.tanh: expected object, found 7"),
+        (
+            "training.encoder_decoder.direction",
+            "backward",
+            "so it stays forward; give training.networks a backward one",
+        ),
         ("languages.target", "en", "languages: source and target are both 'en'"),
         ("languages.target", "de", "corpus.sources: the generator writes English-French"),
     ],
@@ -78,6 +95,20 @@ def test_each_fault_gets_one_sentence(
     message = str(caught.value)
     assert any(part in message for part in sentence.split("|")), message
     assert "\n" not in message
+
+
+def test_a_network_has_the_settings_of_the_encoder_decoder_but_for_its_own(
+    embedded: dict[str, Any], schema: dict[str, Any]
+) -> None:
+    given = changed(embedded, "training.networks", {"tanh": {"unit": "tanh"}, "small": {"hidden": 7}, "idle": {}})
+    given = changed(given, "systems.rnn.features", ["encoder_decoder", "small", "tanh", "unknown_penalty"])
+    config = complete(given, schema)
+    settings = network_settings(config)
+    common = settings["encoder_decoder"]
+    assert common["hidden"] == embedded["training"]["encoder_decoder"]["hidden"] != 7
+    assert settings["tanh"] == common | {"unit": "tanh"}
+    assert settings["small"] == common | {"hidden": 7}
+    assert used_networks(config) == ["encoder_decoder", "tanh", "small"]
 
 
 def test_features_of_a_system_start_with_those_of_its_base() -> None:

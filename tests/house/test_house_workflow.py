@@ -15,14 +15,20 @@ from neural_smt.cli import STAGES, main
 TINY = "experiments/tiny.yaml"
 
 ROWS = {
-    "training": {"cslm": {"order": 4, "projection": 8, "layers": [16, 8], "updates": 60, "initial_range": 0.1}},
+    "training": {
+        "cslm": {"order": 4, "projection": 8, "layers": [16, 8], "updates": 60, "initial_range": 0.1},
+        "networks": {"tanh": {"unit": "tanh"}, "reverse": {"direction": "backward", "hidden": 12}},
+    },
     "systems": {
+        "both": {"base": "baseline", "features": ["tanh", "reverse", "unknown_penalty"]},
         "searched": {"base": "rnn", "features": ["cslm"]},
         "rescored": {"base": "rnn", "features": [], "rescore": ["cslm"]},
         "proposed": {"base": "rnn", "features": [], "table": "proposed"},
     },
 }
-"""Rows that the tiny experiment does without: the CSLM in the search and on lists, phrases the network proposes."""
+"""Rows that the tiny experiment does without: other networks and the penalty of words they do not know, the CSLM in the
+search and on lists, phrases the network proposes.
+"""
 
 
 def copy_checkout(repository: Path, folder: Path) -> Path:
@@ -90,7 +96,6 @@ def test_a_row_with_the_proposed_table_is_planned_with_its_table(checkout: Path,
     files = ("--configfile", TINY, str(tmp_path / "row.yaml"))
     with_proposals = planned(checkout, target.format("proposed"), *files)
     assert {"propose_phrases", "tune", "decode"} <= with_proposals
-    assert "score_phrase_table" not in with_proposals
     without = planned(checkout, target.format("rnn"), *files)
     assert "score_phrase_table" in without
     assert "propose_phrases" not in without
@@ -130,7 +135,8 @@ def test_rows_of_every_kind_come_out(finished: Path, tmp_path: Path) -> None:
         scores = json.loads((folder / f"evaluation/{system}/run1/news_test.json").read_text(encoding="utf-8"))
         assert 5 < scores["sacrebleu"] <= 100
         weights = json.loads((folder / f"tuning/{system}/run1/weights.json").read_text(encoding="utf-8"))
-        assert ("Cslm0" in weights) == (system != "proposed")
+        assert ("Cslm0" in weights) == (system in ("searched", "rescored"))
+        assert ({"Tanh0", "Reverse0", "UnknownPenalty0"} <= set(weights)) == (system == "both")
     decoding = json.loads((folder / "decoding/searched/run1/news_test.json").read_text(encoding="utf-8"))
     assert 0 < decoding["cslm"]["cache_hits"] < decoding["cslm"]["ngrams"]
     assert planned(checkout, *configuration[:-2]) == set()

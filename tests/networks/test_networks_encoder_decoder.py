@@ -16,8 +16,14 @@ from neural_smt.vocabulary import EOS
 CPU = torch.device("cpu")
 CONFIG = EncoderDecoderConfig(source_words=13, target_words=17, hidden=6, embedding=5, maxout=4, rank=3)
 CHOICES = [
-    pytest.param(Conventions.following(follow), id=str(follow))
-    for follow in ("code", "paper", *({name.name: "paper"} for name in fields(Conventions)[:3]))
+    *(
+        pytest.param(replace(CONFIG, conventions=Conventions.following(follow)), id=str(follow))
+        for follow in ("code", "paper", *({name.name: "paper"} for name in fields(Conventions)[:3]))
+    ),
+    *(
+        pytest.param(replace(CONFIG, conventions=Conventions.following(follow), unit="tanh"), id=f"tanh {follow}")
+        for follow in ("code", {"summary": "paper", "first_step": "paper"})
+    ),
 ]
 
 
@@ -31,9 +37,9 @@ def random_pairs(count: int, seed: int = 0) -> tuple[Ragged, Ragged]:
     return side(CONFIG.source_words), side(CONFIG.target_words)
 
 
-def random_network(conventions: Conventions) -> EncoderDecoder:
+def random_network(config: EncoderDecoderConfig) -> EncoderDecoder:
     """A network in double precision whose weights (biases too) are large enough to matter."""
-    network = EncoderDecoder(replace(CONFIG, conventions=conventions)).double()
+    network = EncoderDecoder(config).double()
     random = np.random.default_rng(3)
     with torch.no_grad():
         for parameter in network.parameters():
@@ -56,6 +62,9 @@ def literal_log_probability(network: EncoderDecoder, source: np.ndarray, target:
     p = {name: tensor.detach().numpy() for name, tensor in network.named_parameters()}
 
     def unit(name: str, embedded: np.ndarray, state: np.ndarray, context: list[np.ndarray], reset_after: bool):
+        if network.config.unit == "tanh":
+            inputs = p[f"{name}.input_weight"] @ embedded + p[f"{name}.input_bias"]
+            return np.tanh(inputs + p[f"{name}.candidate_weight"] @ state + context[0])
         w, w_update, w_reset = (p[f"{name}.input_weight"][i * size : (i + 1) * size] for i in range(3))
         u_update, u_reset = p[f"{name}.gates_weight"][:size], p[f"{name}.gates_weight"][size:]
         u = p[f"{name}.candidate_weight"]
@@ -73,7 +82,7 @@ def literal_log_probability(network: EncoderDecoder, source: np.ndarray, target:
         embedded = p["source_embedding.weight"][word] + p["source_embedding.bias"]
         state = unit("encoder", embedded, state, [np.zeros(size)] * 3, False)
     c = state if conventions.summary == "code" else np.tanh(p["summary.weight"] @ state + p["summary.bias"])
-    context = [p["context.weight"][i * size : (i + 1) * size] @ c for i in range(3)]
+    context = (p["context.weight"] @ c).reshape(-1, size)
     state = np.tanh(p["initialiser.weight"] @ c + p["initialiser.bias"])
     previous = np.zeros(network.config.embedding)
     total = 0.0
@@ -89,17 +98,17 @@ def literal_log_probability(network: EncoderDecoder, source: np.ndarray, target:
     return total
 
 
-@pytest.mark.parametrize("conventions", CHOICES)
-def test_a_batch_equals_the_literal_equations(conventions: Conventions) -> None:
-    network = random_network(conventions)
+@pytest.mark.parametrize("config", CHOICES)
+def test_a_batch_equals_the_literal_equations(config: EncoderDecoderConfig) -> None:
+    network = random_network(config)
     source, target = random_pairs(12)
     expected = [literal_log_probability(network, *pair) for pair in zip(source, target, strict=True)]
     np.testing.assert_allclose(network(pack_pairs(source, target, CPU)).detach(), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("conventions", CHOICES)
-def test_gradients_equal_finite_differences(conventions: Conventions) -> None:
-    network = random_network(conventions)
+@pytest.mark.parametrize("config", CHOICES)
+def test_gradients_equal_finite_differences(config: EncoderDecoderConfig) -> None:
+    network = random_network(config)
     batch = pack_pairs(*random_pairs(5, seed=1), CPU)
     weights = torch.from_numpy(np.random.default_rng(5).normal(size=5))
     (network(batch) * weights).sum().backward()
@@ -128,8 +137,9 @@ def test_a_score_does_not_depend_on_the_batch() -> None:
     np.testing.assert_allclose(backwards.flip(0), together, atol=1e-5)
 
 
-def test_initial_weights() -> None:
-    network = EncoderDecoder(replace(CONFIG, hidden=40, embedding=50), seed=4)
+@pytest.mark.parametrize("unit", ["gated", "tanh"])
+def test_initial_weights(unit: str) -> None:
+    network = EncoderDecoder(replace(CONFIG, hidden=40, embedding=50, unit=unit), seed=4)
     for name, parameter in network.named_parameters():
         values = parameter.detach().double()
         if name.endswith("bias"):
@@ -139,15 +149,14 @@ def test_initial_weights() -> None:
                 np.testing.assert_allclose(square @ square.T, np.eye(40), atol=1e-5)
         elif values.numel() > 500:
             assert values.std().item() == pytest.approx(0.01, rel=0.1)
-    again = EncoderDecoder(replace(CONFIG, hidden=40, embedding=50), seed=4)
-    other = EncoderDecoder(replace(CONFIG, hidden=40, embedding=50), seed=5)
+    again, other = (EncoderDecoder(replace(CONFIG, hidden=40, embedding=50, unit=unit), seed) for seed in (4, 5))
     assert torch.equal(network.inner.weight, again.inner.weight)
     assert not torch.equal(network.inner.weight, other.inner.weight)
 
 
-@pytest.mark.parametrize("conventions", CHOICES[:2])
-def test_bfloat16_is_near(conventions: Conventions) -> None:
-    network = random_network(conventions).float()
+@pytest.mark.parametrize("config", [*CHOICES[:2], CHOICES[-1]])
+def test_bfloat16_is_near(config: EncoderDecoderConfig) -> None:
+    network = random_network(config).float()
     batch = pack_pairs(*random_pairs(20), CPU)
     exact = network(batch)
     with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -160,9 +169,9 @@ def test_bfloat16_is_near(conventions: Conventions) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-@pytest.mark.parametrize("conventions", CHOICES[:2])
-def test_cuda_equals_cpu(conventions: Conventions) -> None:
-    network = random_network(conventions)
+@pytest.mark.parametrize("config", [*CHOICES[:2], CHOICES[-1]])
+def test_cuda_equals_cpu(config: EncoderDecoderConfig) -> None:
+    network = random_network(config)
     source, target = random_pairs(20)
     expected = network(pack_pairs(source, target, CPU)).detach()
     cuda = torch.device("cuda")
@@ -178,3 +187,22 @@ def test_cuda_equals_cpu(conventions: Conventions) -> None:
 def test_unknown_conventions_are_refused(follow: str | dict[str, str], message: str) -> None:
     with pytest.raises(UserError, match=message):
         Conventions.following(follow)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"unit": "lstm"}, "unit is 'lstm'; set it to gated or tanh"),
+        ({"direction": "sideways"}, "direction is 'sideways'; set it to forward or backward"),
+        ({"unit": "tanh", "conventions": Conventions(reset="paper")}, "tanh units have no reset gate"),
+    ],
+)
+def test_unknown_units_and_directions_are_refused(values: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        replace(CONFIG, **values)
+
+
+def test_a_configuration_without_unit_and_direction_is_gated_and_forward() -> None:
+    values = CONFIG.to_json()
+    del values["unit"], values["direction"]
+    assert EncoderDecoderConfig.from_json(values) == CONFIG

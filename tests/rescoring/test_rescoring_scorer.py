@@ -1,7 +1,7 @@
 """Shared encoding and prefixes against scoring one pair after the other."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,23 +15,31 @@ from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import TrainedModel, save_model
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.networks.softmax import log_normalisers
+from neural_smt.phrases.columns import load_column, save_column
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
+from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
 from neural_smt.rescoring.scorer import PairScorer
-from neural_smt.rescoring.steps import score_phrase_table
+from neural_smt.rescoring.steps import count_unknown_words, score_phrase_table
 from neural_smt.rescoring.trie import SortedSequences
 from neural_smt.shortlist import most_frequent, shortlist_ids
 from neural_smt.vocabulary import EOS
 
 CPU = torch.device("cpu")
 CHOICES = [
-    pytest.param(Conventions.following(follow), id=str(follow))
-    for follow in ("code", "paper", *({name.name: "paper"} for name in fields(Conventions)[:3]))
+    *(
+        pytest.param((Conventions.following(follow), "gated"), id=str(follow))
+        for follow in ("code", "paper", *({name.name: "paper"} for name in fields(Conventions)[:3]))
+    ),
+    pytest.param((Conventions(), "tanh"), id="tanh"),
+    pytest.param((Conventions(summary="paper", first_step="paper"), "tanh"), id="tanh paper"),
 ]
 
 
-def random_network(conventions: Conventions, scale: float = 0.4, words: int = 9) -> EncoderDecoder:
-    network = EncoderDecoder(EncoderDecoderConfig(words, words, 6, 5, 4, 3, conventions))
+def random_network(
+    conventions: Conventions, unit: str = "gated", scale: float = 0.4, words: int = 9, direction: str = "forward"
+) -> EncoderDecoder:
+    network = EncoderDecoder(EncoderDecoderConfig(words, words, 6, 5, 4, 3, conventions, unit, direction))
     random = np.random.default_rng(3)
     with torch.no_grad():
         for parameter in network.parameters():
@@ -62,10 +70,10 @@ def test_levels_of_a_trie() -> None:
     assert fourth.parents.tolist() == [2]
 
 
-@pytest.mark.parametrize("conventions", CHOICES)
+@pytest.mark.parametrize("variant", CHOICES)
 @pytest.mark.parametrize("batch", [1, 7, 1000])
-def test_scores_equal_those_of_the_network(conventions: Conventions, batch: int) -> None:
-    network = random_network(conventions)
+def test_scores_equal_those_of_the_network(variant: tuple[Conventions, str], batch: int) -> None:
+    network = random_network(*variant)
     source, target = random_phrases(60, seed=1), random_phrases(300, seed=2)
     source_of = np.random.default_rng(4).integers(0, 60, 300)
     scores, work = PairScorer(network).score(source, source_of, target, batch)
@@ -124,12 +132,12 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
 
 
 def test_a_column_is_aligned_with_the_table(inputs: dict[str, Path], tmp_path: Path) -> None:
-    output, statistics = tmp_path / "column.npy", tmp_path / "statistics.json"
+    output, statistics = tmp_path / "column.safetensors", tmp_path / "statistics.json"
     score_phrase_table(**inputs, output=output, statistics=statistics, device="cpu", settings={"batch": 2})
-    column = np.load(output, allow_pickle=False)
-    assert column.dtype == np.float32
     vocabularies = moses_vocabularies(tmp_path / "table.txt")
     table = read_moses(tmp_path / "table.txt", None, *vocabularies)
+    column = load_column(output, table)
+    assert column.dtype == np.float32
     network = random_network(Conventions(), words=5)
     maps = [shortlist_ids(vocabulary, most_frequent(vocabulary, 2)) for vocabulary in vocabularies]
     for row, number in enumerate(table.entry_source):
@@ -142,13 +150,60 @@ def test_a_column_is_aligned_with_the_table(inputs: dict[str, Path], tmp_path: P
     assert report["pairs_per_second"] > 0
 
 
+def test_a_backward_network_gives_the_source_given_the_target(inputs: dict[str, Path], tmp_path: Path) -> None:
+    vocabularies = moses_vocabularies(tmp_path / "table.txt")
+    shortlists = [most_frequent(vocabulary, 2) for vocabulary in vocabularies]
+    network = random_network(Conventions(), words=5, direction="backward")
+    save_model(tmp_path / "model", TrainedModel(network, *shortlists[::-1]))
+    output = tmp_path / "column.safetensors"
+    score_phrase_table(**inputs, output=output, statistics=tmp_path / "s.json", device="cpu", settings={"batch": 2})
+    table = PhraseTable.load(inputs["phrase_table"])
+    maps = [shortlist_ids(*both) for both in zip(vocabularies, shortlists, strict=True)]
+    for row, (number, score) in enumerate(zip(table.entry_source, load_column(output, table), strict=True)):
+        pair = [Ragged.from_lists([maps[1][table.target[row]]]), Ragged.from_lists([maps[0][table.source[number]]])]
+        with torch.no_grad():
+            assert score == pytest.approx(network(pack_pairs(*pair, CPU)).item(), abs=1e-4)
+
+
+def test_words_unknown_to_the_networks_are_counted(inputs: dict[str, Path], tmp_path: Path) -> None:
+    """The target words are x, y and z, by their counts; the shortlist has the first two."""
+    vocabularies = moses_vocabularies(tmp_path / "table.txt")
+    most_frequent(vocabularies[1], 2).save(tmp_path / "shortlist")
+    paths = {name: path for name, path in inputs.items() if name != "model"}
+    count_unknown_words(**paths, target_shortlist=tmp_path / "shortlist", output=tmp_path / "column")
+    table = PhraseTable.load(inputs["phrase_table"])
+    texts = [vocabularies[1].text(phrase) for phrase in table.target]
+    known = most_frequent(vocabularies[1], 2).words[3:]
+    expected = {"x": 0, "x y": 0, "z x": -1} if "y" in known else {"x": 0, "x y": -1, "z x": 0}
+    assert load_column(tmp_path / "column", table).tolist() == [expected[text] for text in texts]
+
+
+def test_a_column_belongs_to_its_table(inputs: dict[str, Path], tmp_path: Path) -> None:
+    table = PhraseTable.load(inputs["phrase_table"])
+    path = tmp_path / "column"
+    save_column(path, np.arange(4), table)
+    np.testing.assert_array_equal(load_column(path, PhraseTable.load(inputs["phrase_table"])), [0, 1, 2, 3])
+    other = replace(table, target=table.target.take(np.array([1, 0, 2, 3])))
+    assert other.digest != table.digest
+    with pytest.raises(UserError, match="the scores of another phrase table"):
+        load_column(path, other)
+    save_column(path, np.array([0, 1, np.nan, 3]), table)
+    with pytest.raises(UserError, match="not a finite number"):
+        load_column(path, table)
+    path.write_bytes(b"no column")
+    with pytest.raises(UserError, match="not a score column"):
+        load_column(path, table)
+    with pytest.raises(UserError, match="no such file"):
+        load_column(tmp_path / "nowhere", table)
+
+
 def test_a_table_of_other_vocabularies_is_refused(inputs: dict[str, Path], tmp_path: Path) -> None:
     swapped = inputs | {"target_vocabulary": inputs["source_vocabulary"]}
     with pytest.raises(UserError, match="another target vocabulary"):
         score_phrase_table(
-            **swapped, output=tmp_path / "c.npy", statistics=tmp_path / "s.json", device="cpu", settings={}
+            **swapped, output=tmp_path / "c.safetensors", statistics=tmp_path / "s.json", device="cpu", settings={}
         )
-    assert not (tmp_path / "c.npy").exists()
+    assert not (tmp_path / "c.safetensors").exists()
 
 
 @pytest.mark.gpu
@@ -160,5 +215,5 @@ def test_cuda_scores(inputs: dict[str, Path], tmp_path: Path, precision: str, to
         score_phrase_table(
             **inputs, output=tmp_path / device, statistics=tmp_path / "s.json", device=device, settings=settings
         )
-        columns.append(np.load(tmp_path / device, allow_pickle=False))
+        columns.append(load_column(tmp_path / device, PhraseTable.load(inputs["phrase_table"])))
     np.testing.assert_allclose(columns[1], columns[0], atol=tolerance)

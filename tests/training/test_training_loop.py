@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, write_lines
+from neural_smt.networks.folder import load_model
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.training.checkpoint import NAME
 from neural_smt.training.loop import Trainer
@@ -87,7 +89,9 @@ def without_seconds(path: Path) -> list[dict[str, str]]:
     return [{name: value for name, value in row.items() if name != "seconds"} for row in read_csv(path)]
 
 
-@pytest.mark.parametrize("settings", [{}, {"follow": "paper", "keep": "best"}], ids=["code", "paper"])
+@pytest.mark.parametrize(
+    "settings", [{}, {"follow": "paper", "keep": "best"}, {"unit": "tanh"}], ids=["code", "paper", "tanh"]
+)
 def test_a_killed_run_ends_as_one_never_killed(
     inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
 ) -> None:
@@ -137,6 +141,22 @@ def test_word_by_word_translation_is_learnt(inputs: dict[str, Path], tmp_path: P
     assert curve[0] > 5
     assert curve[-1] < 4
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("unit", ["gated", "tanh"])
+def test_a_backward_network_reads_target_phrases(inputs: dict[str, Path], tmp_path: Path, unit: str) -> None:
+    """Source words are s<i>, target words t<i>; both directions hold out the same pairs."""
+    for direction, read in (("forward", "s"), ("backward", "t")):
+        train(inputs, tmp_path / direction, unit=unit, direction=direction)
+        model = load_model(tmp_path / direction / "model", torch.device("cpu"))
+        assert model.network.config.direction == direction
+        assert {word[0] for word in model.source.words[3:]} == {read}
+        assert {word[0] for word in model.target.words[3:]} == {"s", "t"} - {read}
+    curves = [read_csv(tmp_path / direction / "curve.csv") for direction in ("forward", "backward")]
+    for row in zip(*curves, strict=True):
+        # the language is symmetric, so what both learn is nearly the same
+        perplexities = [float(record["validation_perplexity"]) for record in row]
+        assert perplexities[0] == pytest.approx(perplexities[1], rel=0.1)
 
 
 def test_patience_stops_early(inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

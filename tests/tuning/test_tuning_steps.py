@@ -9,6 +9,7 @@ import pytest
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, read_json, write_lines
 from neural_smt.language_model.steps import build_language_model
+from neural_smt.phrases.columns import save_column
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
 from neural_smt.tuning.steps import tune
@@ -44,7 +45,7 @@ def arguments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     )
     table.save(folder / "table")
     knowing = -1.5 * (np.arange(rows) % CHOICES > 0) + generator.normal(0, 0.3, rows)
-    np.save(folder / "column.npy", knowing.astype(np.float32))
+    save_column(folder / "column.safetensors", knowing, table)
     source_words.save(folder / "vocabulary.source")
     target_words.save(folder / "vocabulary.target")
     write_lines(folder / "source", source)
@@ -63,7 +64,7 @@ def arguments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "language_model": folder / "language_model",
         "source_vocabulary": folder / "vocabulary.source",
         "target_vocabulary": folder / "vocabulary.target",
-        "columns": {"encoder_decoder": str(folder / "column.npy")},
+        "columns": {"encoder_decoder": str(folder / "column.safetensors")},
         "features": ["phrase", "language_model", "encoder_decoder"],
         "decoding": {"algorithm": "cube", "pop_limit": 50, "distortion_limit": 0},
         "settings": {"nbest": 20, "iterations": 4, "restarts": 5, "refinements": 4},

@@ -12,10 +12,10 @@ from neural_smt.analysis.phrase_tables import DIRECT, Preferred, Sampled, prefer
 from neural_smt.analysis.scatter import draw_scatter
 from neural_smt.analysis.settings import AnalysisSettings
 from neural_smt.analysis.source_phrases import draw_groups, known_phrases, phrase_counts
-from neural_smt.errors import UserError
-from neural_smt.files import load_array, write_csv, write_lines
+from neural_smt.files import write_csv, write_lines
 from neural_smt.networks.device import select_device
-from neural_smt.networks.folder import load_model
+from neural_smt.networks.folder import load_forward_model
+from neural_smt.phrases.columns import load_column
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
 from neural_smt.settings import read_settings
@@ -45,7 +45,7 @@ def show_phrases(
     chosen = read_settings(AnalysisSettings, settings, "analysis")
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
     table, scores = _scored_table(phrase_table, column, vocabularies)
-    trained = load_model(model, select_device(device))
+    trained = load_forward_model(model, select_device(device))
     ids = shortlist_ids(vocabularies[0], trained.source)
     groups = draw_groups(table, ids, chosen, seed)
     favourites = preferred(table, scores, groups, vocabularies)
@@ -78,7 +78,7 @@ def plot_pair_scores(
 def embed_words(*, model: Path, output: Path, settings: dict[str, Any], seed: int) -> None:
     """Project the embeddings of the most frequent source words to the plane (Figure 4); CSV: text, count, x, y."""
     chosen = read_settings(AnalysisSettings, settings, "analysis")
-    trained = load_model(model, select_device("cpu"))
+    trained = load_forward_model(model, select_device("cpu"))
     words = slice(len(RESERVED), len(RESERVED) + chosen.words)
     vectors = trained.network.source_embedding.weight.detach().numpy()[words]
     places = project(vectors, chosen.perplexity, seed)
@@ -93,7 +93,7 @@ def embed_phrases(
     Phrases of at least ``min_words`` words, all of them known to the network, drawn at random.
     """
     chosen = read_settings(AnalysisSettings, settings, "analysis")
-    trained, vocabulary = load_model(model, select_device("cpu")), Vocabulary.load(source_vocabulary)
+    trained, vocabulary = load_forward_model(model, select_device("cpu")), Vocabulary.load(source_vocabulary)
     table, ids = PhraseTable.load(phrase_table), shortlist_ids(vocabulary, trained.source)
     pool = np.flatnonzero((table.source.lengths >= chosen.min_words) & known_phrases(table, ids))
     drawn = np.random.default_rng(seed).choice(pool, min(chosen.long_phrases, len(pool)), replace=False)
@@ -120,7 +120,4 @@ def _scored_table(
 ) -> tuple[PhraseTable, np.ndarray]:
     table = PhraseTable.load(phrase_table)
     table.check_vocabularies(*vocabularies)
-    scores = load_array(column)
-    if scores.shape != (len(table),):
-        raise UserError(f"{column}: {len(scores)} scores for {len(table)} phrase pairs; run the rescoring stage again")
-    return table, scores
+    return table, load_column(column, table)

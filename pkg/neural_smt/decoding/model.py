@@ -7,8 +7,8 @@ import numpy as np
 
 from neural_smt.decoding.features import FeatureSet, build_feature_set, column_name, is_column
 from neural_smt.errors import UserError
-from neural_smt.files import load_array
 from neural_smt.language_model.model import NgramModel
+from neural_smt.phrases.columns import load_column
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import Vocabulary
 
@@ -40,8 +40,8 @@ class TranslationModel:
     ) -> "TranslationModel":
         """Map the files of a system into memory.
 
-        features: its feature groups; columns: group -> ``.npy`` for the groups that are score columns (others are
-        not read). Raises ``UserError`` when files do not belong together or a column holds a number that is not finite.
+        features: its feature groups; columns: group -> file for the groups that are score columns (others are
+        not read). Raises ``UserError`` when files do not belong together (see ``load_column``).
         """
         vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
         table = PhraseTable.load(phrase_table)
@@ -53,15 +53,6 @@ class TranslationModel:
                 continue
             if group not in columns:
                 raise UserError(f"the system uses the feature {group}, but no score column of that name was given")
-            read[column_name(group)] = _load_column(Path(columns[group]), len(table))
+            read[column_name(group)] = load_column(Path(columns[group]), table)
         models = tuple(NgramModel.load(path, vocabularies[1]) for path in language_models)
         return cls(table, models, read, *vocabularies, feature_set)
-
-
-def _load_column(path: Path, rows: int) -> np.ndarray:
-    column = load_array(path)
-    if column.shape != (rows,):
-        raise UserError(f"{path}: {len(column)} scores for {rows} phrase pairs; run the rescoring stage again")
-    if not np.isfinite(column).all():
-        raise UserError(f"{path}: a score is not a finite number; run the rescoring stage again")
-    return column

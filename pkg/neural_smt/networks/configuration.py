@@ -6,6 +6,8 @@ from typing import Any
 from neural_smt.errors import UserError
 
 SOURCES = ("code", "paper")
+UNITS = ("gated", "tanh")
+DIRECTIONS = ("forward", "backward")
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,9 @@ class EncoderDecoderConfig:
     source_words, target_words: entries of the shortlists, reserved ones included; hidden: units of each recurrent
     layer; embedding: dimensions of a word (the rank of word -> hidden); maxout: units of the readout, each the larger
     of two; rank: rank of the product of two matrices between maxout and softmax.
+    unit: ``gated`` hidden units (section 2.3) or plain ``tanh`` units.
+    direction: what is read and what is predicted, ``forward`` p(target | source) or ``backward`` p(source | target),
+    which the paper did not try. A backward network's source side is the target language.
     """
 
     source_words: int
@@ -71,8 +76,17 @@ class EncoderDecoderConfig:
     maxout: int = 500
     rank: int = 100
     conventions: Conventions = field(default_factory=Conventions)
+    unit: str = "gated"
+    direction: str = "forward"
 
     def __post_init__(self) -> None:
+        for name, choices in (("unit", UNITS), ("direction", DIRECTIONS)):
+            if getattr(self, name) not in choices:
+                raise UserError(
+                    f"the encoder-decoder's {name} is {getattr(self, name)!r}; set it to {' or '.join(choices)}"
+                )
+        if self.unit == "tanh" and self.conventions.reset == "paper":
+            raise UserError("tanh units have no reset gate that could follow the paper; set follow: {reset: code}")
         for name in ("source_words", "target_words", "hidden", "embedding", "maxout", "rank"):
             if getattr(self, name) < 1:
                 raise UserError(f"the encoder-decoder's {name} is {getattr(self, name)}; set it to 1 or more")

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from neural_smt.networks.configuration import EncoderDecoderConfig
 from neural_smt.networks.gated_unit import GatedUnit
 from neural_smt.networks.packing import Packed, PairBatch
+from neural_smt.networks.plain_unit import PlainUnit
 from neural_smt.networks.softmax import word_log_probabilities
 
 STANDARD_DEVIATION = 0.01
@@ -19,8 +20,9 @@ STANDARD_DEVIATION = 0.01
 class Context:
     """What the decoder needs of ``B`` source phrases, computed once for each.
 
-    initial: h'_0, ``[B, H]``; inputs: the context terms added to the decoder's inputs, ``[B, 3H]``; gated: the term
-    under the reset gate, ``[B, H]``, or None (``Conventions.reset``); readout: O_c c, ``[B, 2M]``.
+    initial: h'_0, ``[B, H]``; inputs: the context terms added to the decoder's inputs, ``[B, 3H]`` (``[B, H]`` of tanh
+    units); gated: the term under the reset gate, ``[B, H]``, or None (``Conventions.reset``); readout: O_c c,
+    ``[B, 2M]``.
     """
 
     initial: Tensor
@@ -49,7 +51,7 @@ class Embedding(nn.Module):
 
 
 class EncoderDecoder(nn.Module):
-    """A gated recurrent encoder, a gated recurrent decoder, a maxout readout and a softmax over the shortlist.
+    """A recurrent encoder, a recurrent decoder, a maxout readout and a softmax over the shortlist.
 
     Symbols are those of the paper's supplement. ``H`` hidden units, ``E`` embedding dimensions, ``M`` maxout units of
     two pieces each, rank ``R``, ``V`` target words. Weights are stored as ``[outputs, inputs]``.
@@ -62,14 +64,19 @@ class EncoderDecoder(nn.Module):
         conventions = config.conventions
         self.source_embedding = Embedding(config.source_words, embedding)
         self.target_embedding = Embedding(config.target_words, embedding)
-        self.encoder = GatedUnit(embedding, hidden)
-        self.decoder = GatedUnit(embedding, hidden, reset_after=conventions.reset == "paper")
+        self.encoder: GatedUnit | PlainUnit
+        self.decoder: GatedUnit | PlainUnit
+        if config.unit == "gated":
+            self.encoder = GatedUnit(embedding, hidden)
+            self.decoder = GatedUnit(embedding, hidden, reset_after=conventions.reset == "paper")
+        else:
+            self.encoder, self.decoder = (PlainUnit(embedding, hidden) for _ in range(2))
         # V
         self.summary = nn.Linear(hidden, hidden) if conventions.summary == "paper" else None
         # V' and its bias
         self.initialiser = nn.Linear(hidden, hidden)
-        # C, C_z, C_r
-        self.context = nn.Linear(hidden, 3 * hidden, bias=False)
+        # C, and C_z, C_r where there are gates
+        self.context = nn.Linear(hidden, self.decoder.blocks * hidden, bias=False)
         # O_h and its bias, O_y, O_c
         self.hidden_readout = nn.Linear(hidden, pieces)
         self.word_readout = nn.Linear(embedding, pieces, bias=False)
@@ -96,7 +103,7 @@ class EncoderDecoder(nn.Module):
     def encode(self, source: Packed) -> Tensor:
         """c of every row: ``[B, H]``. The encoder starts at 0 and reads the phrase and its end symbol."""
         inputs = self.encoder.inputs(self.source_embedding(source.words))
-        initial = self.encoder.gates_weight.new_zeros(source.sizes[0], self.config.hidden)
+        initial = self.encoder.candidate_weight.new_zeros(source.sizes[0], self.config.hidden)
         return self.summarise(self.encoder(inputs, initial, source.sizes)[source.last])
 
     def summarise(self, states: Tensor) -> Tensor:

@@ -27,7 +27,9 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 class TrainedModel(NamedTuple):
-    """An encoder-decoder and the shortlists of both its sides."""
+    """An encoder-decoder and the shortlists of both its sides: ``source`` of what it reads, ``target`` of what it
+    predicts, whichever language that is (``EncoderDecoderConfig.direction``).
+    """
 
     network: EncoderDecoder
     source: Vocabulary
@@ -54,6 +56,14 @@ def load_model(folder: Path, device: torch.device) -> TrainedModel:
     config, vocabularies = _read(folder, ENCODER_DECODER, EncoderDecoderConfig.from_json, ("source", "target"))
     network = _with_weights(folder, EncoderDecoder(config), device)
     return TrainedModel(network, **vocabularies)
+
+
+def load_forward_model(folder: Path, device: torch.device) -> TrainedModel:
+    """``load_model`` for readers of source phrases: raises ``UserError`` for a network that reads target phrases."""
+    model = load_model(folder, device)
+    if model.network.config.direction != "forward":
+        raise UserError(f"{folder}: this network reads target phrases; name one of direction: forward")
+    return model
 
 
 def save_cslm(folder: Path, model: TrainedCslm) -> None:

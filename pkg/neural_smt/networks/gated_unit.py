@@ -20,6 +20,9 @@ class GatedUnit(nn.Module):
     (``Conventions.reset = paper``), otherwise it multiplies h.
     """
 
+    blocks = 3
+    """Terms of ``H`` numbers that an input adds: to the candidate, the update gate and the reset gate."""
+
     def __init__(self, embedding: int, hidden: int, reset_after: bool = False):
         super().__init__()
         self.hidden = hidden

@@ -1,6 +1,8 @@
 """The phrase table as the stages share it: flat arrays of integer ids in a folder."""
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +73,16 @@ class PhraseTable:
         """int32 ``[E]``: the number of the source phrase of each entry."""
         return np.repeat(np.arange(len(self.source), dtype=np.int32), np.diff(self.entry_offsets))
 
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 (hex) of what the rows are: both vocabularies' digests, source phrases, target phrases, entries."""
+        digest = hashlib.sha256(f"{self.source_digest} {self.target_digest}".encode())
+        for side in (self.source, self.target):
+            digest.update(np.ascontiguousarray(side.values))
+            digest.update(np.ascontiguousarray(side.offsets))
+        digest.update(np.ascontiguousarray(self.entry_offsets))
+        return digest.hexdigest()
+
     def check_vocabularies(self, source: Vocabulary, target: Vocabulary) -> None:
         """Raise ``UserError`` unless the ids of this table are those of the two vocabularies."""
         for side, digest, vocabulary in (
@@ -91,6 +103,7 @@ class PhraseTable:
             "source_vocabulary": self.source_digest,
             "target_vocabulary": self.target_digest,
             "max_length": self.max_length,
+            "digest": self.digest,
         }
         with atomic(folder, directory=True) as temporary:
             for name in RAGGED:
@@ -115,4 +128,7 @@ class PhraseTable:
         lengths = {len(table.target), len(table.alignment), len(table.scores), len(table.counts), len(table.reordering)}
         if lengths != {meta["rows"]} or len(table.source) != meta["sources"] or table.scores.ndim != 2:
             raise UserError(f"{folder}: its arrays differ in length; run the phrases stage again")
+        if "digest" in meta:
+            # computed when the table was written: to compute it again would read a whole mapped table
+            object.__setattr__(table, "digest", meta["digest"])
         return table

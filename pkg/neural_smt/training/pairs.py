@@ -24,6 +24,10 @@ class PhrasePairs:
         """The pairs at ``rows``, in that order."""
         return PhrasePairs(self.source.take(rows), self.target.take(rows))
 
+    def swapped(self) -> "PhrasePairs":
+        """The same pairs with their sides exchanged."""
+        return PhrasePairs(self.target, self.source)
+
     @property
     def lengths(self) -> np.ndarray:
         """int64 ``[n]``: words of the longer side of each pair."""

@@ -11,6 +11,7 @@ class TrainingSettings(LoopSettings):
     """Defaults are those of the released phrase model of Cho et al. (2014); for the rest see ``LoopSettings``.
 
     hidden, embedding, maxout, rank: sizes, see ``EncoderDecoderConfig``.
+    unit, direction: see ``EncoderDecoderConfig``.
     follow: ``code``, ``paper``, or a mapping of single differences, see ``Conventions``.
     batch: pairs per update; buffer: minibatches read at once and sorted by length.
     max_length: pairs with a longer phrase on either side are left out.
@@ -21,6 +22,8 @@ class TrainingSettings(LoopSettings):
     embedding: int = 100
     maxout: int = 500
     rank: int = 100
+    unit: str = "gated"
+    direction: str = "forward"
     follow: str | dict[str, str] = "code"
     batch: int = 64
     buffer: int = 10

@@ -47,11 +47,13 @@ def train_encoder_decoder(
     curve: Path,
     plot: Path,
     state: Path,
+    title: str = "RNN encoder-decoder",
 ) -> None:
     """Train the RNN encoder-decoder of Cho et al. (2014) on the distinct pairs of a phrase table.
 
-    settings: see ``TrainingSettings``; device: auto, cpu or cuda. Writes the model folder, the learning curve as CSV
-    and PNG, and checkpoints into ``state``: a run that was killed goes on from there and ends with the same model.
+    settings: see ``TrainingSettings``, whose ``unit`` and ``direction`` make variants of it; device: auto, cpu or cuda.
+    Writes the model folder, the learning curve as CSV and PNG, and checkpoints into ``state``: a run that was killed
+    goes on from there and ends with the same model. title: of the plot.
     """
     chosen = read_settings(TrainingSettings, settings, "training.encoder_decoder")
     place = select_device(device)
@@ -64,6 +66,9 @@ def train_encoder_decoder(
     pairs, held_out = split_pairs(pairs, chosen.validation_pairs, seed)
     if len(pairs) == 0:
         raise UserError(f"{phrase_table}: no phrase pairs of at most {chosen.max_length} words to train on")
+    if chosen.direction == "backward":
+        # after the split: both directions hold out the same pairs
+        pairs, held_out, shortlists = pairs.swapped(), held_out.swapped(), shortlists[::-1]
     config = EncoderDecoderConfig(
         source_words=len(shortlists[0]),
         target_words=len(shortlists[1]),
@@ -72,6 +77,8 @@ def train_encoder_decoder(
         maxout=chosen.maxout,
         rank=chosen.rank,
         conventions=Conventions.following(chosen.follow),
+        unit=chosen.unit,
+        direction=chosen.direction,
     )
     # More updates of the same run: it may go on from where it ended.
     relevant = {name: value for name, value in asdict(chosen).items() if name != "updates"}
@@ -84,7 +91,7 @@ def train_encoder_decoder(
     records = Trainer(task, chosen, Path(state), run).train()
     save_model(output, TrainedModel(network, *shortlists))
     write_curve(curve, records)
-    plot_curve(plot, records, "RNN encoder-decoder")
+    plot_curve(plot, records, title)
 
 
 def train_cslm(
