@@ -1,15 +1,21 @@
 rule align:
     """Align words in one direction; gold sets are aligned along with the training text."""
     input:
-        sources=[f"results/{{experiment}}/selection/train.{SOURCE}", *tokenised(CORPUS["gold"], SOURCE)],
-        targets=[f"results/{{experiment}}/selection/train.{TARGET}", *tokenised(CORPUS["gold"], TARGET)],
+        sources=[
+            f"results/{{data}}/selection/train.{SOURCE}",
+            *results("corpus/tokenised/{gold}.{language}", gold=CORPUS["gold"], language=SOURCE),
+        ],
+        targets=[
+            f"results/{{data}}/selection/train.{TARGET}",
+            *results("corpus/tokenised/{gold}.{language}", gold=CORPUS["gold"], language=TARGET),
+        ],
     output:
-        output="results/{experiment}/alignment/{direction}.align",
-        gold_output="results/{experiment}/alignment/gold.{direction}.align",
+        output="results/{data}/alignment/{direction}.align",
+        gold_output="results/{data}/alignment/gold.{direction}.align",
     log:
-        "results/{experiment}/logs/align.{direction}.log",
+        "results/{data}/logs/align.{direction}.log",
     benchmark:
-        "results/{experiment}/benchmarks/alignment/align.{direction}.tsv"
+        "results/{data}/benchmarks/alignment/align.{direction}.tsv"
     wildcard_constraints:
         direction="forward|backward",
     conda:
@@ -29,14 +35,14 @@ rule align:
 rule symmetrise:
     """Combine both directions into one alignment."""
     input:
-        forward="results/{experiment}/alignment/forward.align",
-        backward="results/{experiment}/alignment/backward.align",
+        forward="results/{data}/alignment/forward.align",
+        backward="results/{data}/alignment/backward.align",
     output:
-        output="results/{experiment}/alignment/symmetrised.align",
+        output="results/{data}/alignment/symmetrised.align",
     log:
-        "results/{experiment}/logs/symmetrise.log",
+        "results/{data}/logs/symmetrise.log",
     benchmark:
-        "results/{experiment}/benchmarks/alignment/symmetrise.tsv"
+        "results/{data}/benchmarks/alignment/symmetrise.tsv"
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -52,17 +58,17 @@ rule symmetrise:
 rule build_lexical_tables:
     """Estimate word translation probabilities in both directions."""
     input:
-        source=f"results/{{experiment}}/selection/train.{SOURCE}",
-        target=f"results/{{experiment}}/selection/train.{TARGET}",
-        alignment="results/{experiment}/alignment/symmetrised.align",
-        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
-        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        source=f"results/{{data}}/selection/train.{SOURCE}",
+        target=f"results/{{data}}/selection/train.{TARGET}",
+        alignment="results/{data}/alignment/symmetrised.align",
+        source_vocabulary=f"results/{EXPERIMENT}/corpus/vocabulary.{SOURCE}.tsv",
+        target_vocabulary=f"results/{EXPERIMENT}/corpus/vocabulary.{TARGET}.tsv",
     output:
-        output=directory("results/{experiment}/alignment/lexical"),
+        output=directory("results/{data}/alignment/lexical"),
     log:
-        "results/{experiment}/logs/build_lexical_tables.log",
+        "results/{data}/logs/build_lexical_tables.log",
     benchmark:
-        "results/{experiment}/benchmarks/alignment/build_lexical_tables.tsv"
+        "results/{data}/benchmarks/alignment/build_lexical_tables.tsv"
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -106,5 +112,5 @@ rule measure_error_rate:
 rule alignment:
     """Word alignment, lexical tables and, where there is gold, error rates."""
     input:
-        results("alignment/lexical"),
+        results_of_all_data("alignment/lexical"),
         results("alignment/error_rate.csv") if CORPUS["gold"] else [],

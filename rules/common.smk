@@ -8,7 +8,15 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 
 from neural_smt.code import code_digest
-from neural_smt.config import complete, load_schema, network_settings, resolve_features, resolve_table, used_networks
+from neural_smt.config import (
+    complete,
+    load_schema,
+    network_settings,
+    resolve_data,
+    resolve_features,
+    resolve_table,
+    used_networks,
+)
 from neural_smt.decoding.features import is_column
 from neural_smt.errors import UserError
 
@@ -17,6 +25,7 @@ try:
 except UserError as error:
     raise WorkflowError(str(error))
 
+EXPERIMENT = config["experiment"]
 CORPUS = config["corpus"]
 SYSTEMS = config["systems"]
 SOURCE = config["languages"]["source"]
@@ -30,10 +39,15 @@ SEARCHED = [name for name in SYSTEMS if name not in RESCORED]
 EXPORTED = [name for name in SEARCHED if "cslm" not in resolve_features(SYSTEMS, name)]
 USES_CSLM = any("cslm" in [*resolve_features(SYSTEMS, name), *SYSTEMS[name].get("rescore", [])] for name in SYSTEMS)
 USES_GPU = int(config["device"] == "cuda")
+# data that systems are built from besides the selected ones; their results lie in folders of their own
+VARIANTS = sorted({resolve_data(SYSTEMS, name) for name in SYSTEMS} - {"selected"})
 
 
 wildcard_constraints:
-    experiment=config["experiment"],
+    experiment=EXPERIMENT,
+    # where the results of one choice of data lie: the selected ones', or those of a variant
+    data=f"{EXPERIMENT}(?:/data/(?:all|random))?",
+    variant="all|random",
     language=f"{SOURCE}|{TARGET}",
     source="|".join(CORPUS["sources"]),
     system="|".join(SYSTEMS),
@@ -43,7 +57,12 @@ wildcard_constraints:
 
 def results(pattern, **values):
     """Paths of this experiment's results: every combination of the given values."""
-    return expand(f"results/{config['experiment']}/{pattern}", **values)
+    return expand(f"results/{EXPERIMENT}/{pattern}", **values)
+
+
+def results_of_all_data(pattern, **values):
+    """As `results`, and the same for every variant of the data that systems use."""
+    return [*results(pattern, **values), *results(f"data/{{variant}}/{pattern}", variant=VARIANTS, **values)]
 
 
 def code(module):
@@ -71,6 +90,12 @@ def cleaned_in_domain(side):
     return [f"results/{{experiment}}/corpus/in_domain.{side}"] if CORPUS["in_domain"] else []
 
 
+def scores_of(name):
+    """The scores that selection gave a text, where a variant of the data takes as many lines as it kept."""
+    scores = f"results/{EXPERIMENT}/selection/{name}.scores.tsv.gz"
+    return lambda wildcards: [scores] if wildcards.variant == "random" else []
+
+
 def vocabulary_texts(language):
     """All cleaned text of a language, before selection: one id per word, whatever is selected."""
     names = ["train", *(["in_domain"] if CORPUS["in_domain"] else [])]
@@ -82,7 +107,7 @@ def vocabulary_texts(language):
 def language_model_texts():
     """Text of the language model: the target side of the training pairs, then selected extra text."""
     names = ["train", "monolingual"] if CORPUS["monolingual"] else ["train"]
-    return [f"results/{{experiment}}/selection/{name}.{TARGET}" for name in names]
+    return [f"results/{{data}}/selection/{name}.{TARGET}" for name in names]
 
 
 def uses_proposals(wildcards):
@@ -96,10 +121,26 @@ def table_folder(wildcards):
     return f"results/{wildcards.experiment}/{place}/table"
 
 
+def data_folder(system):
+    """Where the phrase table and the language model of a system's data lie."""
+    data = resolve_data(SYSTEMS, system)
+    return f"results/{EXPERIMENT}" if data == "selected" else f"results/{EXPERIMENT}/data/{data}"
+
+
 def phrase_table(wildcards):
     """The phrase table of a system."""
     place = "rescoring/proposed" if uses_proposals(wildcards) else "phrases"
-    return f"results/{wildcards.experiment}/{place}/table"
+    return f"{data_folder(wildcards.system)}/{place}/table"
+
+
+def language_model(wildcards):
+    """The language model of a system."""
+    return f"{data_folder(wildcards.system)}/language_model/model"
+
+
+def arpa(wildcards):
+    """The language model of a system as ARPA."""
+    return f"{data_folder(wildcards.system)}/language_model/model.arpa.gz"
 
 
 def columns(wildcards):
@@ -179,20 +220,39 @@ def history_files(experiment):
     return {system: expand(pattern, system=system, run=RUNS) for system in SYSTEMS}
 
 
+def compared_data():
+    """What the table of data is made from: the baseline and systems of other data -> their data and its files."""
+    shown = [name for name in SYSTEMS if name == config["evaluation"]["baseline"]]
+    shown += [name for name in SYSTEMS if name not in shown and resolve_data(SYSTEMS, name) != "selected"]
+    return {
+        name: {
+            "data": resolve_data(SYSTEMS, name),
+            "text": f"{data_folder(name)}/selection/train.{TARGET}",
+            "perplexity": f"{data_folder(name)}/language_model/perplexity.json",
+            "phrase_table": f"{data_folder(name)}/phrases/table",
+        }
+        for name in shown
+    }
+
+
 def benchmark_files():
     """Snakemake's time and memory of the jobs that cost most; one stage per folder."""
-    names = [
-        *expand("corpus/tokenise/{source}.{language}", source=CORPUS["train"], language=[SOURCE, TARGET]),
-        "selection/select_pairs",
+    of_data = [
         *expand("alignment/align.{direction}", direction=["forward", "backward"]),
         "alignment/symmetrise",
         "alignment/build_lexical_tables",
         "phrases/build_phrase_table",
         "language_model/build_language_model",
+    ]
+    names = [
+        *expand("corpus/tokenise/{source}.{language}", source=CORPUS["train"], language=[SOURCE, TARGET]),
+        "selection/select_pairs",
+        *of_data,
         *expand("training/train_encoder_decoder.{network}", network=NETWORKS),
         *(["training/train_cslm"] if USES_CSLM else []),
         *expand("rescoring/score_phrase_table.{network}.extracted", network=NETWORKS),
         *expand("tuning/tune/{system}.run{run}", system=SYSTEMS, run=RUNS),
         *expand("decoding/decode/{system}.run{run}.{set}", system=SYSTEMS, run=RUNS, set=SETS),
     ]
-    return [f"results/{{experiment}}/benchmarks/{name}.tsv" for name in names]
+    files = [f"results/{{experiment}}/benchmarks/{name}.tsv" for name in names]
+    return files + results("data/{variant}/benchmarks/{name}.tsv", variant=VARIANTS, name=of_data)

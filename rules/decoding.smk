@@ -3,7 +3,7 @@ rule decode:
     input:
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
         phrase_table=phrase_table,
-        language_model="results/{experiment}/language_model/model",
+        language_model=language_model,
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
@@ -38,7 +38,7 @@ rule decode_lists:
     input:
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
         phrase_table=phrase_table,
-        language_model="results/{experiment}/language_model/model",
+        language_model=language_model,
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
@@ -128,8 +128,8 @@ rule export_moses:
     """Write a tuned system as a folder that Moses loads."""
     input:
         phrase_table=phrase_table,
-        language_models="results/{experiment}/language_model/model",
-        arpas="results/{experiment}/language_model/model.arpa.gz",
+        language_models=language_model,
+        arpas=arpa,
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",

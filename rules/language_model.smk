@@ -2,14 +2,14 @@ rule build_language_model:
     """Estimate the target language model (interpolated modified Kneser-Ney)."""
     input:
         texts=language_model_texts(),
-        vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        vocabulary=f"results/{EXPERIMENT}/corpus/vocabulary.{TARGET}.tsv",
     output:
-        output=directory("results/{experiment}/language_model/model"),
-        arpa="results/{experiment}/language_model/model.arpa.gz",
+        output=directory("results/{data}/language_model/model"),
+        arpa="results/{data}/language_model/model.arpa.gz",
     log:
-        "results/{experiment}/logs/build_language_model.log",
+        "results/{data}/logs/build_language_model.log",
     benchmark:
-        "results/{experiment}/benchmarks/language_model/build_language_model.tsv"
+        "results/{data}/benchmarks/language_model/build_language_model.tsv"
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -22,7 +22,30 @@ rule build_language_model:
         "../workflow_scripts/language_model.py"
 
 
-rule language_model:
-    """The language model, binary and as ARPA."""
+rule measure_language_model:
+    """Measure how well the language model predicts the development set."""
     input:
-        results("language_model/model.arpa.gz"),
+        model="results/{data}/language_model/model",
+        vocabulary=f"results/{EXPERIMENT}/corpus/vocabulary.{TARGET}.tsv",
+        text=f"results/{EXPERIMENT}/corpus/tokenised/{CORPUS['dev']}.{TARGET}",
+    output:
+        output="results/{data}/language_model/perplexity.json",
+    log:
+        "results/{data}/logs/measure_language_model.log",
+    benchmark:
+        "results/{data}/benchmarks/language_model/measure_language_model.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="1h",
+    params:
+        code=code("language_model.steps"),
+    script:
+        "../workflow_scripts/language_model.py"
+
+
+rule language_model:
+    """The language model, binary and as ARPA, of all data that systems use."""
+    input:
+        results_of_all_data("language_model/model.arpa.gz"),

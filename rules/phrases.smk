@@ -1,18 +1,18 @@
 rule build_phrase_table:
     """Extract and score phrase pairs and their orientations."""
     input:
-        source=f"results/{{experiment}}/selection/train.{SOURCE}",
-        target=f"results/{{experiment}}/selection/train.{TARGET}",
-        alignment="results/{experiment}/alignment/symmetrised.align",
-        lexical="results/{experiment}/alignment/lexical",
-        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
-        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        source=f"results/{{data}}/selection/train.{SOURCE}",
+        target=f"results/{{data}}/selection/train.{TARGET}",
+        alignment="results/{data}/alignment/symmetrised.align",
+        lexical="results/{data}/alignment/lexical",
+        source_vocabulary=f"results/{EXPERIMENT}/corpus/vocabulary.{SOURCE}.tsv",
+        target_vocabulary=f"results/{EXPERIMENT}/corpus/vocabulary.{TARGET}.tsv",
     output:
-        output=directory("results/{experiment}/phrases/table"),
+        output=directory("results/{data}/phrases/table"),
     log:
-        "results/{experiment}/logs/build_phrase_table.log",
+        "results/{data}/logs/build_phrase_table.log",
     benchmark:
-        "results/{experiment}/benchmarks/phrases/build_phrase_table.tsv"
+        "results/{data}/benchmarks/phrases/build_phrase_table.tsv"
     conda:
         "../envs/neural_smt.yaml"
     threads: 2
@@ -27,6 +27,6 @@ rule build_phrase_table:
 
 
 rule phrases:
-    """The phrase table with reordering probabilities."""
+    """The phrase table with reordering probabilities, of all data that systems use."""
     input:
-        results("phrases/table"),
+        results_of_all_data("phrases/table"),

@@ -37,6 +37,47 @@ rule write_table:
         "../workflow_scripts/report.py"
 
 
+rule write_data_table:
+    """Write the table of data: selected pairs beside all of the pool and a random draw of it."""
+    input:
+        depends=[
+            [file for files in compared_data().values() for name, file in files.items() if name != "data"],
+            results("evaluation/{system}/run{run}/{set}.json", system=list(compared_data()), run=RUNS, set=SETS),
+            results("evaluation/significance/{set}.json", set=SETS),
+        ],
+    output:
+        csv_output=report(
+            "results/{experiment}/report/data.csv",
+            caption="report/data.rst",
+            category="Selection",
+            labels={"text": "pairs", "what": "all, random and selected (CSV)"},
+        ),
+        markdown_output=report(
+            "results/{experiment}/report/data.md",
+            caption="report/data.rst",
+            category="Selection",
+            labels={"text": "pairs", "what": "all, random and selected (Markdown)"},
+        ),
+    log:
+        "results/{experiment}/logs/write_data_table.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_data_table.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        data=compared_data(),
+        scores=lambda wildcards: score_files(wildcards.experiment),
+        significance=lambda wildcards: significance_files(wildcards.experiment),
+        labels=labels(),
+        title=f"What the systems of {EXPERIMENT} are built from",
+    script:
+        "../workflow_scripts/report.py"
+
+
 rule plot_scores:
     """Draw BLEU of every system and run."""
     input:
@@ -165,4 +206,5 @@ rule report:
     input:
         results("report/{name}", name=["table1.csv", "bleu.png", "tuning.png", "costs.csv"]),
         results("report/translations.{set}.html", set=CORPUS["test"]),
+        results("report/data.csv") if VARIANTS else [],
         rules.analysis.input,

@@ -79,8 +79,58 @@ rule select_text:
         "../workflow_scripts/selection.py"
 
 
-rule selection:
-    """The training text of every later stage."""
+rule take_pairs:
+    """Take all pairs of the pool, or as many at random as selection keeps: what selected ones are compared with."""
     input:
-        results("selection/train.{language}", language=[SOURCE, TARGET]),
-        results("selection/monolingual.{language}", language=TARGET) if CORPUS["monolingual"] else [],
+        pool_source=f"results/{{experiment}}/corpus/train.{SOURCE}",
+        pool_target=f"results/{{experiment}}/corpus/train.{TARGET}",
+        in_domain_source=cleaned_in_domain(SOURCE),
+        in_domain_target=cleaned_in_domain(TARGET),
+        scores=scores_of("train"),
+    output:
+        source_output=f"results/{{experiment}}/data/{{variant}}/selection/train.{SOURCE}",
+        target_output=f"results/{{experiment}}/data/{{variant}}/selection/train.{TARGET}",
+    log:
+        "results/{experiment}/data/{variant}/logs/take_pairs.log",
+    benchmark:
+        "results/{experiment}/data/{variant}/benchmarks/selection/take_pairs.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="1h",
+    params:
+        code=code("selection.steps"),
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/selection.py"
+
+
+rule take_text:
+    """Take all extra text, or as many lines at random as selection keeps."""
+    input:
+        pool=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
+        scores=scores_of("monolingual"),
+    output:
+        output=f"results/{{experiment}}/data/{{variant}}/selection/monolingual.{TARGET}",
+    log:
+        "results/{experiment}/data/{variant}/logs/take_text.log",
+    benchmark:
+        "results/{experiment}/data/{variant}/benchmarks/selection/take_text.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="1h",
+    params:
+        code=code("selection.steps"),
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/selection.py"
+
+
+rule selection:
+    """The training text of every later stage, of all data that systems use."""
+    input:
+        results_of_all_data("selection/train.{language}", language=[SOURCE, TARGET]),
+        results_of_all_data("selection/monolingual.{language}", language=TARGET) if CORPUS["monolingual"] else [],

@@ -4,7 +4,7 @@ rule tune:
         source=tokenised(CORPUS["dev"], SOURCE)[0],
         reference=tokenised(CORPUS["dev"], TARGET)[0],
         phrase_table=phrase_table,
-        language_model="results/{experiment}/language_model/model",
+        language_model=language_model,
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         cslm=cslm,

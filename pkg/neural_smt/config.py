@@ -57,12 +57,24 @@ def resolve_features(systems: Mapping[str, Mapping[str, Any]], name: str) -> lis
 
 def resolve_table(systems: Mapping[str, Mapping[str, Any]], name: str) -> str:
     """The phrase table of a system, ``extracted`` or ``proposed``: its own, or that of the nearest base with one."""
+    return _inherited(systems, name, "table", "extracted")
+
+
+def resolve_data(systems: Mapping[str, Mapping[str, Any]], name: str) -> str:
+    """The data of a system's phrase table and language model: its own, or those of the nearest base that names some.
+
+    ``selected``; ``all``: the whole pool; ``random``: as many pairs of the pool as selection keeps.
+    """
+    return _inherited(systems, name, "data", "selected")
+
+
+def _inherited(systems: Mapping[str, Mapping[str, Any]], name: str, key: str, default: str) -> str:
     current: str | None = name
     while current is not None:
-        if "table" in systems[current]:
-            return systems[current]["table"]
+        if key in systems[current]:
+            return systems[current][key]
         current = systems[current].get("base")
-    return "extracted"
+    return default
 
 
 def network_settings(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -107,6 +119,22 @@ def _check_networks(config: Mapping[str, Any]) -> None:
                 raise UserError(
                     f"systems.{name}.features: there is no feature group '{group}'; known are {', '.join(known)}"
                 )
+
+
+def _check_data(config: Mapping[str, Any], name: str) -> None:
+    """Networks, their shortlists and what they score are of the selected data; other data have none of them."""
+    systems = config["systems"]
+    data = resolve_data(systems, name)
+    if data == "selected":
+        return
+    if config["selection"]["method"] == "none":
+        raise UserError(f"systems.{name}.data: selection is off, so '{data}' is what all systems have; leave it out")
+    groups = [*resolve_features(systems, name), *systems[name].get("rescore", ())]
+    others = [group for group in groups if group not in ("phrase", "language_model", "reordering")]
+    if resolve_table(systems, name) == "proposed":
+        others.append("the proposed table")
+    if others:
+        raise UserError(f"systems.{name}.data: {others[0]} is made from the selected data; use it without '{data}'")
 
 
 def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -189,6 +217,7 @@ def _check_names(config: Mapping[str, Any]) -> None:
     for name in config["systems"]:
         resolve_features(config["systems"], name)
         _check_rescored(config["systems"], name)
+        _check_data(config, name)
     if config["evaluation"]["baseline"] not in config["systems"]:
         raise UserError(
             f"evaluation.baseline: there is no system '{config['evaluation']['baseline']}'; name one of systems"

@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 import yaml
 
-from neural_smt.config import complete, load_schema, network_settings, resolve_features, resolve_table, used_networks
+from neural_smt.config import (
+    complete,
+    load_schema,
+    network_settings,
+    resolve_data,
+    resolve_features,
+    resolve_table,
+    used_networks,
+)
 from neural_smt.errors import UserError
 
 
@@ -37,7 +45,7 @@ def changed(config: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 )
 def test_shipped_experiments_are_valid(repository: Path, schema: dict[str, Any], name: str) -> None:
     config = complete(yaml.safe_load((repository / name).read_text(encoding="utf-8")), schema)
-    assert set(config["systems"]) == {"baseline", "rnn"}
+    assert {"baseline", "rnn"} <= set(config["systems"])
     assert config["alignment"]["heuristic"] == "grow-diag-final-and"
     assert config["decoding"]["test"]["stack_size"] == 200
     assert config["corpus"]["cleaning"] == {"max_length": 80, "max_ratio": 9}
@@ -128,3 +136,42 @@ def test_the_table_of_a_system_is_its_own_or_its_bases() -> None:
         "back": {"base": "more", "features": [], "table": "extracted"},
     }
     assert [resolve_table(systems, name) for name in systems] == ["extracted", "proposed", "proposed", "extracted"]
+
+
+def test_the_data_of_a_system_are_its_own_or_its_bases() -> None:
+    systems = {
+        "baseline": {"features": ["phrase"]},
+        "random": {"base": "baseline", "features": [], "data": "random"},
+        "more": {"base": "random", "features": ["reordering"]},
+        "back": {"base": "more", "features": ["encoder_decoder"], "data": "selected"},
+    }
+    assert [resolve_data(systems, name) for name in systems] == ["selected", "random", "random", "selected"]
+
+
+def test_a_system_of_other_data_has_classic_features_only(embedded: dict[str, Any], schema: dict[str, Any]) -> None:
+    row = {"base": "baseline", "features": [], "data": "all"}
+    complete(changed(embedded, "systems.whole", row), schema)
+    of_selected = {
+        "encoder_decoder": {"base": "whole", "features": ["encoder_decoder"]},
+        "cslm": {"base": "whole", "features": [], "rescore": ["cslm"]},
+        "the proposed table": {"base": "whole", "features": [], "table": "proposed"},
+    }
+    for part, system in of_selected.items():
+        config = changed(changed(embedded, "systems.whole", row), "systems.more", system)
+        with pytest.raises(UserError) as caught:
+            complete(config, schema)
+        sentence = f"systems.more.data: {part} is made from the selected data; use it without 'all'"
+        assert str(caught.value) == sentence
+        complete(changed(config, "systems.more.data", "selected"), schema)
+
+
+def test_other_data_need_a_selection(embedded: dict[str, Any], schema: dict[str, Any]) -> None:
+    row = {"base": "baseline", "features": [], "data": "random"}
+    config = changed(changed(embedded, "systems.drawn", row), "selection.method", "none")
+    with pytest.raises(UserError, match=r"^systems.drawn.data: selection is off, so 'random' is what all systems have"):
+        complete(config, schema)
+
+
+def test_unknown_data_are_refused(embedded: dict[str, Any], schema: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"systems.rnn.data: 'most' is not one of \['selected', 'all', 'random'\]"):
+        complete(changed(embedded, "systems.rnn.data", "most"), schema)

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from neural_smt.cli import STAGES, main
+from neural_smt.files import read_csv, read_json, read_lines
 
 TINY = "experiments/tiny.yaml"
 
@@ -24,10 +25,12 @@ ROWS = {
         "searched": {"base": "rnn", "features": ["cslm"]},
         "rescored": {"base": "rnn", "features": [], "rescore": ["cslm"]},
         "proposed": {"base": "rnn", "features": [], "table": "proposed"},
+        "whole": {"base": "baseline", "features": [], "data": "all"},
+        "drawn": {"base": "baseline", "features": [], "data": "random"},
     },
 }
 """Rows that the tiny experiment does without: other networks and the penalty of words they do not know, the CSLM in the
-search and on lists, phrases the network proposes.
+search and on lists, phrases the network proposes, other data.
 """
 
 
@@ -101,6 +104,21 @@ def test_a_row_with_the_proposed_table_is_planned_with_its_table(checkout: Path,
     assert "propose_phrases" not in without
 
 
+def test_rows_of_other_data_are_planned_with_models_of_their_own(checkout: Path, tmp_path: Path) -> None:
+    rows = {name: {"base": "baseline", "features": [], "data": name} for name in ("all", "random")}
+    (tmp_path / "rows.yaml").write_text(yaml.safe_dump({"systems": rows}), encoding="utf-8")
+    target = "results/tiny/decoding/{}/run1/news_test.hypothesis"
+    files = ("--configfile", TINY, str(tmp_path / "rows.yaml"))
+    whole = planned(checkout, target.format("all"), *files)
+    assert {"take_pairs", "take_text", "align", "build_phrase_table", "build_language_model", "decode"} <= whole
+    assert not {"select_pairs", "select_text", "score_phrase_table", "write_data_table"} & whole
+    drawn = planned(checkout, target.format("random"), *files)
+    assert drawn == whole | {"select_pairs", "select_text"}, "how many are drawn is what selection keeps"
+    assert not {"take_pairs", "take_text"} & planned(checkout, target.format("baseline"), *files)
+    assert {"write_data_table", "measure_language_model"} <= planned(checkout, *files)
+    assert not {"write_data_table", "measure_language_model"} & planned(checkout, *files[:2])
+
+
 def test_a_fault_in_the_configuration_stops_at_once_with_one_sentence(checkout: Path) -> None:
     done = snakemake(checkout, "-n", "--config", "tunning=1")
     assert done.returncode != 0
@@ -139,7 +157,33 @@ def test_rows_of_every_kind_come_out(finished: Path, tmp_path: Path) -> None:
         assert ({"Tanh0", "Reverse0", "UnknownPenalty0"} <= set(weights)) == (system == "both")
     decoding = json.loads((folder / "decoding/searched/run1/news_test.json").read_text(encoding="utf-8"))
     assert 0 < decoding["cslm"]["cache_hits"] < decoding["cslm"]["ngrams"]
+    check_table_of_data(folder)
     assert planned(checkout, *configuration[:-2]) == set()
+
+
+def check_table_of_data(folder: Path) -> None:
+    """The rows of other data were built from as many pairs as they should be, and so were their models."""
+    pool, in_domain = (read_lines(folder / f"corpus/{name}.fr") for name in ("train", "in_domain"))
+    selected = read_lines(folder / "selection/train.fr")
+    drawn = read_lines(folder / "data/random/selection/train.fr")
+    assert read_lines(folder / "data/all/selection/train.fr") == [*in_domain, *pool]
+    assert len(drawn) == len(selected) < len(in_domain) + len(pool)
+    assert drawn[: len(in_domain)] == in_domain and drawn != selected
+    text = {name: read_lines(folder / f"{name}selection/monolingual.fr") for name in ("", "data/random/", "data/all/")}
+    assert len(text["data/random/"]) == len(text[""]) < len(text["data/all/"]) == 200
+    rows = {row["data"]: row for row in read_csv(folder / "report/data.csv")}
+    assert [row["system"] for row in rows.values()] == ["Baseline", "whole", "drawn"]
+    assert [rows[name]["pairs"] for name in ("selected", "all", "random")] == [
+        str(len(lines)) for lines in (selected, [*in_domain, *pool], drawn)
+    ]
+    assert int(rows["all"]["phrase_pairs"]) > max(int(rows[name]["phrase_pairs"]) for name in ("selected", "random"))
+    assert float(rows["selected"]["perplexity"]) < float(rows["random"]["perplexity"])
+    for name, system in (("all", "whole"), ("random", "drawn")):
+        scores = read_json(folder / f"evaluation/{system}/run1/news_test.json")
+        assert float(rows[name]["news_test:sacrebleu"]) == pytest.approx(scores["sacrebleu"], abs=1e-4)
+        assert 0 < float(rows[name]["news_test:p_value"]) <= 1
+    costs = {(row["stage"], row["rule"]): int(row["jobs"]) for row in read_csv(folder / "report/costs.csv")}
+    assert costs["alignment", "align"] == 6 and costs["phrases", "build_phrase_table"] == 3
 
 
 @pytest.mark.slow

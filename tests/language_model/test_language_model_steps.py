@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_lines
+from neural_smt.files import read_json, read_lines, write_lines
 from neural_smt.language_model.arpa import read_arpa
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import measure_perplexity
-from neural_smt.language_model.steps import build_language_model
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.language_model.steps import build_language_model, measure_language_model
+from neural_smt.vocabulary import BOS, UNK, Vocabulary
 
 SETTINGS = {"order": 3, "prune": [], "estimator": "internal", "memory": "1G"}
 
@@ -84,6 +84,34 @@ def test_perplexity_with_and_without_unknown_words(corpus, tmp_path):
     assert measured.value == pytest.approx(10 ** (-measured.log10_prob / 7))
     assert measured.known == pytest.approx(10 ** (-(measured.log10_prob - measured.unknown_log10) / 6))
     assert measured.known < measured.value
+
+
+def test_perplexity_of_models_of_one_vocabulary_can_be_compared(corpus, tmp_path):
+    texts, vocabulary = corpus
+    build_language_model(texts=texts[:1], vocabulary=vocabulary, settings=SETTINGS, output=tmp_path / "model")
+    words = Vocabulary.load(vocabulary)
+    model = NgramModel.load(tmp_path / "model", words)
+    assert "sleeps" in words.words and "sleeps" not in read_lines(texts[0])[0] + read_lines(texts[0])[1]
+    assert model.unknown_words == 2  # sleeps, and all words outside the vocabulary
+    probabilities = [10 ** model.score_word(model.begin_state, word)[0] for word in range(len(words)) if word != BOS]
+    unknown = 10 ** model.score_word(model.begin_state, UNK)[0]
+    assert sum(probabilities) - unknown == pytest.approx(1), "a distribution where unknown words share"
+
+    write_lines(tmp_path / "dev.txt", ["the zebra sleeps", "the cat"])
+    measure_language_model(
+        model=tmp_path / "model", vocabulary=vocabulary, text=tmp_path / "dev.txt", output=tmp_path / "p.json"
+    )
+    measured = read_json(tmp_path / "p.json")
+    assert [measured[name] for name in ("sentences", "words", "unknown")] == [2, 5, 2]
+    plain = measure_perplexity(model, words.encode(["the zebra sleeps", "the cat"]))
+    assert measured["perplexity"] == pytest.approx(plain.value, abs=1e-4)
+    # two of seven tokens are unknown, and each has half of the probability
+    assert measured["comparable_perplexity"] == pytest.approx(plain.value * 2 ** (2 / 7), abs=1e-3)
+    write_lines(tmp_path / "dev.txt", [])
+    with pytest.raises(UserError, match=r"dev\.txt: holds no sentence"):
+        measure_language_model(
+            model=tmp_path / "model", vocabulary=vocabulary, text=tmp_path / "dev.txt", output=tmp_path / "p.json"
+        )
 
 
 def test_some_text_is_needed(corpus, tmp_path):

@@ -13,7 +13,7 @@ from neural_smt.language_model.automaton import build_automaton
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.language_model.primitives import Automaton, all_finite, score_sentences, score_word
 from neural_smt.ragged import Ragged
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary import UNK, Vocabulary
 
 _FILES = [name for name in Automaton._fields if name != "begin"]
 
@@ -40,6 +40,11 @@ class NgramModel:
     def null_state(self) -> int:
         """The state that knows no word before."""
         return 0
+
+    @property
+    def unknown_words(self) -> int:
+        """Number of the vocabulary's words, ``<unk>`` among them and ``<s>`` not, that stand for ``<unk>``."""
+        return int((self.arrays.lexicon == UNK).sum()) - 1
 
     @cached_property
     def finite(self) -> bool:

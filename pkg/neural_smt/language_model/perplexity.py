@@ -1,6 +1,7 @@
 """How well a model predicts a text."""
 
 from dataclasses import dataclass
+from math import log10
 
 from neural_smt.language_model.model import NgramModel
 from neural_smt.ragged import Ragged
@@ -23,6 +24,15 @@ class Perplexity:
     def value(self) -> float:
         """Perplexity over all tokens, unknown words at the probability of ``<unk>``."""
         return 10 ** (-self.log10_prob / (self.words + self.sentences))
+
+    def shared(self, unknown_words: int) -> float:
+        """Perplexity over all tokens where so many words that the model does not know share <unk>'s probability evenly.
+
+        unknown_words: those of the vocabulary, and one more for all words outside it. The model is then a distribution
+        over the whole vocabulary, so models of one vocabulary can be compared, whatever part of it each was made from.
+        """
+        log10_prob = self.log10_prob - self.unknown * log10(max(unknown_words, 1))
+        return 10 ** (-log10_prob / (self.words + self.sentences))
 
     @property
     def known(self) -> float:

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines
+from neural_smt.files import read_lines, write_json
 from neural_smt.language_model.arpa import write_arpa
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.lmplz import estimate_with_lmplz
 from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.perplexity import measure_perplexity
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
@@ -43,6 +44,33 @@ def build_language_model(
     model.save(output)
     if arpa is not None:
         write_arpa(arpa, tables, words)
+
+
+def measure_language_model(*, model: Path, vocabulary: Path, text: Path, output: Path) -> None:
+    """Measure how well an n-gram model predicts a tokenised text, ends of sentences included (JSON).
+
+    sentences, words, unknown (words that the model does not know); perplexity: with an unknown word at the probability
+    of ``<unk>``; comparable_perplexity: with one at an even share of it, by the number of the vocabulary's words that
+    the model does not know, so that models of one vocabulary can be compared.
+    """
+    words = Vocabulary.load(vocabulary)
+    loaded = NgramModel.load(model, words)
+    lines = read_lines(text)
+    if not lines:
+        raise UserError(f"{text}: holds no sentence to measure the language model on; give a text")
+    measured = measure_perplexity(loaded, words.encode(lines))
+    comparable = measured.shared(loaded.unknown_words)
+    logger.info("perplexity %.2f, comparable %.2f, of %d words", measured.value, comparable, measured.words)
+    write_json(
+        output,
+        {
+            "sentences": measured.sentences,
+            "words": measured.words,
+            "unknown": measured.unknown,
+            "perplexity": round(measured.value, 4),
+            "comparable_perplexity": round(comparable, 4),
+        },
+    )
 
 
 def _encode(texts: list[Path], vocabulary: Vocabulary) -> Ragged:

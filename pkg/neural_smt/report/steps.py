@@ -7,6 +7,7 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.files import read_lines, read_parallel, write_lines
 from neural_smt.report.costs import draw_costs, read_job, write_costs
+from neural_smt.report.data_table import NOTES, read_facts, shown_columns
 from neural_smt.report.plots import draw_histories, draw_scores
 from neural_smt.report.scores import read_scores
 from neural_smt.report.table import terminal, write_markdown, write_scores
@@ -29,6 +30,28 @@ def write_table(
     """
     write_scores(csv_output, _named(read_scores(scores, significance), labels))
     write_markdown(markdown_output, csv_output, title)
+
+
+def write_data_table(
+    *,
+    data: dict,
+    scores: dict,
+    significance: dict,
+    csv_output: Path,
+    markdown_output: Path,
+    title: str = "",
+    labels: dict[str, str] | None = None,
+) -> None:
+    """Write the table of what systems are built from: its size, its language model's perplexity, and their BLEU.
+
+    data: system -> its data: ``data`` (their name), ``text`` (target side of the training pairs), ``perplexity`` (what
+    measure_language_model wrote) and ``phrase_table`` (folder); the other arguments as in write_table, of the systems
+    in ``data`` at least.
+    """
+    facts = {system: read_facts(**places) for system, places in data.items()}
+    cells = read_scores({system: scores[system] for system in data}, significance)
+    write_scores(csv_output, _named(cells, labels), _named(facts, labels))
+    write_markdown(markdown_output, csv_output, title, shown_columns(list(facts.values())), NOTES)
 
 
 def print_table(*, table: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from neural_smt.errors import UserError
@@ -16,15 +16,27 @@ LEVELS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 """Marks of p-values below each level."""
 
 
-def write_scores(path: Path, cells: dict[str, dict[str, Cell]]) -> None:
-    """Write the CSV: one row per system; numbers of runs, five columns per set, and the sacreBLEU signature."""
+def write_scores(
+    path: Path, cells: dict[str, dict[str, Cell]], facts: Mapping[str, Mapping[str, str]] | None = None
+) -> None:
+    """Write the CSV: one row per system; numbers of runs, five columns per set, and the sacreBLEU signature.
+
+    facts: system -> further columns, the same ones for each, that stand after its name.
+    """
     sets = list(next(iter(cells.values())))
-    header = ["system", "runs", *(f"{name}:{column}" for name in sets for column in COLUMNS), "signature"]
+    facts = facts or {system: {} for system in cells}
+    header = [
+        "system",
+        *next(iter(facts.values())),
+        "runs",
+        *(f"{name}:{column}" for name in sets for column in COLUMNS),
+        "signature",
+    ]
     rows = []
     for system, row in cells.items():
         values = [text for name in sets for text in _csv_values(row[name])]
         first = row[sets[0]]
-        rows.append([system, len(first.sacrebleu), *values, first.signature])
+        rows.append([system, *facts[system].values(), len(first.sacrebleu), *values, first.signature])
     write_csv(path, header, rows)
 
 
@@ -71,14 +83,25 @@ def notes(table: Path) -> list[str]:
     ]
 
 
-def write_markdown(path: Path, table: Path, title: str) -> None:
-    """Turn a CSV table into Markdown."""
+def write_markdown(
+    path: Path,
+    table: Path,
+    title: str,
+    facts: Mapping[str, Sequence[str]] | None = None,
+    remarks: Sequence[str] = (),
+) -> None:
+    """Turn a CSV table into Markdown.
+
+    facts: heading -> texts of a further column, a text per row, after the system's name; remarks: sentences below the
+    table, before those on its scores.
+    """
     sets, rows = layout(table)
-    titles = ["System", *(text for name in sets for text in (f"{name}: sacreBLEU", "tokens", "p"))]
-    rule = ["---", *["---:"] * (3 * len(sets))]
+    further = facts or {}
+    columns = [*further, *(text for name in sets for text in (f"{name}: sacreBLEU", "tokens", "p"))]
+    rows = [[row[0], *(texts[i] for texts in further.values()), *row[1:]] for i, row in enumerate(rows)]
     lines = [f"# {title}", ""] if title else []
-    lines += [_markdown(cells) for cells in (titles, rule, *rows)]
-    for note in notes(table):
+    lines += [_markdown(cells) for cells in (["System", *columns], ["---", *["---:"] * len(columns)], *rows)]
+    for note in [*remarks, *notes(table)]:
         lines += ["", note.replace("*", "\\*")]
     write_lines(path, lines)
 

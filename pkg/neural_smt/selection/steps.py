@@ -10,6 +10,7 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.files import atomic, read_lines, read_parallel, write_csv, write_lines
+from neural_smt.selection.comparison import compared_lines
 from neural_smt.selection.cross_entropy import cross_entropy_difference
 from neural_smt.selection.curve import Curve, PoolModels, draw_curve, lines_of
 from neural_smt.selection.plot import plot_curve
@@ -77,6 +78,38 @@ def select_text(
     selection = _select([lines], [inside], dev_lines, settings, seed, threads)
     write_lines(output, _kept(lines, selection))
     _write_report(selection, scores, curve, plot, "Selection of extra language-model text")
+
+
+def take_pairs(
+    *,
+    pool_source: Path,
+    pool_target: Path,
+    in_domain_source: Path | None,
+    in_domain_target: Path | None,
+    scores: Path | None = None,
+    seed: int,
+    source_output: Path,
+    target_output: Path,
+) -> None:
+    """Take pairs without looking at them, to be compared with selected ones: all, or with ``scores`` as many at random.
+
+    scores: those that ``select_pairs`` wrote of the same pool; they tell how many pairs it kept. Writes the in-domain
+    pairs followed by those taken, in the pool's order, as ``select_pairs`` does.
+    """
+    pool = read_parallel(pool_source, pool_target)
+    in_domain = read_parallel(in_domain_source, in_domain_target) if in_domain_source and in_domain_target else ([], [])
+    taken = compared_lines(pool, scores, seed)
+    logger.info("took %d of %d pairs", len(taken[0]), len(pool[0]))
+    for path, inside, lines in zip((source_output, target_output), in_domain, taken, strict=True):
+        write_lines(path, [*inside, *lines])
+
+
+def take_text(*, pool: Path, scores: Path | None = None, seed: int, output: Path) -> None:
+    """Take extra text without looking at it: all lines, or with ``scores`` (of ``select_text``) as many at random."""
+    lines = read_lines(pool)
+    (taken,) = compared_lines([lines], scores, seed)
+    logger.info("took %d of %d lines", len(taken), len(lines))
+    write_lines(output, taken)
 
 
 @dataclass(frozen=True)
