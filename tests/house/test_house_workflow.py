@@ -172,12 +172,17 @@ def check_table_of_data(folder: Path) -> None:
     text = {name: read_lines(folder / f"{name}selection/monolingual.fr") for name in ("", "data/random/", "data/all/")}
     assert len(text["data/random/"]) == len(text[""]) < len(text["data/all/"]) == 200
     rows = {row["data"]: row for row in read_csv(folder / "report/data.csv")}
-    assert [row["system"] for row in rows.values()] == ["Baseline", "whole", "drawn"]
+    assert {name: row["system"] for name, row in rows.items()} == {
+        "selected": "Baseline",
+        "all": "whole",
+        "random": "drawn",
+    }
     assert [rows[name]["pairs"] for name in ("selected", "all", "random")] == [
         str(len(lines)) for lines in (selected, [*in_domain, *pool], drawn)
     ]
     assert int(rows["all"]["phrase_pairs"]) > max(int(rows[name]["phrase_pairs"]) for name in ("selected", "random"))
-    assert float(rows["selected"]["perplexity"]) < float(rows["random"]["perplexity"])
+    assert int(rows["all"]["unknown"]) <= min(int(rows[name]["unknown"]) for name in ("selected", "random"))
+    assert float(rows["all"]["perplexity"]) < min(float(rows[name]["perplexity"]) for name in ("selected", "random"))
     for name, system in (("all", "whole"), ("random", "drawn")):
         scores = read_json(folder / f"evaluation/{system}/run1/news_test.json")
         assert float(rows[name]["news_test:sacrebleu"]) == pytest.approx(scores["sacrebleu"], abs=1e-4)

@@ -6,10 +6,11 @@ import pytest
 from neural_smt.errors import UserError
 from neural_smt.files import read_json, read_lines, write_lines
 from neural_smt.language_model.arpa import read_arpa
+from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
-from neural_smt.language_model.perplexity import measure_perplexity
+from neural_smt.language_model.perplexity import comparable_perplexity, measure_perplexity
 from neural_smt.language_model.steps import build_language_model, measure_language_model
-from neural_smt.vocabulary import BOS, UNK, Vocabulary
+from neural_smt.vocabulary import Vocabulary
 
 SETTINGS = {"order": 3, "prune": [], "estimator": "internal", "memory": "1G"}
 
@@ -86,17 +87,12 @@ def test_perplexity_with_and_without_unknown_words(corpus, tmp_path):
     assert measured.known < measured.value
 
 
-def test_perplexity_of_models_of_one_vocabulary_can_be_compared(corpus, tmp_path):
+def test_perplexity_is_measured_with_and_without_regard_to_the_vocabulary(corpus, tmp_path):
     texts, vocabulary = corpus
     build_language_model(texts=texts[:1], vocabulary=vocabulary, settings=SETTINGS, output=tmp_path / "model")
     words = Vocabulary.load(vocabulary)
     model = NgramModel.load(tmp_path / "model", words)
-    assert "sleeps" in words.words and "sleeps" not in read_lines(texts[0])[0] + read_lines(texts[0])[1]
-    assert model.unknown_words == 2  # sleeps, and all words outside the vocabulary
-    probabilities = [10 ** model.score_word(model.begin_state, word)[0] for word in range(len(words)) if word != BOS]
-    unknown = 10 ** model.score_word(model.begin_state, UNK)[0]
-    assert sum(probabilities) - unknown == pytest.approx(1), "a distribution where unknown words share"
-
+    assert model.known_words == 7 and len(words) == 9  # <unk> </s> the cat sees dog a; sleeps, <s>
     write_lines(tmp_path / "dev.txt", ["the zebra sleeps", "the cat"])
     measure_language_model(
         model=tmp_path / "model", vocabulary=vocabulary, text=tmp_path / "dev.txt", output=tmp_path / "p.json"
@@ -105,13 +101,27 @@ def test_perplexity_of_models_of_one_vocabulary_can_be_compared(corpus, tmp_path
     assert [measured[name] for name in ("sentences", "words", "unknown")] == [2, 5, 2]
     plain = measure_perplexity(model, words.encode(["the zebra sleeps", "the cat"]))
     assert measured["perplexity"] == pytest.approx(plain.value, abs=1e-4)
-    # two of seven tokens are unknown, and each has half of the probability
-    assert measured["comparable_perplexity"] == pytest.approx(plain.value * 2 ** (2 / 7), abs=1e-3)
+    assert measured["comparable_perplexity"] > measured["perplexity"] + 0.1
     write_lines(tmp_path / "dev.txt", [])
     with pytest.raises(UserError, match=r"dev\.txt: holds no sentence"):
         measure_language_model(
             model=tmp_path / "model", vocabulary=vocabulary, text=tmp_path / "dev.txt", output=tmp_path / "p.json"
         )
+
+
+def test_comparable_perplexity_is_that_of_a_model_of_the_whole_vocabulary():
+    generator = np.random.default_rng(5)
+    lines = [" ".join(map(str, generator.zipf(1.4, 12) % 3000)) for _ in range(900)]
+    words = Vocabulary.from_sentences(lines[:800])
+    text, dev = words.encode(lines[:200]), words.encode(lines[800:])
+    small, whole = (
+        NgramModel.from_tables(estimate(text, 3, vocabulary_size=size).tables, words) for size in (None, len(words) - 1)
+    )
+    naive, exact = measure_perplexity(small, dev), measure_perplexity(whole, dev)
+    assert naive.unknown > 50 and len(words) - 1 > 2 * small.known_words
+    assert naive.value < 0.95 * exact.value, "an unknown word is too cheap for the model of little text"
+    assert comparable_perplexity(small, dev, len(words) - 1) == pytest.approx(exact.value, rel=1e-4)
+    assert comparable_perplexity(small, dev, small.known_words) == pytest.approx(naive.value, rel=1e-6)
 
 
 def test_some_text_is_needed(corpus, tmp_path):

@@ -42,9 +42,9 @@ class NgramModel:
         return 0
 
     @property
-    def unknown_words(self) -> int:
-        """Number of the vocabulary's words, ``<unk>`` among them and ``<s>`` not, that stand for ``<unk>``."""
-        return int((self.arrays.lexicon == UNK).sum()) - 1
+    def known_words(self) -> int:
+        """Number of words the model knows, with ``<unk>`` and ``</s>`` and without ``<s>``."""
+        return int((self.arrays.lexicon != UNK).sum()) + 1
 
     @cached_property
     def finite(self) -> bool:

@@ -5,6 +5,7 @@ from math import log10
 
 from neural_smt.language_model.model import NgramModel
 from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import EOS, UNK
 
 
 @dataclass(frozen=True)
@@ -25,15 +26,6 @@ class Perplexity:
         """Perplexity over all tokens, unknown words at the probability of ``<unk>``."""
         return 10 ** (-self.log10_prob / (self.words + self.sentences))
 
-    def shared(self, unknown_words: int) -> float:
-        """Perplexity over all tokens where so many words that the model does not know share <unk>'s probability evenly.
-
-        unknown_words: those of the vocabulary, and one more for all words outside it. The model is then a distribution
-        over the whole vocabulary, so models of one vocabulary can be compared, whatever part of it each was made from.
-        """
-        log10_prob = self.log10_prob - self.unknown * log10(max(unknown_words, 1))
-        return 10 ** (-log10_prob / (self.words + self.sentences))
-
     @property
     def known(self) -> float:
         """Perplexity over the known tokens alone (unknown words still stand in the history of others)."""
@@ -47,3 +39,23 @@ def measure_perplexity(model: NgramModel, sentences: Ragged) -> Perplexity:
     return Perplexity(
         len(sentences), len(sentences.values), int(unknown.sum()), float(log10_prob.sum()), float(unknown_log10.sum())
     )
+
+
+def comparable_perplexity(model: NgramModel, sentences: Ragged, all_words: int) -> float:
+    """Perplexity over all tokens of the model with its uniform distribution spread over a whole vocabulary.
+
+    Estimation shares what it sets free among the words that the text has, ``<unk>`` one of them: the less text, the
+    cheaper is an unknown word. Here ``all_words`` share it (with ``<unk>`` and ``</s>``, without ``<s>``), so models of
+    one vocabulary can be compared. After h, p(<unk> | h) is that share of every word: known words get the smaller share
+    instead, unknown ones the smaller share alone. Exact for interpolated models that are not pruned.
+    """
+    smaller = model.known_words / all_words
+    total = 0.0
+    for sentence in sentences:
+        state = model.begin_state
+        for word in [*sentence.tolist(), EOS]:
+            share = 10 ** model.score_word(state, UNK)[0]
+            known = word < len(model.arrays.lexicon) and model.arrays.lexicon[word] != UNK
+            log10_prob, state = model.score_word(state, word)
+            total += log10(10**log10_prob - share * (1 - smaller)) if known else log10(share * smaller)
+    return 10 ** (-total / (len(sentences.values) + len(sentences)))

@@ -10,7 +10,7 @@ from neural_smt.language_model.arpa import write_arpa
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.lmplz import estimate_with_lmplz
 from neural_smt.language_model.model import NgramModel
-from neural_smt.language_model.perplexity import measure_perplexity
+from neural_smt.language_model.perplexity import comparable_perplexity, measure_perplexity
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
@@ -50,16 +50,17 @@ def measure_language_model(*, model: Path, vocabulary: Path, text: Path, output:
     """Measure how well an n-gram model predicts a tokenised text, ends of sentences included (JSON).
 
     sentences, words, unknown (words that the model does not know); perplexity: with an unknown word at the probability
-    of ``<unk>``; comparable_perplexity: with one at an even share of it, by the number of the vocabulary's words that
-    the model does not know, so that models of one vocabulary can be compared.
+    of ``<unk>``; comparable_perplexity: with the model's uniform share spread over the whole vocabulary, so that models
+    of one vocabulary, made from more and less text, can be compared.
     """
     words = Vocabulary.load(vocabulary)
     loaded = NgramModel.load(model, words)
     lines = read_lines(text)
     if not lines:
         raise UserError(f"{text}: holds no sentence to measure the language model on; give a text")
-    measured = measure_perplexity(loaded, words.encode(lines))
-    comparable = measured.shared(loaded.unknown_words)
+    sentences = words.encode(lines)
+    measured = measure_perplexity(loaded, sentences)
+    comparable = comparable_perplexity(loaded, sentences, len(words) - 1)
     logger.info("perplexity %.2f, comparable %.2f, of %d words", measured.value, comparable, measured.words)
     write_json(
         output,

@@ -20,8 +20,8 @@ HEADINGS = {
 
 NOTES = (
     "Pairs include the in-domain ones, which are always kept; random pairs are as many as selection keeps.",
-    "Dev perplexity: of the n-gram model built from the data, on the target side; ends of sentences count, and the "
-    "words that it does not know share the probability of an unknown word evenly, so that rows can be compared.",
+    "Dev perplexity: of the n-gram model built from the data, on the target side, ends of sentences included; a word "
+    "that it does not know counts as one of the whole vocabulary, so rows can be compared.",
 )
 
 
