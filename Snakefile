@@ -35,3 +35,9 @@ rule all:
         rules.report.input,
         rules.alignment.input,
         rules.shortlist.input,
+
+
+rule cho2014:
+    """Cho et al. (2014): the table of systems, what the networks have learnt, their speed, and all that leads there."""
+    input:
+        rules.all.input,
