@@ -92,6 +92,17 @@ def test_every_stage_is_a_target(checkout: Path, stage: str) -> None:
     assert planned(checkout, stage)
 
 
+@pytest.mark.parametrize(
+    ("experiment", "rules"),
+    [
+        ("experiments/multi30k.yaml", {"train_cslm", "rescore", "propose_phrases", "count_unknown_words", "show_map"}),
+        (TINY, {"show_phrases", "select_pairs", "write_table"}),
+    ],
+)
+def test_a_paper_is_a_target(checkout: Path, experiment: str, rules: set[str]) -> None:
+    assert rules <= planned(checkout, "cho2014", "--configfile", experiment)
+
+
 def test_a_row_with_the_proposed_table_is_planned_with_its_table(checkout: Path, tmp_path: Path) -> None:
     row = {"proposed": {"base": "rnn", "features": [], "table": "proposed"}}
     (tmp_path / "row.yaml").write_text(yaml.safe_dump({"systems": row}), encoding="utf-8")
