@@ -192,7 +192,7 @@ def test_cache_counts_and_sends_only_what_is_new():
         asked.append(np.column_stack([contexts, words]).tolist())
         return -words.astype(float) - 10 * contexts[:, 0]
 
-    cache = NgramCache(score, 2, 64)
+    cache = NgramCache(score, 64)
     contexts = np.array([[5, 6], [3, 4], [5, 6]], dtype=np.int32)
     words = np.array([9, 1, 2], dtype=np.int32)
     assert cache(contexts, words).tolist() == [-59.0, -31.0, -52.0]
@@ -202,7 +202,7 @@ def test_cache_counts_and_sends_only_what_is_new():
     counts = cache.counts
     assert (counts.asked, counts.found, counts.calls, counts.hit_rate) == (6, 2, 2, 2 / 6)
     with pytest.raises(UserError, match="hold -1 n-grams"):
-        NgramCache(score, 2, -1)
+        NgramCache(score, -1)
 
 
 @pytest.mark.parametrize("capacity", [0, 1, 16, 100])
@@ -210,7 +210,7 @@ def test_a_small_cache_forgets_but_is_never_wrong(capacity):
     def score(contexts, words):
         return 100.0 * contexts[:, 0] + 10.0 * contexts[:, 1] + words
 
-    cache = NgramCache(score, 2, capacity)
+    cache = NgramCache(score, capacity)
     generator = np.random.default_rng(1)
     wrong = []
 

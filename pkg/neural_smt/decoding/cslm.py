@@ -34,12 +34,13 @@ class CslmSettings:
     """How the search asks the CSLM.
 
     normaliser: ``estimated``, while stacks are pruned (translations and n-best lists get exact scores all the same,
-    and so do lattices, which are searched with exact ones), or always ``exact``; cache: n-grams whose scores are
-    remembered (36 bytes each for 7-grams; 0: none); renormalise: see ``CslmScorer``; precision: auto, fp32 or bf16.
+    and so do lattices, which are searched with exact ones), or always ``exact``; cache: n-grams whose scores, and
+    contexts whose exact normalisers are remembered (16 bytes each; 0: none); renormalise: see ``CslmScorer``;
+    precision: auto, fp32 or bf16.
     """
 
     normaliser: str = "estimated"
-    cache: int = 1 << 18
+    cache: int = 1 << 20
     renormalise: bool = False
     precision: str = "auto"
 
@@ -77,13 +78,14 @@ class CslmHook(NgramHook):
             device=device,
             precision=chosen.precision,
             renormalise=chosen.renormalise,
+            cache=chosen.cache,
         )
-        exact = NgramCache(OneThreadEach(scorer), scorer.history, chosen.cache)
+        exact = NgramCache(OneThreadEach(scorer), chosen.cache)
         if chosen.normaliser == "exact" or phrases is None or len(phrases) == 0:
             return cls(HOOKS["cslm"], scorer.history, exact)
         estimating = scorer.estimating(sample_contexts(phrases, scorer.history))
-        log.info("CSLM: normalisers are estimated with an error of %.2f (natural log)", estimating.estimate.error)
-        estimate = NgramCache(OneThreadEach(estimating), scorer.history, chosen.cache)
+        log.info("CSLM: normalisers are estimated with an error of %.2f (natural log)", estimating.normalisers.error)
+        estimate = NgramCache(OneThreadEach(estimating), chosen.cache)
         return cls(HOOKS["cslm"], scorer.history, estimate, exact)
 
     def statistics(self) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import copy
 import math
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +11,15 @@ from torch import Tensor
 from neural_smt.errors import UserError
 from neural_smt.language_model.continuations import context_states, score_ngrams, word_mass
 from neural_smt.language_model.model import NgramModel
+from neural_smt.networks.chosen_logits import choose_logits
 from neural_smt.networks.cslm_network import OUTSIDE, CslmNetwork, word_classes
 from neural_smt.networks.device import precision_context, select_device
 from neural_smt.networks.distinct import number_rows
+from neural_smt.networks.fingerprints import FingerprintCache, fingerprints
 from neural_smt.networks.folder import load_cslm
 from neural_smt.networks.normaliser_estimate import NormaliserEstimate
-from neural_smt.networks.softmax import log_normalisers
+from neural_smt.networks.normalisers import Normalisers
+from neural_smt.networks.packed import pack
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
@@ -28,9 +30,6 @@ TABLE_BYTES = 1 << 30
 
 CONTEXT_ROWS = {"cpu": 2048, "cuda": 32768}
 """Distinct contexts that go through the network together."""
-
-NORMALISER_ROWS = {"cpu": 128, "cuda": 8192}
-"""Rows of logits computed at a time: on a CPU few enough to stay in its cache."""
 
 
 class FirstLayer:
@@ -72,7 +71,7 @@ class CslmScorer:
     the toolkit's option instead, p(w) / (1 - p(outside)) times the sum of the n-gram model's probabilities of the
     shortlist in that context: then all words together have probability 1, as far as the n-gram model does.
 
-    history: n - 1. Threads may call it at the same time.
+    history: n - 1; cache: contexts whose exact normalisers are remembered. Threads may call it at the same time.
     """
 
     def __init__(
@@ -84,6 +83,7 @@ class CslmScorer:
         *,
         precision: str = "auto",
         renormalise: bool = False,
+        cache: int = 0,
     ):
         if language_model.vocabulary_digest != vocabulary.digest:
             raise UserError("the language model was made for another vocabulary than the CSLM's text; build it again")
@@ -108,8 +108,11 @@ class CslmScorer:
         if renormalise:
             inside = np.flatnonzero(self.classes[:-1] != OUTSIDE)
             self.log_mass = np.log(word_mass(language_model, inside))
-        self.estimate: NormaliserEstimate | None = None
-        self._buffers = threading.local()
+        second = network.second
+        fp32 = self.dtype == torch.float32
+        self.second_layer = pack(second.weight, second.bias, CONTEXT_ROWS["cpu"], True) if fp32 else None
+        self.normalisers: Normalisers | NormaliserEstimate = Normalisers(self.weight, self.bias)
+        self.known = FingerprintCache(cache)
 
     @classmethod
     def load(
@@ -121,14 +124,15 @@ class CslmScorer:
         device: str = "cpu",
         precision: str = "auto",
         renormalise: bool = False,
+        cache: int = 0,
     ) -> "CslmScorer":
         """The CSLM in a model folder, over the ids of ``vocabulary``, the target vocabulary of the experiment.
 
-        device: auto, cpu or cuda; precision: auto (bf16 on CUDA, else fp32), fp32 or bf16. Raises ``UserError`` for a
-        folder that is broken or of another network, and for a language model of another vocabulary.
+        device: auto, cpu or cuda; precision: auto (bf16 on CUDA, else fp32), fp32 or bf16; cache: see the class. Raises
+        ``UserError`` for a folder that is broken or of another network, and for a language model of another vocabulary.
         """
         trained = load_cslm(folder, select_device(device))
-        options = {"precision": precision, "renormalise": renormalise}
+        options = {"precision": precision, "renormalise": renormalise, "cache": cache}
         return cls(trained.network, trained.target, language_model, vocabulary, **options)
 
     def __call__(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
@@ -162,40 +166,45 @@ class CslmScorer:
         rows = CONTEXT_ROWS[self.device.type]
         for start in range(0, len(first), rows):
             begin, end = np.searchsorted(numbers, (start, start + rows))
-            chunk = self._tensor(contexts[first[start : start + rows]])
+            chunk = contexts[first[start : start + rows]]
             scores[order[begin:end]] = self._chunk_scores(
                 chunk, self._tensor(numbers[begin:end] - start), self._tensor(classes[order[begin:end]])
             )
         return scores
 
-    def _chunk_scores(self, contexts: Tensor, numbers: Tensor, classes: Tensor) -> np.ndarray:
-        """contexts: ``[C, history]``; numbers, classes: ``[Q]``, the context and the class of each n-gram."""
+    def _chunk_scores(self, contexts: np.ndarray, numbers: Tensor, classes: Tensor) -> np.ndarray:
+        """contexts: int32 ``[C, history]``; numbers, classes: ``[Q]``, the context and the class of each n-gram."""
         # Gradient mode and autocast belong to a thread.
         with torch.no_grad(), precision_context(self.device, self.precision):
-            inner = self.network.before_softmax(self.first_layer(contexts))
-            totals = self._normalisers(inner)
-            logits = (inner[numbers] * self.weight[classes]).sum(1) + self.bias[classes]
+            inner = self._before_softmax(contexts)
+            totals = self._normalisers(inner, contexts)
+            logits = choose_logits(inner, self.weight, self.bias, numbers, classes)
             return (logits - totals[numbers]).double().cpu().numpy()
 
-    def _normalisers(self, inner: Tensor) -> Tensor:
-        if self.estimate is not None:
-            return self.estimate(inner)
-        return log_normalisers(inner, self.weight, self.bias, self.dtype, self._buffer())
+    def _before_softmax(self, contexts: np.ndarray) -> Tensor:
+        """h_2 of shortlist ids, int32 ``[C, history]``: ``[C, H_2]``."""
+        first = self.first_layer(self._tensor(contexts))
+        return self.network.before_softmax(first) if self.second_layer is None else self.second_layer(first)
+
+    def _normalisers(self, inner: Tensor, contexts: np.ndarray) -> Tensor:
+        """``[C]`` of h_2 of these contexts. Exact ones are remembered, estimates are as soon made as found."""
+        if isinstance(self.normalisers, NormaliserEstimate):
+            return self.normalisers(inner)
+        keys, totals = fingerprints(contexts), np.empty(len(contexts))
+        missing = self.known.look_up(keys, totals)
+        if len(missing):
+            totals[missing] = self.normalisers(inner[self._tensor(missing)]).double().cpu().numpy()
+            self.known.insert(keys, totals, missing)
+        return torch.from_numpy(totals).to(inner)
 
     def estimating(self, contexts: np.ndarray) -> "CslmScorer":
         """This scorer with estimated normalisers, fitted to the exact ones of ``contexts``, int32 ``[N, history]``."""
         with torch.no_grad(), precision_context(self.device, self.precision):
             ids = self.ids[np.minimum(contexts, len(self.ids) - 1)]
-            inner = self.network.before_softmax(self.first_layer(self._tensor(ids)))
+            inner = self._before_softmax(ids)
             other = copy.copy(self)
-            other.estimate = NormaliserEstimate(inner, self._normalisers(inner), self.weight, self.bias)
+            other.normalisers = NormaliserEstimate(inner, self.normalisers(inner), self.weight, self.bias)
         return other
-
-    def _buffer(self) -> Tensor:
-        """The logits of this thread: making room for them anew would cost as much as filling it."""
-        if not hasattr(self._buffers, "logits"):
-            self._buffers.logits = self.bias.new_empty(NORMALISER_ROWS[self.device.type], len(self.bias))
-        return self._buffers.logits
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(array.astype(np.int64)).to(self.device)

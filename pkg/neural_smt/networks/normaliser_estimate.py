@@ -8,6 +8,8 @@ by ridge regression, to exact normalisers of contexts like those of the search.
 import torch
 from torch import Tensor
 
+from neural_smt.networks.normalisers import Normalisers
+
 FREQUENT = 64
 """Words of the shortlist whose sum is computed; they come most frequent first."""
 
@@ -22,8 +24,7 @@ class NormaliserEstimate:
     """
 
     def __init__(self, inner: Tensor, normalisers: Tensor, weight: Tensor, bias: Tensor):
-        self.weight = weight[:FREQUENT].to(inner.dtype).t().contiguous()
-        self.bias = bias[:FREQUENT]
+        self.sums = Normalisers(weight[:FREQUENT].to(inner.dtype), bias[:FREQUENT].clone())
         known = self._features(inner).double()
         known = torch.cat((known, known.new_ones(len(known), 1)), 1)
         gram = known.t() @ known + RIDGE * torch.eye(known.shape[1], dtype=known.dtype, device=known.device)
@@ -32,8 +33,7 @@ class NormaliserEstimate:
         self.slope, self.offset = solution[:-1].to(inner.dtype), float(solution[-1])
 
     def _features(self, inner: Tensor) -> Tensor:
-        sums = torch.addmm(self.bias, inner, self.weight).exp_().sum(1, keepdim=True).log_()
-        return torch.cat((inner, sums), 1)
+        return torch.cat((inner, self.sums(inner)[:, None]), 1)
 
     def __call__(self, inner: Tensor) -> Tensor:
         """The estimates for z, ``[N, R]``: ``[N]``."""
