@@ -12,6 +12,7 @@ from neural_smt.config import (
     complete,
     load_schema,
     network_settings,
+    paper_rows,
     resolve_data,
     resolve_features,
     resolve_table,
@@ -40,6 +41,7 @@ RESCORED = {name: system for name, system in SYSTEMS.items() if system.get("resc
 SEARCHED = [name for name in SYSTEMS if name not in RESCORED]
 EXPORTED = [name for name in SEARCHED if "cslm" not in resolve_features(SYSTEMS, name)]
 USES_CSLM = any("cslm" in [*resolve_features(SYSTEMS, name), *SYSTEMS[name].get("rescore", [])] for name in SYSTEMS)
+PAPER_ROWS = paper_rows(config)
 USES_GPU = int(config["device"] == "cuda")
 # data that systems are built from besides the selected ones; their results lie in folders of their own
 VARIANTS = sorted({resolve_data(SYSTEMS, name) for name in SYSTEMS} - {"selected"})
@@ -214,6 +216,34 @@ def score_files(experiment):
 def significance_files(experiment):
     """Comparisons with the baseline: set -> file."""
     return {name: f"results/{experiment}/evaluation/significance/{name}.json" for name in SETS}
+
+
+def network_files():
+    """What the table of networks is made from: network -> its files, and which weights it kept."""
+    folder, training = f"results/{config['experiment']}", config["training"]
+    networks = {
+        name: {
+            "model": f"{folder}/training/{name}/model",
+            "curve": f"{folder}/training/{name}/curve.csv",
+            "keep": NETWORK_SETTINGS[name]["keep"],
+            "rescoring": f"{folder}/rescoring/extracted/{name}.json",
+        }
+        for name in NETWORKS
+    }
+    if USES_CSLM:
+        searched = [name for name in SEARCHED if "cslm" in resolve_features(SYSTEMS, name)]
+        networks["cslm"] = {
+            "model": f"{folder}/training/cslm/model",
+            "curve": f"{folder}/training/cslm/curve.csv",
+            "keep": training["cslm"]["keep"],
+            "searches": results("decoding/{system}/run1/{set}.json", system=searched, set=SETS),
+        }
+    return networks
+
+
+def input_files(files):
+    """The paths among a network's files."""
+    return [files["model"], files["curve"], *files.get("searches", []), *filter(None, [files.get("rescoring")])]
 
 
 def history_files(experiment):

@@ -54,6 +54,38 @@ rule compare:
         "../workflow_scripts/evaluation.py"
 
 
+rule compare_neighbours:
+    """Test the systems that stand for the paper's rows against each other, each against the one before."""
+    input:
+        reference=lambda wildcards: raw_text(wildcards.set, TARGET),
+        depends=expand(
+            "results/{{experiment}}/evaluation/{system}/run{run}/{{set}}.txt", system=PAPER_ROWS.values(), run=RUNS
+        ),
+    output:
+        output="results/{experiment}/evaluation/order/{set}.json",
+    log:
+        "results/{experiment}/logs/compare_neighbours.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/evaluation/compare_neighbours.{set}.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="1h",
+    params:
+        code=code("evaluation.steps"),
+        systems=lambda wildcards: {
+            system: [
+                f"results/{wildcards.experiment}/evaluation/{system}/run{run}/{wildcards.set}.txt" for run in RUNS
+            ]
+            for system in PAPER_ROWS.values()
+        },
+        settings={key: config["evaluation"][key] for key in ("test", "trials")},
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/evaluation.py"
+
+
 rule evaluation:
     """BLEU and significance of every system on every set."""
     input:

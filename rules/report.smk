@@ -201,10 +201,88 @@ rule show_translations:
         "../workflow_scripts/report.py"
 
 
+rule write_networks_table:
+    """Write the table of networks: size, training, speed."""
+    input:
+        depends=[path for files in network_files().values() for path in input_files(files)],
+    output:
+        csv_output=report(
+            "results/{experiment}/report/networks.csv",
+            caption="report/networks.rst",
+            category="Networks",
+            labels={"network": "all", "what": "table (CSV)"},
+        ),
+        markdown_output=report(
+            "results/{experiment}/report/networks.md",
+            caption="report/networks.rst",
+            category="Networks",
+            labels={"network": "all", "what": "table (Markdown)"},
+        ),
+    log:
+        "results/{experiment}/logs/write_networks_table.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_networks_table.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        networks=network_files(),
+        title=f"Networks of {config['experiment']}",
+    script:
+        "../workflow_scripts/report.py"
+
+
+rule write_paper_order:
+    """Write the systems beside Table 1 of Cho et al. (2014), with what may explain another order."""
+    input:
+        depends=results("evaluation/{system}/run{run}/{set}.json", system=PAPER_ROWS.values(), run=RUNS, set=SETS),
+        order=results("evaluation/order/{set}.json", set=SETS),
+        networks="results/{experiment}/report/networks.csv",
+        phrase_table="results/{experiment}/phrases/table",
+        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        target_shortlist=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
+        perplexity=["results/{experiment}/training/cslm/perplexity.json"] if USES_CSLM else [],
+    output:
+        csv_output=report(
+            "results/{experiment}/report/paper_order.csv",
+            caption="report/paper_order.rst",
+            category="Results",
+            labels={"what": "The paper's order (CSV)"},
+        ),
+        markdown_output=report(
+            "results/{experiment}/report/paper_order.md",
+            caption="report/paper_order.rst",
+            category="Results",
+            labels={"what": "The paper's order (Markdown)"},
+        ),
+    log:
+        "results/{experiment}/logs/write_paper_order.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_paper_order.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        rows=PAPER_ROWS,
+        scores=lambda wildcards: score_files(wildcards.experiment),
+        sets=SETS,
+        remarks=config["report"]["remarks"],
+        title=f"The order of Cho et al. (2014) and that of {config['experiment']}",
+    script:
+        "../workflow_scripts/report.py"
+
+
 rule report:
     """Tables and figures; `snakemake --report` binds them into one page."""
     input:
-        results("report/{name}", name=["table1.csv", "bleu.png", "tuning.png", "costs.csv"]),
+        results("report/{name}", name=["table1.csv", "bleu.png", "tuning.png", "costs.csv", "networks.csv"]),
+        results("report/paper_order.csv") if {"baseline", "rnn"} <= set(PAPER_ROWS) else [],
         results("report/translations.{set}.html", set=CORPUS["test"]),
         results("report/data.csv") if VARIANTS else [],
         rules.analysis.input,

@@ -18,6 +18,9 @@ TAKEN = (*GROUPS, "encoder_decoder", "distortion", "lexical_reordering", "word_p
 TAKEN += ("unknown_word_penalty", "translation_model")
 """Names that a network cannot have: features and files are called so."""
 
+PAPER_ROWS = ("baseline", "rnn", "cslm_rnn", "cslm_rnn_wp")
+"""The rows of Table 1 of Cho et al. (2014)."""
+
 
 def load_schema(path: Path) -> dict[str, Any]:
     """Read a JSON schema (draft 2020-12) written as YAML."""
@@ -137,6 +140,19 @@ def _check_data(config: Mapping[str, Any], name: str) -> None:
         raise UserError(f"systems.{name}.data: {others[0]} is made from the selected data; use it without '{data}'")
 
 
+def paper_rows(config: Mapping[str, Any]) -> dict[str, str]:
+    """Rows of Table 1 of Cho et al. (2014) -> the system that stands for each, in the paper's order.
+
+    Those of ``report.paper_rows``; where it names none, the systems of the same names.
+    """
+    declared, systems = config["report"]["paper_rows"], config["systems"]
+    for row, system in declared.items():
+        if system not in systems:
+            raise UserError(f"report.paper_rows.{row}: there is no system '{system}'; define it or name another")
+    chosen = declared or {row: row for row in PAPER_ROWS if row in systems}
+    return {row: chosen[row] for row in PAPER_ROWS if row in chosen}
+
+
 def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
     """Replace a ``$ref`` by what it names; keywords beside it (``default``, ``description``) stay."""
     while "$ref" in schema:
@@ -218,6 +234,7 @@ def _check_names(config: Mapping[str, Any]) -> None:
         resolve_features(config["systems"], name)
         _check_rescored(config["systems"], name)
         _check_data(config, name)
+    paper_rows(config)
     if config["evaluation"]["baseline"] not in config["systems"]:
         raise UserError(
             f"evaluation.baseline: there is no system '{config['evaluation']['baseline']}'; name one of systems"

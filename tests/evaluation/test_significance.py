@@ -15,7 +15,7 @@ from neural_smt.evaluation.significance import (
     paired_bootstrap,
     sentence_statistics,
 )
-from neural_smt.evaluation.steps import compare
+from neural_smt.evaluation.steps import compare, compare_neighbours
 from neural_smt.files import read_json, write_lines
 
 WORDS = np.array(list("abcdefghij"))
@@ -126,6 +126,27 @@ def test_compare_writes_one_entry_a_system(texts: dict, tmp_path: Path) -> None:
     assert better["delta"] == pytest.approx(scores[2] - np.mean(scores[:2]))
     assert better["bleu_std"] == 0.0
     assert better["p_value"] == pytest.approx(1 / 501)
+
+
+def test_neighbours_are_compared_with_each_other(texts: dict, tmp_path: Path) -> None:
+    for name, lines in texts.items():
+        write_lines(tmp_path / name, lines)
+    systems = {
+        "baseline": [str(tmp_path / "baseline"), str(tmp_path / "similar")],
+        "better": [str(tmp_path / "better")],
+        "again": [str(tmp_path / "better")],
+    }
+    common = {"reference": tmp_path / "reference", "settings": {"test": "bootstrap", "trials": 500}, "seed": 7}
+    compare_neighbours(systems=systems, **common, output=tmp_path / "order.json")
+    compare(systems=systems, baseline="baseline", **common, output=tmp_path / "compared.json")
+    first, second = read_json(tmp_path / "order.json")
+    better = read_json(tmp_path / "compared.json")["better"]
+    assert (first["before"], first["after"]) == ("baseline", "better")
+    assert (first["delta"], first["p_value"]) == (pytest.approx(better["delta"]), better["p_value"])
+    assert first["delta"] > 1
+    assert second == {"before": "better", "after": "again", "delta": 0.0, "p_value": 1.0}
+    with pytest.raises(UserError, match=r"evaluation\.test: 't' is unknown"):
+        compare_neighbours(**(common | {"settings": {"test": "t"}}), systems=systems, output=tmp_path / "o")
 
 
 def test_wrong_input_is_named(texts: dict, tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def finished(checkout: Path) -> Path:
 def test_dry_run_of_every_experiment(checkout: Path, experiment: str) -> None:
     rules = planned(checkout, "--configfile", experiment)
     assert {"tokenise", "build_phrase_table", "train_encoder_decoder", "tune", "decode", "write_table"} <= rules
+    assert {"write_networks_table", "compare_neighbours", "write_paper_order"} <= rules
     assert ("generate" in rules) == (experiment in ("config.yaml", TINY))
     assert ("fetch" in rules) != ("generate" in rules)
 
@@ -149,6 +150,10 @@ def test_the_table_has_both_systems_with_real_scores(finished: Path) -> None:
         assert "tok:13a" in scores["signature"]
     assert (folder / "tuning/rnn/run1/weights.json").is_file()
     assert "EncoderDecoder0" in json.loads((folder / "tuning/rnn/run1/weights.json").read_text(encoding="utf-8"))
+    networks = (folder / "report" / "networks.csv").read_text(encoding="utf-8").splitlines()
+    assert [line.split(",")[0] for line in networks] == ["network", "encoder_decoder"]
+    order = (folder / "report" / "paper_order.csv").read_text(encoding="utf-8").splitlines()
+    assert len(order) == 3 and all(line.split(",")[1:3] == ["rnn", "baseline"] for line in order[1:])
 
 
 @pytest.mark.slow

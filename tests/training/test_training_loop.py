@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, write_lines
+from neural_smt.files import read_csv, read_lines, write_lines
 from neural_smt.networks.folder import load_model
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.training.checkpoint import NAME
@@ -157,6 +157,18 @@ def test_a_backward_network_reads_target_phrases(inputs: dict[str, Path], tmp_pa
         # the language is symmetric, so what both learn is nearly the same
         perplexities = [float(record["validation_perplexity"]) for record in row]
         assert perplexities[0] == pytest.approx(perplexities[1], rel=0.1)
+
+
+def test_the_curve_counts_words_and_epochs(inputs: dict[str, Path], tmp_path: Path) -> None:
+    targets = [line.split(" ||| ")[1].split() for line in read_lines(inputs["phrase_table"].parent / "table.txt")]
+    words = sum(len(target) + 1 for target in targets)
+    epoch = -(-len(targets) // SETTINGS["batch"])
+    train(inputs, tmp_path, validation_pairs=0, updates=2 * epoch, validate_every=epoch)
+    rows = read_csv(tmp_path / "curve.csv")
+    assert [(row["examples"], row["words"], row["epochs"]) for row in rows] == [
+        (str(len(targets)), str(words), "1.0000"),
+        (str(2 * len(targets)), str(2 * words), "2.0000"),
+    ]
 
 
 def test_patience_stops_early(inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

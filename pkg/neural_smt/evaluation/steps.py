@@ -1,6 +1,7 @@
 """Steps of the evaluation stage, from files to files."""
 
 import logging
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,29 @@ def compare(
         }
         log.info("%s: BLEU %.2f, p %s", name, results[name]["bleu_mean"], p_value)
     write_json(output, results)
+
+
+def compare_neighbours(
+    *, systems: dict[str, list[str]], reference: Path, settings: dict[str, Any], seed: int, output: Path
+) -> None:
+    """Test each system's BLEU against that of the system before it, over all tuning runs.
+
+    Arguments as in ``compare``. Writes a list with, for every system but the first: ``before``, ``after``, the
+    difference of their mean BLEU over runs, and its p-value.
+    """
+    if settings["test"] not in TESTS:
+        raise UserError(f"setting evaluation.test: {settings['test']!r} is unknown; use one of {', '.join(TESTS)}")
+    metric = BLEU()
+    runs = {name: _run_statistics(metric, name, paths, reference) for name, paths in systems.items()}
+    steps = []
+    for before, after in pairwise(systems):
+        means = [float(corpus_scores(runs[name].sum(axis=1)).mean()) for name in (before, after)]
+        p_value = TESTS[settings["test"]](
+            *(runs[name].mean(axis=0) for name in (before, after)), int(settings["trials"]), np.random.default_rng(seed)
+        )
+        steps.append({"before": before, "after": after, "delta": means[1] - means[0], "p_value": p_value})
+        log.info("%s after %s: BLEU %+.2f, p %.4f", after, before, means[1] - means[0], p_value)
+    write_json(output, steps)
 
 
 def _run_statistics(metric: BLEU, name: str, paths: list[str], reference: Path) -> np.ndarray:

@@ -14,9 +14,10 @@ from neural_smt.files import atomic, read_json, write_json
 from neural_smt.networks.configuration import EncoderDecoderConfig
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
 from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.weights import WEIGHTS
 from neural_smt.vocabulary import Vocabulary
 
-WEIGHTS, CONFIG, VOCABULARY = "weights.safetensors", "config.json", "vocabulary"
+CONFIG, VOCABULARY = "config.json", "vocabulary"
 
 ENCODER_DECODER, CSLM = "encoder_decoder", "cslm"
 NAMES = {ENCODER_DECODER: "an encoder-decoder", CSLM: "a CSLM"}

@@ -6,12 +6,17 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_lines, read_parallel, write_lines
+from neural_smt.phrases.table import PhraseTable
 from neural_smt.report.costs import draw_costs, read_job, write_costs
 from neural_smt.report.data_table import NOTES, read_facts, shown_columns
+from neural_smt.report.networks_table import network_row, write_networks
+from neural_smt.report.paper_order import diagnose, page, read_steps, rows_with_unknown_words, write_order
 from neural_smt.report.plots import draw_histories, draw_scores
 from neural_smt.report.scores import read_scores
 from neural_smt.report.table import terminal, write_markdown, write_scores
 from neural_smt.report.translations import choose, render
+from neural_smt.shortlist import shortlist_ids
+from neural_smt.vocabulary import UNK, Vocabulary
 
 
 def write_table(
@@ -52,6 +57,49 @@ def write_data_table(
     cells = read_scores({system: scores[system] for system in data}, significance)
     write_scores(csv_output, _named(cells, labels), _named(facts, labels))
     write_markdown(markdown_output, csv_output, title, shown_columns(list(facts.values())), NOTES)
+
+
+def write_networks_table(*, networks: dict, csv_output: Path, markdown_output: Path, title: str = "") -> None:
+    """Write the table of networks; networks: name -> the files of each, see ``network_row``."""
+    rows = [network_row(name, **files) for name, files in networks.items()]
+    write_networks(csv_output, markdown_output, rows, title)
+
+
+def write_paper_order(
+    *,
+    rows: dict,
+    scores: dict,
+    order: list[Path],
+    sets: list[str],
+    networks: Path,
+    phrase_table: Path,
+    target_vocabulary: Path,
+    target_shortlist: Path,
+    csv_output: Path,
+    markdown_output: Path,
+    perplexity: Path | None = None,
+    remarks: str = "",
+    title: str = "",
+) -> None:
+    """Write the experiment beside Table 1 of Cho et al. (2014), with what may explain an order that is another.
+
+    rows: row of the paper -> system; scores: as in write_table; order: files of compare_neighbours, one for each of
+    ``sets``, of which the first is the one that weights are tuned on; networks: the CSV of write_networks_table;
+    phrase_table, target_vocabulary, target_shortlist: what the share of rows with words outside the shortlist is
+    counted in; perplexity: what measure_cslm wrote; remarks: Markdown.
+    """
+    steps = read_steps(dict(zip(sets, order, strict=True)), rows, dev=sets[0])
+    cells = read_scores({row: scores[system] for row, system in rows.items()})
+    target = PhraseTable.load(phrase_table).target
+    unknown = shortlist_ids(Vocabulary.load(target_vocabulary), Vocabulary.load(target_shortlist)) == UNK
+    diagnosis = diagnose(
+        networks=networks,
+        perplexity=perplexity,
+        unknown_rows=rows_with_unknown_words(target.values, target.offsets, unknown),
+        steps=steps,
+    )
+    write_order(csv_output, steps)
+    write_lines(markdown_output, page(title=title, cells=cells, steps=steps, diagnosis=diagnosis, remarks=remarks))
 
 
 def print_table(*, table: Path) -> None:

@@ -12,7 +12,8 @@ from neural_smt.files import atomic, write_csv
 class Record(NamedTuple):
     """updates: so far; examples: phrase pairs or n-grams so far; seconds: of training so far; train_cost: nats per
     predicted word since the last record; validation_perplexity: e to the nats per predicted word of the held-out
-    examples (None without any). End symbols count.
+    examples (None without any); words: predicted so far; epochs: how often each example has been seen. End symbols
+    count.
     """
 
     updates: int
@@ -20,12 +21,22 @@ class Record(NamedTuple):
     seconds: float
     train_cost: float
     validation_perplexity: float | None
+    words: int = 0
+    epochs: float = 0.0
 
 
 def write_curve(path: Path, records: Sequence[Record]) -> None:
     """Write the records as CSV, one column per field."""
     rows = [
-        (r.updates, r.examples, f"{r.seconds:.1f}", f"{r.train_cost:.6f}", _shown(r.validation_perplexity))
+        (
+            r.updates,
+            r.examples,
+            f"{r.seconds:.1f}",
+            f"{r.train_cost:.6f}",
+            _shown(r.validation_perplexity),
+            r.words,
+            f"{r.epochs:.4f}",
+        )
         for r in records
     ]
     write_csv(path, Record._fields, rows)

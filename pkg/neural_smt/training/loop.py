@@ -145,7 +145,9 @@ class Trainer:
         progress = self.progress
         perplexity = self.perplexity()
         cost = progress.cost / max(progress.words, 1)
-        record = Record(progress.updates, progress.examples, progress.seconds, cost, perplexity)
+        words = progress.words + (progress.records[-1].words if progress.records else 0)
+        epochs = progress.updates / self.task.updates_per_epoch
+        record = Record(progress.updates, progress.examples, progress.seconds, cost, perplexity, words, epochs)
         progress.records.append(record)
         progress.cost, progress.words = 0.0, 0
         if perplexity is not None and perplexity < progress.best:

@@ -1,0 +1,169 @@
+"""The experiment beside the paper's Table 1, and why its order may be another."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neural_smt.config import paper_rows
+from neural_smt.errors import UserError
+from neural_smt.files import read_csv, read_lines, write_csv, write_json, write_lines
+from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
+from neural_smt.report.networks_table import COLUMNS
+from neural_smt.report.paper_order import Step, rows_with_unknown_words, summary, verdict
+from neural_smt.report.steps import write_paper_order
+from neural_smt.shortlist import most_frequent
+
+ROWS = {"baseline": "plain", "rnn": "rnn", "cslm_rnn": "both"}
+BLEU = {
+    "plain": {"val": [30.0, 30.2], "flickr": [28.0, 28.2]},
+    "rnn": {"val": [30.4, 30.6], "flickr": [28.4, 28.4]},
+    "both": {"val": [31.0, 31.0], "flickr": [28.1, 28.3]},
+}
+TABLE = [
+    "a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||",
+    "a ||| x y ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||",
+    "b ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||",
+    "c ||| y x z ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||",
+]
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> dict:
+    """Three systems: the last gains on the development set and loses on the test set."""
+    scores: dict = {}
+    for system, sets in BLEU.items():
+        for name, values in sets.items():
+            for run, value in enumerate(values):
+                path = tmp_path / system / f"run{run}" / f"{name}.json"
+                write_json(path, {"sacrebleu": value, "tokenised_bleu": value + 1, "signature": "s"})
+                scores.setdefault(system, {}).setdefault(name, []).append(str(path))
+    comparisons = {"val": [(0.4, 0.01), (0.5, 0.002)], "flickr": [(0.3, 0.2), (-0.2, 0.3)]}
+    pairs = [("plain", "rnn"), ("rnn", "both")]
+    for name, values in comparisons.items():
+        steps = [
+            {"before": before, "after": after, "delta": delta, "p_value": p}
+            for (before, after), (delta, p) in zip(pairs, values, strict=True)
+        ]
+        write_json(tmp_path / "order" / f"{name}.json", steps)
+    network = dict.fromkeys(COLUMNS, "") | {
+        "network": "encoder_decoder",
+        "parameters": "3000000",
+        "examples": "1280000",
+        "epochs": "1.52",
+        "seconds": "900.0",
+        "perplexity": "6.2300",
+    }
+    write_csv(tmp_path / "networks.csv", list(COLUMNS), [list(network.values())])
+    measured = {"ngram_order": 5, "ngram": 51.26, "cslm": 60.04, "mixture": 44.0}
+    write_json(tmp_path / "perplexity.json", {"val.fr": measured})
+    write_lines(tmp_path / "table.txt", TABLE)
+    vocabularies = moses_vocabularies(tmp_path / "table.txt")
+    read_moses(tmp_path / "table.txt", None, *vocabularies).save(tmp_path / "table")
+    vocabularies[1].save(tmp_path / "vocabulary")
+    # x is the most frequent word; y and z are unknown.
+    most_frequent(vocabularies[1], 1).save(tmp_path / "shortlist")
+    return {
+        "rows": ROWS,
+        "scores": scores,
+        "order": [tmp_path / "order" / f"{name}.json" for name in ("val", "flickr")],
+        "sets": ["val", "flickr"],
+        "networks": tmp_path / "networks.csv",
+        "phrase_table": tmp_path / "table",
+        "target_vocabulary": tmp_path / "vocabulary",
+        "target_shortlist": tmp_path / "shortlist",
+        "perplexity": tmp_path / "perplexity.json",
+        "csv_output": tmp_path / "order.csv",
+        "markdown_output": tmp_path / "order.md",
+        "title": "The order",
+        "remarks": "The CSLM saw *one* domain.\nMore text would help.\n",
+    }
+
+
+def test_steps_beside_the_papers(arguments: dict, tmp_path: Path) -> None:
+    write_paper_order(**arguments)
+    assert [list(row.values()) for row in read_csv(tmp_path / "order.csv")] == [
+        ["val", "rnn", "baseline", "0.56", "0.4000", "0.010000", "yes"],
+        ["val", "cslm_rnn", "rnn", "0.28", "0.5000", "0.002000", "yes"],
+        ["flickr", "rnn", "baseline", "0.57", "0.3000", "0.200000", "yes"],
+        ["flickr", "cslm_rnn", "rnn", "0.77", "-0.2000", "0.300000", "no"],
+    ]
+
+
+def test_the_page_as_a_reader_sees_it(arguments: dict, tmp_path: Path) -> None:
+    write_paper_order(**arguments)
+    assert read_lines(tmp_path / "order.md") == [
+        "# The order",
+        "",
+        "| Row | Paper: dev | test | val: sacreBLEU | tokens | flickr: sacreBLEU | tokens |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| Baseline | 30.64 | 33.30 | 30.10 ± 0.14 | 31.10 ± 0.14 | 28.10 ± 0.14 | 29.10 ± 0.14 |",
+        "| RNN | 31.20 | 33.87 | 30.50 ± 0.14 | 31.50 ± 0.14 | 28.40 ± 0.00 | 29.40 ± 0.00 |",
+        "| CSLM + RNN | 31.48 | 34.64 | 31.00 ± 0.00 | 32.00 ± 0.00 | 28.20 ± 0.14 | 29.20 ± 0.14 |",
+        "",
+        "Paper: Cho et al. (2014), Table 1; its data are others, so that differences compare and scores do not.",
+        "",
+        "| Step | Set | Paper | Here | p | The paper's direction |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+        "| Baseline → RNN | val | +0.56 | +0.40 | 0.010 | yes |",
+        "| RNN → CSLM + RNN | val | +0.28 | +0.50 | 0.002 | yes |",
+        "| Baseline → RNN | flickr | +0.57 | +0.30 | 0.200 | yes, but not significant |",
+        "| RNN → CSLM + RNN | flickr | +0.77 | -0.20 | 0.300 | no, but not significant |",
+        "",
+        "3 of 4 steps have the paper's direction; not RNN → CSLM + RNN on flickr.",
+        "",
+        "## Where to look for the reason",
+        "",
+        "- encoder_decoder: 1.52 epochs of training (1,280,000 examples, 900 s), 3,000,000 parameters, "
+        "held-out perplexity 6.23.",
+        "- Perplexity of val.fr: 51.3 under the 5-gram model, 60.0 under the CSLM, 44.0 under half of each "
+        "(what is gained over the first is what the CSLM can add).",
+        "- 50.0 % of the phrase table's 4 rows have a target word outside the shortlist, whose probability all such "
+        "words share.",
+        "- Baseline → RNN: +0.40 on val, which weights are tuned on, +0.30 on flickr.",
+        "- RNN → CSLM + RNN: +0.50 on val, which weights are tuned on, -0.20 on flickr.",
+        "",
+        "## Remarks",
+        "",
+        "The CSLM saw *one* domain.",
+        "More text would help.",
+    ]
+
+
+def test_an_order_that_holds_needs_no_reason(arguments: dict, tmp_path: Path) -> None:
+    rows = {"baseline": "plain", "rnn": "rnn"}
+    write_paper_order(**(arguments | {"rows": rows, "remarks": "", "perplexity": None}))
+    lines = read_lines(tmp_path / "order.md")
+    assert lines[-1] == "All 2 steps have the paper's direction."
+    assert not any("reason" in line for line in lines)
+
+
+def test_a_missing_comparison_is_named(arguments: dict) -> None:
+    with pytest.raises(UserError, match=r"val\.json: does not compare both with plain"):
+        write_paper_order(**(arguments | {"rows": {"baseline": "plain", "rnn": "both"}}))
+
+
+def test_verdicts() -> None:
+    step = Step("dev", True, "cslm_rnn", "cslm_rnn_wp", 0.02, 0.3, 0.01)
+    assert (step.holds, verdict(step)) == (True, "yes")
+    # On its test set the paper lost by the word penalty.
+    lost = step._replace(first=False, paper=-0.10)
+    assert (lost.holds, verdict(lost)) == (False, "no")
+    assert verdict(step._replace(difference=0.0, p_value=1.0)) == "no, but not significant"
+    assert summary([step]) == "All 1 steps have the paper's direction."
+
+
+def test_phrases_with_unknown_words_are_counted_once() -> None:
+    unknown = np.array([False, True, False])
+    assert rows_with_unknown_words(np.array([0, 1, 1, 2, 0]), np.array([0, 1, 3, 3, 5]), unknown) == (1, 4)
+
+
+def test_rows_are_declared_or_named_alike() -> None:
+    systems = {"rnn": {}, "baseline": {}, "cslm_rnn": {}, "reverse": {}}
+    config = {"systems": systems, "report": {"paper_rows": {}}}
+    assert list(paper_rows(config).items()) == [("baseline", "baseline"), ("rnn", "rnn"), ("cslm_rnn", "cslm_rnn")]
+    config["report"]["paper_rows"] = {"rnn": "reverse", "baseline": "baseline"}
+    assert list(paper_rows(config).items()) == [("baseline", "baseline"), ("rnn", "reverse")]
+    config["report"]["paper_rows"] = {"rnn": "tanh"}
+    with pytest.raises(UserError, match=r"paper_rows\.rnn: there is no system 'tanh'"):
+        paper_rows(config)
