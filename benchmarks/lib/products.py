@@ -10,11 +10,14 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from neural_smt.networks.packed import PackedLayer
 from neural_smt.rescoring.scorer import one_thread_each
 
 
 class Product(NamedTuple):
-    """``[rows, inner] @ [inner, columns]``; whether each factor is a transposed view, and the type of both."""
+    """``[rows, inner] @ [inner, columns]``; whether each factor is a transposed view, the type of both, and whether the
+    right one is packed (``PackedLayer``).
+    """
 
     rows: int
     inner: int
@@ -22,6 +25,7 @@ class Product(NamedTuple):
     transposed: tuple[bool, bool]
     dtype: torch.dtype
     device: torch.device
+    packed: bool = False
 
     @property
     def operations(self) -> int:
@@ -43,11 +47,16 @@ class Recorder(TorchDispatchMode):
             left, right = args[-2:]
             transposed = left.stride(0) < left.stride(1), right.stride(0) < right.stride(1)
             self.products.append(Product(*left.shape, right.shape[1], transposed, left.dtype, left.device))
+        elif function.overloadpacket is torch.ops.mkldnn._linear_pointwise:
+            left, weight = args[:2]
+            kind = (False, True), left.dtype, left.device, True
+            self.products.append(Product(*left.shape, weight.shape[0], *kind))
         return function(*args, **(kwargs or {}))
 
 
 class Bare:
-    """Executes products on matrices made before: nothing is read but them, nothing added, no memory asked for.
+    """Executes products on matrices made before, by the same library: nothing is read but them, nothing added, and no
+    memory asked for (but that of results where a factor is packed).
 
     parts: products that one thread executes in order; threads: the most that will share the parts.
     """
@@ -56,8 +65,12 @@ class Bare:
         self.parts = parts
         self.operations = sum(product.operations for part in parts for product in part)
         self.matrices: dict[tuple, Tensor] = {}
+        self.layers: dict[tuple, PackedLayer] = {}
         for product in {product for part in parts for product in part}:
-            rows, inner, columns, transposed, dtype, device = product
+            rows, inner, columns, transposed, dtype, device, packed = product
+            if packed:
+                layer = PackedLayer(torch.randn(columns, inner), None, rows)
+                self.layers.setdefault((inner, columns), layer)
             for shape, turned in (((rows, inner), transposed[0]), ((inner, columns), transposed[1])):
                 if (shape, turned, dtype) not in self.matrices:
                     matrix = torch.randn(shape[::-1] if turned else shape, device=device).to(dtype)
@@ -79,8 +92,11 @@ class Bare:
 
     def _execute(self, part: Sequence[Product]) -> None:
         room = self.rooms.get()
-        for rows, inner, columns, transposed, dtype, _ in part:
+        for rows, inner, columns, transposed, dtype, _, packed in part:
             left = self.matrices[(rows, inner), transposed[0], dtype]
+            if packed:
+                self.layers[inner, columns](left)
+                continue
             right = self.matrices[(inner, columns), transposed[1], dtype]
             torch.mm(left, right, out=room.view(dtype)[: rows * columns].view(rows, columns))
         self.rooms.put(room)

@@ -18,12 +18,9 @@ from tqdm import tqdm
 
 from neural_smt.networks.device import precision_context
 from neural_smt.networks.encoder_decoder import EncoderDecoder
-from neural_smt.networks.softmax import log_normalisers
+from neural_smt.networks.normalisers import Normalisers
 from neural_smt.ragged import Ragged
 from neural_smt.rescoring.trie import Level, SortedSequences
-
-NORMALISER_ROWS = {"cpu": 128, "cuda": 8192}
-"""Rows of logits computed at a time: on a CPU few enough to stay in its cache."""
 
 
 class WorkDone(NamedTuple):
@@ -87,6 +84,7 @@ class PairScorer:
             self.encoder_inputs = network.encoder.inputs(source)
             self.decoder_inputs = network.decoder.inputs(target)
             self.word_readouts = network.word_readout(target)
+            self.normalisers = Normalisers(network.output.weight.to(self.word_readouts.dtype), network.output.bias)
 
     def score(self, source: Ragged, source_of: np.ndarray, target: Ragged, batch: int) -> tuple[np.ndarray, WorkDone]:
         """Natural log p(target | source), end symbol included: float32 ``[pairs]``.
@@ -158,11 +156,10 @@ class PairScorer:
         words = self.word_readouts.new_zeros(1, self.word_readouts.shape[1])
         total = state.new_zeros(len(state))
         scores = state.new_empty(_sequences(levels))
-        buffer = state.new_empty(NORMALISER_ROWS[self.device.type], network.config.target_words)
         number = np.arange(len(state))
         for level in levels[1:]:
             inner = network.before_softmax(state, words, _rows(context.readout, owner))
-            total -= log_normalisers(inner, output.weight, output.bias, words.dtype, buffer)
+            total -= self.normalisers(inner)
             parents, symbols = self._tensor(number[level.parents]), self._tensor(level.symbols)
             logits = (_rows(inner, parents) * _rows(output.weight, symbols)).sum(1) + output.bias[symbols]
             total = total[parents] + logits
