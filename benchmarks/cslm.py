@@ -1,9 +1,11 @@
 """What the CSLM costs in the search: Multi30k English-French, cube pruning 400 with stacks of 100.
 
-The search alone, the search with a CSLM that is trained here for a few minutes (once), and the parts its time is made
-of, in one run, for one and two threads; first with normalisers estimated while stacks are pruned, then always exact.
-The network's n-grams per second stand beside those of the bare matrix products of the same shapes: per context that of
-the second layer, and that of the part of the shortlist that is summed. Writes benchmarks/results/cslm.json.
+The search alone and the search with a CSLM, which is trained here for half a minute (once), in one run, for one and two
+threads: the best translations, and what MERT does, which is 100-best lists of the same sentences under weights that
+change; first with nothing remembered, then once more under other weights. Then the lists of the search alone are
+rescored. The network's n-grams per second stand beside those of the bare matrix products of the same shapes: per
+context that of the second layer, and that of the part of the shortlist that is summed. Writes
+benchmarks/results/cslm.json.
 """
 
 import argparse
@@ -14,7 +16,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
 import torch
 from lib import REPETITIONS, RESULTS
 from lib.multi30k import FOLDER, available, model, sentences
@@ -23,7 +24,10 @@ from neural_smt.decoding import batches
 from neural_smt.decoding.cslm import CslmHook
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.ini import read_moses_ini
+from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.decoding.ngram_cache import NgramCache
+from neural_smt.decoding.options import PreparedSentences
+from neural_smt.decoding.rescoring import add_feature
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.files import write_json
@@ -35,7 +39,7 @@ from neural_smt.training.steps import train_cslm
 from neural_smt.vocabulary import Vocabulary
 
 SEARCH = SearchSettings(algorithm="cube", pop_limit=400, stack_size=100)
-SIZES = {"projection": 64, "layers": [256, 128]}
+SIZES = {"projection": 64, "layers": [256, 64]}
 UPDATES = 1500
 WEIGHT = 0.1
 EXACT_SENTENCES = 100
@@ -65,17 +69,11 @@ def trained_folder() -> Path:
     return folder / "model"
 
 
-def new_hook(folder: Path, loaded: TranslationModel, normaliser: str) -> CslmHook:
-    """A hook with an empty cache."""
-    settings = {"normaliser": normaliser}
-    language_model, vocabulary = loaded.language_models[0], loaded.target_vocabulary
-    return CslmHook.load(folder, language_model, vocabulary, settings, phrases=loaded.phrase_table.target)
-
-
 def bare_products(folder: Path, normaliser: str, rows: int = 2048) -> float:
     """Seconds per context of nothing but the matrix products that an n-gram needs, on one thread."""
     network = load_cslm(folder, select_device("cpu")).network
-    first, second, output = (layer.weight.detach().t().contiguous() for layer in _layers(network))
+    layers = (network.first, network.second, network.output)
+    first, second, output = (layer.weight.detach().t().contiguous() for layer in layers)
     if normaliser == "estimated":
         output = output[:, :FREQUENT].contiguous()
     inputs = (torch.rand(rows, first.shape[0]), torch.rand(rows, second.shape[0]), torch.rand(rows, output.shape[0]))
@@ -91,21 +89,17 @@ def bare_products(folder: Path, normaliser: str, rows: int = 2048) -> float:
     return min(seconds) / rows
 
 
-def _layers(network: torch.nn.Module) -> tuple[torch.nn.Linear, torch.nn.Linear, torch.nn.Linear]:
-    return network.first, network.second, network.output
+def seconds(work: Callable[[], Any], threads: int) -> float:
+    """CPU seconds for one thread, which other programs hardly disturb; seconds on the wall for several."""
+    clock = time.process_time if threads == 1 else time.perf_counter
+    began = clock()
+    work()
+    return clock() - began
 
 
-def decode(decoder: Decoder, text: list[list[str]], nbest: int) -> tuple[float, float, float]:
-    """CPU seconds, seconds on the wall, and the mean model score."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    translations = decoder.decode(text, nbest)
-    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    return cpu, wall, float(np.mean([translation.score for translation in translations]))
-
-
-def profile(decoder: Decoder, text: list[list[str]], nbest: int) -> dict[str, float]:
+def profile(decoder: Decoder, text: PreparedSentences, nbest: int) -> dict[str, float]:
     """CPU seconds of the CSLM and of its parts: the network's, and those of sharing and remembering n-grams."""
-    seconds = {"cslm": 0.0, "network": 0.0}
+    spent = {"cslm": 0.0, "network": 0.0}
     depth = {"cslm": 0, "network": 0}
 
     def timed(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -115,7 +109,7 @@ def profile(decoder: Decoder, text: list[list[str]], nbest: int) -> dict[str, fl
             result = function(*arguments)
             depth[part] -= 1
             if depth[part] == 0:
-                seconds[part] += time.process_time() - began
+                spent[part] += time.process_time() - began
             return result
 
         return wrapper
@@ -124,83 +118,130 @@ def profile(decoder: Decoder, text: list[list[str]], nbest: int) -> dict[str, fl
     with ExitStack() as stack:
         for cache in (hook.score, hook.exact):
             if isinstance(cache, NgramCache):
-                cache.score = timed("network", cache.score)
+                stack.enter_context(patch.object(cache, "score", timed("network", cache.score)))
         stack.enter_context(patch.object(batches, "_apply_hook", timed("cslm", batches._apply_hook)))
         stack.enter_context(patch.object(CslmHook, "rescore", timed("cslm", CslmHook.rescore)))
-        began = time.process_time()
-        decoder.decode(text, nbest)
-        seconds["all"] = time.process_time() - began
-    return seconds
+        spent["all"] = seconds(lambda: decoder.decode(text, nbest), 1)
+    return spent
 
 
-def measure(loaded: TranslationModel, folder: Path, text: list[list[str]], normaliser: str, nbest: int) -> dict:
-    """One row: the search alone beside the search with the CSLM."""
-    weights = read_moses_ini(FOLDER / "moses.ini").weights
-    hooked = Weights({**weights.values, "Cslm0": (WEIGHT,)})
+class Runs:
+    """The decoders that are compared, over the same sentences, whose phrase pairs are looked up once as in tuning."""
 
-    def decoder(threads: int = 1) -> Decoder:
-        return Decoder(loaded, SEARCH, hooked, threads, new_hook(folder, loaded, normaliser))
+    def __init__(self, loaded: TranslationModel, folder: Path, text: list[list[str]], normaliser: str):
+        self.loaded, self.folder, self.normaliser = loaded, folder, normaliser
+        tuned = read_moses_ini(FOLDER / "moses.ini").weights.values
+        other = {name: tuple(value * 0.8 for value in tuned[name]) for name in ("LM0", "Distortion0")}
+        self.weights = [Weights(tuned | {"Cslm0": (WEIGHT,)}), Weights(tuned | other | {"Cslm0": (1.5 * WEIGHT,)})]
+        self.alone = [Weights(tuned), Weights(tuned | other)]
+        self.text = self.decoder(None, 0, 1).prepare(text)
+        few = self.decoder(None, 0, 1).prepare(text[:3])
+        for hook in (None, self.new_hook()):  # compiles what is not compiled yet
+            self.decoder(hook, 0, 1).decode(few, 100)
 
-    decoder().decode(text[:3], nbest)  # compiles what is not compiled yet
-    Decoder(loaded, SEARCH, weights).decode(text[:3], nbest)
-    alone = min(decode(Decoder(loaded, SEARCH, weights), text, nbest) for _ in range(REPETITIONS))
-    used = decoder()
-    together = decode(used, text, nbest)
-    for _ in range(REPETITIONS - 1 if normaliser == "estimated" else 0):
-        used = decoder()
-        together = min(together, decode(used, text, nbest))
-    two = {
-        "alone": min(decode(Decoder(loaded, SEARCH, weights, 2), text, nbest)[1] for _ in range(2)),
-        "with_cslm": min(decode(decoder(2), text, nbest)[1] for _ in range(2 if normaliser == "estimated" else 1)),
-    }
-    parts = profile(decoder(), text, nbest)
-    counts = used.hook.statistics()
-    scored = counts["ngrams"] - counts["cache_hits"]
-    bare = bare_products(folder, normaliser)
-    per_sentence = 1000 / len(text)
+    def new_hook(self) -> CslmHook:
+        """A hook with an empty cache."""
+        loaded, settings = self.loaded, {"normaliser": self.normaliser}
+        target = loaded.target_vocabulary
+        return CslmHook.load(
+            self.folder, loaded.language_models[0], target, settings, phrases=loaded.phrase_table.target
+        )
+
+    def decoder(self, hook: CslmHook | None, number: int, threads: int) -> Decoder:
+        weights = self.weights[number] if hook else self.alone[number]
+        return Decoder(self.loaded, SEARCH, weights, threads, hook)
+
+    def measure(self, nbest: int, threads: int) -> dict[str, float]:
+        """Seconds per search, the fastest of several: alone, cold and warm (twice, under the two weights)."""
+        found: dict[str, list[float]] = {}
+        for _ in range(REPETITIONS):
+            hook = self.new_hook()
+            runs = {"alone": (None, 0), "cold": (hook, 0), "warm": (hook, 1), "alone_other_weights": (None, 1)}
+            for name, (used, number) in runs.items():
+                decoder = self.decoder(used, number, threads)
+                found.setdefault(name, []).append(seconds(lambda d=decoder: d.decode(self.text, nbest), threads))
+        best = {name: min(values) for name, values in found.items()}
+        per_sentence = 1000 / len(self.text.tokens)
+        return {f"milliseconds_{name}": round(value * per_sentence, 3) for name, value in best.items()} | {
+            "cold_added_over_alone": round(best["cold"] / best["alone"] - 1, 2),
+            "warm_added_over_alone": round(best["warm"] / best["alone_other_weights"] - 1, 2),
+        }
+
+    def parts(self, nbest: int) -> dict[str, Any]:
+        """Where the time of a cold search goes, and what the caches know, cold and warm."""
+        hook = self.new_hook()
+        cold = self.decoder(hook, 0, 1)
+        spent = profile(cold, self.text, nbest)
+        counts = [hook.statistics()]
+        self.decoder(hook, 1, 1).decode(self.text, nbest)
+        counts.append(hook.statistics())
+        first = counts[0]
+        exact = [count.get("exact", count) for count in counts]
+        scored = first["ngrams"] - first["cache_hits"]
+        if "exact" in first:
+            scored += first["exact"]["ngrams"] - first["exact"]["cache_hits"]
+        return {
+            "share_of_network": round(spent["network"] / spent["all"], 2),
+            "share_of_sharing_and_cache": round((spent["cslm"] - spent["network"]) / spent["all"], 2),
+            "ngrams_scored_per_second": round(scored / max(spent["network"], 1e-9)),
+            "bare_products_per_second": round(1 / bare_products(self.folder, self.normaliser)),
+            "cold_cache_hit_rate": first["cache_hit_rate"],
+            "warm_cache_hit_rate": later_rate(*counts),
+            "cold_exact_cache_hit_rate": exact[0]["cache_hit_rate"],
+            "warm_exact_cache_hit_rate": later_rate(*exact),
+        }
+
+
+def later_rate(before: dict[str, float], after: dict[str, float]) -> float:
+    """The hit rate of what was asked in between."""
+    return round((after["cache_hits"] - before["cache_hits"]) / max(after["ngrams"] - before["ngrams"], 1), 4)
+
+
+def rescoring(runs: Runs) -> dict[str, Any]:
+    """The lists of the search alone rescored, as ``rescore`` does it: with exact normalisers, on one thread; twice."""
+    translations = runs.decoder(None, 0, 1).decode(runs.text, 100)
+    listed = [
+        ListedTranslation(number, entry.tokens, {}, entry.score)
+        for number, translation in enumerate(translations)
+        for entry in translation.nbest
+    ]
+    hook, spent = runs.new_hook().accurate(), []
+    for _ in range(2):
+        spent.append(seconds(lambda: add_feature(listed, hook, runs.loaded.target_vocabulary), 1))
     return {
-        "sentences": len(text),
-        "nbest": nbest,
-        "milliseconds_alone": round(alone[0] * per_sentence, 2),
-        "milliseconds_with_cslm": round(together[0] * per_sentence, 2),
-        "two_threads_milliseconds_alone": round(two["alone"] * per_sentence, 2),
-        "two_threads_milliseconds_with_cslm": round(two["with_cslm"] * per_sentence, 2),
-        "added_over_alone": round(together[0] / alone[0] - 1, 2),
-        "two_threads_added_over_alone": round(two["with_cslm"] / two["alone"] - 1, 2),
-        "cslm_over_rest": round(parts["cslm"] / (parts["all"] - parts["cslm"]), 2),
-        "share_of_network": round(parts["network"] / parts["all"], 2),
-        "share_of_sharing_and_cache": round((parts["cslm"] - parts["network"]) / parts["all"], 2),
-        "cache_hit_rate": counts["cache_hit_rate"],
-        "ngrams_scored_per_second": round(scored / max(parts["network"], 1e-9)),
-        "bare_products_per_second": round(1 / bare),
-        "mean_score": round(together[2], 4),
-        "counts": counts,
+        "entries": len(listed),
+        "entries_per_second": round(len(listed) / spent[0]),
+        "entries_per_second_warm": round(len(listed) / spent[1]),
+        **hook.statistics(),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sentences", type=int, default=400)
+    parser.add_argument("--sentences", type=int, default=1014)
     arguments = parser.parse_args()
     if not available():
         return
     torch.set_num_threads(1)
     loaded, folder = model(), trained_folder()
-    text = sentences("test_2016_flickr", "en")[: arguments.sentences]
+    text = sentences("val", "en")[: arguments.sentences]
     rows = {}
-    for normaliser, nbest, part in (
-        ("estimated", 0, text),
-        ("estimated", 100, text),
-        ("exact", 0, text[:EXACT_SENTENCES]),
-        ("estimated", 0, text[:EXACT_SENTENCES]),
-    ):
-        row = measure(loaded, folder, part, normaliser, nbest)
-        rows[f"{normaliser}, {nbest or 1}-best, {len(part)} sentences"] = row
-        print(f"{normaliser}, {nbest or 1}-best, {len(part)} sentences")
-        for name, value in row.items():
-            if name not in ("sentences", "nbest"):
-                print(f"    {name.replace('_', ' ')}: {value}", flush=True)
+    for normaliser, nbests, part in (("estimated", (0, 100), text), ("exact", (0,), text[:EXACT_SENTENCES])):
+        runs = Runs(loaded, folder, part, normaliser)
+        for nbest in nbests:
+            name = f"{normaliser}, {nbest or 1}-best, {len(part)} sentences"
+            rows[name] = {str(threads): runs.measure(nbest, threads) for threads in (1, 2)} | runs.parts(nbest)
+            show(name, rows[name])
+        if normaliser == "estimated":
+            rows["rescoring"] = rescoring(runs)
+            show("rescoring", rows["rescoring"])
     write_json(RESULTS / "cslm.json", {"network": SIZES, "rows": rows})
+
+
+def show(name: str, row: dict[str, Any]) -> None:
+    print(name)
+    for part, value in row.items():
+        print(f"    {part.replace('_', ' ')}{' thread(s)' if isinstance(value, dict) else ''}: {value}", flush=True)
 
 
 if __name__ == "__main__":

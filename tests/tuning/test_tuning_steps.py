@@ -6,12 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from neural_smt.decoding import search
+from neural_smt.decoding.cslm import CslmHook
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, read_json, write_lines
 from neural_smt.language_model.steps import build_language_model
+from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
+from neural_smt.networks.folder import TrainedCslm, save_cslm
 from neural_smt.phrases.columns import save_column
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
+from neural_smt.tuning import steps
+from neural_smt.tuning.methods import ListMethod
 from neural_smt.tuning.steps import tune
 from neural_smt.vocabulary import Vocabulary
 
@@ -135,3 +141,48 @@ def test_wrong_settings_and_texts_are_refused(arguments: dict[str, Any], tmp_pat
     with pytest.raises(UserError, match="needs a development set"):
         tune(**(arguments | {"source": tmp_path / "empty", "reference": tmp_path / "empty"}), **outputs(tmp_path))
     assert not (tmp_path / "weights.json").exists()
+
+
+def test_a_network_in_the_search_is_tuned_like_any_feature(
+    arguments: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One thread or two; what the network scored under the first weights is known under the others."""
+    words = Vocabulary.load(arguments["target_vocabulary"])
+    shortlist = Vocabulary(words.words[:30], words.counts[:30])  # the n-gram model scores the others
+    config = CslmConfig(len(shortlist), order=4, projection=6, layers=(8, 5), initial_range=1.0)
+    save_cslm(tmp_path / "cslm", TrainedCslm(CslmNetwork(config, 2), shortlist))
+    monkeypatch.setattr(search, "HOOK_BATCH", 4)
+    gather, load = ListMethod.gather, steps.load_hook
+    hooks, counts = [], []
+
+    def load_and_keep(*given: Any) -> CslmHook:
+        hooks.append(load(*given))
+        return hooks[-1]
+
+    def gather_and_count(*given: Any) -> Any:
+        result = gather(*given)
+        counts.append([(cache.counts.asked, cache.counts.found) for cache in (hooks[-1].score, hooks[-1].exact)])
+        return result
+
+    monkeypatch.setattr(steps, "load_hook", load_and_keep)
+    monkeypatch.setattr(ListMethod, "gather", gather_and_count)
+    settings = arguments["settings"] | {"min_gain": 0.0}
+    changed = {"features": [*arguments["features"], "cslm"], "cslm": tmp_path / "cslm", "settings": settings}
+    tuned = []
+    for threads in (1, 2):
+        folder = tmp_path / str(threads)
+        folder.mkdir()
+        counts.clear()
+        tune(**(arguments | changed), **outputs(folder), threads=threads)
+        tuned.append(read_json(folder / "weights.json"))
+        rows = read_csv(folder / "history.csv")
+        assert len(counts) == len(rows) > 1
+        assert len({row["Cslm0"] for row in rows}) > 1
+        for before, after in zip(counts[0], counts[1], strict=True):
+            asked, found = np.subtract(after, before)
+            assert found / asked > before[1] / before[0] + 0.1
+    assert len(hooks) == 2
+    assert tuned[0].keys() == tuned[1].keys()
+    for name, values in tuned[0].items():
+        np.testing.assert_allclose(tuned[1][name], values, rtol=1e-3, err_msg=name)
+    assert len(tuned[0]["Cslm0"]) == 1

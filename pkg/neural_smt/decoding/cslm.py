@@ -101,7 +101,7 @@ class CslmHook(NgramHook):
             "cache_hit_rate": round(counts.hit_rate, 4),
             "matrix_products": counts.calls,
             "seconds": round(counts.seconds, 3),
-            "ngrams_per_second": round((counts.asked - counts.found) / max(counts.seconds, 1e-9), 1),
+            "ngrams_per_second": round(counts.speed, 1),
         }
 
     def describe(self) -> str:
@@ -109,7 +109,7 @@ class CslmHook(NgramHook):
         parts = {"CSLM": self.score} | ({"exact scores": self.exact} if self.exact else {})
         return "; ".join(
             f"{name}: {counts.asked} n-grams, {100 * counts.hit_rate:.1f} % of them from the cache, "
-            f"{counts.calls} times through the network in {counts.seconds:.1f} s"
+            f"{counts.calls} times through the network in {counts.seconds:.1f} s, {counts.speed:.0f} n-grams/s"
             for name, counts in ((name, cache.counts) for name, cache in parts.items())
         )
 

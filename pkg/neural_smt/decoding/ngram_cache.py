@@ -26,6 +26,11 @@ class CacheCounts:
         """The share that was found (0 when nothing was asked)."""
         return self.found / self.asked if self.asked else 0.0
 
+    @property
+    def speed(self) -> float:
+        """N-grams per second that went to the model."""
+        return (self.asked - self.found) / max(self.seconds, 1e-9)
+
 
 class NgramCache:
     """An n-gram scorer that remembers what it has scored.
