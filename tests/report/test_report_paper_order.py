@@ -10,7 +10,8 @@ from neural_smt.errors import UserError
 from neural_smt.files import read_csv, read_lines, write_csv, write_json, write_lines
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.report.networks_table import COLUMNS
-from neural_smt.report.paper_order import Step, rows_with_unknown_words, summary, verdict
+from neural_smt.report.order_diagnosis import rows_with_unknown_words
+from neural_smt.report.paper_order import Step, summary, verdict
 from neural_smt.report.steps import write_paper_order
 from neural_smt.shortlist import most_frequent
 
@@ -109,6 +110,8 @@ def test_the_page_as_a_reader_sees_it(arguments: dict, tmp_path: Path) -> None:
         "| RNN → CSLM + RNN | val | +0.28 | +0.50 | 0.002 | yes |",
         "| Baseline → RNN | flickr | +0.57 | +0.30 | 0.200 | yes, but not significant |",
         "| RNN → CSLM + RNN | flickr | +0.77 | -0.20 | 0.300 | no, but not significant |",
+        "",
+        "p: paired test of sacreBLEU over all tuning runs, each row against the one before.",
         "",
         "3 of 4 steps have the paper's direction; not RNN → CSLM + RNN on flickr.",
         "",

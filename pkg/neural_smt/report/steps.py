@@ -10,7 +10,8 @@ from neural_smt.phrases.table import PhraseTable
 from neural_smt.report.costs import draw_costs, read_job, write_costs
 from neural_smt.report.data_table import NOTES, read_facts, shown_columns
 from neural_smt.report.networks_table import network_row, write_networks
-from neural_smt.report.paper_order import diagnose, page, read_steps, rows_with_unknown_words, write_order
+from neural_smt.report.order_diagnosis import diagnose, rows_with_unknown_words
+from neural_smt.report.paper_order import page, read_steps, write_order
 from neural_smt.report.plots import draw_histories, draw_scores
 from neural_smt.report.scores import read_scores
 from neural_smt.report.table import terminal, write_markdown, write_scores
