@@ -8,9 +8,10 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 
 from neural_smt.code import code_digest
-from neural_smt.config import (
-    complete,
-    load_schema,
+from neural_smt.config import complete, load_schema
+from neural_smt.decoding.features import is_column
+from neural_smt.errors import UserError
+from neural_smt.systems import (
     network_settings,
     paper_rows,
     resolve_data,
@@ -18,8 +19,6 @@ from neural_smt.config import (
     resolve_table,
     used_networks,
 )
-from neural_smt.decoding.features import is_column
-from neural_smt.errors import UserError
 
 try:
     config = complete(config, load_schema(Path(workflow.basedir) / "rules" / "schemas" / "config.schema.yaml"))

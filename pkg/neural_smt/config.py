@@ -1,4 +1,4 @@
-"""An experiment's configuration: defaults filled in, checked against the schema, systems resolved."""
+"""An experiment's configuration: defaults filled in, checked against the schema."""
 
 import difflib
 from collections.abc import Iterator, Mapping
@@ -10,16 +10,7 @@ import jsonschema
 import yaml
 
 from neural_smt.errors import UserError
-
-GROUPS = ("phrase", "language_model", "reordering", "cslm", "unknown_penalty")
-"""Feature groups that are no encoder-decoder."""
-
-TAKEN = (*GROUPS, "encoder_decoder", "distortion", "lexical_reordering", "word_penalty", "phrase_penalty")
-TAKEN += ("unknown_word_penalty", "translation_model")
-"""Names that a network cannot have: features and files are called so."""
-
-PAPER_ROWS = ("baseline", "rnn", "cslm_rnn", "cslm_rnn_wp")
-"""The rows of Table 1 of Cho et al. (2014)."""
+from neural_smt.systems import check_systems, inherit_networks
 
 
 def load_schema(path: Path) -> dict[str, Any]:
@@ -34,7 +25,7 @@ def complete(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, 
     type, a value out of range, or a name that is used but not defined.
     """
     config = deepcopy(dict(config))
-    _inherit_networks(config)
+    inherit_networks(config)
     _fill_defaults(config, schema, schema)
     validator = jsonschema.Draft202012Validator(schema)
     errors = sorted(validator.iter_errors(config), key=lambda error: [str(part) for part in error.absolute_path])
@@ -42,115 +33,6 @@ def complete(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, 
         raise UserError(_sentence(jsonschema.exceptions.best_match(errors)))
     _check_names(config)
     return config
-
-
-def resolve_features(systems: Mapping[str, Mapping[str, Any]], name: str) -> list[str]:
-    """Feature groups of a system: those of its ``base`` (recursively), then its own, without repeats."""
-    chain, current = [], name
-    while current is not None:
-        if current in chain:
-            raise UserError(f"systems.{name}: its bases go in a circle ({' -> '.join([*chain, current])}); break it")
-        if current not in systems:
-            raise UserError(f"systems.{chain[-1]}.base: there is no system '{current}'; define it or name another")
-        chain.append(current)
-        current = systems[current].get("base")
-    groups = [group for system in reversed(chain) for group in systems[system]["features"]]
-    return list(dict.fromkeys(groups))
-
-
-def resolve_table(systems: Mapping[str, Mapping[str, Any]], name: str) -> str:
-    """The phrase table of a system, ``extracted`` or ``proposed``: its own, or that of the nearest base with one."""
-    return _inherited(systems, name, "table", "extracted")
-
-
-def resolve_data(systems: Mapping[str, Mapping[str, Any]], name: str) -> str:
-    """The data of a system's phrase table and language model: its own, or those of the nearest base that names some.
-
-    ``selected``; ``all``: the whole pool; ``random``: as many pairs of the pool as selection keeps.
-    """
-    return _inherited(systems, name, "data", "selected")
-
-
-def _inherited(systems: Mapping[str, Mapping[str, Any]], name: str, key: str, default: str) -> str:
-    current: str | None = name
-    while current is not None:
-        if key in systems[current]:
-            return systems[current][key]
-        current = systems[current].get("base")
-    return default
-
-
-def network_settings(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Settings of every encoder-decoder of a complete configuration: ``encoder_decoder`` and the named ones."""
-    training = config["training"]
-    return {"encoder_decoder": training["encoder_decoder"], **training["networks"]}
-
-
-def used_networks(config: Mapping[str, Any]) -> list[str]:
-    """The encoder-decoders that some system of a complete configuration uses, and ``encoder_decoder`` itself, which is
-    analysed and proposes phrases.
-    """
-    systems = config["systems"]
-    used = {group for name in systems for group in resolve_features(systems, name)}
-    return [name for name in network_settings(config) if name in used or name == "encoder_decoder"]
-
-
-def _inherit_networks(config: dict[str, Any]) -> None:
-    """Give every named network the settings of ``encoder_decoder`` that it does not have of its own."""
-    training = config.get("training")
-    if not isinstance(training, dict) or not isinstance(training.get("networks"), dict):
-        return
-    common = training.get("encoder_decoder", {})
-    for name, own in training["networks"].items():
-        if isinstance(own, dict) and isinstance(common, dict):
-            training["networks"][name] = {**deepcopy(common), **own}
-
-
-def _check_networks(config: Mapping[str, Any]) -> None:
-    for name in config["training"]["networks"]:
-        if name in TAKEN:
-            raise UserError(f"training.networks: '{name}' means something else already; choose another name")
-    if config["training"]["encoder_decoder"]["direction"] != "forward":
-        raise UserError(
-            "training.encoder_decoder.direction: what this network knows of source phrases is analysed, so it stays "
-            "forward; give training.networks a backward one"
-        )
-    known = [*GROUPS, *network_settings(config)]
-    for name, system in config["systems"].items():
-        for group in system["features"]:
-            if group not in known:
-                raise UserError(
-                    f"systems.{name}.features: there is no feature group '{group}'; known are {', '.join(known)}"
-                )
-
-
-def _check_data(config: Mapping[str, Any], name: str) -> None:
-    """Networks, their shortlists and what they score are of the selected data; other data have none of them."""
-    systems = config["systems"]
-    data = resolve_data(systems, name)
-    if data == "selected":
-        return
-    if config["selection"]["method"] == "none":
-        raise UserError(f"systems.{name}.data: selection is off, so '{data}' is what all systems have; leave it out")
-    groups = [*resolve_features(systems, name), *systems[name].get("rescore", ())]
-    others = [group for group in groups if group not in ("phrase", "language_model", "reordering")]
-    if resolve_table(systems, name) == "proposed":
-        others.append("the proposed table")
-    if others:
-        raise UserError(f"systems.{name}.data: {others[0]} is made from the selected data; use it without '{data}'")
-
-
-def paper_rows(config: Mapping[str, Any]) -> dict[str, str]:
-    """Rows of Table 1 of Cho et al. (2014) -> the system that stands for each, in the paper's order.
-
-    Those of ``report.paper_rows``; where it names none, the systems of the same names.
-    """
-    declared, systems = config["report"]["paper_rows"], config["systems"]
-    for row, system in declared.items():
-        if system not in systems:
-            raise UserError(f"report.paper_rows.{row}: there is no system '{system}'; define it or name another")
-    chosen = declared or {row: row for row in PAPER_ROWS if row in systems}
-    return {row: chosen[row] for row in PAPER_ROWS if row in chosen}
 
 
 def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -201,16 +83,6 @@ def _named_sources(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "corpus.dev", corpus["dev"]
 
 
-def _check_rescored(systems: Mapping[str, Mapping[str, Any]], name: str) -> None:
-    system = systems[name]
-    if system.get("rescore") and ("base" not in system or system["features"]):
-        raise UserError(f"systems.{name}.rescore: lists of a base are rescored; name a base and leave features empty")
-    if systems.get(system.get("base"), {}).get("rescore"):
-        raise UserError(f"systems.{name}.base: '{system['base']}' is not searched but rescored; name another base")
-    if set(system.get("rescore", ())) & set(resolve_features(systems, name)):
-        raise UserError(f"systems.{name}.rescore: its base is searched with it already; name another base")
-
-
 def _check_names(config: Mapping[str, Any]) -> None:
     sources, languages = config["corpus"]["sources"], config["languages"]
     if languages["source"] == languages["target"]:
@@ -229,12 +101,7 @@ def _check_names(config: Mapping[str, Any]) -> None:
                 raise UserError(f"corpus.sources.{name}: the side '{side}' is missing; give its url or path")
         if where.startswith("corpus.gold") and "part" not in source and "alignment" not in source:
             raise UserError(f"corpus.sources.{name}: a gold set needs 'alignment'; give its url or path")
-    _check_networks(config)
-    for name in config["systems"]:
-        resolve_features(config["systems"], name)
-        _check_rescored(config["systems"], name)
-        _check_data(config, name)
-    paper_rows(config)
+    check_systems(config)
     if config["evaluation"]["baseline"] not in config["systems"]:
         raise UserError(
             f"evaluation.baseline: there is no system '{config['evaluation']['baseline']}'; name one of systems"

@@ -7,16 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from neural_smt.config import (
-    complete,
-    load_schema,
-    network_settings,
-    resolve_data,
-    resolve_features,
-    resolve_table,
-    used_networks,
-)
+from neural_smt.config import complete, load_schema
 from neural_smt.errors import UserError
+from neural_smt.systems import network_settings, resolve_data, resolve_features, resolve_table, used_networks
 
 
 @pytest.fixture(scope="module")

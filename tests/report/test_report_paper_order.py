@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neural_smt.config import paper_rows
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, read_lines, write_csv, write_json, write_lines
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
@@ -14,6 +13,7 @@ from neural_smt.report.order_diagnosis import rows_with_unknown_words
 from neural_smt.report.paper_order import Step, summary, verdict
 from neural_smt.report.steps import write_paper_order
 from neural_smt.shortlist import most_frequent
+from neural_smt.systems import paper_rows
 
 ROWS = {"baseline": "plain", "rnn": "rnn", "cslm_rnn": "both"}
 BLEU = {
