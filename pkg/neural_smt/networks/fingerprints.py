@@ -16,8 +16,8 @@ PLACE = np.dtype([("fingerprint", np.uint64), ("value", np.float64)])
 def fingerprints(rows: np.ndarray) -> np.ndarray:
     """uint64 ``[N]``, never 0, of int32 ``[N, width]``.
 
-    Each row's is a chain of bijections of 64 bits, so that two rows which differ share one with probability 2^-64: in a
-    search of a billion n-grams over a cache of a million, one is mistaken for another once in some ten thousand years.
+    Each row's is a chain of bijections of 64 bits, so that two rows which differ share one with probability 2^-64: of a
+    billion rows looked up among a million, one is mistaken for another with a probability of 5e-5 in all.
     """
     keys = np.empty(len(rows), dtype=np.uint64)
     for row in range(len(rows)):
