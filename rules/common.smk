@@ -34,8 +34,8 @@ SETS = [CORPUS["dev"], *CORPUS["test"]]
 RUNS = list(range(1, config["tuning"]["runs"] + 1))
 NETWORK_SETTINGS = network_settings(config)
 NETWORKS = used_networks(config)
-# several networks are trained side by side, which takes less time than one after the other with more threads
-TRAINING_THREADS = 2 if len(NETWORKS) == 1 else 1
+# several networks train (and score) side by side, which takes less time than one after the other with more threads
+NETWORK_THREADS = 2 if len(NETWORKS) == 1 else 1
 RESCORED = {name: system for name, system in SYSTEMS.items() if system.get("rescore")}
 SEARCHED = [name for name in SYSTEMS if name not in RESCORED]
 EXPORTED = [name for name in SEARCHED if "cslm" not in resolve_features(SYSTEMS, name)]

@@ -17,7 +17,7 @@ rule score_phrase_table:
         table="extracted|proposed",
     conda:
         "../envs/neural_smt.yaml"
-    threads: 2
+    threads: NETWORK_THREADS
     resources:
         mem_mb=memory(8),
         runtime="24h",

@@ -28,7 +28,7 @@ rule train_encoder_decoder:
         network=one_of(NETWORKS),
     conda:
         "../envs/neural_smt.yaml"
-    threads: TRAINING_THREADS
+    threads: NETWORK_THREADS
     resources:
         mem_mb=memory(8),
         runtime="72h",
@@ -71,7 +71,7 @@ rule train_cslm:
         "results/{experiment}/benchmarks/training/train_cslm.tsv"
     conda:
         "../envs/neural_smt.yaml"
-    threads: TRAINING_THREADS
+    threads: NETWORK_THREADS
     resources:
         mem_mb=memory(8),
         runtime="72h",
