@@ -107,6 +107,12 @@ def test_estimates_only_prune(folder, algorithm, monkeypatch):
         np.testing.assert_allclose(
             [entry.score for entry in translation.nbest], [e.score for e in expected], rtol=1e-5, atol=1e-4
         )
+    for expected, translation in zip(all_expected, decoder.decode(SENTENCES), strict=True):
+        assert translation.score == pytest.approx(expected[0].score, abs=1e-4)
+        assert len(translation.nbest) == 0
+    for short, long in zip(decoder.decode(SENTENCES, nbest=3), decoder.decode(SENTENCES, nbest=200), strict=True):
+        assert [entry.tokens for entry in short.nbest] == [entry.tokens for entry in long.nbest[:3]]
+        assert short.tokens == long.tokens
     for expected, lattice in zip(all_expected, decoder.lattices(SENTENCES), strict=True):
         assert decoder.translate(lattice).score == pytest.approx(expected[0].score, abs=1e-4)
     contexts = np.array([[BOS, BOS, BOS], [3, 4, 5], [BOS, 3, 3]], dtype=np.int32)

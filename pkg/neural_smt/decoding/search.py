@@ -40,6 +40,11 @@ HOOK_MARGIN = 4.0
 ESTIMATED_MARGIN = 1.1
 """The same for a hook that estimates: what is cut by then would rarely have come back, and costs most."""
 
+FINALISTS = 100
+"""Translations from which the best ones are chosen by exact scores, where a hook only estimated: its errors are small,
+but the best translation under them is one that they flatter.
+"""
+
 
 @dataclass(frozen=True)
 class SearchSettings:
@@ -113,11 +118,13 @@ class Decoder:
         nbest: length of the n-best lists; distinct: whether their entries must differ in their words.
         """
         rescore = self.hook.rescore if estimated(self.hook) else None
+        listed = max(nbest, FINALISTS) if rescore else nbest
 
         def finish(batch: LatticeBatch) -> list[Translation]:
-            return translate(batch, self.model, nbest, distinct, rescore)
+            found = translate(batch, self.model, listed, distinct, rescore)
+            return found if listed == nbest else [translation.with_best(nbest) for translation in found]
 
-        translations = self._run(sentences, nbest > 1, finish, self.hook)
+        translations = self._run(sentences, listed > 1, finish, self.hook)
         return [translation or self.translate(None, nbest) for translation in translations]
 
     def lattices(self, sentences: list[list[str]] | PreparedSentences) -> list[Lattice | None]:

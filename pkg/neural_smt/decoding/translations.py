@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -50,6 +50,11 @@ class NBestList(Sequence[NBestEntry]):
     words: Ragged
     spelling: Spelling
 
+    def head(self, count: int) -> NBestList:
+        """The first ``count`` entries."""
+        words = self.words.take(np.arange(min(count, len(self))))
+        return NBestList(self.features[:count], self.scores[:count], words, self.spelling)
+
     def __len__(self) -> int:
         return len(self.scores)
 
@@ -78,6 +83,10 @@ class Translation:
     alignment: list[tuple[int, int]] = field(default_factory=list)
     segmentation: list[tuple[int, int, int, int]] = field(default_factory=list)
     nbest: Sequence[NBestEntry] = ()
+
+    def with_best(self, count: int) -> Translation:
+        """This translation with the first ``count`` entries of its list."""
+        return replace(self, nbest=self.nbest.head(count) if count and isinstance(self.nbest, NBestList) else ())
 
 
 def empty_translation(scores: int, nbest: int) -> Translation:
