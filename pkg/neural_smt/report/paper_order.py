@@ -117,7 +117,7 @@ def page(
                 s.set_name,
                 f"{s.paper:+.2f}",
                 f"{s.difference:+.2f}",
-                f"{s.p_value:.3f}",
+                f"{s.p_value:.3f}" if s.p_value >= 0.001 else "<0.001",
                 verdict(s),
             ]
             for s in steps
