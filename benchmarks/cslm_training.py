@@ -5,13 +5,12 @@ on matrices made before; they are timed in turn with what they are compared with
 slows both. Writes benchmarks/results/cslm_training.json.
 """
 
-import argparse
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from lib import RESULTS
+from lib import RESULTS, network_parser
 
 import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
@@ -92,11 +91,7 @@ def measure_scoring(network: CslmNetwork, contexts: int, seconds: float, precisi
 
 def main() -> None:
     """Measure every size and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
-    parser.add_argument("--seconds", type=float, default=6.0, help="of each measurement")
-    parser.add_argument("--sizes", nargs="*", choices=tuple(SIZES), default=tuple(SIZES))
+    parser = network_parser(__doc__, SIZES)
     arguments = parser.parse_args()
     device = select_device(arguments.device)
     results: dict[str, dict[str, float]] = {}

@@ -8,12 +8,11 @@ would compute, and the time of one that sends every pair through the network by 
 GFLOP/s count the operations of the products executed. Writes benchmarks/results/rescoring.json.
 """
 
-import argparse
 import time
 from pathlib import Path
 
 import numpy as np
-from lib import RESULTS
+from lib import RESULTS, network_parser
 from lib.pairs import SIZES, random_pairs
 
 import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
@@ -115,11 +114,7 @@ def measure(network: EncoderDecoder, pairs: PhrasePairs, precision: str, threads
 
 def main() -> None:
     """Measure every size and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
-    parser.add_argument("--seconds", type=float, default=6.0, help="of each measurement")
-    parser.add_argument("--sizes", nargs="*", choices=tuple(SIZES), default=tuple(SIZES))
+    parser = network_parser(__doc__, SIZES)
     parser.add_argument("--threads", nargs="*", type=int, default=(1, 2))
     parser.add_argument("--results", type=Path, help="an experiment's results, measured too")
     arguments = parser.parse_args()

@@ -6,12 +6,11 @@ same shapes, layouts and types, on matrices made before; both are timed in turn.
 symbols. Writes benchmarks/results/training.json.
 """
 
-import argparse
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from lib import RESULTS
+from lib import RESULTS, network_parser
 from lib.pairs import SIZES, random_pairs
 
 import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
@@ -62,11 +61,7 @@ def measure(config: EncoderDecoderConfig, device: torch.device, precision: str, 
 
 def main() -> None:
     """Measure every size and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
-    parser.add_argument("--seconds", type=float, default=6.0, help="of each measurement")
-    parser.add_argument("--sizes", nargs="*", choices=tuple(SIZES), default=tuple(SIZES))
+    parser = network_parser(__doc__, SIZES)
     parser.add_argument("--threads", nargs="*", type=int, default=(1, 2))
     arguments = parser.parse_args()
     device = select_device(arguments.device)

@@ -113,15 +113,13 @@ def language_model_texts():
     return [f"results/{{data}}/selection/{name}.{TARGET}" for name in names]
 
 
-def uses_proposals(wildcards):
-    """Whether a system is searched with the phrase table that has the network's proposals."""
-    return resolve_table(SYSTEMS, wildcards.system) == "proposed"
+# where the folder of a phrase table lies among the results of its data
+TABLES = {"extracted": "phrases/table", "proposed": "rescoring/proposed/table"}
 
 
 def table_folder(wildcards):
-    """The folder of a phrase table, `extracted` or `proposed`."""
-    place = {"extracted": "phrases", "proposed": "rescoring/proposed"}[wildcards.table]
-    return f"results/{wildcards.experiment}/{place}/table"
+    """The folder of a phrase table of the selected data, `extracted` or `proposed`."""
+    return f"results/{wildcards.experiment}/{TABLES[wildcards.table]}"
 
 
 def data_folder(system):
@@ -132,8 +130,7 @@ def data_folder(system):
 
 def phrase_table(wildcards):
     """The phrase table of a system."""
-    place = "rescoring/proposed" if uses_proposals(wildcards) else "phrases"
-    return f"{data_folder(wildcards.system)}/{place}/table"
+    return f"{data_folder(wildcards.system)}/{TABLES[resolve_table(SYSTEMS, wildcards.system)]}"
 
 
 def language_model(wildcards):

@@ -1,9 +1,10 @@
 """What the benchmarks share: where things are, and how time and memory are taken."""
 
+import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,17 @@ def fastest(work: Callable[..., Any], *arguments: Any, clock: Callable[[], float
         work(*arguments)
         seconds.append(clock() - began)
     return min(seconds)
+
+
+def network_parser(description: str, sizes: Iterable[str]) -> argparse.ArgumentParser:
+    """The options of every benchmark of a network: where, how precisely, how long, and at which of its sizes."""
+    sizes = tuple(sizes)
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    parser.add_argument("--seconds", type=float, default=6.0, help="of each measurement")
+    parser.add_argument("--sizes", nargs="*", choices=sizes, default=sizes)
+    return parser
 
 
 def peak_megabytes() -> int:

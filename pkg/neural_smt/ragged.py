@@ -59,6 +59,11 @@ class Ragged:
         np.cumsum(np.concatenate([part.lengths for part in parts]), out=offsets[1:])
         return cls(np.concatenate([part.values for part in parts]), offsets)
 
+    def count(self, marked: np.ndarray) -> np.ndarray:
+        """int64 ``[n]``: how many ids of each list are marked; marked: bool for every id there may be."""
+        before = np.concatenate(([0], np.cumsum(marked[self.values])))
+        return np.diff(before[self.offsets])
+
     def save(self, folder: Path, name: str) -> None:
         """Write ``<name>_values.npy`` and ``<name>_offsets.npy`` into an existing folder."""
         save_arrays(folder, **{f"{name}_values": self.values, f"{name}_offsets": self.offsets})

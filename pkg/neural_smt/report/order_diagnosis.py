@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from neural_smt.files import read_csv, read_json
+from neural_smt.ragged import Ragged
 from neural_smt.report.paper_order import PAPER, Step
 
 
@@ -70,6 +71,5 @@ def rows_with_unknown_words(values: np.ndarray, offsets: np.ndarray, unknown: np
     values, offsets: ids of all phrases one after the other, and where each begins (one more for the end); unknown: bool
     per id.
     """
-    before = np.concatenate(([0], np.cumsum(unknown[values])))
-    counts = np.diff(before[offsets])
+    counts = Ragged(values, offsets).count(unknown)
     return int(np.count_nonzero(counts)), len(counts)

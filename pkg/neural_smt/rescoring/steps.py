@@ -94,9 +94,9 @@ def count_unknown_words(
     vocabulary, table = Vocabulary.load(target_vocabulary), PhraseTable.load(phrase_table)
     table.check_vocabularies(Vocabulary.load(source_vocabulary), vocabulary)
     unknown = shortlist_ids(vocabulary, Vocabulary.load(target_shortlist)) == UNK
-    before = np.concatenate(([0], np.cumsum(unknown[table.target.values])))
-    save_column(output, -np.diff(before[table.target.offsets]), table)
-    log.info("%d of %d target words are unknown to the networks", before[-1], len(table.target.values))
+    counts = table.target.count(unknown)
+    save_column(output, -counts, table)
+    log.info("%d of %d target words are unknown to the networks", counts.sum(), len(table.target.values))
 
 
 def propose_phrases(
