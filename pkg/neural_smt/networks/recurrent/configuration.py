@@ -1,0 +1,95 @@
+"""The sizes of a recurrent language model, which words its softmax knows, and in which classes."""
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from neural_smt.errors import UserError
+from neural_smt.vocabulary import BOS
+
+
+@dataclass(frozen=True)
+class RecurrentConfig:
+    """Sizes; the defaults are those of Auli et al. (2013, section 4.1) for a model of the target words alone.
+
+    words: entries of the vocabulary, reserved ones included; classes: of the softmax; hidden: units of h_t.
+    slots, dimensions: f_t is so many vectors of so many numbers, one after the other (0: no auxiliary input).
+    input_rows: rows of the table of these vectors where the network learns them (0: they are given).
+    direct_size: weights of the maximum entropy features, half of them for classes (a power of 2; 0: none);
+    direct_order: longest n-gram of these features, counting the predicted word.
+    """
+
+    words: int
+    classes: int
+    hidden: int = 100
+    slots: int = 0
+    dimensions: int = 0
+    input_rows: int = 0
+    direct_size: int = 1 << 22
+    direct_order: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("words", "classes", "hidden", "direct_order"):
+            if getattr(self, name) < 1:
+                raise UserError(f"the recurrent model's {name} is {getattr(self, name)}; set it to 1 or more")
+        if (self.slots > 0) != (self.dimensions > 0) or min(self.slots, self.dimensions, self.input_rows) < 0:
+            raise UserError(
+                f"the recurrent model's input has {self.slots} slots of {self.dimensions} dimensions; set both above 0"
+            )
+        if self.direct_size & (self.direct_size - 1) or 0 < self.direct_size < 4 * max(self.classes, self.words):
+            raise UserError(
+                f"the recurrent model's direct_size is {self.direct_size}; set it to 0 or to a power of 2 of at least "
+                f"four times the {self.words} words"
+            )
+
+    @property
+    def inputs(self) -> int:
+        """D: the length of f_t."""
+        return self.slots * self.dimensions
+
+    def to_json(self) -> dict[str, Any]:
+        """The configuration as plain values for ``config.json``."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "RecurrentConfig":
+        """Inverse of ``to_json``; raises ``TypeError`` on keys that are missing or unknown."""
+        return cls(**values)
+
+
+@dataclass(frozen=True)
+class WordClasses:
+    """The classes of a softmax: each predicted word (all but ``BOS``) is a *unit*, and those of a class are neighbours.
+
+    units: int32 ``[V - 1]``, the word of each unit; offsets: int64 ``[C + 1]``, the units of class c are
+    ``offsets[c]:offsets[c + 1]``; no class is empty.
+    """
+
+    units: np.ndarray
+    offsets: np.ndarray
+
+    def __post_init__(self) -> None:
+        expected = np.delete(np.arange(len(self.units) + 1), BOS)
+        if not np.array_equal(np.sort(self.units), expected):
+            raise ValueError("the units must be all words but BOS, each once")
+        if self.offsets[0] != 0 or self.offsets[-1] != len(self.units) or (np.diff(self.offsets) < 1).any():
+            raise ValueError("the offsets must rise from 0 to the number of units")
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def unit_of_word(self) -> np.ndarray:
+        """int32 ``[V]``; -1 for ``BOS``."""
+        result = np.full(len(self.units) + 1, -1, dtype=np.int32)
+        result[self.units] = np.arange(len(self.units), dtype=np.int32)
+        return result
+
+    @cached_property
+    def class_of_word(self) -> np.ndarray:
+        """int32 ``[V]``; -1 for ``BOS``."""
+        result = np.full(len(self.units) + 1, -1, dtype=np.int32)
+        result[self.units] = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.offsets))
+        return result
