@@ -10,6 +10,7 @@ from neural_smt.errors import UserError
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.direct_primitives import CLASSES, direct_places
 from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
+from neural_smt.networks.recurrent.weights import RecurrentWeights
 from neural_smt.vocabulary import BOS, EOS, UNK
 
 CLASSES_OF_SEVEN = WordClasses(np.array([3, 5, 0, 2, 6, 4], dtype=np.int32), np.array([0, 2, 3, 6]))
@@ -83,3 +84,11 @@ def test_sizes_that_cannot_be_are_refused() -> None:
         RecurrentConfig(7, 3, direct_size=100)
     with pytest.raises(UserError, match="four times the 7 words"):
         RecurrentConfig(7, 3, direct_size=16)
+
+
+def test_weights_that_a_model_does_without_are_empty() -> None:
+    config = RecurrentConfig(7, 3, hidden=5, direct_size=0)
+    weights = RecurrentWeights.of(config, CLASSES_OF_SEVEN, random_weights(config, 1))
+    assert weights.input_hidden.shape == (5, 0) and weights.direct.shape == (0,)
+    assert weights.class_output.shape == (3, 5) and weights.word_output.shape == (6, 5)
+    assert all(array.dtype == np.float32 for array in weights[:6])
