@@ -1,0 +1,114 @@
+"""Which source words a predicted word is aligned to, against plain Python."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neural_smt.networks.recurrent.inputs import LINKS
+from neural_smt.ragged import Ragged
+from neural_smt.representations.links import aligned_positions, intern_links, training_links
+
+Pairs = list[tuple[int, int]]
+
+
+def alignment_of(items: list[Pairs], dtype: type = np.int16) -> Ragged:
+    offsets = np.cumsum([0, *map(len, items)])
+    return Ragged(np.array([pair for item in items for pair in item], dtype=dtype).reshape(-1, 2), offsets)
+
+
+def slow_positions(pairs: Pairs, length: int) -> list[list[int]]:
+    own = [sorted({i for i, j in pairs if j == word})[:LINKS] for word in range(length)]
+    result = []
+    for word in range(length):
+        candidates = [*range(word, -1, -1), *range(word + 1, length)]
+        result.append(next((own[other] for other in candidates if own[other]), []))
+    return result
+
+
+def lists(ragged: Ragged) -> list[list[int]]:
+    return [item.tolist() for item in ragged]
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> tuple[list[Pairs], list[int]]:
+    lengths = draw(st.lists(st.integers(0, 6), max_size=5))
+    items = [draw(st.lists(st.tuples(st.integers(0, 9), st.integers(0, n - 1)), max_size=14)) if n else []
+             for n in lengths]  # fmt: skip
+    return items, lengths
+
+
+def test_an_unaligned_word_takes_the_links_to_its_left_else_to_its_right() -> None:
+    alignment = alignment_of([[(3, 1), (1, 1), (0, 3)], [], [(2, 1)]])
+    assert lists(aligned_positions(alignment, np.array([5, 1, 2]))) == [
+        [1, 3], [1, 3], [1, 3], [0], [0],
+        [],
+        [2], [2],
+    ]  # fmt: skip
+
+
+def test_the_first_five_links_count_each_once() -> None:
+    alignment = alignment_of([[(i, 0) for i in (9, 4, 4, 7, 2, 0, 8, 3, 2)]], np.uint8)
+    assert lists(aligned_positions(alignment, np.array([1]))) == [[0, 2, 3, 4, 7]]
+
+
+def test_no_text_has_no_links() -> None:
+    assert lists(aligned_positions(alignment_of([]), np.array([], dtype=np.int64))) == []
+    sets, numbers = training_links(alignment_of([]), np.array([], dtype=np.int64))
+    assert len(sets) == len(numbers) == 0
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts())
+def test_positions_are_those_of_plain_python(text: tuple[list[Pairs], list[int]]) -> None:
+    items, lengths = text
+    found = aligned_positions(alignment_of(items), np.array(lengths, dtype=np.int64))
+    assert found.values.dtype == np.int32 and found.offsets.dtype == np.int64
+    expected = [words for pairs, n in zip(items, lengths, strict=True) for words in slow_positions(pairs, n)]
+    assert lists(found) == expected
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts())
+def test_every_token_has_the_set_of_its_word_and_the_end_an_empty_one(text: tuple[list[Pairs], list[int]]) -> None:
+    items, lengths = text
+    sets, numbers = training_links(alignment_of(items), np.array(lengths, dtype=np.int64))
+    expected = [
+        (sentence, tuple(words))
+        for sentence, (pairs, n) in enumerate(zip(items, lengths, strict=True))
+        for words in [*slow_positions(pairs, n), []]
+    ]
+    known = list(zip(sets.sentences.tolist(), map(tuple, lists(sets.positions)), strict=True))
+    assert [known[number] for number in numbers] == expected
+    assert known == list(dict.fromkeys(expected))  # each once, as they come
+    assert numbers.dtype == sets.sentences.dtype == np.int32
+
+
+def test_predictions_of_many_sentences_may_come_in_any_order() -> None:
+    positions = Ragged.from_lists([[1, 2], [], [1, 2], [1], [1, 2], []])
+    sets, numbers = intern_links(np.array([7, 3, 2, 7, 7, 3]), positions)
+    assert sets.sentences.tolist() == [2, 3, 7, 7]
+    assert lists(sets.positions) == [[1, 2], [], [1, 2], [1]]
+    assert numbers.tolist() == [2, 1, 0, 3, 2, 1]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.sets(st.integers(0, 4), max_size=LINKS).map(sorted)), max_size=40))
+def test_equal_sets_of_a_sentence_share_a_number(predictions: list[tuple[int, list[int]]]) -> None:
+    sentences = np.array([sentence for sentence, _ in predictions], dtype=np.int32)
+    sets, numbers = intern_links(sentences, Ragged.from_lists([positions for _, positions in predictions]))
+    known = list(zip(sets.sentences.tolist(), lists(sets.positions), strict=True))
+    assert [known[number] for number in numbers] == predictions
+    assert len(sets) == len({(sentence, tuple(positions)) for sentence, positions in predictions})
+    assert (np.diff(sets.sentences) >= 0).all()
+
+
+def test_links_outside_their_sentence_are_refused() -> None:
+    with pytest.raises(ValueError, match="outside"):
+        aligned_positions(alignment_of([[(0, 2)]]), np.array([2]))
+    with pytest.raises(ValueError, match="outside"):
+        aligned_positions(alignment_of([[(-1, 0)]]), np.array([2]))
+    with pytest.raises(ValueError, match="1 alignments of 2 items"):
+        aligned_positions(alignment_of([[]]), np.array([2, 2]))
+    with pytest.raises(ValueError, match="1 sets of positions for 2"):
+        intern_links(np.array([0, 0]), Ragged.from_lists([[1]]))
