@@ -61,13 +61,16 @@ def verb(name: str) -> Callable[..., Any]:
 
 
 def steps(stage: str) -> dict[str, Callable[..., Any]]:
-    """The steps of a stage by name, in the order they stand in its module."""
+    """The steps of a stage by name, in the order they stand in its module.
+
+    Some stand in modules of their own, ``<stage>/..._steps.py``, that the stage's module imports.
+    """
     module = importlib.import_module(STAGES[stage])
     return {
         name: function
         for name, function in vars(module).items()
         if inspect.isfunction(function)
-        and function.__module__ == module.__name__
+        and (function.__module__ == module.__name__ or function.__module__.endswith("_steps"))
         and not name.startswith("_")
         and {p.kind for p in inspect.signature(function).parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
     }

@@ -55,7 +55,7 @@ def oracle_table(
     return rows + _of_lattices(decoder, prepared, references, density)
 
 
-def _row(candidates: str, each: float, oracle: str, statistics: np.ndarray, seconds: float) -> OracleRow:
+def statistics_row(candidates: str, each: float, oracle: str, statistics: np.ndarray, seconds: float) -> OracleRow:
     mean = float(sentence_bleu(statistics).mean()) if len(statistics) else 0.0
     return OracleRow(candidates, each, oracle, 100 * bleu(statistics), 100 * mean, seconds / max(1, len(statistics)))
 
@@ -70,13 +70,13 @@ def _of_lists(
     offsets = np.searchsorted([number for _, number in entries], np.arange(len(references) + 1))
     searched = time.perf_counter() - began
     if size == 1:
-        return [_row("1-best", 1.0, "model", statistics, searched)]
+        return [statistics_row("1-best", 1.0, "model", statistics, searched)]
     rows = []
     for name, find in (("sentence", sentence_oracle), ("corpus", corpus_oracle)):
         began = time.perf_counter()
         chosen = statistics[find(statistics, offsets)]
         seconds = searched + time.perf_counter() - began
-        rows.append(_row(f"{size}-best", len(entries) / max(1, len(references)), name, chosen, seconds))
+        rows.append(statistics_row(f"{size}-best", len(entries) / max(1, len(references)), name, chosen, seconds))
     return rows
 
 
@@ -93,5 +93,5 @@ def _of_lattices(
         began = time.perf_counter()
         statistics = find(flat, encoded).statistics
         seconds = searched + time.perf_counter() - began
-        rows.append(_row("lattice", len(flat.tails) / max(1, len(references)), name, statistics, seconds))
+        rows.append(statistics_row("lattice", len(flat.tails) / max(1, len(references)), name, statistics, seconds))
     return rows

@@ -1,0 +1,170 @@
+"""Lattices that know the source words behind every target word, as the joint model's auxiliary input needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from neural_smt.decoding.features import COLUMN_WEIGHT, Feature, FeatureSet
+from neural_smt.decoding.lattices.flat import FlatLattices
+from neural_smt.decoding.lattices.lattice import Lattice
+from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.options import UNKNOWN_ROW
+from neural_smt.decoding.search import Decoder
+from neural_smt.decoding.weights import Weights
+from neural_smt.errors import UserError
+from neural_smt.files import atomic, load_array, read_json, read_lines, save_arrays, write_json, write_lines
+from neural_smt.networks.recurrent.inputs import LinkSets
+from neural_smt.ragged import Ragged
+from neural_smt.representations.links import aligned_positions, intern_links
+from neural_smt.vocabulary import BOS, UNK, Vocabulary
+
+RECURRENT = "Recurrent0"
+"""The feature of the recurrent model: ln p of the translation, its end included."""
+
+
+@dataclass(frozen=True)
+class LinkedLattices:
+    """The lattices of S sentences with A arcs, W words on them and F scores.
+
+    flat: the lattices; links: int32 ``[W]``, the number of the link set of each word of ``flat.words``; ends: int32
+    ``[S]``, that of the end of each sentence; sets: the link sets; features: what the scores are, with the weights that
+    the lattices were made with; words: how ids are spelled, first the ``vocabulary_size`` words of the target
+    vocabulary, then words that were copied.
+    """
+
+    flat: FlatLattices
+    links: np.ndarray
+    ends: np.ndarray
+    sets: LinkSets
+    features: FeatureSet
+    words: list[str]
+    vocabulary_size: int
+
+    def __len__(self) -> int:
+        """The number of sentences S."""
+        return len(self.flat)
+
+    @classmethod
+    def of(cls, lattices: Sequence[Lattice | None], decoder: Decoder) -> LinkedLattices:
+        """Lattices that a decoder made (None: of an empty sentence), of all sentences of one call."""
+        flat = FlatLattices.of(lattices, decoder.feature_set.size)
+        sentence_of_arc = np.repeat(np.arange(len(lattices)), [0 if x is None else len(x.tails) for x in lattices])
+        sentence_of_word = np.repeat(sentence_of_arc, flat.words.lengths)
+        positions = _source_positions([x for x in lattices if x is not None], decoder.model)
+        ends = np.arange(len(lattices))
+        sets, numbers = intern_links(
+            np.concatenate([sentence_of_word, ends]),
+            Ragged(positions.values, np.append(positions.offsets, [positions.offsets[-1]] * len(ends))),
+        )
+        weights = Weights.from_vector(decoder.feature_set, decoder.vector).values
+        features = [Feature(f.name, weights[f.name], tunable=f.tunable) for f in decoder.feature_set]
+        vocabulary = decoder.model.target_vocabulary
+        copied = next((x.weighted.prepared.unknown_words for x in lattices if x is not None), [])
+        return cls(
+            flat,
+            numbers[: len(positions)],
+            numbers[len(positions) :],
+            sets,
+            FeatureSet(features),
+            [*vocabulary.words, *copied],
+            len(vocabulary),
+        )
+
+    @cached_property
+    def made_with(self) -> np.ndarray:
+        """float64 ``[F]``: the weights that the lattices were made with."""
+        return np.concatenate([np.zeros(0), *(np.array(feature.weights) for feature in self.features)])
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The target vocabulary, without its counts."""
+        return Vocabulary(self.words[: self.vocabulary_size], [0] * self.vocabulary_size)
+
+    @property
+    def copied(self) -> list[str]:
+        """The words beyond the target vocabulary."""
+        return self.words[self.vocabulary_size :]
+
+    @cached_property
+    def with_recurrent(self) -> FeatureSet:
+        """The features and that of the recurrent model after them."""
+        return FeatureSet([*self.features, Feature(RECURRENT, (COLUMN_WEIGHT,))])
+
+    def model_words(self, vocabulary: Vocabulary) -> np.ndarray:
+        """int32 ``[W]``: the words of the arcs in the ids of a model's vocabulary, by their spelling."""
+        index = vocabulary.index
+        ids = np.array([index.get(word, UNK) for word in self.words], dtype=np.int32)
+        ids[ids == BOS] = UNK  # a text may hold <s>, but no model predicts it
+        return ids[self.flat.words.values]
+
+    def spell(self, ids: np.ndarray) -> list[str]:
+        """The words of ids as strings."""
+        return [self.words[i] for i in ids.tolist()]
+
+    def save(self, folder: Path) -> None:
+        """Write a folder of arrays, spelled words and ``meta.json``, replacing an older one atomically."""
+        features = [{"name": f.name, "weights": list(f.weights), "tunable": f.tunable} for f in self.features]
+        with atomic(folder, directory=True) as temporary:
+            self.flat.save(temporary / "lattices")
+            save_arrays(temporary, links=self.links, ends=self.ends, set_sentences=self.sets.sentences)
+            self.sets.positions.save(temporary, "set_positions")
+            write_lines(temporary / "words.txt", self.words)
+            meta = {"features": features, "vocabulary_size": self.vocabulary_size, "vocabulary": self.vocabulary.digest}
+            write_json(temporary / "meta.json", meta)
+
+    @classmethod
+    def load(cls, folder: Path, mapped: bool = True) -> LinkedLattices:
+        """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false; ``UserError`` where parts do not fit."""
+        folder = Path(folder)
+        meta = read_json(folder / "meta.json")
+        features = [Feature(f["name"], tuple(f["weights"]), tunable=f["tunable"]) for f in meta["features"]]
+        links, ends, sentences = (
+            load_array(folder / f"{name}.npy", mapped) for name in ("links", "ends", "set_sentences")
+        )
+        sets = LinkSets(sentences, Ragged.load(folder, "set_positions", mapped))
+        flat = FlatLattices.load(folder / "lattices", mapped)
+        words = read_lines(folder / "words.txt")
+        loaded = cls(flat, links, ends, sets, FeatureSet(features), words, meta["vocabulary_size"])
+        whole = (
+            len(links) == len(flat.words.values)
+            and len(ends) == len(flat)
+            and len(flat.features) == loaded.features.size
+            and loaded.vocabulary.digest == meta["vocabulary"]
+            and flat.words.values.max(initial=-1) < len(words)
+        )
+        if not whole:
+            raise UserError(f"{folder}: its parts do not belong together; decode into lattices again")
+        return loaded
+
+
+def _source_positions(lattices: Sequence[Lattice], model: TranslationModel) -> Ragged:
+    """Source positions within the sentence of every word of every arc, int32 ``Ragged`` of W."""
+    if not lattices:
+        return Ragged.from_lists([])
+    weighted = lattices[0].weighted  # one for all sentences of a call
+    options, arc_option = np.unique(np.concatenate([x.options for x in lattices]), return_inverse=True)
+    lengths = np.diff(weighted.options.word_offsets)[options]
+    positions = aligned_positions(_option_alignments(weighted.prepared.rows[weighted.rows[options]], model), lengths)
+    first = np.concatenate([[0], np.cumsum(lengths)])
+    arc_lengths = lengths[arc_option]
+    before = np.cumsum(arc_lengths) - arc_lengths
+    words = positions.take(np.arange(arc_lengths.sum()) + np.repeat(first[arc_option] - before, arc_lengths))
+    starts = np.repeat(np.concatenate([x.starts for x in lattices]), arc_lengths)
+    return Ragged((words.values + np.repeat(starts, words.lengths)).astype(np.int32), words.offsets)
+
+
+def _option_alignments(rows: np.ndarray, model: TranslationModel) -> Ragged:
+    """(source, target) positions of phrase pairs; a copied word is aligned to the one it copies."""
+    found = rows != UNKNOWN_ROW
+    alignment = model.phrase_table.alignment.take(np.where(found, rows, 0))
+    values = np.asarray(alignment.values, dtype=np.int32).reshape(-1, 2)
+    lengths = np.where(found, alignment.lengths, 1)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    joined = np.zeros((offsets[-1], 2), dtype=np.int32)
+    joined[np.repeat(found, lengths)] = values[np.repeat(found, alignment.lengths)]
+    return Ragged(joined, offsets)

@@ -1,0 +1,189 @@
+"""Inference with a recurrent model on the processor: ln p of very many words, each thing computed once.
+
+What is kept of a state is r = U w + W h, the sum before F f is added: with the input f of the next word it gives
+h = s(r + F f), which all words that may follow share, and so the normaliser over the classes; the normaliser within a
+class is shared by the words of that class; what an input adds to hidden layer and outputs (F f, G f) is computed once
+for each distinct input. Matrix products of all that is computed together go through BLAS, the rest through kernels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
+from neural_smt.networks.recurrent.scorer_primitives import (
+    InputLayer,
+    Output,
+    Rows,
+    add_words,
+    class_scores,
+    gather_hidden,
+    hidden_layers,
+    list_prefixes,
+    place_rows,
+    word_scores,
+)
+from neural_smt.networks.recurrent.tries import Tries
+from neural_smt.networks.recurrent.weights import RecurrentWeights
+from neural_smt.vocabulary import BOS
+
+
+def writable(array: np.ndarray, dtype: type) -> np.ndarray:
+    """The same values as kernels are compiled for: contiguous, not read-only."""
+    return np.require(array, dtype, ["C", "W"])
+
+
+class RecurrentScorer:
+    """A recurrent model made ready for inference.
+
+    weights: see there; input_table: float32 ``[R, dimensions]``, where the network learned the vectors of its inputs.
+    """
+
+    def __init__(self, weights: RecurrentWeights, input_table: np.ndarray | None = None):
+        hidden = weights.recurrent.shape[0]
+        self.weights = weights
+        self.input_table = input_table
+        self.hidden_size = hidden
+        self.classes = len(weights.offsets) - 1
+        self.class_of_word = writable(weights.class_of_word, np.int32)
+        self.embedding = writable(weights.embedding, np.float32)
+        self.recurrent = np.ascontiguousarray(weights.recurrent.T, dtype=np.float32)
+        self.class_hidden = np.ascontiguousarray(weights.class_output[:, :hidden].T, dtype=np.float32)
+        self.input_hidden = np.ascontiguousarray(weights.input_hidden.T, dtype=np.float32)
+        self.input_classes = np.ascontiguousarray(weights.class_output[:, hidden:].T, dtype=np.float32)
+        self.input_words = np.ascontiguousarray(weights.word_output[:, hidden:].T, dtype=np.float32)
+        self.output = Output(
+            np.array(weights.word_output[:, :hidden], dtype=np.float32, order="C"),
+            writable(weights.direct, np.float32),
+            writable(weights.offsets, np.int64),
+            writable(weights.unit_of_word, np.int32),
+            int(weights.direct_order),
+        )
+
+    def input_layer(self, tries: Tries, inputs: AuxiliaryInputs | None, chosen: np.ndarray) -> InputLayer:
+        """What the inputs of prefix trees add; chosen: int ``[N]``, which of ``inputs`` each number in the trees means.
+
+        Without inputs, all of the trees' numbers are 0.
+        """
+        if inputs is None or len(self.input_hidden) == 0:
+            zeros = np.zeros((1, self.hidden_size), np.float32), np.zeros((1, self.classes), np.float32)
+            return InputLayer(*zeros, np.zeros(0, np.float32), np.full(len(tries.query_pair), -1, np.int64))
+        table = self.input_table if inputs.table is None else inputs.table
+        rows = inputs.rows[chosen]
+        words, query_words = self._input_words(tries, rows, table)
+        return InputLayer(*self._input_sums(rows, table), words, query_words)
+
+    def _input_sums(self, rows: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """F f (float32 ``[N, H]``) and G f of the classes (``[N, C]``): each row of the table is multiplied once."""
+        used, number = np.unique(rows, return_inverse=True)
+        number = number.reshape(rows.shape)
+        vectors = np.ascontiguousarray(table[used], dtype=np.float32)
+        results = []
+        for matrix in (self.input_hidden, self.input_classes):
+            total = np.zeros((len(rows), matrix.shape[1]), dtype=np.float32)
+            for slot, part in enumerate(np.split(matrix, rows.shape[1])):
+                total += (vectors @ part)[number[:, slot]]
+            results.append(total)
+        return results[0], results[1]
+
+    def _input_words(self, tries: Tries, rows: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """G f of the words of every distinct pair of a class and an input, and where those of each query start."""
+        keys = tries.query_class.astype(np.int64) * len(rows) + tries.pair_input[tries.query_pair]
+        distinct, number = np.unique(keys, return_inverse=True)
+        class_of_key, input_of_key = np.divmod(distinct, len(rows))
+        sizes = np.diff(self.output.offsets)[class_of_key]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        words = np.empty(starts[-1], dtype=np.float32)
+        firsts = np.searchsorted(class_of_key, np.arange(self.classes + 1))
+        for number_of_class in np.unique(class_of_key).tolist():
+            part = slice(*firsts[number_of_class : number_of_class + 2])
+            units = slice(*self.output.offsets[number_of_class : number_of_class + 2])
+            vectors = table[rows[input_of_key[part]]].reshape(part.stop - part.start, -1)
+            products = np.asarray(vectors, dtype=np.float32) @ self.input_words[:, units]
+            words[starts[part.start] : starts[part.stop]] = products.ravel()
+        return words, starts[number]
+
+    def advance(self, rows: Rows, sources: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """r = U w + W h, float32 ``[n, H]``, and the histories after the words w (int32 ``[n]``) that follow the h of
+        the rows ``sources`` (int64 ``[n]``).
+        """
+        hidden, history = gather_hidden(rows, sources)
+        sums = hidden @ self.recurrent
+        add_words(sums, history, self.embedding, words)
+        return sums, history
+
+    def new_rows(self, tries: Tries, slots: np.ndarray, most: np.ndarray) -> Rows:
+        """Room for what prefix trees hold; slots: int32 ``[G]``, of each root; most: the same, as many as there may be.
+
+        Row 0 is h before a sentence begins, with ``BOS`` before it.
+        """
+        width = self.output.direct_order - 1
+        pairs = 1 + int(most[tries.pair_root].sum())
+        entries = int(most[tries.pair_root[tries.query_pair[tries.entry_query]]].sum())
+        rows = Rows(
+            slots,
+            np.zeros(len(tries.prefix_entry), dtype=np.int64),
+            np.zeros(len(tries.pair_root), dtype=np.int64),
+            np.zeros(len(tries.entry_word), dtype=np.int64),
+            np.empty((pairs, self.hidden_size), dtype=np.float32),
+            np.empty((pairs, width), dtype=np.int32),
+            np.empty(entries, dtype=np.float64),
+        )
+        rows.hidden[0], rows.history[0] = 0, BOS
+        return rows
+
+
+class Walk:
+    """Goes through prefix trees level by level; when a level is scored, its part of ``rows.totals`` is complete.
+
+    most: int32 ``[G]``, how many slots a root may come to have (one each when not given); those it has are written to
+    ``rows.slots`` before its level is scored.
+    """
+
+    def __init__(self, scorer: RecurrentScorer, tries: Tries, inputs: InputLayer, most: np.ndarray | None = None):
+        self.scorer = scorer
+        self.tries = tries
+        self.inputs = inputs
+        slots = np.ones(int(tries.level_roots[-1]), dtype=np.int32)
+        self.rows = scorer.new_rows(tries, slots, slots if most is None else most)
+        self.used = (1, 0)
+
+    @property
+    def evaluations(self) -> int:
+        """Hidden layers computed so far."""
+        return self.used[0] - 1
+
+    def score_level(self, level: int, sources: np.ndarray, words: np.ndarray) -> None:
+        """Score all that follows the roots of a level.
+
+        sources, words: int64 and int32 ``[n]``, one for each slot of each of these roots, in their order: its state
+        comes after this word, which followed the h of this row.
+        """
+        tries, rows = self.tries, self.rows
+        batches = range(*tries.level_batches[level : level + 2].tolist())
+        for batch in batches:
+            prefixes = _range(tries.prefix_batches, batch)
+            if batch == batches.start:
+                ends = np.cumsum(rows.slots[slice(*_range(tries.level_roots, level))])
+                rows.prefix_row[slice(*prefixes)] = np.concatenate([[0], ends[:-1]])
+            else:
+                sources, words = list_prefixes(tries, rows, prefixes, len(words))
+            self._score_batch(batch, *self.scorer.advance(rows, sources, words))
+
+    def _score_batch(self, batch: int, sums: np.ndarray, history: np.ndarray) -> None:
+        tries, rows, scorer = self.tries, self.rows, self.scorer
+        pairs, queries = _range(tries.pair_batches, batch), _range(tries.query_batches, batch)
+        if pairs[0] == pairs[1]:
+            return
+        entries = int(tries.entry_offsets[queries[0]]), int(tries.entry_offsets[queries[1]])
+        first = self.used[0]
+        self.used = place_rows(tries, rows, pairs, entries, self.used)
+        hidden_layers(tries, rows, pairs, sums, history, self.inputs)
+        logits = rows.hidden[first : self.used[0]] @ scorer.class_hidden
+        normalisers = np.empty(len(logits), dtype=np.float32)
+        class_scores(tries, rows, pairs, self.inputs, scorer.output, logits, normalisers)
+        word_scores(tries, rows, queries, first, self.inputs, scorer.output, logits, normalisers)
+
+
+def _range(starts: np.ndarray, number: int) -> tuple[int, int]:
+    return int(starts[number]), int(starts[number + 1])

@@ -1,0 +1,125 @@
+"""Lattices of tiny models, recurrent models to rescore them with, and all their paths scored by the equations."""
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from recurrent_reference import random_weights, reference_scores
+from tiny_models import random_model
+
+from neural_smt.decoding.recurrent.linked import LinkedLattices
+from neural_smt.decoding.recurrent.push_forward import JointModel
+from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
+from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
+from neural_smt.networks.recurrent.scorer import RecurrentScorer
+from neural_smt.networks.recurrent.weights import RecurrentWeights
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import Vocabulary
+
+SENTENCES = [["a", "b", "c"], [], ["c", "unknown", "a"], ["b"], ["c", "a", "b", "other"], ["a", "a"]]
+EVERYTHING = SearchSettings(stack_size=100_000, beam_threshold=0.0, table_limit=0)
+
+MODEL = Vocabulary(["<unk>", "<s>", "</s>", "y", "x", "other", "never"], [0] * 7)
+"""The words of the recurrent model: fewer than the target vocabulary has, in another order, and others."""
+
+KINDS = ("none", "sentence", "links")
+"""What inputs depend on."""
+
+
+def linked_lattices(seed: int, sentences=SENTENCES, settings=EVERYTHING) -> tuple[LinkedLattices, Decoder]:
+    """Every derivation of some sentences by a random model whose phrase pairs have random alignments."""
+    model, weights = random_model(seed)
+    generator = np.random.default_rng(seed)
+    table = model.phrase_table
+    links = []
+    for row, source in enumerate(table.entry_source):
+        size = len(table.source[source]), len(table.target[row])
+        pairs = {tuple(generator.integers(0, size).tolist()) for _ in range(generator.integers(1, 4))}
+        links.append(sorted(pairs))
+    alignment = Ragged(
+        np.array([pair for pairs in links for pair in pairs], dtype=np.uint8),
+        np.concatenate([[0], np.cumsum([len(pairs) for pairs in links])]),
+    )
+    decoder = Decoder(replace(model, phrase_table=replace(table, alignment=alignment)), settings, weights)
+    return LinkedLattices.of(decoder.lattices(list(sentences)), decoder), decoder
+
+
+@dataclass
+class World:
+    """Lattices, a recurrent model with inputs of some kind, and weights."""
+
+    lattices: LinkedLattices
+    config: RecurrentConfig
+    classes: WordClasses
+    weights: dict[str, np.ndarray]
+    inputs: AuxiliaryInputs | None
+    vector: np.ndarray
+    weight: float
+
+    @property
+    def model(self) -> JointModel:
+        arrays = RecurrentWeights.of(self.config, self.classes, self.weights)
+        return JointModel(RecurrentScorer(arrays), self.lattices.model_words(MODEL), self.inputs)
+
+    def score(self, arcs: list[int], sentence: int) -> tuple[float, float]:
+        """Weighted and recurrent score of a path by the equations."""
+        words, links = self.predicted(arcs, sentence)
+        recurrent = self._reference(tuple(words), tuple(links))
+        features = self.lattices.flat.features[:, arcs].astype(np.float64).sum(axis=1)
+        return float(features @ self.vector + self.weight * recurrent), recurrent
+
+    def predicted(self, arcs: list[int], sentence: int) -> tuple[list[int], list[int]]:
+        """The words of a path in the model's ids, and the link sets of these words and of the end."""
+        flat = self.lattices.flat
+        ids = self.lattices.model_words(MODEL)
+        places = [place for arc in arcs for place in range(flat.words.offsets[arc], flat.words.offsets[arc + 1])]
+        return ids[places].tolist(), [*self.lattices.links[places].tolist(), int(self.lattices.ends[sentence])]
+
+    def _reference(self, words: tuple[int, ...], links: tuple[int, ...]) -> float:
+        known = self.inputs.vectors(np.array(links)) if self.inputs else np.zeros((len(links), 0))
+        return reference(self, words, tuple(map(tuple, known.tolist())))
+
+    def score_of_words(self, words: list[int], links: list[int]) -> float:
+        """ln p of words without the end of the sentence, by the equations."""
+        known = self.inputs.vectors(np.array(links)) if self.inputs else np.zeros((len(links), 0))
+        return float(reference_scores(self.config, self.classes, self.weights, words, known)[:-1].sum())
+
+    def paths(self, sentence: int) -> list[list[int]]:
+        """Every path of a sentence as arcs."""
+        flat = self.lattices.flat
+        first, last = flat.node_offsets[sentence : sentence + 2].tolist()
+        ways = {first: [[]]}
+        for node in range(first + 1, last):
+            arcs = range(int(flat.arc_offsets[node]), int(flat.arc_offsets[node + 1]))
+            ways[node] = [[*way, arc] for arc in arcs for way in ways[int(flat.tails[arc])]]
+        return ways[last - 1] if first < last else []
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+@cache
+def reference(world: World, words: tuple[int, ...], known: tuple[tuple[float, ...], ...]) -> float:
+    """ln p of a sentence by the equations."""
+    inputs = np.array(known).reshape(len(known), -1)
+    return float(reference_scores(world.config, world.classes, world.weights, list(words), inputs).sum())
+
+
+def random_world(seed: int, kind: str, sentences=SENTENCES, direct_size: int = 64) -> World:
+    """A world of which everything is random."""
+    lattices, decoder = linked_lattices(seed, sentences)
+    generator = np.random.default_rng(seed + 1)
+    slots, dimensions = {"none": (0, 0), "sentence": (1, 3), "links": (2, 2)}[kind]
+    config = RecurrentConfig(len(MODEL), 3, 5, slots, dimensions, 0, direct_size)
+    units = generator.permutation(np.delete(np.arange(len(MODEL)), 1)).astype(np.int32)
+    inputs = None
+    if kind != "none":
+        sets = lattices.sets
+        rows = generator.integers(0, 6, (len(sets), slots)) if kind == "links" else sets.sentences[:, None]
+        inputs = AuxiliaryInputs(rows.astype(np.int32), generator.normal(size=(6, dimensions)).astype(np.float32))
+    classes = WordClasses(units, np.array([0, 1, 3, len(units)]))
+    return World(lattices, config, classes, random_weights(config, seed), inputs, decoder.vector, 0.7)

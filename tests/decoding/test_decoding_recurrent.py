@@ -1,0 +1,201 @@
+"""Lattices rescored with a recurrent model, beside all their paths scored by the equations."""
+
+import numpy as np
+import pytest
+from recurrent_world import KINDS, MODEL, SENTENCES, linked_lattices, random_world
+from tiny_models import TARGET
+
+from neural_smt.decoding.recurrent.linked import LinkedLattices
+from neural_smt.decoding.recurrent.lists import rescore_lists, score_paths
+from neural_smt.decoding.recurrent.oracles import oracle_rows
+from neural_smt.decoding.recurrent.push_forward import push_forward
+from neural_smt.errors import UserError
+from neural_smt.files import read_json, write_json
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import UNK
+
+
+@pytest.fixture(scope="module", params=[(seed, kind) for seed in range(3) for kind in KINDS], ids=str)
+def world(request):
+    return random_world(*request.param)
+
+
+def test_with_all_states_the_exact_best_path_is_found(world):
+    found = push_forward(world.lattices, world.model, world.vector, world.weight, beam=10_000)
+    for sentence, text in enumerate(SENTENCES):
+        paths = world.paths(sentence)
+        assert bool(paths) == bool(text)
+        if not text:
+            assert len(found.arcs[sentence]) == 0 and found.scores[sentence] == found.recurrent[sentence] == 0
+            continue
+        scores = [world.score(path, sentence) for path in paths]
+        best = max(score for score, _ in scores)
+        np.testing.assert_allclose(found.scores[sentence], best, atol=1e-4)
+        chosen = paths.index(found.arcs[sentence].tolist())
+        np.testing.assert_allclose(scores[chosen][0], best, atol=1e-4)
+        np.testing.assert_allclose(found.recurrent[sentence], scores[chosen][1], atol=1e-5)
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_few_states_give_a_path_and_its_score_from_scratch(world, beam):
+    found = push_forward(world.lattices, world.model, world.vector, world.weight, beam)
+    everything = push_forward(world.lattices, world.model, world.vector, world.weight, 10_000)
+    assert found.evaluations <= everything.evaluations
+    for sentence, text in enumerate(SENTENCES):
+        arcs = found.arcs[sentence].tolist()
+        if text:
+            assert arcs in world.paths(sentence)
+            score, recurrent = world.score(arcs, sentence)
+            np.testing.assert_allclose(found.recurrent[sentence], recurrent, atol=1e-5)
+            np.testing.assert_allclose(found.scores[sentence], score, atol=1e-4)
+            assert everything.scores[sentence] >= found.scores[sentence] - 1e-5
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_blocks_threads_and_the_order_of_sentences_do_not_matter(monkeypatch, beam):
+    world = random_world(4, "none")
+    whole = push_forward(world.lattices, world.model, world.vector, world.weight, beam)
+    monkeypatch.setattr("neural_smt.decoding.recurrent.push_forward.BLOCK", 1)
+    alone = push_forward(world.lattices, world.model, world.vector, world.weight, beam)
+    threaded = push_forward(world.lattices, world.model, world.vector, world.weight, beam, threads=3)
+    assert threaded.scores.tolist() == alone.scores.tolist()
+    assert threaded.arcs.values.tolist() == alone.arcs.values.tolist() == whole.arcs.values.tolist()
+    np.testing.assert_allclose(alone.scores, whole.scores, atol=1e-5)
+    np.testing.assert_allclose(alone.arc_scores, whole.arc_scores, atol=1e-5)
+    turned = random_world(4, "none", SENTENCES[::-1])
+    found = push_forward(turned.lattices, turned.model, turned.vector, turned.weight, beam)
+    np.testing.assert_allclose(found.scores[::-1], whole.scores, atol=1e-5)
+
+
+def test_arcs_have_the_scores_of_their_words_after_the_best_state():
+    world = random_world(5, "links")
+    found = push_forward(world.lattices, world.model, world.vector, world.weight, beam=1)
+    for sentence, text in enumerate(SENTENCES):
+        if text:
+            arcs = found.arcs[sentence].tolist()
+            words, links = world.predicted(arcs, sentence)
+            end = world._reference(tuple(words), tuple(links)) - world.score_of_words(words, links)
+            np.testing.assert_allclose(found.arc_scores[arcs].sum() + end, found.recurrent[sentence], atol=1e-5)
+
+
+def test_lists_have_the_scores_of_the_equations_with_and_without_sharing(world):
+    plain = rescore_lists(world.lattices, world.model, world.vector, world.weight, 20)
+    shared = rescore_lists(world.lattices, world.model, world.vector, world.weight, 20, shared=True, threads=2)
+    assert shared.evaluations < plain.evaluations
+    assert shared.arcs.values.tolist() == plain.arcs.values.tolist()
+    np.testing.assert_allclose(shared.scores, plain.scores, atol=1e-5)
+    paths = [world.paths(sentence)[:7] for sentence in range(len(SENTENCES))]
+    first = np.concatenate([[0], np.cumsum([len(part) for part in paths])])
+    listed = Ragged.from_lists([path for part in paths for path in part])
+    found, _ = score_paths(world.lattices, world.model, listed, first)
+    expected = [world.score(path, sentence)[1] for sentence, part in enumerate(paths) for path in part]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    best = push_forward(world.lattices, world.model, world.vector, world.weight, 10_000)
+    everything = rescore_lists(world.lattices, world.model, world.vector, world.weight, 10_000)
+    assert (everything.scores <= best.scores + 1e-5).all()
+
+
+def test_an_arc_without_words_leaves_the_state_as_it_is():
+    world = random_world(6, "links", [["a", "b"]])
+    flat = world.lattices.flat
+    emptied = int(world.paths(0)[0][0])
+    lengths = flat.words.lengths.copy()
+    kept = np.repeat(np.arange(len(lengths)) != emptied, lengths)
+    lengths[emptied] = 0
+    words = Ragged(flat.words.values[kept], np.concatenate([[0], np.cumsum(lengths)]))
+    shorter = random_world(6, "links", [["a", "b"]])
+    object.__setattr__(shorter.lattices.flat, "words", words)
+    object.__setattr__(shorter.lattices, "links", world.lattices.links[kept])
+    found = push_forward(shorter.lattices, shorter.model, shorter.vector, shorter.weight, 10_000)
+    scores = [shorter.score(path, 0)[0] for path in shorter.paths(0)]
+    np.testing.assert_allclose(found.scores[0], max(scores), atol=1e-4)
+    assert any(emptied in path for path in shorter.paths(0))
+
+
+def test_words_are_linked_to_the_source_words_of_their_phrase():
+    lattices, decoder = linked_lattices(7)
+    table = decoder.model.phrase_table
+    alignments = {}
+    for row, source in enumerate(table.entry_source):
+        key = tuple(table.source[source].tolist()), tuple(table.target[row].tolist())
+        alignments[key] = [tuple(pair) for pair in table.alignment[row].tolist()]
+    made = decoder.lattices(SENTENCES)
+    arc = 0
+    for sentence, lattice in enumerate(made):
+        if lattice is None:
+            continue
+        for start, stop, words in zip(lattice.starts, lattice.stops, lattice.words, strict=True):
+            tokens = SENTENCES[sentence][start:stop]
+            source = tuple(decoder.model.source_vocabulary.index.get(token, -1) for token in tokens)
+            pairs = alignments.get((source, tuple(words.tolist())), [(0, 0)])
+            linked = [sorted({i for i, j in pairs if j == place}) for place in range(len(words))]
+            for place in range(len(words)):
+                nearest = [linked[p] for p in [*range(place, -1, -1), *range(place, len(words))] if linked[p]]
+                number = lattices.links[lattices.flat.words.offsets[arc] + place]
+                assert lattices.sets.sentences[number] == sentence
+                assert lattices.sets.positions[number].tolist() == [int(start) + i for i in nearest[0]]
+            arc += 1
+        end = lattices.ends[sentence]
+        assert lattices.sets.sentences[end] == sentence and len(lattices.sets.positions[end]) == 0
+    assert arc == len(lattices.flat.tails)
+
+
+def test_lattices_go_through_a_folder(tmp_path):
+    lattices, decoder = linked_lattices(8)
+    lattices.save(tmp_path / "lattices")
+    for mapped in (True, False):
+        loaded = LinkedLattices.load(tmp_path / "lattices", mapped)
+        for name in ("links", "ends"):
+            assert getattr(loaded, name).tolist() == getattr(lattices, name).tolist()
+        assert loaded.sets.sentences.tolist() == lattices.sets.sentences.tolist()
+        assert loaded.sets.positions.values.tolist() == lattices.sets.positions.values.tolist()
+        assert loaded.features.names == decoder.feature_set.names
+        assert loaded.features.tunable.tolist() == decoder.feature_set.tunable.tolist()
+        assert loaded.made_with.tolist() == decoder.vector.tolist()
+        assert loaded.words == [*TARGET.words, "c", "unknown", "other"] and len(loaded.copied) == 3
+        assert loaded.with_recurrent.names[-1] == "Recurrent0"
+
+
+def test_words_are_mapped_by_their_spelling():
+    lattices, _ = linked_lattices(9)
+    ids = lattices.model_words(MODEL)
+    spelled = lattices.spell(lattices.flat.words.values)
+    assert {"y", "x", "other"} <= set(spelled)
+    assert ids.tolist() == [MODEL.index.get(word, UNK) for word in spelled]
+
+
+@pytest.mark.parametrize("spoilt", ["words", "links", "vocabulary"])
+def test_a_folder_whose_parts_do_not_fit_is_refused(tmp_path, spoilt):
+    lattices, _ = linked_lattices(8)
+    folder = tmp_path / "lattices"
+    lattices.save(folder)
+    if spoilt == "words":
+        (folder / "words.txt").write_text("\n".join(lattices.words[: lattices.vocabulary_size]) + "\n")
+    elif spoilt == "links":
+        np.save(folder / "links.npy", lattices.links[1:])
+    else:
+        meta = read_json(folder / "meta.json")
+        write_json(folder / "meta.json", meta | {"vocabulary": "another"})
+    with pytest.raises(UserError, match="do not belong together"):
+        LinkedLattices.load(folder)
+
+
+def test_oracles_improve_with_the_size_of_lists():
+    lattices, _ = linked_lattices(10)
+    references = [
+        ["x", "y", "z", "q", "x"],
+        [],
+        ["unknown", "x", "y", "z"],
+        ["x"],
+        ["y", "z", "q", "other"],
+        ["x", "x"],
+    ]
+    rows = {(row.candidates, row.oracle): row for row in oracle_rows(lattices, references, [3, 30])}
+    assert list(rows) == [
+        ("1-best", "model"),
+        *((name, oracle) for name in ("3-best", "30-best", "lattice") for oracle in ("sentence", "corpus")),
+    ]
+    means = [rows[name, "sentence"].mean_sentence_bleu for name in ("3-best", "30-best", "lattice")]
+    assert means == sorted(means)
+    assert rows["1-best", "model"].mean_sentence_bleu <= means[0]
+    assert rows["3-best", "sentence"].per_sentence <= 3
