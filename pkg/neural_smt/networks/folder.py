@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -14,13 +15,15 @@ from neural_smt.files import atomic, read_json, write_json
 from neural_smt.networks.configuration import EncoderDecoderConfig
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
 from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
+from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.networks.weights import WEIGHTS
 from neural_smt.vocabulary import Vocabulary
 
 CONFIG, VOCABULARY = "config.json", "vocabulary"
 
-ENCODER_DECODER, CSLM = "encoder_decoder", "cslm"
-NAMES = {ENCODER_DECODER: "an encoder-decoder", CSLM: "a CSLM"}
+ENCODER_DECODER, CSLM, RECURRENT = "encoder_decoder", "cslm", "recurrent"
+NAMES = {ENCODER_DECODER: "an encoder-decoder", CSLM: "a CSLM", RECURRENT: "a recurrent model"}
 """What a folder's ``config.json`` calls its network, and what a person does."""
 
 Config = TypeVar("Config")
@@ -42,6 +45,13 @@ class TrainedCslm(NamedTuple):
 
     network: CslmNetwork
     target: Vocabulary
+
+
+class TrainedRecurrent(NamedTuple):
+    """A recurrent or joint model's network and the words that it knows."""
+
+    network: RecurrentNetwork
+    vocabulary: Vocabulary
 
 
 def save_model(folder: Path, model: TrainedModel) -> None:
@@ -79,9 +89,37 @@ def load_cslm(folder: Path, device: torch.device) -> TrainedCslm:
     return TrainedCslm(network, **vocabularies)
 
 
-def _save(folder: Path, kind: str, network: nn.Module, vocabularies: Mapping[str, Vocabulary]) -> None:
+def save_recurrent(folder: Path, trained: TrainedRecurrent) -> None:
+    """Write the folder of a recurrent model, all or nothing; its word classes lie beside the weights."""
+    classes = trained.network.classes
+    tensors = {"classes.units": torch.from_numpy(classes.units), "classes.offsets": torch.from_numpy(classes.offsets)}
+    _save(folder, RECURRENT, trained.network, {"target": trained.vocabulary}, tensors)
+
+
+def load_recurrent(folder: Path, device: torch.device) -> TrainedRecurrent:
+    """Read what ``save_recurrent`` wrote; raises ``UserError`` as ``load_model`` does."""
+    config, vocabularies = _read(folder, RECURRENT, RecurrentConfig.from_json, ("target",))
+    weights = _read_weights(folder)
+    path = Path(folder) / WEIGHTS
+    try:
+        units, offsets = (weights.pop(f"classes.{name}").numpy() for name in ("units", "offsets"))
+        network = RecurrentNetwork(config, WordClasses(units.astype(np.int32), offsets.astype(np.int64)))
+    except (KeyError, ValueError, IndexError) as error:
+        raise UserError(f"{path}: its word classes cannot be used ({error}); train the model again") from None
+    return TrainedRecurrent(_with_weights(folder, network, device, weights), vocabularies["target"])
+
+
+def _save(
+    folder: Path,
+    kind: str,
+    network: nn.Module,
+    vocabularies: Mapping[str, Vocabulary],
+    further: Mapping[str, torch.Tensor] | None = None,
+) -> None:
+    """further: tensors that are no weights."""
     with atomic(folder, directory=True) as temporary:
         weights = {name: tensor.contiguous().cpu() for name, tensor in network.state_dict().items()}
+        weights |= further or {}
         save_file(weights, temporary / WEIGHTS)
         for side, vocabulary in vocabularies.items():
             vocabulary.save(temporary / f"{VOCABULARY}.{side}")
@@ -116,12 +154,25 @@ def _read(
     return config, vocabularies
 
 
-def _with_weights(folder: Path, network: Network, device: torch.device) -> Network:
-    """The network with the folder's weights, on ``device``, ready for use."""
+def _read_weights(folder: Path) -> dict[str, torch.Tensor]:
     path = Path(folder) / WEIGHTS
     try:
-        network.load_state_dict(load_file(path))
-    except (OSError, SafetensorError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"{path}: cannot be loaded ({reason}); train the model again") from None
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise _broken(path, error) from None
+
+
+def _with_weights(
+    folder: Path, network: Network, device: torch.device, weights: dict[str, torch.Tensor] | None = None
+) -> Network:
+    """The network with the folder's weights (read already, if given), on ``device``, ready for use."""
+    given = _read_weights(folder) if weights is None else weights
+    try:
+        network.load_state_dict(given)
+    except RuntimeError as error:
+        raise _broken(Path(folder) / WEIGHTS, error) from None
     return network.to(device).eval()
+
+
+def _broken(path: Path, error: Exception) -> UserError:
+    return UserError(f"{path}: cannot be loaded ({str(error).splitlines()[0]}); train the model again")
