@@ -83,6 +83,20 @@ class AdaDelta:
         self.updates = updates
 
 
+class ClippedAdaDelta(AdaDelta):
+    """AdaDelta on gradients with an L2 norm of at most ``clip`` (``clipped_gradients``)."""
+
+    def __init__(self, parameters: dict[str, nn.Parameter], rho: float, epsilon: float, clip: float):
+        super().__init__(parameters, rho, epsilon)
+        self.clip = clip
+
+    def update(self) -> float:
+        """Take a step along the gradients that lie with the parameters; returns the norm they had."""
+        gradients, norm = clipped_gradients(self.parameters, self.clip)
+        self.step(gradients)
+        return norm
+
+
 def _tiles(tensor: Tensor) -> tuple[Tensor, ...]:
     """Views of a few rows each; of all rows on a GPU."""
     if tensor.is_cuda or tensor.dim() == 0:

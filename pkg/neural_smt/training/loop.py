@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from neural_smt.networks.device import precision_context
-from neural_smt.training.adadelta import AdaDelta, clipped_gradients
+from neural_smt.training.adadelta import ClippedAdaDelta
 from neural_smt.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from neural_smt.training.curve import Record
 from neural_smt.training.loop_settings import LoopSettings
@@ -47,6 +47,31 @@ class Task(Protocol):
     def minibatch(self, update: int) -> Minibatch: ...
 
 
+class Optimiser(Protocol):
+    """How weights follow their gradients.
+
+    update: take a step along the gradients that lie with the parameters, and return their norm; tensors, load: its
+    state by name for a checkpoint, and back after so many updates.
+    """
+
+    def update(self) -> float: ...
+
+    def tensors(self) -> dict[str, Tensor]: ...
+
+    def load(self, tensors: dict[str, Tensor], updates: int) -> None: ...
+
+
+class Schedule(Protocol):
+    """Steers an optimiser from one validation to the next.
+
+    follow: set the optimiser to what the validation perplexities so far ask for; false ends the training. A function of
+    the perplexities alone, so that a resumed run needs no more. After a validation that is not the best one, training
+    goes on from the best weights.
+    """
+
+    def follow(self, perplexities: list[float]) -> bool: ...
+
+
 @dataclass
 class Progress:
     """How far a run is. cost: nats, and words: predicted words, both since the last record; stale: validations since
@@ -68,10 +93,19 @@ class Trainer:
     """Trains the network of ``task`` in place; ``run`` is the fingerprint under which ``state`` keeps checkpoints.
 
     Everything random is a function of the seed and the number of the update, so weights, optimiser and ``Progress``
-    are all that a run needs to go on where it was and end as if it had never been stopped.
+    are all that a run needs to go on where it was and end as if it had never been stopped. optimiser: AdaDelta with the
+    constants of ``settings`` where none is given; schedule: needs ``settings.keep`` best.
     """
 
-    def __init__(self, task: Task, settings: LoopSettings, state: Path, run: str):
+    def __init__(
+        self,
+        task: Task,
+        settings: LoopSettings,
+        state: Path,
+        run: str,
+        optimiser: Optimiser | None = None,
+        schedule: Schedule | None = None,
+    ):
         self.task = task
         self.network = task.network
         self.settings = settings
@@ -79,7 +113,8 @@ class Trainer:
         self.run_fingerprint = run
         self.parameters = dict(self.network.named_parameters())
         self.device = next(self.network.parameters()).device
-        self.optimiser = AdaDelta(self.parameters, settings.rho, settings.epsilon)
+        self.optimiser = optimiser or ClippedAdaDelta(self.parameters, settings.rho, settings.epsilon, settings.clip)
+        self.schedule = schedule
         self.validate_every = settings.validate_every or task.updates_per_epoch
         self.progress = Progress()
         self.best_weights: dict[str, Tensor] = {}
@@ -100,6 +135,8 @@ class Trainer:
                 if progress.updates % self.validate_every == 0:
                     record = self._validate()
                     bar.set_postfix(cost=f"{record.train_cost:.3f}", perplexity=record.validation_perplexity)
+                    if self.schedule and progress.stale and self.best_weights:
+                        self.network.load_state_dict(self.best_weights)
                 if progress.updates % settings.checkpoint_every == 0:
                     self._save()
         # Saved before the closing record: with more updates the run can go on as if this end had not been planned.
@@ -123,7 +160,7 @@ class Trainer:
         return math.exp(-total / sum(batch.words for batch in batches))
 
     def update(self) -> None:
-        """One minibatch: cost, gradient, clipping, AdaDelta."""
+        """One minibatch: cost, gradient, step."""
         progress = self.progress
         batch = self.task.minibatch(progress.updates)
         for parameter in self.parameters.values():
@@ -131,10 +168,8 @@ class Trainer:
         with precision_context(self.device, self.settings.precision):
             cost = -self.network(batch.inputs).sum()
         (cost / batch.divisor).backward()
-        gradients, norm = clipped_gradients(self.parameters, self.settings.clip)
-        if not math.isfinite(norm):
+        if not math.isfinite(self.optimiser.update()):
             progress.non_finite += 1
-        self.optimiser.step(gradients)
         progress.updates += 1
         progress.examples += batch.examples
         progress.cost += cost.item()
@@ -167,6 +202,11 @@ class Trainer:
         return record
 
     def _exhausted(self) -> bool:
+        if self.schedule is not None:
+            records = self.progress.records
+            found = [record.validation_perplexity for record in records if record.validation_perplexity is not None]
+            if not self.schedule.follow(found):
+                return True
         return 0 < self.settings.patience <= self.progress.stale
 
     def _save(self) -> None:

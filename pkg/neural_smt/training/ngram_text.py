@@ -51,16 +51,22 @@ def split_sentences(sentences: Ragged, share: float, seed: int) -> tuple[Ragged,
     The sentences with the smallest hashes are held out. A hash depends on a sentence's words and the seed alone, so
     sentences that are alike fall on the same side. Nothing is held out where ``share`` is 0.
     """
+    held_out = draw_sentences(sentences, share, seed)
+    return sentences.take(np.flatnonzero(~held_out)), sentences.take(np.flatnonzero(held_out))
+
+
+def draw_sentences(sentences: Ragged, share: float, seed: int) -> np.ndarray:
+    """bool ``[n]``: the sentences that ``split_sentences`` holds out."""
     if share == 0:
-        return sentences, sentences.take(np.arange(0))
+        return np.zeros(len(sentences), dtype=bool)
     hashes = hash_sentences(sentences.values, sentences.offsets, np.uint64(seed))
     count = max(1, round(share * len(sentences)))
     chosen = hashes <= np.partition(hashes, count - 1)[count - 1]
     if chosen.all():
         raise UserError(
-            "training.cslm: holding out sentences leaves none to train on; lower the setting validation or add text"
+            "training: holding out sentences leaves none to train on; lower the setting validation or add text"
         )
-    return sentences.take(np.flatnonzero(~chosen)), sentences.take(np.flatnonzero(chosen))
+    return chosen
 
 
 @kernel

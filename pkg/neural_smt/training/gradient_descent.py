@@ -1,0 +1,103 @@
+"""Stochastic gradient descent, plain or with a rate of its own for every weight (AdaGrad, Duchi et al. 2011).
+
+Gradients may be dense, sparse in rows, or sparse in single weights with repetitions, as those of direct features are:
+a few hundred thousand of millions. These are summed where they belong without sorting them first.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from neural_smt.jit import kernel
+
+EPSILON = 1e-6
+"""Keeps the first steps of AdaGrad finite."""
+
+
+class GradientDescent:
+    """w <- w - rate (g + l2 w), or with ``adaptive``  G <- G + g^2;  w <- w - rate g / (sqrt(G) + eps) - rate l2 w.
+
+    Weights that a sparse gradient leaves out stay as they are, without decay too. ``rate`` may be changed at any time.
+    """
+
+    def __init__(self, parameters: dict[str, nn.Parameter], rate: float, l2: float = 0.0, adaptive: bool = False):
+        self.parameters = parameters
+        self.rate = rate
+        self.l2 = l2
+        self.squares = {name: torch.zeros_like(p) for name, p in parameters.items()} if adaptive else {}
+        # all zero between updates
+        self._sums: dict[str, np.ndarray] = {}
+
+    @torch.no_grad()
+    def update(self) -> float:
+        """Take a step along the gradients that lie with the parameters; returns the L2 norm of all of them.
+
+        (In that norm repeated weights of a sparse gradient count one by one.) When it is not finite, no step is taken.
+        """
+        gradients = {name: p.grad for name, p in self.parameters.items() if p.grad is not None}
+        norms = [torch.linalg.vector_norm(g._values() if g.is_sparse else g) for g in gradients.values()]
+        norm = torch.linalg.vector_norm(torch.stack(norms)).item()
+        if norm < float("inf"):
+            for name, gradient in gradients.items():
+                self._step(name, self.parameters[name].data, gradient)
+        return norm
+
+    def _step(self, name: str, parameter: Tensor, gradient: Tensor) -> None:
+        squares = self.squares.get(name)
+        if not gradient.is_sparse:
+            parameter.sub_(self._change(parameter, gradient, squares))
+        elif parameter.dim() == 1 and parameter.device.type == "cpu":
+            sums = self._sums.setdefault(name, np.zeros(len(parameter), dtype=np.float32))
+            slots, values = gradient._indices()[0].numpy(), gradient._values().numpy()
+            kept = np.zeros(0, dtype=np.float32) if squares is None else squares.numpy()
+            _step_slots(parameter.numpy(), kept, slots, values, sums, np.float32(self.rate), np.float32(self.l2))
+        else:
+            gradient = gradient.coalesce()
+            rows = gradient.indices()[0]
+            kept = None if squares is None else squares[rows]
+            parameter.index_add_(0, rows, self._change(parameter[rows], gradient.values(), kept), alpha=-1)
+            if squares is not None:
+                squares[rows] = kept
+
+    def _change(self, parameter: Tensor, gradient: Tensor, squares: Tensor | None) -> Tensor:
+        """What to subtract; ``squares`` are updated in place."""
+        if squares is None:
+            change = gradient * self.rate
+        else:
+            squares.addcmul_(gradient, gradient)
+            change = squares.sqrt().add_(EPSILON).reciprocal_().mul_(gradient).mul_(self.rate)
+        return change.add_(parameter, alpha=self.rate * self.l2) if self.l2 else change
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The optimiser's state by name, for a checkpoint; the rate is not part of it."""
+        return dict(self.squares)
+
+    def load(self, tensors: dict[str, Tensor], updates: int) -> None:
+        """Inverse of ``tensors``; the number of updates does not matter."""
+        self.squares = {name: tensor.to(self.parameters[name].device) for name, tensor in tensors.items()}
+
+
+@kernel(error_model="numpy")
+def _step_slots(
+    parameter: np.ndarray,
+    squares: np.ndarray,
+    slots: np.ndarray,
+    values: np.ndarray,
+    sums: np.ndarray,
+    rate: np.float32,
+    l2: np.float32,
+) -> None:
+    """A step of single weights; ``sums`` is 0 before and after. squares: empty for plain gradient descent."""
+    for i in range(len(slots)):
+        sums[slots[i]] += values[i]
+    for i in range(len(slots)):
+        slot = slots[i]
+        gradient = sums[slot]
+        # a weight met again has been treated
+        if gradient != 0:
+            sums[slot] = 0
+            step = gradient
+            if len(squares) > 0:
+                squares[slot] += gradient * gradient
+                step = gradient / (np.sqrt(squares[slot]) + np.float32(EPSILON))
+            parameter[slot] -= rate * (step + l2 * parameter[slot])

@@ -1,0 +1,329 @@
+"""Training of recurrent models from text to a model folder; resuming; schedule; optimiser; measuring; refusals."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_csv, read_json, write_lines
+from neural_smt.language_model.estimation import estimate
+from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.perplexity import measure_perplexity
+from neural_smt.networks.folder import load_recurrent
+from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
+from neural_smt.networks.recurrent.inputs import AuxiliaryInputs, LinkSets
+from neural_smt.ragged import Ragged
+from neural_smt.training import recurrent_steps
+from neural_smt.training.collisions import count_collisions
+from neural_smt.training.gradient_descent import EPSILON, GradientDescent
+from neural_smt.training.halving import Halving
+from neural_smt.training.joint_text import JointText
+from neural_smt.training.loop import Trainer
+from neural_smt.training.ngram_text import draw_sentences
+from neural_smt.training.steps import measure_recurrent, train_recurrent
+from neural_smt.vocabulary import UNK, Vocabulary
+
+SETTINGS: dict[str, Any] = {
+    "hidden": 8,
+    "direct_bits": 10,
+    "batch": 16,
+    "epochs": 4,
+    "validation": 0.1,
+    "checkpoint_every": 7,
+    "ngram_order": 3,
+}
+CPU = torch.device("cpu")
+
+
+class Killed(Exception):
+    """Stands for the end of a process."""
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sentences that count on from a random word, with words in between that occur once."""
+    path = tmp_path_factory.mktemp("inputs") / "text"
+    random = np.random.default_rng(0)
+    lines = [[f"w{(start + i) % 18}" for i in range(length)] for start, length in random.integers(2, 18, (200, 2))]
+    for number in range(0, 200, 5):
+        lines[number][-1] = f"once{number}"
+    write_lines(path, [" ".join(line) for line in lines])
+    return path
+
+
+def train(text: Path, folder: Path, seed: int = 1, further: dict[str, Any] | None = None, **settings: Any) -> None:
+    train_recurrent(
+        texts=[text],
+        settings=SETTINGS | settings,
+        device="cpu",
+        seed=seed,
+        output=folder / "model",
+        curve=folder / "curve.csv",
+        plot=folder / "curve.png",
+        perplexity=folder / "perplexity.json",
+        state=folder / "state",
+        **(further or {}),
+    )
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model" / "weights.safetensors").read_bytes()
+
+
+def without_seconds(path: Path) -> list[dict[str, str]]:
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in read_csv(path)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"optimiser": "sgd", "rate": 0.05}], ids=["adagrad", "sgd"])
+def test_a_killed_run_ends_as_one_never_killed(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+) -> None:
+    train(text, tmp_path / "whole", **settings)
+    original = Trainer.update
+    for update in (5, 20, 31):  # before the first checkpoint, and between later ones, in other epochs
+
+        def interrupted(self: Trainer, update: int = update) -> None:
+            if self.progress.updates == update:
+                raise Killed
+            original(self)
+
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            patch.setattr(Trainer, "update", interrupted)
+            train(text, tmp_path / "killed", **settings)
+        assert not (tmp_path / "killed" / "model").exists()
+    train(text, tmp_path / "killed", **settings)
+    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+    assert without_seconds(tmp_path / "killed" / "curve.csv") == without_seconds(tmp_path / "whole" / "curve.csv")
+    assert (tmp_path / "whole" / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_more_epochs_go_on_and_other_settings_start_afresh(text: Path, tmp_path: Path) -> None:
+    train(text, tmp_path / "whole")
+    train(text, tmp_path / "longer", epochs=2)
+    train(text, tmp_path / "longer")
+    assert weights(tmp_path / "longer") == weights(tmp_path / "whole")
+    train(text, tmp_path / "longer", bptt=1)
+    assert weights(tmp_path / "longer") != weights(tmp_path / "whole")
+
+
+def test_a_small_run_beats_unigrams_and_says_what_it_did(text: Path, tmp_path: Path) -> None:
+    train(text, tmp_path, epochs=12, classes={"method": "exchange", "count": 5}, rate=0.3)
+    network, vocabulary = load_recurrent(tmp_path / "model", CPU)
+    lines = text.read_text().splitlines()
+    everything = Vocabulary.from_sentences(lines)
+    held_out = draw_sentences(everything.encode(lines), 0.1, 1)
+    sentences = vocabulary.encode(lines)
+    kept, chosen = (sentences.take(np.flatnonzero(part)) for part in (~held_out, held_out))
+    # counts of words are those of the training sentences, which leave out words that occur once
+    assert len(vocabulary) == 3 + 18 and not any(word.startswith("once") for word in vocabulary.words)
+    assert vocabulary.counts[3:].tolist() == np.bincount(kept.values, minlength=21)[3:].tolist()
+    found = read_json(tmp_path / "perplexity.json")
+    perplexities = [
+        measure_perplexity(NgramModel.from_tables(estimate(kept, order).tables, vocabulary), chosen).value
+        for order in (1, 3)
+    ]
+    assert found["network"] < 0.5 * perplexities[0]
+    assert found["ngram"] == pytest.approx(perplexities[1], abs=1e-3)
+    curve = [float(row["validation_perplexity"]) for row in read_csv(tmp_path / "curve.csv")]
+    assert found["network"] == pytest.approx(min(curve), rel=1e-4)
+    assert found["mixture"] < 1.05 * min(found["network"], found["ngram"])
+    assert found["tokens"] == len(chosen.values) + len(chosen)
+    assert found["unknown"] == (chosen.values == UNK).sum()
+    assert found["classes"]["method"] == "exchange" and found["classes"]["count"] == 5 == len(network.classes)
+    assert 5 < found["classes"]["cost"] < 5 + 16
+    assert found["direct_features"]["features"] > 100 and found["words_per_second"] > 0
+
+
+def test_measuring_texts_agrees_with_training(text: Path, tmp_path: Path) -> None:
+    train(text, tmp_path)
+    lines = text.read_text().splitlines()
+    held_out = draw_sentences(Vocabulary.from_sentences(lines).encode(lines), 0.1, 1)
+    for name, part in (("rest", ~held_out), ("held_out", held_out)):
+        write_lines(tmp_path / name, [lines[number] for number in np.flatnonzero(part)])
+    texts = [tmp_path / "held_out", text]
+    measure_recurrent(
+        model=tmp_path / "model", texts=texts, training=[tmp_path / "rest"], output=tmp_path / "out.json", order=3
+    )
+    measured, expected = read_json(tmp_path / "out.json"), read_json(tmp_path / "perplexity.json")
+    assert measured["held_out"] == {name: expected[name] for name in measured["held_out"]}
+    assert measured["text"]["sentences"] == 200
+
+
+class Representation:
+    """Of the source word a prediction is aligned to, and of no more: row = 1 + its number; row 0 without any."""
+
+    side, slots, dimensions = "source", 1, 20
+
+    def __init__(self, learned: bool):
+        self.table = None if learned else np.eye(20, k=-1, dtype=np.float32)
+        self.input_rows = 20 if learned else 0
+
+    def inputs(self, sentences: list[list[str]], links: LinkSets) -> AuxiliaryInputs:
+        rows = [
+            int(sentences[sentence][positions[0]][1:]) + 1 if len(positions) else 0
+            for sentence, positions in zip(links.sentences, links.positions, strict=True)
+        ]
+        return AuxiliaryInputs(np.array(rows, dtype=np.int32)[:, None], self.table)
+
+
+@pytest.fixture
+def joint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Random words s<i> and their translations t<i>, in order."""
+    random = np.random.default_rng(1)
+    lists = [random.integers(0, 18, length) for length in random.integers(1, 9, 300)]
+    for name, lines in (
+        ("source", [" ".join(f"s{word}" for word in words) for words in lists]),
+        ("target", [" ".join(f"t{word}" for word in words) for words in lists]),
+        ("alignment", [" ".join(f"{i}-{i}" for i in range(len(words))) for words in lists]),
+    ):
+        write_lines(tmp_path / name, lines)
+    monkeypatch.setattr(recurrent_steps, "_representation", lambda folder: Representation(folder.name == "learned"))
+    return {"sources": [tmp_path / "source"], "alignment": tmp_path / "alignment"}
+
+
+@pytest.mark.parametrize("kind", ["given", "learned"])
+def test_a_joint_model_knows_the_aligned_word(joint: dict[str, Any], tmp_path: Path, kind: str) -> None:
+    """Target words are random, but for the source: only the end of the sentence (no links) is as unsure as it was."""
+    target, folder = tmp_path / "target", tmp_path / kind
+    settings = {"direct_bits": 0, "epochs": 15, "rate": 0.3}
+    train(target, tmp_path / "alone", **settings)
+    train(target, folder, further=joint | {"representation": tmp_path / kind}, **settings)
+    alone, known = (read_json(path / "perplexity.json") for path in (tmp_path / "alone", folder))
+    assert alone["network"] > 10 and known["network"] < 2
+    measure_recurrent(
+        model=folder / "model",
+        texts=[target],
+        training=[target],
+        sources=joint["sources"],
+        alignments=[joint["alignment"]],
+        representation=tmp_path / kind,
+        output=tmp_path / "measured.json",
+    )
+    assert read_json(tmp_path / "measured.json")["target"]["network"] < 2
+
+
+def test_files_of_a_joint_model_must_go_together(joint: dict[str, Any], tmp_path: Path, text: Path) -> None:
+    target, given = tmp_path / "target", {"representation": tmp_path / "given"}
+    with pytest.raises(UserError, match="needs the source and the alignment"):
+        train(target, tmp_path, further=given)
+    with pytest.raises(UserError, match=r"source: 300 lines, but .*text has 200"):
+        train(text, tmp_path, further=given | joint)
+    write_lines(tmp_path / "alignment", ["40-40"] * 300)
+    with pytest.raises(UserError, match="alignment: not an alignment of these texts"):
+        train(target, tmp_path, further=given | joint)
+    train(target, tmp_path, epochs=1)
+    with pytest.raises(UserError, match="a representation is for joint models"):
+        measure_recurrent(model=tmp_path / "model", texts=[target], training=[target], output=tmp_path / "out", **given)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"layers": 2}, "training.recurrent.layers is unknown"),
+        ({"optimiser": "adam"}, "set it to adagrad or sgd"),
+        ({"rate": 0}, "rate is 0"),
+        ({"epochs": 0}, "epochs is 0"),
+        ({"bptt": -1}, "bptt is -1"),
+        ({"validation": 0}, "between 0 and 1"),
+        ({"keep": "last"}, "leave keep: best"),
+        ({"classes": {"method": "brown"}}, "frequency, optimal or exchange"),
+        ({"classes": {"size": 4}}, "classes.size is unknown"),
+        ({"classes": {"count": 100}}, "20 words to predict"),
+        ({"direct_bits": 5}, "four times the 21 words"),
+    ],
+)
+def test_bad_recurrent_settings_are_refused(text: Path, tmp_path: Path, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        train(text, tmp_path, **settings)
+    assert not (tmp_path / "model").exists()
+
+
+def test_fewer_sentences_are_a_sample(text: Path, tmp_path: Path) -> None:
+    train(text, tmp_path, sentences=50, epochs=1)
+    assert {row["examples"] for row in read_csv(tmp_path / "curve.csv")} == {"50"}
+
+
+def test_the_rate_halves_and_training_stops_as_in_the_toolkit() -> None:
+    parameters = {"w": nn.Parameter(torch.zeros(1))}
+    optimiser = GradientDescent(parameters, 0.8)
+    schedule = Halving(optimiser, 0.8)
+    perplexities = [math.exp(entropy) for entropy in (5.0, 4.0, 3.995, 3.9, 3.95)]
+    rates, going_on = [], []
+    for epochs in range(6):
+        going_on.append(schedule.follow(perplexities[:epochs]))
+        rates.append(optimiser.rate)
+    # 4 to 3.995 is a gain of 0.13 %: from then on the rate halves; the fifth epoch is worse
+    assert rates[:5] == [0.8, 0.8, 0.8, 0.4, 0.2]
+    assert going_on == [True, True, True, True, True, False]
+
+
+def test_training_goes_back_to_the_best_weights(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second epoch that seems worse is undone: the third starts from the weights of the first."""
+    perplexities, seen = iter([10.0, 20.0, 9.0]), []
+    monkeypatch.setattr(Trainer, "perplexity", lambda self: next(perplexities))
+    original = Trainer.update
+
+    def noted(self: Trainer) -> None:
+        if self.progress.updates % self.task.updates_per_epoch == 0:
+            seen.append(self.network.recurrent.detach().clone())
+        original(self)
+
+    monkeypatch.setattr(Trainer, "update", noted)
+    train(text, tmp_path, epochs=3)
+    assert not torch.equal(seen[0], seen[1]) and torch.equal(seen[1], seen[2])
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_sparse_gradients_step_as_dense_ones(adaptive: bool) -> None:
+    random = np.random.default_rng(0)
+    dense, sparse = ({"single": nn.Parameter(torch.ones(40)), "rows": nn.Parameter(torch.ones(6, 3))} for _ in range(2))
+    optimisers = [GradientDescent(parameters, 0.1, 0.0, adaptive) for parameters in (dense, sparse)]
+    for _ in range(3):
+        for name, size in (("single", 40), ("rows", 6)):
+            index = torch.from_numpy(random.integers(0, size, 30))
+            values = torch.from_numpy(random.normal(size=(30, *dense[name].shape[1:])).astype(np.float32))
+            gradient = torch.sparse_coo_tensor(index[None], values, dense[name].shape, check_invariants=False)
+            dense[name].grad, sparse[name].grad = gradient.to_dense(), gradient
+        for optimiser in optimisers:
+            assert optimiser.update() > 0
+    for name in dense:
+        torch.testing.assert_close(dense[name], sparse[name], rtol=1e-5, atol=1e-6)
+
+
+def test_steps_are_those_of_the_formula() -> None:
+    for adaptive, expected in ((False, 2 - 0.5 * (4 + 0.1 * 2)), (True, 2 - 0.5 * (4 / (4 + EPSILON) + 0.1 * 2))):
+        weight = {"w": nn.Parameter(torch.tensor([2.0, 3.0]))}
+        optimiser = GradientDescent(weight, 0.5, 0.1, adaptive)
+        weight["w"].grad = torch.sparse_coo_tensor(
+            torch.tensor([[0, 0]]), torch.tensor([3.0, 1.0]), (2,), check_invariants=False
+        )
+        assert optimiser.update() == pytest.approx(math.sqrt(10))
+        assert weight["w"].tolist() == [pytest.approx(expected), 3]
+        weight["w"].grad = torch.tensor([math.nan, 1.0])
+        assert not math.isfinite(optimiser.update())
+        assert weight["w"].tolist() == [pytest.approx(expected), 3]
+
+
+def test_collisions_are_counted() -> None:
+    """One word and the end, in classes of their own: histories of lengths 0 and 1 at two predictions are 8 features."""
+    classes = WordClasses(np.array([3, 2, 0], dtype=np.int32), np.array([0, 1, 2, 3]))
+    sentences = Ragged.from_lists([[3], [3]])
+    roomy = count_collisions(RecurrentConfig(4, 3, direct_size=1 << 26, direct_order=2), classes, sentences)
+    assert roomy == (8, 0)
+    crowded = Ragged.from_lists([[3, 0], [3, 3, 3], [0, 3]])
+    found = count_collisions(RecurrentConfig(4, 3, direct_size=16, direct_order=3), classes, crowded)
+    assert 0 < found.sharing <= found.features
+    assert count_collisions(RecurrentConfig(4, 3, direct_size=0), classes, sentences) == (0, 0)
+
+
+def test_texts_keep_their_inputs() -> None:
+    text = JointText(Ragged.from_lists([[3, 4], [], [5]]), np.arange(6)[:, None])
+    taken = text.take(np.array([2, 0]))
+    assert taken.sentences.values.tolist() == [5, 3, 4] and taken.rows.ravel().tolist() == [4, 5, 0, 1, 2]
+    with pytest.raises(ValueError, match="5 inputs for 6 predictions"):
+        JointText(text.sentences, text.rows[:5])
