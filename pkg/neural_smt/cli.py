@@ -32,6 +32,7 @@ STAGES = {
     "phrases": "neural_smt.phrases.steps",
     "language_model": "neural_smt.language_model.steps",
     "shortlist": "neural_smt.shortlist",
+    "representations": "neural_smt.representations.steps",
     "training": "neural_smt.training.steps",
     "rescoring": "neural_smt.rescoring.steps",
     "decoding": "neural_smt.decoding.steps",

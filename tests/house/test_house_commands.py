@@ -119,6 +119,7 @@ IMPORT_ORDER = (
     "phrases",
     "shortlist",
     "networks",
+    "representations",
     "training",
     "rescoring",
     "decoding",

@@ -1,0 +1,79 @@
+"""Latent semantic analysis (Deerwester et al. 1990; Auli et al. 2013, section 5.1).
+
+M, of words by sentences, holds counts times inverse document frequencies; its truncated singular value decomposition is
+M = T S R^T. Rows of T stand for words, rows of R for sentences. T's columns are orthonormal, so T^T M = S R^T, and a
+sentence m, seen or new, is folded in as r = S^-1 T^T m: for a sentence of the training text that is its row of R.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import svds
+
+from neural_smt.errors import UserError
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import RESERVED
+
+LEAST_SINGULAR_VALUE = 1e-6
+"""Of the largest one: below it a direction is rounding noise."""
+
+
+@dataclass(frozen=True)
+class LatentSemantics:
+    """idf: float64 ``[V]``, 0 for reserved entries and for words that are everywhere; words: T, float64 ``[V, d]``;
+    singular: S, float64 ``[d]``, falling; energy: the sum of the squared entries of M, of which the squares of S are a
+    part.
+    """
+
+    idf: np.ndarray
+    words: np.ndarray
+    singular: np.ndarray
+    energy: float
+
+    @property
+    def folding(self) -> np.ndarray:
+        """float64 ``[V, d]``: what each occurrence of a word adds to the vector of its sentence."""
+        return self.idf[:, None] * self.words / self.singular
+
+    def sentences(self, ids: Ragged) -> np.ndarray:
+        """float64 ``[n, d]``: r = S^-1 T^T m of each sentence (word ids); zeros where no word is known."""
+        return np.asarray(word_counts(ids, len(self.idf)) @ self.folding)
+
+
+def word_counts(ids: Ragged, words: int) -> sparse.csr_matrix:
+    """How often each word stands in each sentence ``[n, V]``."""
+    ones = np.ones(len(ids.values))
+    counts = sparse.csr_matrix((ones, ids.values.copy(), ids.offsets), shape=(len(ids), words))
+    counts.sum_duplicates()
+    return counts
+
+
+def analyse(ids: Ragged, words: int, dimensions: int, seed: int) -> LatentSemantics:
+    """Decompose the sentences of a text (ids below ``words``).
+
+    Of each column of T, the entry that is largest in size is positive, so that equal texts get equal vectors. Raises
+    ``UserError`` when the text has fewer independent directions than dimensions.
+    """
+    matrix = word_counts(ids, words)
+    frequency = np.bincount(matrix.indices, minlength=words)
+    idf = np.zeros(words)
+    known = np.flatnonzero(frequency)
+    known = known[known >= len(RESERVED)]
+    idf[known] = -np.log(frequency[known] / len(ids))
+    weighted = matrix @ sparse.diags_array(idf)
+    if dimensions >= min(len(ids), len(known)):
+        raise UserError(
+            f"a latent semantic analysis of {dimensions} dimensions needs more sentences and repeated words than "
+            f"{len(ids)} and {len(known)}; lower the dimensions of the representation"
+        )
+    start = np.random.default_rng(seed).random(min(weighted.shape))
+    _, singular, columns = svds(weighted, k=dimensions, v0=start, return_singular_vectors="vh", rng=seed)
+    order = np.argsort(-singular, kind="stable")
+    singular, vectors = singular[order], columns[order].T
+    if singular[-1] <= LEAST_SINGULAR_VALUE * singular[0]:
+        raise UserError(
+            f"the text has fewer than {dimensions} independent directions; lower the dimensions of the representation"
+        )
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(dimensions)])
+    return LatentSemantics(idf, vectors * signs, singular, float((weighted.data**2).sum()))

@@ -1,0 +1,132 @@
+"""The transform d from features of a source sentence to the vector of its reference (Auli et al. 2013, section 5.4).
+
+d is linear; gradient descent with a constant rate lowers the squared error (equation 1) one sentence at a time:
+d += rate (r - d x) x^T, where the 2 of the square is part of the rate. Features are of length 1, so a rate of 1 would
+fit the sentence at hand exactly.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from neural_smt.jit import leaf
+
+RATES = (0.025, 0.05, 0.1, 0.2, 0.4)
+"""Tried where none is given."""
+
+
+@leaf
+def _descend(
+    numbers: np.ndarray,
+    values: np.ndarray,
+    offsets: np.ndarray,
+    references: np.ndarray,
+    order: np.ndarray,
+    rate: float,
+    weights: np.ndarray,
+    error: np.ndarray,
+) -> None:
+    """One pass over the sentences of ``order``; all but indices float32; error: room ``[d]``."""
+    dimensions = len(error)
+    for sentence in order:
+        for place in range(dimensions):
+            error[place] = references[sentence, place]
+        for feature in range(offsets[sentence], offsets[sentence + 1]):
+            row, value = numbers[feature], values[feature]
+            for place in range(dimensions):
+                error[place] -= value * weights[row, place]
+        for feature in range(offsets[sentence], offsets[sentence + 1]):
+            row, step = numbers[feature], rate * values[feature]
+            for place in range(dimensions):
+                weights[row, place] += step * error[place]
+
+
+@dataclass(frozen=True)
+class Projection:
+    """d of the features that occurred in training; others count for nothing.
+
+    features: int32 ``[K]``, their numbers, rising; weights: float32 ``[K, d]``.
+    """
+
+    features: np.ndarray
+    weights: np.ndarray
+
+    def project(self, matrix: sparse.csr_matrix) -> np.ndarray:
+        """float32 ``[n, d]``: d x of each sentence's features (``feature_matrix``)."""
+        return np.asarray(_known(matrix, self.features) @ self.weights)
+
+
+@dataclass
+class Fit:
+    """How a projection was trained: the rate, the mean squared error on held-out sentences after each epoch, and the
+    epoch (from 1) whose weights were kept.
+    """
+
+    rate: float
+    errors: list[float] = field(default_factory=list)
+    epoch: int = 0
+
+
+def _known(matrix: sparse.csr_matrix, features: np.ndarray) -> sparse.csr_matrix:
+    """The columns of some features (rising numbers), numbered by their places among these."""
+    places = np.searchsorted(features, matrix.indices)
+    places[places == len(features)] = 0
+    found = features[places] == matrix.indices if len(features) else np.zeros(len(places), dtype=bool)
+    ends = np.concatenate(([0], np.cumsum(found)))[matrix.indptr]
+    return sparse.csr_matrix((matrix.data[found], places[found], ends), shape=(matrix.shape[0], len(features)))
+
+
+def mean_squared_error(projection: Projection, matrix: sparse.csr_matrix, references: np.ndarray) -> float:
+    """The mean over sentences of |r - d x|^2."""
+    errors = projection.project(matrix) - references
+    return float((errors.astype(np.float64) ** 2).sum() / max(len(references), 1))
+
+
+def mean_cosine(first: np.ndarray, second: np.ndarray) -> float:
+    """The mean cosine similarity of the rows of ``[n, d]`` with those of the other; 0 for a row of zeros."""
+    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    products = np.einsum("nd,nd->n", first, second)
+    return float(np.divide(products, lengths, out=np.zeros(len(lengths)), where=lengths > 0).mean())
+
+
+def train_projection(
+    matrix: sparse.csr_matrix, references: np.ndarray, held_out: np.ndarray, rate: float, epochs: int, seed: int
+) -> tuple[Projection, Fit]:
+    """Fit d on the sentences that are not held out; the weights are those of the epoch that is best on the others.
+
+    matrix: ``feature_matrix``; references: float32 ``[n, d]``; held_out: bool ``[n]``; none of them: the last epoch's
+    weights. It stops two epochs after the best one.
+    """
+    train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+    features = np.unique(matrix[train].indices)
+    known = _known(matrix, features)
+    references = np.ascontiguousarray(references, dtype=np.float32)
+    weights = np.zeros((len(features), references.shape[1]), dtype=np.float32)
+    error = np.empty(references.shape[1], dtype=np.float32)
+    best, fit = Projection(features, weights), Fit(rate)
+    random = np.random.default_rng(seed)
+    arrays = known.indices.astype(np.int32), known.data.astype(np.float32), known.indptr.astype(np.int64)
+    for epoch in range(1, epochs + 1):
+        _descend(*arrays, references, random.permutation(train), np.float32(rate), weights, error)
+        now = Projection(features, weights)
+        if len(test):
+            fit.errors.append(mean_squared_error(now, matrix[test], references[test]))
+        if not len(test) or fit.errors[-1] <= min(fit.errors):
+            fit.epoch, best = epoch, Projection(features, weights.copy())
+        elif epoch >= fit.epoch + 2:
+            break
+    return best, fit
+
+
+def choose_projection(
+    matrix: sparse.csr_matrix, references: np.ndarray, held_out: np.ndarray, rate: float, epochs: int, seed: int
+) -> tuple[Projection, Fit]:
+    """``train_projection`` at the rate given, or at that of ``RATES`` which is best on the sentences held out (0)."""
+    best: tuple[Projection, Fit] | None = None
+    for tried in (rate,) if rate else RATES:
+        found = train_projection(matrix, references, held_out, tried, epochs, seed)
+        if best is None or min(found[1].errors) < min(best[1].errors):
+            best = found
+    assert best is not None
+    return best

@@ -1,0 +1,127 @@
+"""Representations as a joint model reads them: what it knows of the source when it predicts a word (section 5).
+
+The vectors of R and T are tiny (their columns have length 1) and the paper does not say how the network reads them.
+Here given vectors are multiplied by one number, so that an input f_t whose slots are all filled has the root mean
+square length of the setting ``length`` in the training text: whatever the kind, its part of the network's sums stays
+comparable with that of the hidden layer. Word vectors of T are first made equally long: their lengths differ widely
+with the frequency of the words, and their meaning lies in the direction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy import sparse
+
+from neural_smt.networks.recurrent.inputs import AuxiliaryInputs, LinkSets
+from neural_smt.ragged import Ragged
+from neural_smt.representations.features import feature_matrix, word_hashes
+from neural_smt.representations.lsa import word_counts
+from neural_smt.representations.projection import Projection
+from neural_smt.representations.settings import RepresentationSettings
+from neural_smt.representations.text import word_ids
+from neural_smt.representations.windows import window_rows
+from neural_smt.vocabulary import Vocabulary
+
+
+class Representation(Protocol):
+    """slots, dimensions: f_t is so many vectors of so many numbers; input_rows: rows of the table of vectors where the
+    joint network learns it, else 0; side: the text whose sentences it reads, ``source`` or ``target``.
+    """
+
+    settings: RepresentationSettings
+    vocabulary: Vocabulary
+
+    @property
+    def slots(self) -> int: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def input_rows(self) -> int: ...
+
+    @property
+    def side(self) -> str: ...
+
+    def inputs(self, sentences: Sequence[Sequence[str]], links: LinkSets) -> AuxiliaryInputs:
+        """The input of each set of links into tokenised sentences, in the order of the sets.
+
+        Raises ``ValueError`` for links that lie outside the sentences.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class SentenceRepresentation:
+    """One vector for the whole sentence, linear in what is counted in it.
+
+    weights: float32 ``[V, d]``, what each occurrence of a word adds (``sentence_lsa``), or ``[K, d]``, those of the
+    ``features`` (int32 ``[K]``) of ``projected_lsa``.
+    """
+
+    settings: RepresentationSettings
+    vocabulary: Vocabulary
+    weights: np.ndarray
+    features: np.ndarray | None = None
+
+    slots = 1
+    input_rows = 0
+
+    @property
+    def dimensions(self) -> int:
+        return self.weights.shape[1]
+
+    @property
+    def side(self) -> str:
+        return self.settings.side
+
+    def vectors(self, ids: Ragged) -> np.ndarray:
+        """float32 ``[n, d]``: the vector of each sentence (word ids); zeros where nothing is known of it."""
+        if self.features is None:
+            counts: sparse.csr_matrix = word_counts(ids, len(self.vocabulary)).astype(np.float32)
+            return np.asarray(counts @ self.weights)
+        matrix = feature_matrix(ids, word_hashes(self.vocabulary), self.settings.bits)
+        return Projection(self.features, self.weights).project(matrix)
+
+    def inputs(self, sentences: Sequence[Sequence[str]], links: LinkSets) -> AuxiliaryInputs:
+        """See ``Representation``; predictions of a sentence share its vector, whatever they are aligned to."""
+        if len(links) and not 0 <= links.sentences.min() <= links.sentences.max() < len(sentences):
+            raise ValueError("links of sentences that are not there")
+        table = np.zeros((len(sentences) + 1, self.dimensions), dtype=np.float32)
+        table[1:] = self.vectors(word_ids(self.vocabulary, sentences))
+        return AuxiliaryInputs((links.sentences[:, None] + 1).astype(np.int32), table)
+
+
+@dataclass(frozen=True)
+class WordRepresentation:
+    """A vector for each word of a window around the aligned source words.
+
+    table: float32 ``[V + 1, d]``, zeros and then the vector of every word; None where the joint network learns it.
+    """
+
+    settings: RepresentationSettings
+    vocabulary: Vocabulary
+    table: np.ndarray | None
+
+    @property
+    def slots(self) -> int:
+        return self.settings.chosen_window.slots
+
+    @property
+    def dimensions(self) -> int:
+        return self.settings.dimensions if self.table is None else self.table.shape[1]
+
+    @property
+    def input_rows(self) -> int:
+        return len(self.vocabulary) + 1 if self.table is None else 0
+
+    @property
+    def side(self) -> str:
+        return self.settings.side
+
+    def inputs(self, sentences: Sequence[Sequence[str]], links: LinkSets) -> AuxiliaryInputs:
+        """See ``Representation``; slots beyond the sentence, or beyond the aligned words, hold row 0."""
+        rows = window_rows(word_ids(self.vocabulary, sentences), links, self.settings.chosen_window)
+        return AuxiliaryInputs(rows, self.table)

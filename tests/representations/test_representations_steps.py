@@ -1,0 +1,228 @@
+"""The step of the representations stage, and the folders it writes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save_file
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_json, write_json, write_lines
+from neural_smt.networks import folder as networks
+from neural_smt.networks.recurrent.inputs import LinkSets
+from neural_smt.ragged import Ragged
+from neural_smt.representations.folder import load_representation, save_representation
+from neural_smt.representations.lsa import analyse
+from neural_smt.representations.steps import build_representation
+from neural_smt.representations.text import repeated_words, word_ids
+from neural_smt.vocabulary import UNK, Vocabulary
+
+SOURCE = ["un", "une", "chien", "chat", "fille", "noir", "court", "saute", "mange", "dort"]
+TARGET = ["a", "a", "dog", "cat", "girl", "black", "runs", "jumps", "eats", "sleeps"]
+TRANSLATIONS = dict(zip(SOURCE, TARGET, strict=True))
+
+KINDS: dict[str, dict[str, Any]] = {
+    "sentence_lsa": {"kind": "sentence_lsa", "dimensions": 4},
+    "oracle": {"kind": "sentence_lsa", "dimensions": 4, "side": "target"},
+    "word_lsa": {"kind": "word_lsa", "dimensions": 4, "window": "p2n1"},
+    "learned": {"kind": "learned", "dimensions": 7, "window": "c2"},
+    "projected_lsa": {"kind": "projected_lsa", "dimensions": 4, "rate": 0.2, "epochs": 40, "held_out": 0.1},
+}
+
+Build = Callable[..., tuple[Path, dict[str, Any]]]
+
+
+def sentences(seed: int, count: int) -> list[list[str]]:
+    random = np.random.default_rng(seed)
+    return [random.choice(list(TRANSLATIONS), size=n).tolist() for n in random.integers(1, 8, count)]
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    source = sentences(1, 200)
+    write_lines(tmp_path / "train.fr", [" ".join(line) for line in source])
+    write_lines(tmp_path / "train.en", [" ".join(TRANSLATIONS[word] for word in line) for line in source])
+    return tmp_path
+
+
+@pytest.fixture
+def build(text: Path) -> Build:
+    def call(name: str, **changes: Any) -> tuple[Path, dict[str, Any]]:
+        build_representation(
+            settings=KINDS[name] | changes,
+            source=text / "train.fr",
+            target=text / "train.en",
+            output=text / name,
+            statistics=text / f"{name}.json",
+            seed=1,
+        )
+        return text / name, read_json(text / f"{name}.json")
+
+    return call
+
+
+def links(*sets: tuple[int, list[int]]) -> LinkSets:
+    numbers = np.array([sentence for sentence, _ in sets], dtype=np.int32)
+    return LinkSets(numbers, Ragged.from_lists([positions for _, positions in sets]))
+
+
+def test_a_sentence_has_its_row_of_r_whatever_the_word_is_aligned_to(build: Build, text: Path) -> None:
+    folder, statistics = build("sentence_lsa", length=3.0)
+    found = load_representation(folder)
+    assert (found.slots, found.dimensions, found.input_rows, found.side) == (1, 4, 0, "source")
+    training = sentences(1, 200)
+    inputs = found.inputs([*training, ["loup"], []], links((7, [0]), (7, []), (199, [0]), (200, []), (201, [])))
+    assert inputs.rows.dtype == np.int32 and inputs.table.dtype == np.float32
+    vectors = inputs.vectors(np.arange(5))
+    vocabulary = repeated_words(training)
+    rows = analyse(word_ids(vocabulary, training), len(vocabulary), 4, seed=1).sentences(word_ids(vocabulary, training))
+    scale = 3 / np.sqrt((rows**2).sum() / 200)
+    assert scale == pytest.approx(3 * np.sqrt(200 / 4))  # R's columns have length 1
+    np.testing.assert_allclose(vectors[[0, 1, 2]], scale * rows[[7, 7, 199]], rtol=1e-5, atol=1e-6)
+    assert not vectors[3:].any() and not inputs.table[0].any()
+    assert statistics.items() >= {"kind": "sentence_lsa", "sentences": 200, "words": 13, "slots": 1}.items()
+    assert 0 < statistics["energy_share"] < 1
+
+
+def test_the_oracle_reads_references(build: Build) -> None:
+    found = load_representation(build("oracle")[0])
+    assert found.side == "target"
+    known, unknown = found.inputs([["dog"], ["chien"]], links((0, []), (1, []))).vectors(np.array([0, 1]))
+    assert known.any() and not unknown.any()
+
+
+def test_words_of_a_window_have_rows_of_t_equally_long(build: Build) -> None:
+    found = load_representation(build("word_lsa", length=2.0)[0])
+    assert (found.slots, found.dimensions, found.input_rows) == (3, 4, 0)
+    inputs = found.inputs([["chien", "loup", "dort", "noir"]], links((0, [2]), (0, [])))
+    words = inputs.vectors(np.array([0, 1])).reshape(2, 3, 4)
+    np.testing.assert_allclose((words[0] ** 2).sum(), 2.0**2 * 2 / 3, rtol=1e-5)  # two of three words are known
+    assert not words[0, 1].any() and not words[1, 2].any(), "an unknown word and what is behind the end are zeros"
+    np.testing.assert_array_equal(words[1, 1], words[0, 2])
+    training = sentences(1, 200)
+    vocabulary = repeated_words(training)
+    directions = analyse(word_ids(vocabulary, training), len(vocabulary), 4, seed=1).words
+    expected = directions[vocabulary.index["noir"]]
+    np.testing.assert_allclose(
+        words[0, 2] / np.linalg.norm(words[0, 2]), expected / np.linalg.norm(expected), rtol=1e-5
+    )
+
+
+def test_learned_vectors_are_rows_only(build: Build) -> None:
+    folder, _ = build("learned")
+    found = load_representation(folder)
+    assert (found.slots, found.dimensions, found.input_rows) == (2, 7, 14)
+    inputs = found.inputs([["chien", "loup"]], links((0, [0, 1]), (0, [])))
+    assert inputs.table is None
+    assert inputs.rows.tolist() == [[found.vocabulary.index["chien"] + 1, UNK + 1], [0, 0]]
+
+
+def test_the_projection_comes_near_the_reference(build: Build) -> None:
+    folder, statistics = build("projected_lsa")
+    cosine = statistics["cosine"]
+    assert cosine["training"] > 0.97 and cosine["held_out"] > 0.9 > cosine["constant"]
+    assert statistics["features"] == 10 + 10 * 10
+    assert statistics["features_sharing_a_number"] == 2, "two of these happen to agree in their lowest 20 bits"
+    assert 100 <= statistics["trained_features"] <= 110, "but for those of held-out sentences alone"
+    projected, oracle = load_representation(folder), load_representation(build("oracle")[0])
+    new = sentences(2, 50)
+    every = links(*((number, []) for number in range(50)))
+    theirs = projected.inputs(new, every).vectors(np.arange(50))
+    references = [[TRANSLATIONS[word] for word in sentence] for sentence in new]
+    ours = oracle.inputs(references, every).vectors(np.arange(50))
+    lengths = np.linalg.norm(theirs, axis=1) * np.linalg.norm(ours, axis=1)
+    assert ((theirs * ours).sum(axis=1) / lengths).mean() > 0.9
+    training = projected.inputs(sentences(1, 200), links(*((n, []) for n in range(200)))).table[1:]
+    assert np.sqrt((training**2).sum(axis=1).mean()) == pytest.approx(2, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_same_seed_gives_the_same_bytes_and_a_folder_comes_back(build: Build, tmp_path: Path, name: str) -> None:
+    folder, _ = build(name)
+    save_representation(tmp_path / "copy", load_representation(folder))
+    first = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert {path.name: path.read_bytes() for path in (tmp_path / "copy").iterdir()} == first
+    again, _ = build(name)
+    assert {path.name: path.read_bytes() for path in again.iterdir()} == first
+
+
+def test_words_of_a_recurrent_model_keep_their_proportions(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vocabulary = Vocabulary.from_sentences(["chien chien chien noir"])
+    embedding = torch.tensor([[9.0, 9], [9, 9], [9, 9], [0, 1], [3, 4]])
+    network = SimpleNamespace(state_dict=lambda: {"embedding": embedding})
+    trained = SimpleNamespace(network=network, vocabulary=vocabulary)
+    monkeypatch.setattr(networks, "load_recurrent", lambda folder, device: trained, raising=False)
+    build_representation(
+        settings={"kind": "word_rnn", "window": "n4", "length": 2.0},
+        source=text / "train.fr",
+        target=text / "train.en",
+        output=text / "words",
+        statistics=text / "words.json",
+        recurrent=text / "model",
+        seed=1,
+    )
+    found = load_representation(text / "words")
+    assert (found.slots, found.dimensions, found.input_rows) == (4, 2, 0)
+    length = np.sqrt((3 * 1 + 25) / 4)  # of running words
+    vectors = found.inputs([["chien", "noir"]], links((0, [0]))).vectors(np.array([0]))[0]
+    np.testing.assert_allclose(vectors, [3 / length, 4 / length, *[0] * 6], rtol=1e-6)
+    assert read_json(text / "words.json")["length_in_the_model"] == pytest.approx(length)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "lsa"}, "representation kind 'lsa' is unknown; use one of sentence_lsa"),
+        ({"window": "x5"}, "window 'x5' is unknown"),
+        ({"colour": 1}, r"setting representation\.colour is unknown"),
+        ({"side": "left"}, "side 'left' is unknown; use source or target"),
+        ({"kind": "word_lsa", "side": "target"}, "kind word_lsa reads the source; set side: source"),
+        ({"dimensions": 0}, "dimensions is 0; set it to a value from 1"),
+        ({"rate": -1.0}, "rate is -1.0; set it to a value from 0 to 2"),
+        ({"length": 0.0}, "length is 0.0; set it above 0"),
+        ({"kind": "projected_lsa", "held_out": 0.0}, "held_out is 0 and so is its rate"),
+        ({"kind": "word_rnn"}, "kind word_rnn needs a recurrent model of the source"),
+        ({"dimensions": 11}, "11 dimensions needs more sentences and repeated words than 200 and 10"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(build: Build, text: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        build("sentence_lsa", **changes)
+    assert not (text / "sentence_lsa").exists()
+
+
+def test_inputs_that_do_not_fit_are_refused(build: Build, text: Path) -> None:
+    with pytest.raises(ValueError, match="sentences that are not there"):
+        load_representation(build("sentence_lsa")[0]).inputs([["chien"]], links((1, [])))
+    write_lines(text / "train.en", ["a dog"])
+    with pytest.raises(UserError, match=r"has 200 lines but .* has 1"):
+        build("sentence_lsa")
+
+
+def test_broken_folders_are_refused(build: Build) -> None:
+    folder, _ = build("projected_lsa")
+    arrays, description = load_file(folder / "vectors.safetensors"), read_json(folder / "config.json")
+    save_file({"weights": arrays["weights"]}, folder / "vectors.safetensors")
+    with pytest.raises(UserError, match=r"vectors\.safetensors: does not hold the vectors .* projected_lsa; build"):
+        load_representation(folder)
+    for fault in ({"weights": arrays["weights"][1:]}, {"weights": arrays["weights"] + np.float32(np.nan)}):
+        save_file(arrays | fault, folder / "vectors.safetensors")
+        with pytest.raises(UserError, match="does not hold the vectors"):
+            load_representation(folder)
+    (folder / "vectors.safetensors").write_bytes(b"short")
+    with pytest.raises(UserError, match=r"vectors\.safetensors: cannot be loaded"):
+        load_representation(folder)
+    for broken in ([], {"vocabulary": ""}, description | {"settings": {"kind": "lsa"}}, description | {"settings": 3}):
+        write_json(folder / "config.json", broken)
+        with pytest.raises(UserError, match=r"config\.json: not the settings of a representation"):
+            load_representation(folder)
+    write_json(folder / "config.json", description)
+    Vocabulary.from_sentences(["un chat"]).save(folder / "vocabulary.tsv")
+    with pytest.raises(UserError, match=r"vocabulary\.tsv: not the vocabulary that the representation was made with"):
+        load_representation(folder)
+    with pytest.raises(UserError, match=r"config\.json: no such file"):
+        load_representation(folder / "nowhere")
