@@ -55,6 +55,30 @@ rule symmetrise:
         "../workflow_scripts/alignment.py"
 
 
+rule align_sets:
+    """Align the development and test sets along with the training text, for models that read alignments of theirs."""
+    input:
+        sources=[f"results/{{experiment}}/selection/train.{SOURCE}", *tokenised(SETS, SOURCE)],
+        targets=[f"results/{{experiment}}/selection/train.{TARGET}", *tokenised(SETS, TARGET)],
+    output:
+        outputs=expand("results/{{experiment}}/alignment/sets/{set}.align", set=SETS),
+    log:
+        "results/{experiment}/logs/align_sets.log",
+    benchmark:
+        "results/{experiment}/benchmarks/alignment/align_sets.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(6),
+        runtime="24h",
+    params:
+        code=code("alignment.steps"),
+        settings=config["alignment"],
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/alignment.py"
+
+
 rule build_lexical_tables:
     """Estimate word translation probabilities in both directions."""
     input:

@@ -7,7 +7,7 @@ import pytest
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.alignment.pharaoh import read_alignments
-from neural_smt.alignment.steps import align, build_lexical_tables, measure_error_rate, symmetrise
+from neural_smt.alignment.steps import align, align_sets, build_lexical_tables, measure_error_rate, symmetrise
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, read_lines, write_lines
 from neural_smt.vocabulary import Vocabulary
@@ -106,6 +106,35 @@ def test_from_directions_to_tables_and_error_rates(text: Path) -> None:
     assert rows[0] == {
         "set": "gold", "method": "forward", "precision": "1.0000", "recall": "1.0000", "aer": "0.0000", "links": "5",
     }  # fmt: skip
+
+
+def test_further_sets_are_aligned_along_with_the_training_text(text: Path) -> None:
+    write_lines(text / "test.en", ["the old door and a house", "", "a house"])
+    write_lines(text / "test.fr", ["la porte vieille et une maison", "", "une maison"])
+    names = ("train", "gold", "test")
+    align_sets(
+        sources=[text / f"{name}.en" for name in names],
+        targets=[text / f"{name}.fr" for name in names],
+        settings={"aligner": "fast_align", "heuristic": "grow-diag-final-and"},
+        seed=1,
+        outputs=[text / "sets" / "gold.align", text / "sets" / "test.align"],
+    )
+    assert read_lines(text / "sets" / "gold.align") == ["0-0 1-2 2-1", "0-0 1-1"]
+    assert read_lines(text / "sets" / "test.align") == ["0-0 1-2 2-1 3-3 4-4 5-5", "", "0-0 1-1"]
+    assert sorted(path.name for path in (text / "sets").iterdir()) == ["gold.align", "test.align"]
+
+
+def test_a_set_without_its_translation_is_refused(text: Path) -> None:
+    write_lines(text / "gold.fr", ["la maison bleue"])
+    with pytest.raises(UserError, match=r"gold\.en has 2 lines but .*gold\.fr has 1"):
+        align_sets(
+            sources=[text / "train.en", text / "gold.en"],
+            targets=[text / "train.fr", text / "gold.fr"],
+            settings={"aligner": "fast_align", "heuristic": "union"},
+            seed=1,
+            outputs=[text / "links"],
+        )
+    assert not (text / "links").exists()
 
 
 def test_several_gold_sets_are_summed_up(tmp_path: Path) -> None:

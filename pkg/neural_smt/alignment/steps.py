@@ -1,7 +1,7 @@
 """Steps of the alignment stage, from files to files."""
 
 import logging
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,21 +42,47 @@ def align(
     section of that name holds its own settings (``EflomalSettings``, ``FastAlignSettings``). fast_align repeats
     itself exactly and runs on one thread; eflomal can't be seeded, so ``seed`` changes neither.
     """
+    source, target, ends = _read_texts(sources, targets)
+    alignments = _align(source, target, settings, backward, threads)
+    write_alignments(output, alignments.take(np.arange(ends[0])))
+    if gold_output is not None:
+        write_alignments(gold_output, alignments.take(np.arange(ends[0], len(source))))
+
+
+def align_sets(
+    *,
+    sources: list[Path],
+    targets: list[Path],
+    settings: dict[str, Any],
+    seed: int,
+    outputs: list[Path],
+    threads: int = 1,
+) -> None:
+    """Align the words of further texts along with the training text, in both directions, and symmetrise.
+
+    The first pair of files is the training text, whose own links are not written; ``outputs`` has a file for each of
+    the others. settings: as for ``align``, and ``heuristic``. The seed changes nothing, as there.
+    """
+    source, target, ends = _read_texts(sources, targets)
+    directions = [_align(source, target, settings, backward, threads) for backward in (False, True)]
+    alignments = symmetrise_alignments(*directions, settings["heuristic"])
+    for output, (first, last) in zip(outputs, pairwise(ends), strict=True):
+        write_alignments(output, alignments.take(np.arange(first, last)))
+
+
+def _read_texts(sources: list[Path], targets: list[Path]) -> tuple[list[str], list[str], list[int]]:
+    """The lines of all pairs of files, one file after the other, and where each ends."""
     pairs = [read_parallel(source, target) for source, target in zip(sources, targets, strict=True)]
     if not any(line.strip() for line in pairs[0][0]):
         raise UserError(f"{sources[0]}: holds no words to align; check the corpus and its cleaning")
     source = [line for lines, _ in pairs for line in lines]
     target = [line for _, lines in pairs for line in lines]
-    log.info("aligning %d sentence pairs with %s", len(source), settings["aligner"])
-    alignments = _align(source, target, settings, backward, threads)
-    first = len(pairs[0][0])
-    write_alignments(output, alignments.take(np.arange(first)))
-    if gold_output is not None:
-        write_alignments(gold_output, alignments.take(np.arange(first, len(source))))
+    return source, target, list(accumulate(len(lines) for lines, _ in pairs))
 
 
 def _align(source: list[str], target: list[str], settings: dict[str, Any], backward: bool, threads: int) -> Ragged:
     aligner = settings["aligner"]
+    log.info("aligning %d sentence pairs with %s", len(source), aligner)
     section, where = settings.get(aligner, {}), f"alignment.{aligner}"
     if aligner == "eflomal":
         return eflomal_align(source, target, read_settings(EflomalSettings, section, where), backward, threads)
