@@ -62,32 +62,18 @@ class Method(Protocol):
         """The best weights for the pool, starting from ``weights``, and the pool with what is worth keeping."""
 
 
-class ListMethod:
-    """N-best lists, with MERT (Och 2003) or batch MIRA (Cherry and Foster 2012).
+class ListOptimiser:
+    """Optimises on lists of candidates, with MERT (Och 2003) or batch MIRA (Cherry and Foster 2012).
 
-    decode: translates the development set with weights float64 ``[F]``; references: tokens of the one reference of each
-    sentence; tunable: bool ``[F]``.
+    size: the number of sentences; tunable: bool ``[F]``.
     """
 
     pool = Candidates
 
-    def __init__(
-        self,
-        decode: Callable[[np.ndarray], Sequence[Translation]],
-        references: Sequence[Sequence[str]],
-        tunable: np.ndarray,
-        settings: TuningSettings,
-    ):
-        self.decode = decode
-        self.references = references
-        self.size = len(references)
+    def __init__(self, size: int, tunable: np.ndarray, settings: TuningSettings):
+        self.size = size
         self.tunable = tunable
         self.settings = settings
-
-    def gather(self, pool: Candidates, weights: np.ndarray) -> tuple[float, Candidates]:
-        translations = self.decode(weights)
-        found = collect(pool, translations, self.references)
-        return bleu(corpus_statistics([t.tokens for t in translations], self.references)), found
 
     def normalised(self, pool: Candidates, weights: np.ndarray) -> np.ndarray:
         return ErrorSurface(pool, self.tunable).normalised(weights)
@@ -110,6 +96,30 @@ class ListMethod:
             threads=threads,
         )
         return optimum, pool
+
+
+class ListMethod(ListOptimiser):
+    """N-best lists of the decoder.
+
+    decode: translates the development set with weights float64 ``[F]``; references: tokens of the one reference of each
+    sentence; tunable: bool ``[F]``.
+    """
+
+    def __init__(
+        self,
+        decode: Callable[[np.ndarray], Sequence[Translation]],
+        references: Sequence[Sequence[str]],
+        tunable: np.ndarray,
+        settings: TuningSettings,
+    ):
+        super().__init__(len(references), tunable, settings)
+        self.decode = decode
+        self.references = references
+
+    def gather(self, pool: Candidates, weights: np.ndarray) -> tuple[float, Candidates]:
+        translations = self.decode(weights)
+        found = collect(pool, translations, self.references)
+        return bleu(corpus_statistics([t.tokens for t in translations], self.references)), found
 
 
 class LatticeMethod:

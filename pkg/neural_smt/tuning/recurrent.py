@@ -1,0 +1,137 @@
+"""Weights of lattices' features and of the recurrent joint model: MERT over what rescoring the lattices finds.
+
+As in the outer loop of tuning a decoder, candidates pile up over passes, and every pass translates with the weights of
+the one before; but here it is lattices that are rescored, which stay as they are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from neural_smt.bleu import bleu, corpus_statistics
+from neural_smt.decoding.features import COLUMN_WEIGHT
+from neural_smt.decoding.lattices.kbest import list_paths
+from neural_smt.decoding.lattices.viterbi import BestPaths
+from neural_smt.decoding.recurrent.joint import JointModel
+from neural_smt.decoding.recurrent.linked import RECURRENT, LinkedLattices
+from neural_smt.decoding.recurrent.lists import score_paths
+from neural_smt.decoding.recurrent.push_forward import push_forward
+from neural_smt.decoding.references import encode_references
+from neural_smt.decoding.weights import Weights
+from neural_smt.errors import UserError
+from neural_smt.ragged import Ragged
+from neural_smt.tuning.candidates import Candidates, digest_words
+from neural_smt.tuning.loop import iterate, log
+from neural_smt.tuning.methods import ListOptimiser
+from neural_smt.tuning.settings import TuningSettings
+from neural_smt.tuning.state import Progress
+
+
+@dataclass(frozen=True)
+class RecurrentTuningSettings(TuningSettings):
+    """As ``TuningSettings`` (lists only; the lattices are there, so density counts nothing), with ``beam``: recurrent
+    states kept at a node when lattices are rescored. nbest: derivations that every pass adds, before duplicates go.
+    """
+
+    iterations: int = 10
+    beam: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.beam < 1:
+            raise UserError("tuning with the recurrent model needs a beam of at least 1")
+        if self.candidates != "nbest":
+            raise UserError("tuning with the recurrent model learns from lists: set tuning.candidates to nbest")
+
+
+class RecurrentMethod(ListOptimiser):
+    """Lattices rescored by push-forward, and exact scores of the derivations near what that finds.
+
+    references: tokens of the one reference of each sentence; tunable: bool ``[F + 1]``, the last for the recurrent
+    model.
+    """
+
+    settings: RecurrentTuningSettings
+
+    def __init__(
+        self,
+        lattices: LinkedLattices,
+        model: JointModel,
+        references: Sequence[Sequence[str]],
+        tunable: np.ndarray,
+        settings: RecurrentTuningSettings,
+        threads: int = 1,
+    ):
+        super().__init__(len(references), tunable, settings)
+        self.lattices = lattices
+        self.model = model
+        self.references = encode_references(references, lattices.vocabulary, lattices.copied)
+        self.threads = threads
+
+    def gather(self, pool: Candidates, weights: np.ndarray) -> tuple[float, Candidates]:
+        """Rescore; add the paths found and the ``nbest`` best derivations where every arc has the recurrent score that
+        it got after the best state of its tail; in the first pass also the best ones without the recurrent model.
+        """
+        lattices, model, nbest = self.lattices, self.model, self.settings.nbest
+        found = push_forward(lattices, model, weights[:-1], weights[-1], self.settings.beam, self.threads)
+        scored = replace(lattices.flat, features=np.vstack([lattices.flat.features, found.arc_scores]))
+        filled = np.flatnonzero(found.arcs.lengths)
+        alone = found.arcs.take(filled), np.searchsorted(filled, np.arange(self.size + 1))
+        statistics = corpus_statistics(self._words(alone[0]), (self.references[s] for s in filled))
+        missing = np.setdiff1d(np.arange(self.size), filled)
+        empty = corpus_statistics([np.zeros(0, np.int32)] * len(missing), (self.references[s] for s in missing))
+        score = bleu(np.concatenate([statistics, empty]))
+        if len(pool) == 0:
+            pool = self._extended(pool, *list_paths(lattices.flat, weights[:-1], nbest))
+        pool = self._extended(pool, *alone)
+        return score, self._extended(pool, *list_paths(scored, weights, nbest))
+
+    def _extended(self, pool: Candidates, paths: Ragged, first: np.ndarray) -> Candidates:
+        """The pool with paths and their exact scores; first: int64 ``[S + 1]``, the paths of each sentence."""
+        recurrent, _ = score_paths(self.lattices, self.model, paths, first)
+        features = BestPaths(paths, np.zeros(len(paths))).features(self.lattices.flat)
+        sentences = np.repeat(np.arange(self.size), np.diff(first))
+        words = self._words(paths)
+        return pool.extended(
+            sentences=sentences,
+            words=np.array([digest_words(self.lattices.spell(ids)) for ids in words], dtype=np.uint64),
+            features=np.column_stack([features, recurrent]),
+            statistics=corpus_statistics(words, (self.references[s] for s in sentences)),
+        )
+
+    def _words(self, paths: Ragged) -> Ragged:
+        words = self.lattices.flat.words.take(paths.values)
+        return Ragged(words.values, words.offsets[paths.offsets])
+
+
+def tune_with_recurrent(
+    lattices: LinkedLattices,
+    model: JointModel,
+    references: Sequence[Sequence[str]],
+    start: Weights,
+    settings: RecurrentTuningSettings,
+    *,
+    without: Sequence[str] = (),
+    seed: int,
+    threads: int = 1,
+) -> Progress:
+    """The final progress of tuning; its weights are float64 ``[F + 1]``, in the order of ``lattices.with_recurrent``.
+
+    start: weights of the lattices' features, and perhaps of the recurrent model (else 0.2); without: names of scores
+    (``TranslationModel0_2``) whose weights are 0 and stay 0.
+    """
+    feature_set = lattices.with_recurrent
+    unknown = set(without) - set(feature_set.names)
+    if unknown:
+        raise UserError(f"there is no score {min(unknown)} to do without; choose of {', '.join(feature_set.names)}")
+    weights = Weights({RECURRENT: (COLUMN_WEIGHT,)} | start.values).vector(feature_set)
+    left_out = np.isin(feature_set.names, list(without))
+    weights[left_out] = 0
+    method = RecurrentMethod(lattices, model, references, feature_set.tunable & ~left_out, settings, threads)
+    empty = Candidates.empty(len(references), len(weights))
+    progress = Progress([], method.normalised(empty, weights).tolist(), empty)
+    while not progress.finished:
+        progress = iterate(progress, method, settings, seed=seed, threads=threads)
+        log(progress)
+    return progress

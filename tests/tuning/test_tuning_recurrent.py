@@ -1,0 +1,105 @@
+"""Weights tuned with the recurrent model on lattices of tiny models."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from recurrent_world import random_world
+
+from neural_smt.bleu import bleu, corpus_statistics
+from neural_smt.decoding.recurrent.push_forward import push_forward
+from neural_smt.decoding.weights import Weights
+from neural_smt.errors import UserError
+from neural_smt.tuning.candidates import Candidates
+from neural_smt.tuning.recurrent import RecurrentMethod, RecurrentTuningSettings, tune_with_recurrent
+
+SENTENCES = [
+    ["a", "b", "c", "a", "b"],
+    ["c", "a", "b", "b"],
+    [],
+    ["b", "a", "a", "b"],
+    ["a", "c", "b", "a"],
+    ["b", "c", "a"],
+]
+SETTINGS = RecurrentTuningSettings(nbest=30, iterations=8, restarts=5, refinements=5, beam=20)
+
+
+@pytest.fixture(scope="module", params=["none", "links"])
+def world(request):
+    return random_world(12, request.param, SENTENCES)
+
+
+def translations(world, weights, beam=20):
+    found = push_forward(world.lattices, world.model, weights[:-1], weights[-1], beam)
+    return [world.lattices.spell(world.lattices.flat.words.take(arcs).values) for arcs in found.arcs]
+
+
+def planted(world):
+    """Weights under which the recurrent model decides, and the translations they give."""
+    weights = np.append(0.3 * world.vector, 2.0)
+    return weights, translations(world, weights)
+
+
+def test_a_planted_weight_is_found(world):
+    _, references = planted(world)
+    start = Weights.from_vector(world.lattices.features, world.vector)
+    progress = tune_with_recurrent(world.lattices, world.model, references, start, SETTINGS, seed=1)
+    best = max(progress.iterations, key=lambda iteration: iteration.decoder_bleu)
+    assert best.decoder_bleu > progress.iterations[0].decoder_bleu and best.decoder_bleu > 90
+    share = np.abs(best.weights) / np.abs(best.weights).sum()
+    first = np.abs(progress.iterations[0].weights) / np.abs(progress.iterations[0].weights).sum()
+    assert share[-1] > first[-1]
+    found = bleu(corpus_statistics(translations(world, np.array(best.weights), SETTINGS.beam), references))
+    np.testing.assert_allclose(100 * found, best.decoder_bleu, atol=1e-6)
+    again = tune_with_recurrent(world.lattices, world.model, references, start, SETTINGS, seed=1, threads=2)
+    assert again.weights == progress.weights
+
+
+def test_scores_to_do_without_keep_a_weight_of_0(world):
+    _, references = planted(world)
+    start = Weights.from_vector(world.lattices.features, world.vector)
+    names = world.lattices.with_recurrent.names
+    without = ["TranslationModel0_2", "LM0"]
+    progress = tune_with_recurrent(world.lattices, world.model, references, start, SETTINGS, without=without, seed=1)
+    for iteration in progress.iterations:
+        assert [iteration.weights[names.index(name)] for name in without] == [0, 0]
+    with pytest.raises(UserError, match="no score TranslationModel0_9"):
+        tune_with_recurrent(
+            world.lattices, world.model, references, start, SETTINGS, without=["TranslationModel0_9"], seed=1
+        )
+
+
+def test_candidates_hold_exact_scores(world):
+    _, references = planted(world)
+    tunable = world.lattices.with_recurrent.tunable
+    method = RecurrentMethod(world.lattices, world.model, references, tunable, replace(SETTINGS, nbest=10))
+    weights = np.append(world.vector, 0.5)
+    empty = Candidates.empty(len(SENTENCES), len(weights))
+    score, pool = method.gather(empty, weights)
+    found = push_forward(world.lattices, world.model, world.vector, 0.5)
+    totals = pool.features.astype(np.float64) @ weights
+    for sentence, text in enumerate(SENTENCES):
+        rows = range(*pool.offsets[sentence : sentence + 2])
+        if not text:
+            assert len(rows) == 0
+            continue
+        assert 0 < len(rows) <= 21  # two lists of ten and what was found
+        assert totals[rows].max() >= found.scores[sentence] - 1e-4
+        exact = [world.score(path, sentence)[1] for path in world.paths(sentence)]
+        assert all(np.abs(np.array(exact) - value).min() < 1e-4 for value in pool.features[rows, -1])
+    assert 0 <= score <= 1
+    _, more = method.gather(pool, weights)
+    assert len(more) == len(pool)
+
+
+def test_weights_without_a_feature_are_refused(world):
+    values = dict(Weights.from_vector(world.lattices.features, world.vector).values)
+    del values["LM0"]
+    with pytest.raises(UserError, match="LM0"):
+        tune_with_recurrent(world.lattices, world.model, [[]] * 6, Weights(values), SETTINGS, seed=1)
+
+
+def test_settings_that_make_no_sense_are_refused():
+    for wrong in ({"beam": 0}, {"candidates": "lattice"}, {"nbest": 0}):
+        with pytest.raises(UserError):
+            RecurrentTuningSettings(**wrong)
