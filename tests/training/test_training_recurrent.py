@@ -18,6 +18,7 @@ from neural_smt.networks.folder import load_recurrent
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.inputs import AuxiliaryInputs, LinkSets
 from neural_smt.ragged import Ragged
+from neural_smt.representations.steps import build_representation
 from neural_smt.training import recurrent_steps
 from neural_smt.training.collisions import count_collisions
 from neural_smt.training.gradient_descent import EPSILON, GradientDescent
@@ -154,21 +155,17 @@ def test_measuring_texts_agrees_with_training(text: Path, tmp_path: Path) -> Non
     assert measured["text"]["sentences"] == 200
 
 
-class Representation:
+class OneHot:
     """Of the source word a prediction is aligned to, and of no more: row = 1 + its number; row 0 without any."""
 
-    side, slots, dimensions = "source", 1, 20
-
-    def __init__(self, learned: bool):
-        self.table = None if learned else np.eye(20, k=-1, dtype=np.float32)
-        self.input_rows = 20 if learned else 0
+    side, slots, dimensions, input_rows = "source", 1, 20, 0
 
     def inputs(self, sentences: list[list[str]], links: LinkSets) -> AuxiliaryInputs:
         rows = [
             int(sentences[sentence][positions[0]][1:]) + 1 if len(positions) else 0
             for sentence, positions in zip(links.sentences, links.positions, strict=True)
         ]
-        return AuxiliaryInputs(np.array(rows, dtype=np.int32)[:, None], self.table)
+        return AuxiliaryInputs(np.array(rows, dtype=np.int32)[:, None], np.eye(20, k=-1, dtype=np.float32))
 
 
 @pytest.fixture
@@ -182,14 +179,25 @@ def joint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         ("alignment", [" ".join(f"{i}-{i}" for i in range(len(words))) for words in lists]),
     ):
         write_lines(tmp_path / name, lines)
-    monkeypatch.setattr(recurrent_steps, "_representation", lambda folder: Representation(folder.name == "learned"))
+    build_representation(
+        settings={"kind": "learned", "dimensions": 12, "window": "c1"},
+        source=tmp_path / "source",
+        target=tmp_path / "target",
+        output=tmp_path / "learned",
+        statistics=tmp_path / "statistics.json",
+        seed=1,
+    )
+    original = recurrent_steps.load_representation
+    monkeypatch.setattr(
+        recurrent_steps, "load_representation", lambda path: OneHot() if path.name == "given" else original(path)
+    )
     return {"sources": [tmp_path / "source"], "alignment": tmp_path / "alignment"}
 
 
 @pytest.mark.parametrize("kind", ["given", "learned"])
 def test_a_joint_model_knows_the_aligned_word(joint: dict[str, Any], tmp_path: Path, kind: str) -> None:
     """Target words are random, but for the source: only the end of the sentence (no links) is as unsure as it was."""
-    target, folder = tmp_path / "target", tmp_path / kind
+    target, folder = tmp_path / "target", tmp_path / "joint"
     settings = {"direct_bits": 0, "epochs": 15, "rate": 0.3}
     train(target, tmp_path / "alone", **settings)
     train(target, folder, further=joint | {"representation": tmp_path / kind}, **settings)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -10,6 +9,8 @@ from neural_smt.alignment.pharaoh import read_alignments
 from neural_smt.errors import UserError
 from neural_smt.files import read_lines
 from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
+from neural_smt.representations.links import training_links
+from neural_smt.representations.representation import Representation
 
 
 def read_texts(paths: Sequence[Path]) -> list[str]:
@@ -18,16 +19,17 @@ def read_texts(paths: Sequence[Path]) -> list[str]:
 
 
 def read_inputs(
-    representation: Any, target: Sequence[str], texts: Sequence[Path], sources: Sequence[Path], alignment: Path | None
+    representation: Representation,
+    target: Sequence[str],
+    texts: Sequence[Path],
+    sources: Sequence[Path],
+    alignment: Path | None,
 ) -> tuple[AuxiliaryInputs, np.ndarray]:
     """The inputs f of a text and int32 ``[tokens]``, the number of that of each prediction.
 
-    representation: what ``representations.folder.load_representation`` gives; target: the lines of ``texts``; sources:
-    parallel to them; alignment: of all of them, one after the other, a line for each. Raises ``UserError`` for files
-    that do not go together.
+    target: the lines of ``texts``; sources: parallel to them; alignment: of all of them, one after the other, a line
+    for each. Raises ``UserError`` for files that do not go together.
     """
-    from neural_smt.representations.links import training_links
-
     if alignment is None or not sources:
         raise UserError("a joint model needs the source and the alignment of its text; give sources and alignment")
     links = read_alignments(alignment)

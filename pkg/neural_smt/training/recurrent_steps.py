@@ -17,6 +17,7 @@ from neural_smt.networks.folder import TrainedRecurrent, load_recurrent, save_re
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
 from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork
 from neural_smt.ragged import Ragged
+from neural_smt.representations.folder import load_representation
 from neural_smt.settings import read_settings
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.training.checkpoint import fingerprint
@@ -152,7 +153,7 @@ def measure_recurrent(
         if representation is not None:
             # learned vectors are the network's
             inputs, numbers = read_inputs(
-                _representation(representation), lines, [text], [sources[number]], alignments[number]
+                load_representation(representation), lines, [text], [sources[number]], alignments[number]
             )
             rows, table = inputs.rows[numbers], inputs.table
         joint = JointText(trained.vocabulary.encode(lines), rows)
@@ -183,17 +184,11 @@ def _read(
     if representation is None:
         text = JointText(known)
         return _Data(vocabulary, text.take(kept), text.take(np.flatnonzero(held_out)))
-    loaded = _representation(representation)
+    loaded = load_representation(representation)
     inputs, numbers = read_inputs(loaded, lines, texts, sources, alignment)
     text = JointText(known, inputs.rows[numbers])
     parts = text.take(kept), text.take(np.flatnonzero(held_out))
     return _Data(vocabulary, *parts, inputs.table, loaded.slots, loaded.dimensions, loaded.input_rows)
-
-
-def _representation(folder: Path) -> Any:
-    from neural_smt.representations.folder import load_representation
-
-    return load_representation(folder)
 
 
 def _ngram_model(sentences: Ragged, order: int, vocabulary: Vocabulary) -> NgramModel:
