@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,10 @@ from safetensors.numpy import load_file, save_file
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_json, write_json, write_lines
-from neural_smt.networks import folder as networks
+from neural_smt.networks.folder import TrainedRecurrent, save_recurrent
+from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.inputs import LinkSets
+from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.ragged import Ragged
 from neural_smt.representations.folder import load_representation, save_representation
 from neural_smt.representations.lsa import analyse
@@ -150,19 +151,20 @@ def test_the_same_seed_gives_the_same_bytes_and_a_folder_comes_back(build: Build
     assert {path.name: path.read_bytes() for path in again.iterdir()} == first
 
 
-def test_words_of_a_recurrent_model_keep_their_proportions(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_of_a_recurrent_model_keep_their_proportions(text: Path) -> None:
     vocabulary = Vocabulary.from_sentences(["chien chien chien noir"])
-    embedding = torch.tensor([[9.0, 9], [9, 9], [9, 9], [0, 1], [3, 4]])
-    network = SimpleNamespace(state_dict=lambda: {"embedding": embedding})
-    trained = SimpleNamespace(network=network, vocabulary=vocabulary)
-    monkeypatch.setattr(networks, "load_recurrent", lambda folder, device: trained, raising=False)
+    classes = WordClasses(np.array([0, 2, 3, 4], dtype=np.int32), np.array([0, 4]))
+    network = RecurrentNetwork(RecurrentConfig(5, 1, hidden=2, direct_size=0), classes, seed=1)
+    with torch.no_grad():
+        network.embedding.copy_(torch.tensor([[9.0, 9], [9, 9], [9, 9], [0, 1], [3, 4]]))
+    save_recurrent(text / "recurrent", TrainedRecurrent(network, vocabulary))
     build_representation(
         settings={"kind": "word_rnn", "window": "n4", "length": 2.0},
         source=text / "train.fr",
         target=text / "train.en",
         output=text / "words",
         statistics=text / "words.json",
-        recurrent=text / "model",
+        recurrent=text / "recurrent",
         seed=1,
     )
     found = load_representation(text / "words")
