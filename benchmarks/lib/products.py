@@ -43,7 +43,7 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if function.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.addmm):
+        if function.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.addmm, torch.ops.aten.addmm_):
             left, right = args[-2:]
             transposed = left.stride(0) < left.stride(1), right.stride(0) < right.stride(1)
             self.products.append(Product(*left.shape, right.shape[1], transposed, left.dtype, left.device))

@@ -23,7 +23,7 @@ from neural_smt.training import recurrent_steps
 from neural_smt.training.collisions import count_collisions
 from neural_smt.training.gradient_descent import EPSILON, GradientDescent
 from neural_smt.training.halving import Halving
-from neural_smt.training.joint_text import JointText
+from neural_smt.training.joint_text import JointText, without_boundaries
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_text import draw_sentences
 from neural_smt.training.steps import measure_recurrent, train_recurrent
@@ -53,6 +53,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [[f"w{(start + i) % 18}" for i in range(length)] for start, length in random.integers(2, 18, (200, 2))]
     for number in range(0, 200, 5):
         lines[number][-1] = f"once{number}"
+    lines[1][0], lines[2][0] = "<s>", "</s>"  # mere words here
     write_lines(path, [" ".join(line) for line in lines])
     return path
 
@@ -118,7 +119,7 @@ def test_a_small_run_beats_unigrams_and_says_what_it_did(text: Path, tmp_path: P
     lines = text.read_text().splitlines()
     everything = Vocabulary.from_sentences(lines)
     held_out = draw_sentences(everything.encode(lines), 0.1, 1)
-    sentences = vocabulary.encode(lines)
+    sentences = without_boundaries(vocabulary.encode(lines))
     kept, chosen = (sentences.take(np.flatnonzero(part)) for part in (~held_out, held_out))
     # counts of words are those of the training sentences, which leave out words that occur once
     assert len(vocabulary) == 3 + 18 and not any(word.startswith("once") for word in vocabulary.words)

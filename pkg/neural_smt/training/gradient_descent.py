@@ -44,13 +44,19 @@ class GradientDescent:
 
     def _step(self, name: str, parameter: Tensor, gradient: Tensor) -> None:
         squares = self.squares.get(name)
-        if not gradient.is_sparse:
+        by_kernel = parameter.device.type == "cpu" and parameter.dtype == torch.float32
+        numbers = np.float32(self.rate), np.float32(self.l2)
+        if not gradient.is_sparse and squares is not None and by_kernel:
+            arrays = (tensor.reshape(-1).numpy() for tensor in (parameter, squares, gradient))
+            _step_all(*arrays, *numbers)
+        elif not gradient.is_sparse:
             parameter.sub_(self._change(parameter, gradient, squares))
-        elif parameter.dim() == 1 and parameter.device.type == "cpu":
-            sums = self._sums.setdefault(name, np.zeros(len(parameter), dtype=np.float32))
+        elif parameter.dim() == 1 and by_kernel:
+            if name not in self._sums:
+                self._sums[name] = np.zeros(len(parameter), dtype=np.float32)
             slots, values = gradient._indices()[0].numpy(), gradient._values().numpy()
             kept = np.zeros(0, dtype=np.float32) if squares is None else squares.numpy()
-            _step_slots(parameter.numpy(), kept, slots, values, sums, np.float32(self.rate), np.float32(self.l2))
+            _step_slots(parameter.numpy(), kept, slots, values, self._sums[name], *numbers)
         else:
             gradient = gradient.coalesce()
             rows = gradient.indices()[0]
@@ -75,6 +81,18 @@ class GradientDescent:
     def load(self, tensors: dict[str, Tensor], updates: int) -> None:
         """Inverse of ``tensors``; the number of updates does not matter."""
         self.squares = {name: tensor.to(self.parameters[name].device) for name, tensor in tensors.items()}
+
+
+@kernel(error_model="numpy")
+def _step_all(
+    parameter: np.ndarray, squares: np.ndarray, gradients: np.ndarray, rate: np.float32, l2: np.float32
+) -> None:
+    """A step of AdaGrad in one pass over memory."""
+    for i in range(len(parameter)):
+        gradient = gradients[i]
+        square = squares[i] + gradient * gradient
+        squares[i] = square
+        parameter[i] -= rate * (gradient / (np.sqrt(square) + np.float32(EPSILON)) + l2 * parameter[i])
 
 
 @kernel(error_model="numpy")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neural_smt.ragged import Ragged
-from neural_smt.vocabulary import EOS, RESERVED, UNK, Vocabulary
+from neural_smt.vocabulary import BOS, EOS, RESERVED, UNK, Vocabulary
 
 
 def words_seen_twice(sentences: Ragged, vocabulary: Vocabulary) -> Vocabulary:
@@ -44,6 +44,12 @@ class JointText:
             return JointText(sentences)
         offsets = self.sentences.offsets + np.arange(len(self) + 1)
         return JointText(sentences, Ragged(self.rows, offsets).take(chosen).values)
+
+
+def without_boundaries(sentences: Ragged) -> Ragged:
+    """Sentences in which words spelt like a boundary of sentences are unknown words."""
+    values = sentences.values
+    return Ragged(np.where((values == BOS) | (values == EOS), np.int32(UNK), values), sentences.offsets)
 
 
 def predicted_counts(sentences: Ragged, words: int) -> np.ndarray:

@@ -26,7 +26,7 @@ from neural_smt.training.curve import Record, plot_curve, write_curve
 from neural_smt.training.gradient_descent import GradientDescent
 from neural_smt.training.halving import Halving
 from neural_smt.training.joint_reading import read_inputs, read_texts
-from neural_smt.training.joint_text import JointText, predicted_counts, words_seen_twice
+from neural_smt.training.joint_text import JointText, predicted_counts, without_boundaries, words_seen_twice
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_text import draw_sentences
 from neural_smt.training.recurrent_perplexity import measure_beside_ngrams
@@ -146,7 +146,8 @@ def measure_recurrent(
     for given in (sources, alignments):
         if representation is not None and len(given) != len(texts):
             raise UserError("give as many sources and alignments as texts")
-    ngram = _ngram_model(trained.vocabulary.encode(read_texts(training)), order, trained.vocabulary)
+    known = without_boundaries(trained.vocabulary.encode(read_texts(training)))
+    ngram = _ngram_model(known, order, trained.vocabulary)
     results = {}
     for number, text in enumerate(texts):
         lines, rows, table = read_texts([text]), None, None
@@ -156,7 +157,7 @@ def measure_recurrent(
                 load_representation(representation), lines, [text], [sources[number]], alignments[number]
             )
             rows, table = inputs.rows[numbers], inputs.table
-        joint = JointText(trained.vocabulary.encode(lines), rows)
+        joint = JointText(without_boundaries(trained.vocabulary.encode(lines)), rows)
         results[Path(text).name] = measured = measure_beside_ngrams(trained.network, ngram, joint, table, precision)
         log.info("perplexity of %s: network %.2f, n-gram model %.2f", text, measured["network"], measured["ngram"])
     write_json(output, results)

@@ -1,0 +1,125 @@
+"""Training speed of recurrent language models and joint models beside their matrix products alone.
+
+Whole: updates (minibatch, forward, backward, AdaGrad) on sentences of Zipfian words, with direct features. Products:
+the matrix products that they execute, recorded on the way, of the same shapes, layouts and types, on matrices made
+before; both are timed in turn. A recurrent model has few products and many small steps, so their share says what is
+left to gain at most. Outputs are those that the softmax computes for a word; words are predictions, ends of sentences
+included. Writes benchmarks/results/recurrent_training.json.
+"""
+
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from lib import RESULTS, network_parser
+
+import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
+
+import torch  # isort: skip
+from lib.products import Bare, Recorder, in_turn  # isort: skip
+
+from neural_smt.files import write_json
+from neural_smt.networks.device import describe_device, select_device
+from neural_smt.networks.recurrent.configuration import RecurrentConfig
+from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork
+from neural_smt.ragged import Ragged
+from neural_smt.training.gradient_descent import GradientDescent
+from neural_smt.training.joint_text import JointText, predicted_counts
+from neural_smt.training.loop import Trainer
+from neural_smt.training.recurrent_settings import RecurrentSettings
+from neural_smt.training.recurrent_task import BUFFER, RecurrentTask
+from neural_smt.training.word_classes.partition import cheapest, expected_cost
+
+SENTENCES = 20_000
+
+
+class Size(NamedTuple):
+    """words: of the vocabulary; slots: of 50 numbers each, that f_t is made of; hidden: units."""
+
+    words: int
+    slots: int = 0
+    hidden: int = 100
+
+
+SIZES = {"captions": Size(6_000), "joint": Size(6_000, slots=10), "news": Size(40_000)}
+
+
+def random_text(size: Size) -> JointText:
+    """Sentences of 4 to 22 Zipfian words, and random source words as their inputs."""
+    random = np.random.default_rng(0)
+    lengths = random.integers(4, 23, SENTENCES)
+    # as often as in captions and in news: the most frequent word is every tenth or twentieth
+    shares = 1 / np.arange(3, size.words) ** 0.95
+    words = random.choice(np.arange(3, size.words), lengths.sum(), p=shares / shares.sum()).astype(np.int32)
+    sentences = Ragged(words, np.concatenate([[0], np.cumsum(lengths)]))
+    tokens = len(words) + len(lengths)
+    return JointText(sentences, random.integers(0, 9_000, (tokens, size.slots)) if size.slots else None)
+
+
+def measure(size: Size, device: torch.device, precision: str, threads: int, seconds: float) -> dict[str, float]:
+    """Speed of training and of its products alone."""
+    torch.set_num_threads(threads)
+    text = random_text(size)
+    counts = predicted_counts(text.sentences, size.words)
+    classes = cheapest(counts)
+    given = {"slots": size.slots, "dimensions": 50} if size.slots else {}
+    config = RecurrentConfig(size.words, len(classes), hidden=size.hidden, **given)
+    network = RecurrentNetwork(config, classes).to(device)
+    settings = RecurrentSettings(precision=precision)
+    network.backpropagation = Backpropagation(settings.bptt, settings.clip)
+    table = np.random.default_rng(1).normal(0, 0.1, (9_000, 50)).astype(np.float32) if size.slots else None
+    task = RecurrentTask(network, text, text.take(np.arange(0)), table, settings.batch, 1)
+    optimiser = GradientDescent(dict(network.named_parameters()), settings.rate, adaptive=True)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = Trainer(task, settings, Path(folder), "benchmark", optimiser)
+
+        def updates() -> None:
+            """As many as share a buffer of sentences sorted by length, so that all lengths are among them."""
+            for _ in range(BUFFER):
+                trainer.update()
+
+        updates()
+        before = trainer.progress.words
+        with Recorder() as recorder:
+            updates()
+        words = trainer.progress.words - before
+        bare = Bare([recorder.products])
+        whole, products = in_turn(updates, bare.one_after_another, seconds)
+    return {
+        "threads": threads,
+        "classes": len(classes),
+        "cost": expected_cost(classes, counts),
+        "words_per_second": words / whole,
+        "gflops": bare.operations / whole / 1e9,
+        "products_gflops": bare.operations / products / 1e9,
+        "share_of_products": products / whole,
+    }
+
+
+def main() -> None:
+    """Measure every size and print a table."""
+    parser = network_parser(__doc__, SIZES)
+    parser.add_argument("--threads", nargs="*", type=int, default=(1, 2))
+    arguments = parser.parse_args()
+    device = select_device(arguments.device)
+    results: dict[str, list[dict[str, float]]] = {}
+    print(f"device: {describe_device(device)}, {arguments.precision}")
+    print(f"{'size':10}{'threads':>8}{'outputs':>9}{'words/s':>9}{'GFLOP/s':>9}{'products alone':>16}{'share':>7}")
+    for name in arguments.sizes:
+        # Threads of the processor are of no use to a GPU.
+        for threads in arguments.threads if device.type == "cpu" else (1,):
+            row = measure(SIZES[name], device, arguments.precision, threads, arguments.seconds)
+            print(
+                f"{name:10}{threads:8}{row['cost']:9.0f}{row['words_per_second']:9.0f}{row['gflops']:9.1f}"
+                f"{row['products_gflops']:16.1f}{row['share_of_products']:7.2f}",
+                flush=True,
+            )
+            rounded = {key: round(value, 4) for key, value in row.items()}
+            results.setdefault(name, []).append(rounded)
+    description = {"device": describe_device(device), "precision": arguments.precision}
+    write_json(RESULTS / "recurrent_training.json", description | {"sizes": results})
+
+
+if __name__ == "__main__":
+    main()
