@@ -316,3 +316,15 @@ def test_the_hundred_best_derivations_are_those_of_the_graph_of_moses(moses):
         exact = best_derivations(lattice, 100, distinct=False)[1]
         np.testing.assert_allclose(theirs[number], exact, atol=1e-3)
         np.testing.assert_allclose(ours[number], exact, atol=1e-3)
+
+
+def test_lattices_are_pruned_as_soon_as_they_are_searched():
+    model, weights = random_model(4)
+    decoder = Decoder(model, EVERYTHING, weights)
+    for whole, pruned in zip(decoder.lattices(SENTENCES), decoder.lattices(SENTENCES, density=2.0), strict=True):
+        expected = whole and prune(whole, density=2.0)
+        assert (pruned is None) == (whole is None)
+        if whole is not None:
+            assert pruned.tails.tolist() == expected.tails.tolist() and len(pruned.tails) < len(whole.tails)
+            assert pruned.prefix_scores.tolist() == expected.prefix_scores.tolist()
+            assert pruned.sentence == whole.sentence

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.decoding.lattices.pruning import prune
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.oracle_table import HEADER
 from neural_smt.decoding.recurrent.joint import JointModel
@@ -60,9 +59,9 @@ def decode_lattices(
     decoder = Decoder(model, read_settings(SearchSettings, settings, "decoding"), Weights.load(weights), threads)
     sentences = [line.split() for line in read_lines(text)]
     began = time.perf_counter()
-    lattices = decoder.lattices(sentences)
+    lattices = decoder.lattices(sentences, density or math.inf)
     searched = time.perf_counter()
-    linked = LinkedLattices.of([x and prune(x, density=density or math.inf) for x in lattices], decoder)
+    linked = LinkedLattices.of(lattices, decoder)
     seconds = time.perf_counter() - began
     linked.save(output)
     scores = [0.0 if x is None else float(x.prefix_scores[x.arc_offsets[-2]]) for x in lattices]

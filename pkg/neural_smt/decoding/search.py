@@ -19,6 +19,7 @@ from neural_smt.decoding.features import DISTORTION
 from neural_smt.decoding.hooks import NgramHook
 from neural_smt.decoding.lattices.batch import LatticeBatch
 from neural_smt.decoding.lattices.lattice import Lattice
+from neural_smt.decoding.lattices.pruning import prune
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import PreparedSentences, prepare, weigh
 from neural_smt.decoding.primitives import WINDOW, Search
@@ -127,10 +128,19 @@ class Decoder:
         translations = self._run(sentences, listed > 1, finish, self.hook)
         return [translation or self.translate(None, nbest) for translation in translations]
 
-    def lattices(self, sentences: list[list[str]] | PreparedSentences) -> list[Lattice | None]:
-        """The lattice of every sentence; None for an empty sentence. Those of equal sentences share their arrays."""
+    def lattices(
+        self, sentences: list[list[str]] | PreparedSentences, density: float = math.inf
+    ) -> list[Lattice | None]:
+        """The lattice of every sentence; None for an empty sentence. Those of equal sentences share their arrays.
+
+        density: arcs per target word that each is pruned to as soon as its batch is searched (see ``prune``).
+        """
         hook = self.hook.accurate() if isinstance(self.hook, NgramHook) else self.hook
-        lattices = self._run(sentences, True, LatticeBatch.lattices, hook)
+
+        def finish(batch: LatticeBatch) -> list[Lattice]:
+            return [prune(lattice, density=density) for lattice in batch.lattices()]
+
+        lattices = self._run(sentences, True, finish, hook)
         return [lattice and replace(lattice, sentence=number) for number, lattice in enumerate(lattices)]
 
     def _run(

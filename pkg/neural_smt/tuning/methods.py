@@ -10,7 +10,6 @@ import numpy as np
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.decoding.batches import Hook
 from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.decoding.lattices.pruning import prune
 from neural_smt.decoding.lattices.viterbi import best_paths
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import prepare
@@ -196,8 +195,7 @@ def method_for(
 
     def build_lattices(vector: np.ndarray) -> FlatLattices:
         density = settings.density or math.inf
-        lattices = [lattice and prune(lattice, density=density) for lattice in decoder(vector).lattices(prepared)]
-        return FlatLattices.of(lattices, features.size)
+        return FlatLattices.of(decoder(vector).lattices(prepared, density), features.size)
 
     if settings.candidates == "lattice":
         encoded = encode_references(references, model.target_vocabulary, prepared.unknown_words)

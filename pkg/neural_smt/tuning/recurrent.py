@@ -4,6 +4,7 @@ As in the outer loop of tuning a decoder, candidates pile up over passes, and ev
 the one before; but here it is lattices that are rescored, which stay as they are.
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -21,11 +22,14 @@ from neural_smt.decoding.references import encode_references
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.ragged import Ragged
-from neural_smt.tuning.candidates import Candidates, digest_words
+from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.loop import iterate, log
 from neural_smt.tuning.methods import ListOptimiser
 from neural_smt.tuning.settings import TuningSettings
 from neural_smt.tuning.state import Progress
+
+PATHS = 1 << 15
+"""Paths whose features are summed at a time."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ class RecurrentMethod(ListOptimiser):
         self.model = model
         self.references = encode_references(references, lattices.vocabulary, lattices.copied)
         self.threads = threads
+        self._statistics: dict[tuple[int, int], np.ndarray] = {}
 
     def gather(self, pool: Candidates, weights: np.ndarray) -> tuple[float, Candidates]:
         """Rescore; add the paths found and the ``nbest`` best derivations where every arc has the recurrent score that
@@ -90,19 +95,34 @@ class RecurrentMethod(ListOptimiser):
     def _extended(self, pool: Candidates, paths: Ragged, first: np.ndarray) -> Candidates:
         """The pool with paths and their exact scores; first: int64 ``[S + 1]``, the paths of each sentence."""
         recurrent, _ = score_paths(self.lattices, self.model, paths, first)
-        features = BestPaths(paths, np.zeros(len(paths))).features(self.lattices.flat)
+        parts = (paths.take(np.arange(i, min(i + PATHS, len(paths)))) for i in range(0, len(paths), PATHS))
+        features = [BestPaths(part, np.zeros(len(part))).features(self.lattices.flat) for part in parts]
         sentences = np.repeat(np.arange(self.size), np.diff(first))
         words = self._words(paths)
+        digests = [_digest(ids) for ids in words]
         return pool.extended(
             sentences=sentences,
-            words=np.array([digest_words(self.lattices.spell(ids)) for ids in words], dtype=np.uint64),
-            features=np.column_stack([features, recurrent]),
-            statistics=corpus_statistics(words, (self.references[s] for s in sentences)),
+            words=np.array(digests, dtype=np.uint64),
+            features=np.column_stack([np.concatenate(features), recurrent]),
+            statistics=self._statistics_of(list(zip(sentences.tolist(), digests, strict=True)), words),
         )
+
+    def _statistics_of(self, keys: list[tuple[int, int]], words: Ragged) -> np.ndarray:
+        """BLEU statistics of translations (int32 ``[n, 9]``), counted once for each key (sentence, digest)."""
+        known = self._statistics
+        fresh = [row for row, key in enumerate(keys) if key not in known]
+        counted = corpus_statistics((words[row] for row in fresh), (self.references[keys[row][0]] for row in fresh))
+        known.update(zip((keys[row] for row in fresh), counted, strict=True))
+        return np.array([known[key] for key in keys])
 
     def _words(self, paths: Ragged) -> Ragged:
         words = self.lattices.flat.words.take(paths.values)
         return Ragged(words.values, words.offsets[paths.offsets])
+
+
+def _digest(ids: np.ndarray) -> int:
+    """A 64-bit digest of the words of a translation, by their ids."""
+    return int.from_bytes(hashlib.blake2b(np.ascontiguousarray(ids), digest_size=8).digest(), "little")
 
 
 def tune_with_recurrent(

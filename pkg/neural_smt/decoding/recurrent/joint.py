@@ -13,6 +13,7 @@ import numpy as np
 from neural_smt.decoding.recurrent.linked import LinkedLattices
 from neural_smt.errors import UserError
 from neural_smt.files import read_lines
+from neural_smt.networks.recurrent.configuration import RecurrentConfig
 from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
 from neural_smt.networks.recurrent.scorer import RecurrentScorer
 from neural_smt.ragged import Ragged
@@ -54,11 +55,22 @@ class JointModel:
             if representation is None or sentences is None:
                 raise UserError(f"{folder}: the model has inputs; name the representation and the text that it reads")
             inputs = _read_inputs(representation, sentences, lattices)
-            if inputs.rows.shape[1] != config.slots or (inputs.table is None) != (config.input_rows > 0):
-                raise UserError(f"{folder}: was trained with another representation than {representation}")
         table = trained.network.input_table.detach().numpy() if config.input_rows else None
+        if inputs is not None and not _fit(config, inputs, table):
+            raise UserError(f"{folder}: was trained with another representation than {representation}")
         scorer = RecurrentScorer(trained.network.arrays(), table)
         return cls(scorer, lattices.model_words(trained.vocabulary), inputs)
+
+
+def _fit(config: RecurrentConfig, inputs: AuxiliaryInputs, table: np.ndarray | None) -> bool:
+    """Whether inputs are such as a model was trained with; table: the vectors that it learned."""
+    vectors = inputs.table if table is None else table
+    return (
+        (inputs.table is None) == (table is not None)
+        and inputs.rows.shape[1] == config.slots
+        and vectors.shape[1] == config.dimensions
+        and inputs.rows.max(initial=0) < len(vectors)
+    )
 
 
 def _read_inputs(representation: Path, sentences: Path, lattices: LinkedLattices) -> AuxiliaryInputs:
