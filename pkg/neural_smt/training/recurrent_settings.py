@@ -16,7 +16,7 @@ class ClassSettings:
     method: ``frequency`` (the RNNLM toolkit's), ``optimal`` (the fewest outputs a word, see ``cheapest``) or
     ``exchange`` (see the module of that name; it starts from ``optimal``); count: classes, 0 for the method's own
     choice (the square root of the words, or the best number); speed: nats that ``exchange`` pays to compute one output
-    less for every word.
+    less for every word; its default is a guess.
     """
 
     method: str = "optimal"
@@ -37,10 +37,9 @@ class RecurrentSettings(LoopSettings):
     hidden: units; classes: a mapping of ``ClassSettings``; direct_bits: binary logarithm of the number of weights for
     n-gram features (0: none); direct_order: longest of these n-grams; bptt: see ``Recurrence``.
     batch: sentences side by side in an update, whose gradients are summed.
-    optimiser: ``adagrad`` or ``sgd``, as the toolkit; rate: of learning. The toolkit updates after every word. One
-    update for the sum of 64 sentences at the toolkit's rate diverges, and 0.0125 is the largest that does not; AdaGrad
-    at 0.1 is stable. On captions, after one epoch: validation perplexity 38 (AdaGrad), 83 (SGD on 64 sentences), 52
-    (SGD on 8 at 0.1, at a quarter of the speed).
+    optimiser: ``adagrad`` or ``sgd``, as the toolkit; rate: of learning. The toolkit updates after every word, here the
+    gradients of a minibatch are summed. On captions, validation perplexity after one epoch: AdaGrad on 64 sentences at
+    0.1 38; SGD on 8 sentences at 0.1 52, at a quarter of the speed; SGD on 64 at 0.0125 83, and up and down from there.
     l2: decay of weights, times the rate, in an update; of sparse ones only where they have a gradient.
     clip: largest error of a hidden unit in backpropagation (the toolkit's cutoff), not of a norm; 0 for none.
     epochs: at most; improvement: after an epoch in which the validation entropy times this is not below the one before,
