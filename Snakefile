@@ -11,6 +11,7 @@ if "experiment" not in config:
 
 
 include: "rules/common.smk"
+include: "rules/joint.smk"
 include: "rules/corpus.smk"
 include: "rules/selection.smk"
 include: "rules/alignment.smk"
@@ -41,3 +42,10 @@ rule cho2014:
     """Cho et al. (2014): the table of systems, what the networks have learnt, their speed, and all that leads there."""
     input:
         rules.all.input,
+
+
+rule auli2013:
+    """Auli et al. (2013): recurrent and joint models on lattices and lists, all their tables, and all that leads there."""
+    input:
+        rules.all.input,
+        lambda wildcards: need_joint_rows(),

@@ -11,7 +11,17 @@ from neural_smt.code import code_digest
 from neural_smt.config import complete, load_schema
 from neural_smt.decoding.features import is_column
 from neural_smt.errors import UserError
+from neural_smt.recurrent_models import (
+    SOURCE_SIDE,
+    joint_inputs,
+    recurrent_settings,
+    rescores_lattices,
+    rescoring_network,
+    used_recurrent,
+)
+from neural_smt.report.auli2013 import paper_systems
 from neural_smt.systems import (
+    is_rescored,
     network_settings,
     paper_rows,
     resolve_data,
@@ -36,8 +46,12 @@ NETWORK_SETTINGS = network_settings(config)
 NETWORKS = used_networks(config)
 # several networks train (and score) side by side, which takes less time than one after the other with more threads
 NETWORK_THREADS = 2 if len(NETWORKS) == 1 else 1
-RESCORED = {name: system for name, system in SYSTEMS.items() if system.get("rescore")}
-SEARCHED = [name for name in SYSTEMS if name not in RESCORED]
+RECURRENT_SETTINGS = recurrent_settings(config)
+RECURRENT = used_recurrent(config)
+JOINT_INPUTS = {name: settings for name, settings in joint_inputs(config).items() if name in RECURRENT}
+RESCORES_LATTICES = [name for name, system in SYSTEMS.items() if rescores_lattices(system)]
+RESCORES_LISTS = [name for name, system in SYSTEMS.items() if system["rescore"] and name not in RESCORES_LATTICES]
+SEARCHED = [name for name, system in SYSTEMS.items() if not is_rescored(system)]
 EXPORTED = [name for name in SEARCHED if "cslm" not in resolve_features(SYSTEMS, name)]
 USES_CSLM = any("cslm" in [*resolve_features(SYSTEMS, name), *SYSTEMS[name].get("rescore", [])] for name in SYSTEMS)
 PAPER_ROWS = paper_rows(config)
@@ -226,6 +240,9 @@ def network_files():
         }
         for name in NETWORKS
     }
+    for name in RECURRENT:
+        model, curve = f"{folder}/training/{name}/model", f"{folder}/training/{name}/curve.csv"
+        networks[name] = {"model": model, "curve": curve, "keep": "best"}
     if USES_CSLM:
         searched = [name for name in SEARCHED if "cslm" in resolve_features(SYSTEMS, name)]
         networks["cslm"] = {
@@ -278,6 +295,8 @@ def benchmark_files():
         *of_data,
         *expand("training/train_encoder_decoder.{network}", network=NETWORKS),
         *(["training/train_cslm"] if USES_CSLM else []),
+        *expand("training/train_recurrent.{network}", network=RECURRENT),
+        *expand("representations/build_representation.{network}", network=JOINT_INPUTS),
         *expand("rescoring/score_phrase_table.{network}.extracted", network=NETWORKS),
         *expand("tuning/tune/{system}.run{run}", system=SYSTEMS, run=RUNS),
         *expand("decoding/decode/{system}.run{run}.{set}", system=SYSTEMS, run=RUNS, set=SETS),

@@ -86,6 +86,40 @@ rule compare_neighbours:
         "../workflow_scripts/evaluation.py"
 
 
+rule compare_joint:
+    """Test the systems of Auli et al. (2013) against the target-only recurrent model by paired bootstrap, as they did."""
+    input:
+        reference=lambda wildcards: raw_text(wildcards.set, TARGET),
+        depends=expand(
+            "results/{{experiment}}/evaluation/{system}/run{run}/{{set}}.txt", system=PAPER_SYSTEMS, run=RUNS
+        ),
+    output:
+        output="results/{experiment}/evaluation/joint/{set}.json",
+    log:
+        "results/{experiment}/logs/compare_joint.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/evaluation/compare_joint.{set}.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="1h",
+    params:
+        code=code("evaluation.steps"),
+        systems=lambda wildcards: {
+            system: [
+                f"results/{wildcards.experiment}/evaluation/{system}/run{run}/{wildcards.set}.txt" for run in RUNS
+            ]
+            for system in PAPER_SYSTEMS
+        },
+        baseline="recurrent",
+        settings={"test": "bootstrap", "trials": config["evaluation"]["trials"]},
+        seed=config["seed"],
+        step="compare",
+    script:
+        "../workflow_scripts/evaluation.py"
+
+
 rule evaluation:
     """BLEU and significance of every system on every set."""
     input:

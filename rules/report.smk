@@ -278,6 +278,52 @@ rule write_paper_order:
         "../workflow_scripts/report.py"
 
 
+rule write_joint_tables:
+    """Write the experiment beside the tables of Auli et al. (2013), and draw their Figure 3."""
+    input:
+        depends=[path for files in joint_files().values() for path in listed_paths(files)],
+    output:
+        csv_output=report(
+            "results/{experiment}/report/joint.csv",
+            caption="report/joint.rst",
+            category="Joint models",
+            labels={"what": "Tables (CSV)"},
+        ),
+        markdown_output=report(
+            "results/{experiment}/report/joint.md",
+            caption="report/joint.rst",
+            category="Joint models",
+            labels={"what": "Tables (Markdown)"},
+        ),
+        plot=report(
+            "results/{experiment}/report/joint.png",
+            caption="report/joint.rst",
+            category="Joint models",
+            labels={"what": "Figure 3"},
+        ),
+    log:
+        "results/{experiment}/logs/write_joint_tables.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_joint_tables.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        scores=lambda wildcards: joint_files()["scores"],
+        significance=lambda wildcards: joint_files()["significance"],
+        perplexities=lambda wildcards: joint_files()["perplexities"],
+        choices=lambda wildcards: joint_files()["choices"],
+        searches=lambda wildcards: joint_files()["searches"],
+        oracles=lambda wildcards: joint_files()["oracles"],
+        remarks=config["report"]["remarks"],
+        title=f"The tables of Auli et al. (2013) and {EXPERIMENT}",
+    script:
+        "../workflow_scripts/report.py"
+
+
 rule report:
     """Tables and figures; `snakemake --report` binds them into one page."""
     input:
@@ -285,4 +331,5 @@ rule report:
         results("report/paper_order.csv") if {"baseline", "rnn"} <= set(PAPER_ROWS) else [],
         results("report/translations.{set}.html", set=CORPUS["test"]),
         results("report/data.csv") if VARIANTS else [],
-        rules.analysis.input,
+        results("report/joint.csv") if RESCORES_LATTICES else [],
+        rules.analysis.input if NETWORKS else [],

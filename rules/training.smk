@@ -113,8 +113,82 @@ rule measure_cslm:
         "../workflow_scripts/training.py"
 
 
+rule train_recurrent:
+    """Train a recurrent language model, or a joint one that reads the source (Auli et al. 2013)."""
+    input:
+        unpack(joint_training_inputs),
+        texts=lambda wildcards: [
+            f"results/{wildcards.experiment}/selection/train.{recurrent_language(wildcards.network)}"
+        ],
+    output:
+        output=directory("results/{experiment}/training/{network}/model"),
+        curve=report(
+            "results/{experiment}/training/{network}/curve.csv",
+            caption="report/learning_curve.rst",
+            category="Networks",
+            labels={"network": "{network}", "what": "table"},
+        ),
+        plot=report(
+            "results/{experiment}/training/{network}/curve.png",
+            caption="report/learning_curve.rst",
+            category="Networks",
+            labels={"network": "{network}", "what": "learning curve"},
+        ),
+        perplexity="results/{experiment}/training/{network}/held_out.json",
+    log:
+        "results/{experiment}/logs/train_recurrent.{network}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/training/train_recurrent.{network}.tsv"
+    wildcard_constraints:
+        network=one_of(RECURRENT),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(8),
+        runtime="72h",
+        gpu=USES_GPU,
+    params:
+        code=code("training.steps"),
+        settings=lambda wildcards: RECURRENT_SETTINGS[wildcards.network],
+        title=lambda wildcards: f"Recurrent model ({wildcards.network})",
+        seed=config["seed"],
+        # not an output: a killed run finds its state there and goes on
+        state=lambda wildcards: f"results/{wildcards.experiment}/training/{wildcards.network}/state",
+    script:
+        "../workflow_scripts/training.py"
+
+
+rule measure_recurrent:
+    """Measure a recurrent model's perplexity of the dev and test sets beside that of an n-gram model."""
+    input:
+        unpack(joint_measuring_inputs),
+        model="results/{experiment}/training/{network}/model",
+        training_texts=[f"results/{{experiment}}/selection/train.{TARGET}"],
+        texts=tokenised(SETS, TARGET),
+    output:
+        output="results/{experiment}/training/{network}/perplexity.json",
+    log:
+        "results/{experiment}/logs/measure_recurrent.{network}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/training/measure_recurrent.{network}.tsv"
+    wildcard_constraints:
+        network=one_of([name for name in RECURRENT if name != SOURCE_SIDE]),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(8),
+        runtime="4h",
+        gpu=USES_GPU,
+    params:
+        code=code("training.steps"),
+        names=SETS,
+    script:
+        "../workflow_scripts/training.py"
+
+
 rule training:
     """All networks of the experiment."""
     input:
         results("training/{network}/model", network=NETWORKS),
         results("training/cslm/{file}", file=["model", "perplexity.json"]) if USES_CSLM else [],
+        results("training/{network}/model", network=RECURRENT),

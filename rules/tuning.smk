@@ -53,7 +53,7 @@ rule tune_rescoring:
     benchmark:
         "results/{experiment}/benchmarks/tuning/tune/{system}.run{run}.tsv"
     wildcard_constraints:
-        system=one_of(RESCORED),
+        system=one_of(RESCORES_LISTS),
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -62,6 +62,37 @@ rule tune_rescoring:
     params:
         code=code("tuning.steps"),
         settings={key: config["tuning"][key] for key in ("restarts", "refinements")},
+        seed=run_seed,
+    script:
+        "../workflow_scripts/tuning.py"
+
+
+rule tune_recurrent:
+    """Tune the weights of a system that chooses among lattices, with the score of its recurrent model."""
+    input:
+        unpack(lambda wildcards: rescoring_inputs(wildcards, CORPUS["dev"])),
+        reference=tokenised(CORPUS["dev"], TARGET)[0],
+        start=base_weights,
+    output:
+        weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
+        history="results/{experiment}/tuning/{system}/run{run}/history.csv",
+        plot="results/{experiment}/tuning/{system}/run{run}/history.png",
+    log:
+        "results/{experiment}/logs/tune/{system}.run{run}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/tuning/tune/{system}.run{run}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORES_LATTICES),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="12h",
+    params:
+        code=code("tuning.steps"),
+        settings=lambda wildcards: candidate_settings(wildcards)
+        | {"tuning": {key: config["tuning"][key] for key in ("nbest", "iterations", "restarts", "refinements")}},
+        without=lambda wildcards: SYSTEMS[wildcards.system]["rescoring"]["without"],
         seed=run_seed,
     script:
         "../workflow_scripts/tuning.py"

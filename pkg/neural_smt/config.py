@@ -10,6 +10,7 @@ import jsonschema
 import yaml
 
 from neural_smt.errors import UserError
+from neural_smt.recurrent_models import inherit_recurrent
 from neural_smt.systems import check_systems, inherit_networks
 
 
@@ -26,6 +27,7 @@ def complete(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, 
     """
     config = deepcopy(dict(config))
     inherit_networks(config)
+    inherit_recurrent(config)
     _fill_defaults(config, schema, schema)
     validator = jsonschema.Draft202012Validator(schema)
     errors = sorted(validator.iter_errors(config), key=lambda error: [str(part) for part in error.absolute_path])

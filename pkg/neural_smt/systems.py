@@ -5,6 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 from neural_smt.errors import UserError
+from neural_smt.recurrent_models import check_recurrent, rescores_lattices
 
 GROUPS = ("phrase", "language_model", "reordering", "cslm", "unknown_penalty")
 """Feature groups that are no encoder-decoder."""
@@ -60,12 +61,15 @@ def network_settings(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def used_networks(config: Mapping[str, Any]) -> list[str]:
-    """The encoder-decoders that some system of a complete configuration uses, and ``encoder_decoder`` itself, which is
-    analysed and proposes phrases.
+    """The encoder-decoders that some system of a complete configuration uses; wherever there is one, also
+    ``encoder_decoder`` itself, which is analysed and proposes phrases.
     """
     systems = config["systems"]
     used = {group for name in systems for group in resolve_features(systems, name)}
-    return [name for name in network_settings(config) if name in used or name == "encoder_decoder"]
+    if any(resolve_table(systems, name) == "proposed" for name in systems):
+        used.add("encoder_decoder")
+    networks = network_settings(config)
+    return [name for name in networks if name in used or (name == "encoder_decoder" and used & set(networks))]
 
 
 def inherit_networks(config: dict[str, Any]) -> None:
@@ -95,6 +99,7 @@ def paper_rows(config: Mapping[str, Any]) -> dict[str, str]:
 def check_systems(config: Mapping[str, Any]) -> None:
     """Raise ``UserError`` for the first system of a complete configuration that cannot be."""
     _check_networks(config)
+    check_recurrent(config, (*TAKEN, *network_settings(config)))
     for name in config["systems"]:
         resolve_features(config["systems"], name)
         _check_rescored(config["systems"], name)
@@ -136,11 +141,16 @@ def _check_data(config: Mapping[str, Any], name: str) -> None:
         raise UserError(f"systems.{name}.data: {others[0]} is made from the selected data; use it without '{data}'")
 
 
+def is_rescored(system: Mapping[str, Any]) -> bool:
+    """Whether a system chooses among what its base found, and is not searched itself."""
+    return bool(system.get("rescore")) or rescores_lattices(system)
+
+
 def _check_rescored(systems: Mapping[str, Mapping[str, Any]], name: str) -> None:
     system = systems[name]
-    if system.get("rescore") and ("base" not in system or system["features"]):
-        raise UserError(f"systems.{name}.rescore: lists of a base are rescored; name a base and leave features empty")
-    if systems.get(system.get("base"), {}).get("rescore"):
+    if is_rescored(system) and ("base" not in system or system["features"]):
+        raise UserError(f"systems.{name}.rescore: what a base found is rescored; name a base and leave features empty")
+    if is_rescored(systems.get(system.get("base"), {})):
         raise UserError(f"systems.{name}.base: '{system['base']}' is not searched but rescored; name another base")
     if set(system.get("rescore", ())) & set(resolve_features(systems, name)):
         raise UserError(f"systems.{name}.rescore: its base is searched with it already; name another base")

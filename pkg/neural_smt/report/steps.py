@@ -7,8 +7,10 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.files import read_lines, read_parallel, write_lines
 from neural_smt.phrases.table import PhraseTable
+from neural_smt.report import auli2013, joint_tables
 from neural_smt.report.costs import draw_costs, read_job, write_costs
 from neural_smt.report.data_table import NOTES, read_facts, shown_columns
+from neural_smt.report.joint_results import read_results
 from neural_smt.report.networks_table import network_row, write_networks
 from neural_smt.report.order_diagnosis import diagnose, rows_with_unknown_words
 from neural_smt.report.paper_order import page, read_steps, write_order
@@ -101,6 +103,38 @@ def write_paper_order(
     )
     write_order(csv_output, steps)
     write_lines(markdown_output, page(title=title, cells=cells, steps=steps, diagnosis=diagnosis, remarks=remarks))
+
+
+def write_joint_tables(
+    *,
+    scores: dict,
+    significance: dict,
+    perplexities: dict,
+    choices: dict,
+    searches: dict,
+    oracles: dict,
+    csv_output: Path,
+    markdown_output: Path,
+    plot: Path,
+    remarks: str = "",
+    title: str = "",
+) -> None:
+    """Write an experiment beside Tables 1, 2 and 5 to 8 of Auli et al. (2013), and draw its Figure 3.
+
+    The files are those of ``read_results``; remarks: Markdown.
+    """
+    results = read_results(
+        scores=scores,
+        significance=significance,
+        perplexities=perplexities,
+        choices=choices,
+        searches=searches,
+        oracles=oracles,
+        target_only=auli2013.TARGET_ONLY,
+    )
+    joint_tables.write_numbers(csv_output, results)
+    write_lines(markdown_output, joint_tables.page(results, title, remarks))
+    joint_tables.draw_figure(plot, results)
 
 
 def print_table(*, table: Path) -> None:

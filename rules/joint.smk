@@ -1,0 +1,111 @@
+"""What the rules of recurrent joint models share: where their inputs lie, and what rescoring with them needs."""
+
+
+def reads_references(network):
+    """Whether a model reads the reference in place of the source sentence: an oracle."""
+    return JOINT_INPUTS.get(network, {}).get("side") == "target"
+
+
+def recurrent_language(network):
+    """The language whose words a recurrent model predicts."""
+    return SOURCE if network == SOURCE_SIDE else TARGET
+
+
+def read_language(network):
+    """The language of the sentences that a joint model reads."""
+    return TARGET if reads_references(network) else SOURCE
+
+
+def representation(network):
+    """The folder of what a joint model reads; nothing for a model of target words alone."""
+    return [f"results/{EXPERIMENT}/representations/{network}/model"] if network in JOINT_INPUTS else []
+
+
+def joint_training_inputs(wildcards):
+    """What a joint model is trained on beside its text: the sentences it reads, word alignment, representation."""
+    network, folder = wildcards.network, f"results/{wildcards.experiment}"
+    if network not in JOINT_INPUTS:
+        return {}
+    return {
+        "sources": [f"{folder}/selection/train.{read_language(network)}"],
+        "alignment": f"{folder}/alignment/symmetrised.align",
+        "representation": representation(network)[0],
+    }
+
+
+def joint_measuring_inputs(wildcards):
+    """The same for the sets whose perplexity is measured."""
+    network, folder = wildcards.network, f"results/{wildcards.experiment}"
+    if network not in JOINT_INPUTS:
+        return {}
+    return {
+        "sources": [f"{folder}/corpus/tokenised/{name}.{read_language(network)}" for name in SETS],
+        "alignments": [f"{folder}/alignment/sets/{name}.align" for name in SETS],
+        "representation": representation(network)[0],
+    }
+
+
+def rescoring_inputs(wildcards, name):
+    """What choosing among the lattices of a set needs: the lattices, and of the network its model and what it reads."""
+    system, folder = SYSTEMS[wildcards.system], f"results/{wildcards.experiment}"
+    network = rescoring_network(system)
+    inputs = {"lattices": f"{folder}/decoding/{system['base']}/run{wildcards.run}/{name}.lattices"}
+    if network:
+        inputs["model"] = f"{folder}/training/{network}/model"
+    if network in JOINT_INPUTS:
+        inputs["sentences"] = f"{folder}/corpus/tokenised/{name}.{read_language(network)}"
+        inputs["representation"] = representation(network)[0]
+    return inputs
+
+
+def candidate_settings(wildcards):
+    """Among which candidates, and how, a system's network chooses."""
+    settings = SYSTEMS[wildcards.system]["rescoring"]
+    return {key: settings[key] for key in ("candidates", "beam", "nbest")}
+
+
+PAPER_SYSTEMS = [name for name in paper_systems() if name in SYSTEMS]
+
+
+def joint_files():
+    """What the tables of joint models are made from, by the names of the arguments of their step."""
+    folder = f"results/{EXPERIMENT}"
+    chosen = [name for name in PAPER_SYSTEMS if name in RESCORES_LATTICES]
+    networks = {name: rescoring_network(SYSTEMS[name]) for name in chosen}
+    bases = sorted({SYSTEMS[name]["base"] for name in chosen})
+    decoded = f"{folder}/decoding/{{system}}/run{{run}}/{{set}}"
+    tested = "recurrent" in PAPER_SYSTEMS
+    return {
+        "scores": {name: files for name, files in score_files(EXPERIMENT).items() if name in PAPER_SYSTEMS},
+        "significance": {name: f"{folder}/evaluation/joint/{name}.json" for name in SETS} if tested else {},
+        "perplexities": {
+            name: f"{folder}/training/{network}/perplexity.json" for name, network in networks.items() if network
+        },
+        "choices": {
+            system: {name: expand(f"{decoded}.json", system=system, run=RUNS, set=name) for name in SETS}
+            for system in chosen
+        },
+        "searches": {name: expand(f"{decoded}.lattices.json", system=bases[:1], run=RUNS, set=name) for name in SETS},
+        "oracles": (
+            {name: expand(f"{decoded}.oracles.csv", system=bases[:1], run=1, set=name)[0] for name in SETS}
+            if bases
+            else {}
+        ),
+    }
+
+
+def listed_paths(files):
+    """All paths in nested mappings and lists."""
+    if isinstance(files, str):
+        return [files]
+    return [path for part in (files.values() if isinstance(files, dict) else files) for path in listed_paths(part)]
+
+
+def need_joint_rows():
+    """Nothing, where some system chooses among lattices; else say what is missing."""
+    if not RESCORES_LATTICES:
+        raise WorkflowError(
+            f"experiment {EXPERIMENT}: no system rescores lattices with a recurrent model; "
+            "take --configfile experiments/multi30k_fr_en.yaml or give systems a 'rescore'"
+        )
+    return []

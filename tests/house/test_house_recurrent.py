@@ -1,0 +1,97 @@
+"""Recurrent models in a configuration: what they inherit, who uses them, and what cannot be."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from neural_smt.config import complete, load_schema
+from neural_smt.errors import UserError
+from neural_smt.recurrent_models import joint_inputs, recurrent_settings, rescores_lattices, used_recurrent
+from neural_smt.systems import is_rescored, used_networks
+
+
+@pytest.fixture(scope="module")
+def schema(repository: Path) -> dict[str, Any]:
+    return load_schema(repository / "rules" / "schemas" / "config.schema.yaml")
+
+
+def experiment(repository: Path, training: dict[str, Any], systems: dict[str, Any]) -> dict[str, Any]:
+    config = yaml.safe_load((repository / "experiments" / "tiny.yaml").read_text(encoding="utf-8"))
+    config["training"] = config.get("training", {}) | training
+    config["systems"] = config["systems"] | systems
+    return config
+
+
+def rescored(*network: str, **rescoring: Any) -> dict[str, Any]:
+    return {"base": "baseline", "features": [], "rescore": list(network), "rescoring": rescoring}
+
+
+def test_models_inherit_the_common_settings(repository: Path, schema: dict[str, Any]) -> None:
+    training = {
+        "recurrent": {"hidden": 30, "epochs": 3},
+        "joint": {"small": {"epochs": 2}, "lsa": {"hidden": 40, "input": {"kind": "sentence_lsa", "dimensions": 8}}},
+    }
+    config = complete(experiment(repository, training, {}), schema)
+    settings = recurrent_settings(config)
+    sizes = {name: (own["hidden"], own["epochs"]) for name, own in settings.items()}
+    assert sizes == {"recurrent": (30, 3), "recurrent_source": (50, 3), "small": (30, 2), "lsa": (40, 3)}
+    assert all("input" not in own for own in settings.values())
+    assert joint_inputs(config)["lsa"] == {"kind": "sentence_lsa", "dimensions": 8, "side": "source", "window": "c5"}
+    assert used_recurrent(config) == []
+
+
+def test_only_models_that_systems_rescore_with_are_trained(repository: Path, schema: dict[str, Any]) -> None:
+    joint = {"lsa": {"input": {"kind": "sentence_lsa"}}, "window": {"input": {"kind": "word_rnn", "window": "n5"}}}
+    config = complete(experiment(repository, {"joint": joint}, {"one": rescored("lsa")}), schema)
+    assert used_recurrent(config) == ["lsa"]
+    config = complete(experiment(repository, {"joint": joint}, {"one": rescored("window")}), schema)
+    assert used_recurrent(config) == ["recurrent_source", "window"], "the source's model lends it its word vectors"
+
+
+def test_lattices_are_chosen_from_with_a_model_or_with_other_weights(repository: Path, schema: dict[str, Any]) -> None:
+    systems = {
+        "lists": rescored("cslm"),
+        "lattices": rescored("recurrent", beam=10),
+        "without": rescored(without=["TranslationModel0_2"]),
+    }
+    config = complete(experiment(repository, {}, systems), schema)
+    found = {name: (is_rescored(system), rescores_lattices(system)) for name, system in config["systems"].items()}
+    assert found == {
+        "baseline": (False, False),
+        "rnn": (False, False),
+        "lists": (True, False),
+        "lattices": (True, True),
+        "without": (True, True),
+    }
+
+
+def test_an_experiment_of_joint_models_alone_needs_no_encoder_decoder(repository: Path, schema: dict[str, Any]) -> None:
+    config = experiment(repository, {}, {"lattices": rescored("recurrent")})
+    assert used_networks(complete(config, schema)) == ["encoder_decoder"]
+    del config["systems"]["rnn"]
+    assert used_networks(complete(config, schema)) == []
+
+
+@pytest.mark.parametrize(
+    ("training", "system", "sentence"),
+    [
+        ({}, rescored("nowhere"), r"systems.row.rescore: there is no network 'nowhere'; known are cslm, recurrent"),
+        ({}, rescored("recurrent_source"), r"systems.row.rescore: there is no network 'recurrent_source'"),
+        ({"joint": {"cslm": {}}}, rescored("cslm"), r"training.joint: 'cslm' means something else already"),
+        ({}, rescored("cslm", without=["LM0"]), r"systems.row.rescoring.without: only lattices can do without scores"),
+        ({}, {"features": [], "rescore": ["recurrent"]}, r"systems.row.rescore: what a base found is rescored"),
+        ({"joint": {"x": {"input": {}}}}, rescored("x"), r"training.joint.x.input: 'kind' is a required property"),
+        (
+            {"joint": {"x": {"input": {"kind": "learned", "window": "m3"}}}},
+            rescored("x"),
+            r"training.joint.x.input.window: 'm3' does not match",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_named(
+    repository: Path, schema: dict[str, Any], training: dict[str, Any], system: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(UserError, match=sentence):
+        complete(experiment(repository, training, {"row": system}), schema)

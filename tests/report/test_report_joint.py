@@ -1,0 +1,154 @@
+"""The tables of Auli et al. (2013) beside an experiment: which rows there are, their numbers, what is said of them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_csv
+from neural_smt.report.auli2013 import CANDIDATES, TABLES, paper_systems
+from neural_smt.report.joint_results import JointResults
+from neural_smt.report.joint_tables import failing_orders, page
+from neural_smt.report.steps import write_joint_tables
+
+BLEU = {
+    "baseline": (20.0, 30.0),
+    "recurrent": (21.0, 31.0),
+    "nbest_1000": (21.1, 31.5),
+    "sent_lsa_80": (21.2, 31.2),
+    "ww_rnn_c5": (20.8, 31.1),
+    "no_forward": (18.0, 28.0),
+    "no_forward_recurrent": (19.0, 29.0),
+}
+
+
+def written(path: Path, value: object) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return str(path)
+
+
+def arguments(folder: Path) -> dict:
+    """The files of an experiment with two runs and the systems of ``BLEU``."""
+    sets = ("dev", "test")
+
+    def score(system: str, number: int, run: int) -> str:
+        value = {"sacrebleu": BLEU[system][number] + run, "tokenised_bleu": 1.0, "signature": "s"}
+        return written(folder / f"{system}.{run}.{sets[number]}.json", value)
+
+    chosen = [system for system in BLEU if system != "baseline"]
+    choice = {"seconds_per_sentence": 0.002, "mean_recurrent": -40.0}
+    slow = {"seconds_per_sentence": 0.1, "mean_recurrent": -41.0}
+    (folder / "oracles.csv").write_text(
+        "candidates,per_sentence,oracle,bleu,mean_sentence_bleu,seconds_per_sentence\n"
+        "1-best,1,model,30,30,0.1\n1000-best,900,sentence,49,50,0.1\n1000-best,900,corpus,50,50,0.1\n"
+        "lattice,400,corpus,60,60,0.1\n"
+    )
+    figures = {"recurrent": (200.0, 250.0), "sent_lsa_80": (150.0, 250.0), "ww_rnn_c5": (160.0, 250.0)}
+    return {
+        "scores": {system: {sets[n]: [score(system, n, run) for run in (0, 1)] for n in (0, 1)} for system in BLEU},
+        "significance": {
+            name: written(
+                folder / f"tests.{name}.json", {s: {"p_value": 0.0002 if s == "baseline" else 0.2} for s in BLEU}
+            )
+            for name in sets
+        },
+        "perplexities": {
+            system: written(folder / f"{system}.perplexity.json", {"test": {"perplexity": own, "ngram": ngram}})
+            for system, (own, ngram) in figures.items()
+        },
+        "choices": {
+            system: {
+                name: [written(folder / f"{system}.{name}.choice.json", slow if system == "nbest_1000" else choice)]
+                for name in sets
+            }
+            for system in chosen
+        },
+        "searches": {name: [written(folder / f"{name}.search.json", {"seconds_per_sentence": 0.01})] for name in sets},
+        "oracles": {"test": str(folder / "oracles.csv")},
+    }
+
+
+@pytest.fixture
+def outputs(tmp_path: Path) -> dict[str, Path]:
+    return {
+        "csv_output": tmp_path / "joint.csv",
+        "markdown_output": tmp_path / "joint.md",
+        "plot": tmp_path / "joint.png",
+    }
+
+
+def test_every_row_of_the_paper_has_a_system_of_its_own() -> None:
+    systems = paper_systems()
+    assert len(systems) == len(set(systems)) == 42
+    assert sum(len(table.rows) for table in TABLES) == 28 and len(CANDIDATES) == 6
+
+
+def test_tables_show_the_paper_beside_what_there_is(tmp_path: Path, outputs: dict[str, Path]) -> None:
+    write_joint_tables(**arguments(tmp_path), **outputs, title="Both", remarks="So it is.")
+    lines = outputs["markdown_output"].read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "# Both" and lines[-1] == "So it is."
+    assert "| Baseline | 28.25 |  | 0.173 | 30.50 ± 0.71 | 30.00 | 0.01000 |" in lines
+    assert "| 1000-best | 28.99 | 40.06 | 3.920 | 32.00 ± 0.71 | 50.00 | 0.10000 |" in lines
+    assert "| lattice (k = 1) | 29.00 | 43.50 | 0.093 | 31.50 ± 0.71 | 60.00 | 0.00200 |" in lines
+    assert any("add 20 % to the search" in line and "50 times less than 1,000-best" in line for line in lines)
+    assert "| sent-lsa-dim80 | 25.2 | 25.6 | 147 | 21.70 ± 0.71 | 31.70 ± 0.71 | 150.00 | 0.200 |" in lines
+    assert "| Baseline | 24.3 | 24.7 | 341 | 20.50 ± 0.71 | 30.50 ± 0.71 | 250.00 | <0.001 |" in lines
+    assert "| Baseline without channel scores | 24.0 | 22.5 | 28.50 |  |" in lines
+    assert "| + target-only | 24.5 | 22.6 | 29.50 |  |" in lines
+    titles = [line for line in lines if line.startswith("## ")]
+    assert [title.split(":")[0] for title in titles] == [
+        "## Table 1",
+        "## Table 5",
+        "## Table 6",
+        "## Further",
+        "## Remarks",
+    ]
+    assert outputs["plot"].read_bytes().startswith(b"\x89PNG")
+
+
+def test_all_numbers_stand_in_the_csv(tmp_path: Path, outputs: dict[str, Path]) -> None:
+    write_joint_tables(**arguments(tmp_path), **outputs)
+    rows = {(r["table"], r["system"], r["set"], r["quantity"]): r for r in read_csv(outputs["csv_output"])}
+    assert rows["1", "nbest_1000", "test", "seconds"]["here"] == "0.1"
+    assert rows["5", "sent_lsa_80", "dev", "bleu"] == {
+        "table": "5", "row": "sent-lsa-dim80", "system": "sent_lsa_80", "set": "dev", "quantity": "bleu",
+        "paper": "25.2", "here": "21.7",
+    }  # fmt: skip
+    assert rows["5", "baseline", "test", "perplexity"]["here"] == "250"
+    assert rows["6", "no_forward", "tests", "bleu"]["here"] == "28.5"
+
+
+def results(perplexities: dict[str, float]) -> JointResults:
+    cells = {system: {"test": None} for system in perplexities}
+    return JointResults(cells, {s: {"test": p} for s, p in perplexities.items()}, {}, {}, {}, {}, {})
+
+
+def test_perplexities_in_another_order_are_named(tmp_path: Path, outputs: dict[str, Path]) -> None:
+    paper = {
+        "ww_rnn_c5": 16,
+        "ww_rnn_n5": 61,
+        "ww_rnn_p5n5": 59,
+        "sent_lsa_240": 126,
+        "sent_lsa_80": 147,
+        "recurrent": 218,
+    }
+    assert failing_orders(results(paper)) == []
+    assert failing_orders(results(paper | {"sent_lsa_80": 219})) == [("sent_lsa_80", "recurrent")]
+    assert failing_orders(results({"ww_rnn_c5": 16, "recurrent": 10})) == [], "what lies between them is missing"
+    write_joint_tables(**arguments(tmp_path), **outputs)
+    assert "All 1 orders of perplexity are the paper's." in outputs["markdown_output"].read_text(encoding="utf-8")
+
+
+def test_a_table_that_is_none_is_named(tmp_path: Path, outputs: dict[str, Path]) -> None:
+    files = arguments(tmp_path)
+    (tmp_path / "oracles.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(UserError, match=r"oracles.csv: not a table of oracles; run measure_oracles again"):
+        write_joint_tables(**files, **outputs)
+    assert not outputs["csv_output"].exists()
+
+
+def test_pages_without_rows_hold_no_tables() -> None:
+    text = page(results({"recurrent": 10.0}), "None")
+    assert not [line for line in text if line.startswith(("##", "|"))]
