@@ -163,7 +163,7 @@ rule measure_recurrent:
     input:
         unpack(joint_measuring_inputs),
         model="results/{experiment}/training/{network}/model",
-        training_texts=[f"results/{{experiment}}/selection/train.{TARGET}"],
+        training=[f"results/{{experiment}}/selection/train.{TARGET}"],
         texts=tokenised(SETS, TARGET),
     output:
         output="results/{experiment}/training/{network}/perplexity.json",
@@ -181,7 +181,8 @@ rule measure_recurrent:
         gpu=USES_GPU,
     params:
         code=code("training.steps"),
-        names=SETS,
+        precision=lambda wildcards: RECURRENT_SETTINGS[wildcards.network]["precision"],
+        order=lambda wildcards: RECURRENT_SETTINGS[wildcards.network]["ngram_order"],
     script:
         "../workflow_scripts/training.py"
 

@@ -1,5 +1,6 @@
 """Recurrent models in a configuration: what they inherit, who uses them, and what cannot be."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,12 @@ import pytest
 import yaml
 
 from neural_smt.config import complete, load_schema
+from neural_smt.decoding.recurrent.settings import RescoringSettings
 from neural_smt.errors import UserError
 from neural_smt.recurrent_models import joint_inputs, recurrent_settings, rescores_lattices, used_recurrent
+from neural_smt.representations.settings import RepresentationSettings
 from neural_smt.systems import is_rescored, used_networks
+from neural_smt.training.recurrent_settings import ClassSettings, RecurrentSettings
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +42,7 @@ def test_models_inherit_the_common_settings(repository: Path, schema: dict[str, 
     sizes = {name: (own["hidden"], own["epochs"]) for name, own in settings.items()}
     assert sizes == {"recurrent": (30, 3), "recurrent_source": (50, 3), "small": (30, 2), "lsa": (40, 3)}
     assert all("input" not in own for own in settings.values())
-    assert joint_inputs(config)["lsa"] == {"kind": "sentence_lsa", "dimensions": 8, "side": "source", "window": "c5"}
+    assert joint_inputs(config)["lsa"].items() >= {"kind": "sentence_lsa", "dimensions": 8, "side": "source"}.items()
     assert used_recurrent(config) == []
 
 
@@ -95,3 +99,16 @@ def test_what_cannot_be_is_named(
 ) -> None:
     with pytest.raises(UserError, match=sentence):
         complete(experiment(repository, training, {"row": system}), schema)
+
+
+def test_defaults_are_those_of_the_package(repository: Path, schema: dict[str, Any]) -> None:
+    joint = {"lsa": {"input": {"kind": "sentence_lsa"}}}
+    config = complete(experiment(repository, {"joint": joint}, {}), schema)
+    settings = recurrent_settings(config)["recurrent"]
+    assert {name: getattr(RecurrentSettings(), name) for name in settings if name != "classes"} == {
+        name: value for name, value in settings.items() if name != "classes"
+    }
+    assert settings["classes"] == asdict(ClassSettings())
+    assert joint_inputs(config)["lsa"] == asdict(RepresentationSettings("sentence_lsa"))
+    rescoring = {key: value for key, value in config["systems"]["baseline"]["rescoring"].items() if key != "without"}
+    assert rescoring.items() <= asdict(RescoringSettings()).items()

@@ -55,7 +55,7 @@ def arguments(folder: Path) -> dict:
             for name in sets
         },
         "perplexities": {
-            system: written(folder / f"{system}.perplexity.json", {"test": {"perplexity": own, "ngram": ngram}})
+            system: written(folder / f"{system}.perplexity.json", {"test.en": {"network": own, "ngram": ngram}})
             for system, (own, ngram) in figures.items()
         },
         "choices": {

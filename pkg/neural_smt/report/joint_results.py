@@ -76,7 +76,7 @@ def read_results(
     seconds = {system: _means(sets, "seconds_per_sentence") for system, sets in chosen.items()}
     return JointResults(
         cells=read_scores(scores),
-        perplexities={system: _column(content, "perplexity") for system, content in measured.items()},
+        perplexities={system: _column(content, "network") for system, content in measured.items()},
         ngram=_column(measured[target_only], "ngram") if target_only in measured else {},
         seconds={"baseline": _means(found, "seconds_per_sentence"), **seconds},
         log_probabilities={system: _means(sets, "mean_recurrent") for system, sets in chosen.items()},
@@ -95,7 +95,8 @@ def _means(sets: Mapping[str, Sequence[Mapping[str, Any]]], key: str) -> dict[st
 
 
 def _column(content: Mapping[str, Mapping[str, Any]], key: str) -> dict[str, float]:
-    return {name: float(figures[key]) for name, figures in content.items() if key in figures}
+    """A figure of every set; texts are called by their set and a language."""
+    return {Path(name).stem: float(figures[key]) for name, figures in content.items()}
 
 
 def _read_oracles(path: Path) -> dict[str, float]:
