@@ -90,8 +90,11 @@ rule tune_recurrent:
         runtime="12h",
     params:
         code=code("tuning.steps"),
-        settings=lambda wildcards: candidate_settings(wildcards)
-        | {"tuning": {key: config["tuning"][key] for key in ("nbest", "iterations", "restarts", "refinements")}},
+        settings=lambda wildcards: {"beam": SYSTEMS[wildcards.system]["rescoring"]["beam"]}
+        | {
+            key: config["tuning"][key]
+            for key in ("nbest", "iterations", "restarts", "refinements", "min_gain", "select")
+        },
         without=lambda wildcards: SYSTEMS[wildcards.system]["rescoring"]["without"],
         seed=run_seed,
     script:

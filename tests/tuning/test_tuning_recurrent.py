@@ -7,11 +7,12 @@ import pytest
 from recurrent_world import random_world
 
 from neural_smt.bleu import bleu, corpus_statistics
+from neural_smt.decoding.lattices.viterbi import best_paths
 from neural_smt.decoding.recurrent.push_forward import push_forward
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.recurrent import RecurrentMethod, RecurrentTuningSettings, tune_with_recurrent
+from neural_smt.tuning.recurrent import RecurrentMethod, RecurrentTuningSettings, tune_on_lattices
 
 SENTENCES = [
     ["a", "b", "c", "a", "b"],
@@ -43,7 +44,7 @@ def planted(world):
 def test_a_planted_weight_is_found(world):
     _, references = planted(world)
     start = Weights.from_vector(world.lattices.features, world.vector)
-    progress = tune_with_recurrent(world.lattices, world.model, references, start, SETTINGS, seed=1)
+    progress = tune_on_lattices(world.lattices, world.model, references, start, SETTINGS, seed=1)
     best = max(progress.iterations, key=lambda iteration: iteration.decoder_bleu)
     assert best.decoder_bleu > progress.iterations[0].decoder_bleu and best.decoder_bleu > 90
     share = np.abs(best.weights) / np.abs(best.weights).sum()
@@ -51,7 +52,7 @@ def test_a_planted_weight_is_found(world):
     assert share[-1] > first[-1]
     found = bleu(corpus_statistics(translations(world, np.array(best.weights), SETTINGS.beam), references))
     np.testing.assert_allclose(100 * found, best.decoder_bleu, atol=1e-6)
-    again = tune_with_recurrent(world.lattices, world.model, references, start, SETTINGS, seed=1, threads=2)
+    again = tune_on_lattices(world.lattices, world.model, references, start, SETTINGS, seed=1, threads=2)
     assert again.weights == progress.weights
 
 
@@ -60,13 +61,29 @@ def test_scores_to_do_without_keep_a_weight_of_0(world):
     start = Weights.from_vector(world.lattices.features, world.vector)
     names = world.lattices.with_recurrent.names
     without = ["TranslationModel0_2", "LM0"]
-    progress = tune_with_recurrent(world.lattices, world.model, references, start, SETTINGS, without=without, seed=1)
+    progress = tune_on_lattices(world.lattices, world.model, references, start, SETTINGS, without=without, seed=1)
     for iteration in progress.iterations:
         assert [iteration.weights[names.index(name)] for name in without] == [0, 0]
     with pytest.raises(UserError, match="no score TranslationModel0_9"):
-        tune_with_recurrent(
+        tune_on_lattices(
             world.lattices, world.model, references, start, SETTINGS, without=["TranslationModel0_9"], seed=1
         )
+
+
+def test_without_a_model_the_other_weights_are_tuned(world):
+    goal = 0.5 * world.vector
+    goal[world.lattices.features.slices["LM0"]] *= -3
+    flat = world.lattices.flat
+    references = [world.lattices.spell(ids) for ids in best_paths(flat, goal).words(flat)]
+    start = Weights.from_vector(world.lattices.features, world.vector)
+    progress = tune_on_lattices(world.lattices, None, references, start, SETTINGS, seed=1, without=["Distortion0"])
+    best = max(progress.iterations, key=lambda iteration: iteration.decoder_bleu)
+    assert best.decoder_bleu > progress.iterations[0].decoder_bleu and best.decoder_bleu > 90
+    assert len(best.weights) == world.lattices.features.size
+    assert best.weights[world.lattices.features.names.index("Distortion0")] == 0
+    words = best_paths(flat, np.array(best.weights)).words(flat)
+    found = bleu(corpus_statistics([world.lattices.spell(ids) for ids in words], references))
+    np.testing.assert_allclose(100 * found, best.decoder_bleu, atol=1e-6)
 
 
 def test_candidates_hold_exact_scores(world):
@@ -96,7 +113,7 @@ def test_weights_without_a_feature_are_refused(world):
     values = dict(Weights.from_vector(world.lattices.features, world.vector).values)
     del values["LM0"]
     with pytest.raises(UserError, match="LM0"):
-        tune_with_recurrent(world.lattices, world.model, [[]] * 6, Weights(values), SETTINGS, seed=1)
+        tune_on_lattices(world.lattices, world.model, [[]] * 6, Weights(values), SETTINGS, seed=1)
 
 
 def test_settings_that_make_no_sense_are_refused():

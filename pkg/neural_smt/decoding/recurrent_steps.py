@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from neural_smt.decoding.lattices.viterbi import best_paths
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.oracle_table import HEADER
-from neural_smt.decoding.recurrent.joint import JointModel
+from neural_smt.decoding.recurrent.joint import JointModel, Rescored
 from neural_smt.decoding.recurrent.linked import RECURRENT, LinkedLattices
 from neural_smt.decoding.recurrent.lists import rescore_lists
 from neural_smt.decoding.recurrent.oracles import oracle_rows
@@ -82,29 +83,34 @@ def decode_lattices(
 def rescore_lattices(
     *,
     lattices: Path,
-    model: Path,
     weights: Path,
     settings: dict,
     output: Path,
     statistics: Path,
+    model: Path | None = None,
     sentences: Path | None = None,
     representation: Path | None = None,
     threads: int = 1,
 ) -> None:
     """Translate by the best paths of lattices, or of their n-best lists, with the recurrent joint model.
 
-    lattices: a folder of ``decode_lattices``; model: folder of the recurrent model; weights: of the lattices' features
-    and of ``Recurrent0``; settings: see ``RescoringSettings``; sentences: the text that the representation reads
-    (source sentences, or references for an oracle), where the model has inputs. Writes the translations, and
-    statistics: sentences, seconds, mean model score, mean ln p of the translations by the recurrent model, hidden
-    layers computed, arcs.
+    lattices: a folder of ``decode_lattices``; model: folder of the recurrent model (without one the weights alone
+    choose, in the lattices); weights: of the lattices' features and, with a model, of ``Recurrent0``; settings: see
+    ``RescoringSettings``; sentences: the text that the representation reads (source sentences, or references for an
+    oracle), where the model has inputs. Writes the translations, and statistics: sentences, seconds, mean model score,
+    mean ln p of the translations by the recurrent model, hidden layers computed, arcs.
     """
     chosen = read_settings(RescoringSettings, settings, "rescoring")
     linked = LinkedLattices.load(lattices, mapped=False)
-    vector = recurrent_vector(weights, linked)
-    joint = JointModel.load(model, linked, sentences, representation)
+    if model is None:
+        vector, joint = Weights.load(weights).vector(linked.features), None
+    else:
+        vector, joint = recurrent_vector(weights, linked), JointModel.load(model, linked, sentences, representation)
     began = time.perf_counter()
-    if chosen.candidates == "lattice":
+    if joint is None:
+        best = best_paths(linked.flat, vector)
+        found = Rescored(best.arcs, best.scores, np.zeros(len(linked)), 0)
+    elif chosen.candidates == "lattice":
         found = push_forward(linked, joint, vector[:-1], vector[-1], chosen.beam, threads)
     else:
         found = rescore_lists(linked, joint, vector[:-1], vector[-1], chosen.nbest, chosen.share_prefixes, threads)
@@ -116,13 +122,14 @@ def rescore_lattices(
         "seconds": round(seconds, 3),
         "seconds_per_sentence": seconds / max(1, len(linked)),
         "mean_score": float(found.scores.mean()) if len(linked) else 0.0,
-        "mean_recurrent": float(found.recurrent.mean()) if len(linked) else 0.0,
         "evaluations": int(found.evaluations),
         "arcs": len(linked.flat.tails),
         "threads": threads,
     }
+    if joint and len(linked):
+        content["mean_recurrent"] = float(found.recurrent.mean())
     write_json(statistics, content)
-    log.info("rescored %d sentences in %.2f s, mean ln p %.3f", len(linked), seconds, content["mean_recurrent"])
+    log.info("rescored %d sentences in %.2f s, mean score %.3f", len(linked), seconds, content["mean_score"])
 
 
 def recurrent_vector(weights: Path, lattices: LinkedLattices) -> np.ndarray:
