@@ -185,8 +185,15 @@ def cslm_settings(wildcards):
     return config["decoding"]["cslm"] if cslm(wildcards) else {}
 
 
+def first_weights(wildcards):
+    """What tuning a system with features of its own starts from: its base's tuned weights, if the experiment wants."""
+    system = SYSTEMS[wildcards.system]
+    wanted = config["tuning"]["start"] == "base" and "base" in system and system["features"]
+    return [base_weights(wildcards)] if wanted else []
+
+
 def base_weights(wildcards):
-    """The tuned weights of the system whose lists are rescored."""
+    """The tuned weights of a system's base."""
     base = SYSTEMS[wildcards.system]["base"]
     return f"results/{wildcards.experiment}/tuning/{base}/run{wildcards.run}/weights.json"
 

@@ -8,6 +8,7 @@ rule tune:
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         cslm=cslm,
+        start=first_weights,
         depends=column_files,
     output:
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
@@ -30,7 +31,7 @@ rule tune:
         features=features,
         cslm_settings=cslm_settings,
         decoding=config["decoding"]["tuning"],
-        settings={key: value for key, value in config["tuning"].items() if key != "runs"},
+        settings={key: value for key, value in config["tuning"].items() if key not in ("runs", "start")},
         seed=run_seed,
         # not an output: a killed run goes on at its last iteration
         state=lambda wildcards: f"results/{wildcards.experiment}/tuning/{wildcards.system}/run{wildcards.run}/state",

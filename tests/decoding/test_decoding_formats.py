@@ -72,6 +72,19 @@ def test_bad_weights_are_refused(tmp_path, change, message):
         Weights.load(tmp_path / "weights.json").vector(features)
 
 
+def test_tuned_weights_extend_to_further_features_in_proportion():
+    base = build_feature_set(["phrase", "language_model"])
+    tuned = Weights.from_vector(base, np.where(base.tunable, Weights.defaults(base).vector(base) / 8, 1.0))
+    more = build_feature_set(["phrase", "language_model", "reordering", "encoder_decoder"])
+    extended = tuned.extended(more)
+    assert extended.values["EncoderDecoder0"] == (pytest.approx(0.2 / 8),)
+    assert extended.values["LexicalReordering0"] == pytest.approx((0.3 / 8,) * 6)
+    assert {name: extended.values[name] for name in tuned.values} == tuned.values
+    assert tuned.extended(base).values == tuned.values
+    with pytest.raises(UserError, match="LexicalReordering0"):
+        extended.extended(base)
+
+
 def test_nbest_lists_go_through_the_format_of_moses(tmp_path):
     model, weights = random_model(0)
     decoder = Decoder(model, SearchSettings(), weights)

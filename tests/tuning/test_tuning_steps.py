@@ -101,6 +101,18 @@ def test_tuning_trusts_the_column_that_knows(arguments: dict[str, Any], tmp_path
     assert not (tmp_path / "state").exists()
 
 
+def test_tuning_starts_from_the_weights_of_a_base(arguments: dict[str, Any], tmp_path: Path) -> None:
+    base = {**arguments, "features": ["phrase", "language_model"], "columns": {}}
+    settings = arguments["settings"] | {"iterations": 1}
+    (tmp_path / "base").mkdir()
+    (tmp_path / "cold").mkdir()
+    tune(**base, **outputs(tmp_path / "base"))
+    tune(**(arguments | {"settings": settings}), **outputs(tmp_path / "cold"))
+    tune(**(arguments | {"settings": settings}), **outputs(tmp_path), start=tmp_path / "base" / "weights.json")
+    first = [float(read_csv(folder / "history.csv")[0]["decoder_bleu"]) for folder in (tmp_path, tmp_path / "cold")]
+    assert first[0] > first[1]
+
+
 def test_mira_trusts_it_too(arguments: dict[str, Any], tmp_path: Path) -> None:
     settings = arguments["settings"] | {"optimiser": "mira", "mira": {"epochs": 20}}
     tune(**(arguments | {"settings": settings}), **outputs(tmp_path))

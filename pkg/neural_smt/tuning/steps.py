@@ -44,6 +44,7 @@ def tune(
     history: Path,
     plot: Path,
     state: Path,
+    start: Path | None = None,
     cslm: Path | None = None,
     cslm_settings: dict | None = None,
     device: str = "cpu",
@@ -53,8 +54,9 @@ def tune(
 
     source, reference: tokenised text, one sentence a line; columns: feature group -> score column; features: the
     system's feature groups; decoding: search settings; settings: see ``TuningSettings``; state: a folder for progress,
-    removed when the outputs are written; cslm: model folder for the feature group of that name; cslm_settings: see
-    ``CslmSettings``. Writes weights (JSON), history (CSV, one row per iteration) and its plot.
+    removed when the outputs are written; start: tuned weights of a system with fewer features to start from (else the
+    declared ones); cslm: model folder for the feature group of that name; cslm_settings: see ``CslmSettings``. Writes
+    weights (JSON), history (CSV, one row per iteration) and its plot.
     """
     sources, references = ([line.split() for line in lines] for lines in read_parallel(source, reference))
     if not sources:
@@ -72,15 +74,17 @@ def tune(
     feature_set = model.feature_set.with_hook(hook.name) if hook else model.feature_set
 
     search = read_settings(SearchSettings, decoding, "decoding.tuning")
-    start = Weights.defaults(feature_set)
+    first = Weights.load(start).extended(feature_set) if start else Weights.defaults(feature_set)
     method = method_for(model, search, sources, references, options, threads, hook)
     files = [source, reference, phrase_table, language_model, source_vocabulary, target_vocabulary, *columns.values()]
     made_with = [asdict(options), decoding, feature_set.names, seed]
     if hook:
         files.append(cslm)
         made_with.append(cslm_settings)
+    if start:
+        files.append(start)
     kept = State(state, fingerprint(made_with, files))
-    progress = run(method, start.vector(feature_set), options, seed=seed, state=kept, threads=threads)
+    progress = run(method, first.vector(feature_set), options, seed=seed, state=kept, threads=threads)
     write_history(history, progress.iterations, feature_set.names)
     plot_history(plot, progress.iterations, feature_set.names, feature_set.tunable)
     Weights.from_vector(feature_set, select(progress, options.select)).save(weights)
