@@ -15,10 +15,19 @@ from neural_smt.files import read_csv, read_json, read_lines
 
 TINY = "experiments/tiny.yaml"
 
+FORWARD = ["TranslationModel0_2", "TranslationModel0_3"]
+
 ROWS = {
     "training": {
         "cslm": {"order": 4, "projection": 8, "layers": [16, 8], "updates": 60, "initial_range": 0.1},
         "networks": {"tanh": {"unit": "tanh"}, "reverse": {"direction": "backward", "hidden": 12}},
+        "recurrent": {"hidden": 12, "direct_bits": 14, "epochs": 2},
+        "recurrent_source": {"hidden": 6},
+        "joint": {
+            "lsa": {"input": {"kind": "sentence_lsa", "dimensions": 5}},
+            "window": {"input": {"kind": "word_rnn", "window": "p2n2"}},
+            "oracle": {"input": {"kind": "sentence_lsa", "dimensions": 5, "side": "target"}},
+        },
     },
     "systems": {
         "both": {"base": "baseline", "features": ["tanh", "reverse", "unknown_penalty"]},
@@ -27,10 +36,28 @@ ROWS = {
         "proposed": {"base": "rnn", "features": [], "table": "proposed"},
         "whole": {"base": "baseline", "features": [], "data": "all"},
         "drawn": {"base": "baseline", "features": [], "data": "random"},
+        "recurrent": {"base": "baseline", "features": [], "rescore": ["recurrent"]},
+        "nbest_100": {
+            "base": "baseline",
+            "features": [],
+            "rescore": ["recurrent"],
+            "rescoring": {"candidates": "nbest"},
+        },
+        "sent_lsa_80": {"base": "baseline", "features": [], "rescore": ["lsa"]},
+        "ww_rnn_n5": {"base": "baseline", "features": [], "rescore": ["window"]},
+        "oracle_40": {"base": "baseline", "features": [], "rescore": ["oracle"]},
+        "no_forward": {"base": "baseline", "features": [], "rescoring": {"without": FORWARD}},
+        "no_forward_recurrent": {
+            "base": "baseline",
+            "features": [],
+            "rescore": ["recurrent"],
+            "rescoring": {"without": FORWARD},
+        },
     },
 }
 """Rows that the tiny experiment does without: other networks and the penalty of words they do not know, the CSLM in the
-search and on lists, phrases the network proposes, other data.
+search and on lists, phrases the network proposes, other data, recurrent and joint models on lattices and lists, with
+and without channel scores.
 """
 
 
@@ -77,6 +104,20 @@ def finished(checkout: Path) -> Path:
     done = snakemake(checkout, "--configfile", TINY, "--cores", "2")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return checkout
+
+
+@pytest.mark.parametrize("experiment", ["multi30k_fr_en", "news_fr_en"])
+def test_dry_run_of_joint_models(checkout: Path, experiment: str) -> None:
+    rules = planned(checkout, "auli2013", "--configfile", f"experiments/{experiment}.yaml")
+    assert {"align_sets", "build_representation", "train_recurrent", "measure_recurrent"} <= rules
+    assert {"decode_lattices", "tune_recurrent", "rescore_lattices", "measure_oracles", "write_joint_tables"} <= rules
+    assert not {"train_encoder_decoder", "train_cslm", "show_phrases", "write_paper_order"} & rules
+
+
+def test_joint_models_need_rows(checkout: Path) -> None:
+    done = snakemake(checkout, "auli2013", "-n", "--configfile", TINY)
+    assert done.returncode != 0
+    assert "no system rescores lattices with a recurrent model; take --configfile" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("experiment", ["config.yaml", TINY, "experiments/multi30k.yaml", "experiments/news.yaml"])
@@ -174,7 +215,27 @@ def test_rows_of_every_kind_come_out(finished: Path, tmp_path: Path) -> None:
     decoding = json.loads((folder / "decoding/searched/run1/news_test.json").read_text(encoding="utf-8"))
     assert 0 < decoding["cslm"]["cache_hits"] < decoding["cslm"]["ngrams"]
     check_table_of_data(folder)
+    check_joint_tables(folder)
     assert planned(checkout, *configuration[:-2]) == set()
+
+
+def check_joint_tables(folder: Path) -> None:
+    """The rows of recurrent models have their feature, do without what they should, and stand beside the paper's."""
+    for system, row in ROWS["systems"].items():
+        if row.get("rescore", ["cslm"]) == ["cslm"] and "rescoring" not in row:
+            continue
+        weights = read_json(folder / f"tuning/{system}/run1/weights.json")
+        assert ("Recurrent0" in weights) == ("rescore" in row)
+        assert (weights["TranslationModel0"][2:] == [0, 0]) == ("without" in row.get("rescoring", {}))
+        chosen = read_json(folder / f"decoding/{system}/run1/news_test.json")
+        assert ("mean_recurrent" in chosen) == ("rescore" in row)
+    rows = read_csv(folder / "report/joint.csv")
+    assert {"1", "5", "6", "7"} <= {row["table"] for row in rows}
+    figures = {(row["table"], row["system"], row["quantity"]): row for row in rows}
+    assert float(figures["1", "recurrent", "seconds"]["here"]) > 0
+    assert float(figures["1", "recurrent", "oracle"]["here"]) >= float(figures["1", "nbest_100", "oracle"]["here"])
+    for system in ("baseline", "recurrent", "sent_lsa_80", "ww_rnn_n5"):
+        assert float(figures["5", system, "perplexity"]["here"]) > 1
 
 
 def check_table_of_data(folder: Path) -> None:

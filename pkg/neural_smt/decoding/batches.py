@@ -49,8 +49,20 @@ class Hook(Protocol):
 
 
 def estimated(hook: Hook | None) -> bool:
-    """Whether a hook only estimates, so that translations are to get exact values in the end."""
-    return getattr(hook, "exact", None) is not None
+    """Whether a hook only estimates, so that translations are to get exact values in the end: its scores are estimates,
+    or hypotheses are recombined that its scores of later words tell apart.
+    """
+    return getattr(hook, "exact", None) is not None or (hook is not None and recombination(hook) < hook.history)
+
+
+def recombination(hook: Hook | None) -> int:
+    """The last target words that must agree for hypotheses to be recombined: those that a hook names, else all that its
+    scores depend on.
+    """
+    if hook is None:
+        return 0
+    named = getattr(hook, "recombination", None)
+    return hook.history if named is None else min(named, hook.history)
 
 
 def search_batch(

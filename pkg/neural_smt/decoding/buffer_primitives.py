@@ -214,21 +214,26 @@ def range_key(coverage: int, start: int, stop: int) -> np.uint64:
 
 @leaf
 def group_key(
-    base: np.uint64, forward_class: int, states: np.ndarray, history: np.ndarray, options: Options, option: int
-) -> np.uint64:
+    base: np.uint64, forward_class: int, states: np.ndarray, history: np.ndarray, options: Options, option: int,
+    context: int,
+) -> np.uint64:  # fmt: skip
     """Recombination key: 64 bits of coverage and range, forward scores, model states, and the words a hook looks at.
 
-    history: int32 [words], the parent's last target words (empty without a hook). Different candidates of a stack of
-    10^5 share a key with a probability below 10^-9.
+    history: int32 [words], the parent's last target words (empty without a hook); context: as of ``Search``. Different
+    candidates of a stack of 10^5 share a key with a probability below 10^-9.
     """
     key = mix(base + np.uint64(forward_class))
     for m in range(len(states)):
         key = mix(key ^ np.uint64(states[m]))
-    size = len(history)
+    size = min(len(history), context)
     if size > 0:
         added = options.word_offsets[option + 1] - options.word_offsets[option]
         for position in range(added - size, added):
-            word = history[size + position] if position < 0 else options.words[options.word_offsets[option] + position]
+            word = (
+                history[len(history) + position]
+                if position < 0
+                else options.words[options.word_offsets[option] + position]
+            )
             key = mix(key ^ np.uint64(word + 1))
     return key
 

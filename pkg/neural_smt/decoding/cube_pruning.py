@@ -216,7 +216,8 @@ def _explore(cubes: Cubes, cells: Cells, final: bool, task: Task, stacks: Stacks
         if not final:
             base_key = range_key(coverage, start, stop)
             history = stacks.hypotheses.history[parent]
-            key = group_key(base_key, options.forward_class[option], states, history, options, option)
+            forward = options.forward_class[option]
+            key = group_key(base_key, forward, states, history, options, option, search.context)
         score = cells.score[cell]
         add(buffer, key, coverage, states, parent, option, start, stop, score, search.beam, keep_arcs)
         # One call for both neighbours: every further one would be compiled into the kernel once more.

@@ -108,21 +108,25 @@ class NgramHook:
     name: of the feature; history: n - 1; score: takes contexts (int32 ``[Q, history]``) and words (int32 ``[Q]``) and
     returns their log-probabilities (float ``[Q]``, natural log). Threads call it at the same time. exact: where
     ``score`` is but an estimate that is good enough to prune by, the function that gives the values themselves:
-    translations and n-best lists then get those (``rescore``), and lattices are searched with them.
+    translations and n-best lists then get those (``rescore``), and lattices are searched with them. recombination: the
+    last words that must agree for hypotheses to be recombined, where they are fewer than ``history``: stacks then hold
+    more that differs, but what was recombined had other scores to come. So lists get exact scores, and lattices, whose
+    scores are sums over arcs, are searched without it.
     """
 
     name: str
     history: int
     score: Callable[[np.ndarray, np.ndarray], np.ndarray]
     exact: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    recombination: int | None = None
 
     def __call__(self, batch: NewHypotheses) -> np.ndarray:
         shared = share_ngrams(batch)
         return shared.sum(self.score(shared.contexts, shared.words))
 
     def accurate(self) -> "NgramHook":
-        """This hook, or the one that scores exactly where this one estimates."""
-        return self if self.exact is None else replace(self, score=self.exact, exact=None)
+        """This hook, or the one that scores exactly where this one estimates or recombines what it tells apart."""
+        return replace(self, score=self.exact or self.score, exact=None, recombination=None)
 
     def rescore(self, words: Ragged) -> np.ndarray:
         """float64 ``[n]``: the exact scores of n whole translations, the ends of the sentences included."""

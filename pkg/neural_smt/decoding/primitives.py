@@ -90,7 +90,8 @@ class Search(NamedTuple):
 
     distortion: weight of a word's distance; language: float64 [models]; limit: longest jump (-1 for ``WINDOW``); beam:
     log of the beam threshold; stack_size; margin: how many times the stack size is kept before a hook has scored;
-    pop_limit: of cube pruning; keep_arcs: whether recombined hypotheses are kept.
+    pop_limit: of cube pruning; keep_arcs: whether recombined hypotheses are kept; context: last words that must agree
+    for hypotheses to be recombined, where a hook keeps words (beside what the language models need).
     """
 
     distortion: float
@@ -101,6 +102,7 @@ class Search(NamedTuple):
     margin: float
     pop_limit: int
     keep_arcs: bool
+    context: int
 
 
 class Task(NamedTuple):

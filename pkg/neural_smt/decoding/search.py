@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from neural_smt.decoding.batches import FILLERS, Hook, estimated, search_batch
+from neural_smt.decoding.batches import FILLERS, Hook, estimated, recombination, search_batch
 from neural_smt.decoding.features import DISTORTION
 from neural_smt.decoding.hooks import NgramHook
 from neural_smt.decoding.lattices.batch import LatticeBatch
@@ -185,6 +185,7 @@ class Decoder:
             margin=1.0 if hook is None else ESTIMATED_MARGIN if estimated(hook) else HOOK_MARGIN,
             pop_limit=settings.pop_limit,
             keep_arcs=keep_arcs,
+            context=recombination(hook),
         )
 
     def translate(self, lattice: Lattice | None, nbest: int = 0, distinct: bool = True) -> Translation:

@@ -135,7 +135,8 @@ def _extend(
             key = np.uint64(0)  # nothing follows a complete translation: all are recombined
             if not final:
                 history = hypotheses.history[parent]
-                key = group_key(base_key, options.forward_class[option], next_states, history, options, option)
+                forward = options.forward_class[option]
+                key = group_key(base_key, forward, next_states, history, options, option, search.context)
             add(buffer, key, coverage, next_states, parent, option, start, stop, score, search.beam, keep_arcs)
         if overfull(buffer, int(search.stack_size * search.margin)):
             return parent + 1
