@@ -78,7 +78,7 @@ class Plain:
 def test_all_derivations_are_found_with_the_networks_scores(folder, algorithm, seed):
     model, weights = random_model(seed)
     weights.values["Cslm0"] = (0.6,)
-    decoder = Decoder(model, search_all(algorithm), weights, hook=load(folder, model))
+    decoder = Decoder(model, search_all(algorithm), weights, hook=load(folder, model, recombination=-1))
     for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=300, distinct=False), strict=True):
         expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector, hook=Plain(folder, model))
         assert_lists_equal(translation, expected, 300)
@@ -95,7 +95,7 @@ def load_estimating(folder: Path, model, monkeypatch, **settings) -> CslmHook:
 def test_estimates_only_prune(folder, algorithm, monkeypatch):
     model, weights = random_model(1)
     weights.values["Cslm0"] = (0.6,)
-    hook = load_estimating(folder, model, monkeypatch)
+    hook = load_estimating(folder, model, monkeypatch, recombination=-1)
     decoder = Decoder(model, search_all(algorithm), weights, hook=hook)
     all_expected = [
         all_derivations(model, sentence, decoder.feature_set, decoder.vector, hook=Plain(folder, model))
@@ -119,6 +119,27 @@ def test_estimates_only_prune(folder, algorithm, monkeypatch):
     words = np.array([3, 4, EOS], dtype=np.int32)
     estimated, exact = hook.score(contexts, words), hook.exact(contexts, words)
     assert 1e-3 < np.abs(estimated - exact).max() < 2.0
+
+
+@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+@pytest.mark.parametrize("words", [0, 1])
+def test_lists_are_exact_whatever_is_recombined(folder, algorithm, words):
+    model, weights = random_model(2)
+    weights.values["Cslm0"] = (0.6,)
+    plain = Plain(folder, model)
+    decoder = Decoder(model, search_all(algorithm), weights, hook=load(folder, model, recombination=words))
+    whole = Decoder(model, search_all(algorithm), weights, hook=load(folder, model, recombination=-1))
+    column = decoder.feature_set.slices["Cslm0"].start
+    for found, best in zip(decoder.decode(SENTENCES, nbest=50), whole.decode(SENTENCES, nbest=50), strict=True):
+        scores = [entry.score for entry in found.nbest]
+        assert scores == sorted(scores, reverse=True)
+        assert found.score <= best.score + 1e-4
+        for entry in found.nbest:
+            expected = plain.sentence(entry.tokens) if entry.tokens else 0.0
+            assert entry.features[column] == pytest.approx(expected, abs=1e-4)
+            assert entry.score == pytest.approx(float(entry.features @ decoder.vector), abs=1e-3)
+    for lattice, best in zip(decoder.lattices(SENTENCES), whole.lattices(SENTENCES), strict=True):
+        assert decoder.translate(lattice).score == pytest.approx(whole.translate(best).score, abs=1e-4)
 
 
 def test_best_translations_under_estimates_are_scored_exactly(folder, monkeypatch):

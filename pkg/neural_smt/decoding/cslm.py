@@ -36,9 +36,9 @@ class CslmSettings:
     normaliser: ``estimated``, while stacks are pruned (translations and n-best lists get exact scores all the same,
     and so do lattices, which are searched with exact ones), or always ``exact``; recombination: last words that must
     agree for hypotheses to be recombined, beside those that the n-gram models need (-1: all that the CSLM reads, which
-    fills stacks with what hardly differs: on news the search then lost 0.4 BLEU under equal weights); cache: n-grams whose scores, and
-    contexts whose exact normalisers are remembered (16 bytes each; 0: none); renormalise: see ``CslmScorer``;
-    precision: auto, fp32 or bf16.
+    fills stacks with what hardly differs: on news the search then lost 0.4 BLEU under equal weights); cache: n-grams
+    whose scores, and contexts whose exact normalisers are remembered (16 bytes each; 0: none); renormalise: see
+    ``CslmScorer``; precision: auto, fp32 or bf16.
     """
 
     normaliser: str = "estimated"
