@@ -30,16 +30,11 @@ class Weights:
         return cls({name: tuple(np.asarray(vector)[part].tolist()) for name, part in feature_set.slices.items()})
 
     def extended(self, feature_set: FeatureSet) -> "Weights":
-        """These weights, and for features that they lack the declared ones, in proportion.
+        """These weights, and 0 for features that they lack: the same search, with more that can be weighed.
 
-        The declared weights are scaled so that tunable weights of features that both have are as large in sum (L1) as
-        here. Raises ``UserError`` where these name a feature that is not in ``feature_set``.
+        Raises ``UserError`` where these name a feature that is not in ``feature_set``.
         """
-        shared = [f for f in feature_set if f.name in self.values and f.tunable]
-        here = sum(abs(weight) for f in shared for weight in self.values[f.name])
-        declared = sum(abs(weight) for f in shared for weight in f.weights)
-        scale = here / declared if declared > 0 else 1.0
-        new = {f.name: tuple(scale * w for w in f.weights) for f in feature_set if f.name not in self.values}
+        new = {f.name: (0.0,) * f.size for f in feature_set if f.name not in self.values}
         return Weights.from_vector(feature_set, Weights({**new, **self.values}).vector(feature_set))
 
     def vector(self, feature_set: FeatureSet) -> np.ndarray:
