@@ -125,7 +125,7 @@ rule reorder:
 
 
 rule decode_lattices:
-    """Translate a set with a tuned system and keep its lattices, to be rescored."""
+    """Translate a set with a tuned system and keep its lattices, to be rescored or, less pruned, to draw lists from."""
     input:
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
         phrase_table=phrase_table,
@@ -135,14 +135,15 @@ rule decode_lattices:
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
         depends=column_files,
     output:
-        output=directory("results/{experiment}/decoding/{system}/run{run}/{set}.lattices"),
-        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.lattices.json",
+        output=directory("results/{experiment}/decoding/{system}/run{run}/{set}.{density}"),
+        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.{density}.json",
     log:
-        "results/{experiment}/logs/decode_lattices/{system}.run{run}.{set}.log",
+        "results/{experiment}/logs/decode_lattices/{system}.run{run}.{set}.{density}.log",
     benchmark:
-        "results/{experiment}/benchmarks/decoding/decode_lattices/{system}.run{run}.{set}.tsv"
+        "results/{experiment}/benchmarks/decoding/decode_lattices/{system}.run{run}.{set}.{density}.tsv"
     wildcard_constraints:
         system=one_of(SEARCHED),
+        density="lattices|dense",
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -153,7 +154,9 @@ rule decode_lattices:
         columns=columns,
         features=features,
         settings=config["decoding"]["test"],
-        density=config["decoding"]["lattice_density"],
+        density=lambda wildcards: config["decoding"][
+            "lattice_density" if wildcards.density == "lattices" else "list_density"
+        ],
     script:
         "../workflow_scripts/decoding.py"
 
@@ -161,7 +164,7 @@ rule decode_lattices:
 rule rescore_lattices:
     """Choose translations among the lattices of a system's base with a recurrent model (Auli et al. 2013)."""
     input:
-        unpack(lambda wildcards: rescoring_inputs(wildcards, wildcards.set)),
+        unpack(rescored_set),
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
     output:
         output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
@@ -188,6 +191,7 @@ rule measure_oracles:
     """Measure the best BLEU that n-best lists and lattices of a system could give."""
     input:
         lattices="results/{experiment}/decoding/{system}/run{run}/{set}.lattices",
+        lists="results/{experiment}/decoding/{system}/run{run}/{set}.dense",
         reference=f"results/{{experiment}}/corpus/tokenised/{{set}}.{TARGET}",
     output:
         table="results/{experiment}/decoding/{system}/run{run}/{set}.oracles.csv",

@@ -45,11 +45,17 @@ def joint_measuring_inputs(wildcards):
     }
 
 
-def rescoring_inputs(wildcards, name):
-    """What choosing among the lattices of a set needs: the lattices, and of the network its model and what it reads."""
+def rescored_set(wildcards):
+    """What choosing translations of a set needs; lists are drawn from lattices that are less pruned."""
+    lists = SYSTEMS[wildcards.system]["rescoring"]["candidates"] == "nbest"
+    return rescoring_inputs(wildcards, wildcards.set, "dense" if lists else "lattices")
+
+
+def rescoring_inputs(wildcards, name, density):
+    """What choosing among lattices of a set needs: the lattices, and of the network its model and what it reads."""
     system, folder = SYSTEMS[wildcards.system], f"results/{wildcards.experiment}"
     network = rescoring_network(system)
-    inputs = {"lattices": f"{folder}/decoding/{system['base']}/run{wildcards.run}/{name}.lattices"}
+    inputs = {"lattices": f"{folder}/decoding/{system['base']}/run{wildcards.run}/{name}.{density}"}
     if network:
         inputs["model"] = f"{folder}/training/{network}/model"
     if network in JOINT_INPUTS:

@@ -71,7 +71,7 @@ rule tune_rescoring:
 rule tune_recurrent:
     """Tune the weights of a system that chooses among lattices, with the score of its recurrent model."""
     input:
-        unpack(lambda wildcards: rescoring_inputs(wildcards, CORPUS["dev"])),
+        unpack(lambda wildcards: rescoring_inputs(wildcards, CORPUS["dev"], "lattices")),
         reference=tokenised(CORPUS["dev"], TARGET)[0],
         start=base_weights,
     output:

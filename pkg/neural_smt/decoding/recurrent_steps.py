@@ -142,16 +142,20 @@ def recurrent_vector(weights: Path, lattices: LinkedLattices) -> np.ndarray:
     return loaded.vector(lattices.with_recurrent)
 
 
-def measure_oracles(*, lattices: Path, reference: Path, sizes: list[int], table: Path) -> None:
-    """Write a table (CSV) of the oracle BLEU of lattices and of their n-best lists of some sizes.
+def measure_oracles(
+    *, lattices: Path, reference: Path, sizes: list[int], table: Path, lists: Path | None = None
+) -> None:
+    """Write a table (CSV) of the oracle BLEU of lattices and of n-best lists of some sizes.
 
-    lattices: a folder of ``decode_lattices``; reference: tokenised text. Rows as in the table of the verb ``oracle``.
+    lattices: a folder of ``decode_lattices``; lists: another one, less pruned, that the lists are drawn from;
+    reference: tokenised text. Rows as in the table of the verb ``oracle``.
     """
-    linked = LinkedLattices.load(lattices, mapped=False)
     references = [line.split() for line in read_lines(reference)]
-    if len(references) != len(linked):
-        raise UserError(f"{reference} has {len(references)} lines, but there are lattices of {len(linked)} sentences")
-    rows = oracle_rows(linked, references, sizes)
+    linked = [LinkedLattices.load(folder, mapped=False) for folder in (lattices, lists or lattices)]
+    for folder, read in zip((lattices, lists), linked, strict=True):
+        if len(references) != len(read):
+            raise UserError(f"{reference} has {len(references)} lines, but {folder} is of {len(read)} sentences")
+    rows = oracle_rows(linked[0], references, sizes, linked[1])
     write_csv(table, HEADER, [row.cells() for row in rows])
     for row in rows:
         log.info("%s, %s oracle: BLEU %.2f", row.candidates, row.oracle, row.bleu)

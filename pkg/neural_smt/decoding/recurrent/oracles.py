@@ -15,15 +15,22 @@ from neural_smt.decoding.references import encode_references
 from neural_smt.ragged import Ragged
 
 
-def oracle_rows(lattices: LinkedLattices, references: Sequence[list[str]], sizes: Iterable[int]) -> list[OracleRow]:
+def oracle_rows(
+    lattices: LinkedLattices,
+    references: Sequence[list[str]],
+    sizes: Iterable[int],
+    listed: LinkedLattices | None = None,
+) -> list[OracleRow]:
     """Rows for the 1-best, for distinct lists of each size, and for the lattices.
 
-    Lists are made under the weights that the lattices were made with; seconds are those of listing and oracle.
+    Lists are made under the weights that the lattices were made with; listed: the lattices that they are drawn from,
+    where those are others; seconds are those of listing and oracle.
     """
-    encoded = encode_references(references, lattices.vocabulary, lattices.copied)
+    drawn = listed or lattices
     rows = []
     for size in [1, *sorted(set(sizes) - {1})]:
-        rows += _of_lists(lattices, encoded, size)
+        rows += _of_lists(drawn, encode_references(references, drawn.vocabulary, drawn.copied), size)
+    encoded = encode_references(references, lattices.vocabulary, lattices.copied)
     for name, find in (("sentence", lattice_oracle.sentence_oracle), ("corpus", lattice_oracle.corpus_oracle)):
         began = time.perf_counter()
         statistics = find(lattices.flat, encoded).statistics
