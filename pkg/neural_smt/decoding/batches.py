@@ -10,6 +10,7 @@ import numpy as np
 from neural_smt.decoding.buffer_primitives import Buffer, new_buffer
 from neural_smt.decoding.cube_pruning import fill_by_cubes
 from neural_smt.decoding.hypotheses import settle_stack, start_arcs, start_stacks
+from neural_smt.decoding.lattices.arc_features import score_arcs
 from neural_smt.decoding.lattices.batch import LatticeBatch
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.primitives import MEMO, MEMO_SLOTS, NO_KEY, Hypotheses, Search, Sentences, Task, future_costs
@@ -65,6 +66,16 @@ def recombination(hook: Hook | None) -> int:
     return hook.history if named is None else min(named, hook.history)
 
 
+def stand_in(hook: Hook | None, language_models: list[str]) -> int | None:
+    """The number of the language model that stands in for a hook until it has scored; None for none.
+
+    A model of the same words, however coarse, leads the filling of stacks, their pruning and future costs far better
+    than nothing does.
+    """
+    name = getattr(hook, "stand_in", None)
+    return None if name is None else language_models.index(name)
+
+
 def search_batch(
     weighted: WeightedSentences, members: np.ndarray, algorithm: str, search: Search, hook: Hook | None
 ) -> LatticeBatch:
@@ -108,7 +119,7 @@ def _apply_hook(
     buffer: Buffer,
     offsets: np.ndarray,
 ) -> None:
-    """Add the weighted scores of the hook to those of all candidates."""
+    """Add the weighted scores of the hook to those of all candidates, in place of what stood in for them."""
     count = int(offsets[-1, 0])
     if count == 0:
         return
@@ -125,4 +136,8 @@ def _apply_hook(
     if scores.shape != (count,) or not np.isfinite(scores).all():
         raise ValueError(f"the hook {hook.name} must return {count} finite scores")
     buffer.extra[:count] = scores
+    number = stand_in(hook, weighted.features.language_models)
+    if number is not None:
+        states = hypotheses.states[buffer.parent[:count]]
+        scores -= score_arcs(weighted.models, options, chosen, states, batch.complete)[:, number]
     buffer.score[:count] += weighted.vector[weighted.hook_column] * scores

@@ -28,6 +28,9 @@ SAMPLE = 8192
 PHRASES = 6
 """Phrases of one of their sentences."""
 
+STAND_IN = "LM0"
+"""The n-gram model that leads the search until the CSLM has scored: that beside it, of the same text."""
+
 
 @dataclass(frozen=True)
 class CslmSettings:
@@ -59,7 +62,6 @@ class CslmHook(NgramHook):
 
     score: NgramCache
     exact: NgramCache | None = None
-    recombination: int | None = None
 
     @classmethod
     def load(
@@ -89,11 +91,11 @@ class CslmHook(NgramHook):
         exact = NgramCache(OneThreadEach(scorer), chosen.cache)
         context = None if chosen.recombination < 0 else chosen.recombination
         if chosen.normaliser == "exact" or phrases is None or len(phrases) == 0:
-            return cls(HOOKS["cslm"], scorer.history, exact, recombination=context)
+            return cls(HOOKS["cslm"], scorer.history, exact, recombination=context, stand_in=STAND_IN)
         estimating = scorer.estimating(sample_contexts(phrases, scorer.history))
         log.info("CSLM: normalisers are estimated with an error of %.2f (natural log)", estimating.normalisers.error)
         estimate = NgramCache(OneThreadEach(estimating), chosen.cache)
-        return cls(HOOKS["cslm"], scorer.history, estimate, exact, context)
+        return cls(HOOKS["cslm"], scorer.history, estimate, exact, context, STAND_IN)
 
     def statistics(self) -> dict[str, Any]:
         """The counts of the cache, for a report; those of exact scores apart where the search estimates."""

@@ -111,7 +111,8 @@ class NgramHook:
     translations and n-best lists then get those (``rescore``), and lattices are searched with them. recombination: the
     last words that must agree for hypotheses to be recombined, where they are fewer than ``history``: stacks then hold
     more that differs, but what was recombined had other scores to come. So lists get exact scores, and lattices, whose
-    scores are sums over arcs, are searched without it.
+    scores are sums over arcs, are searched without it. stand_in: the language model (``LM0``) whose scores take the
+    place of these until stacks are filled, and in future costs.
     """
 
     name: str
@@ -119,6 +120,7 @@ class NgramHook:
     score: Callable[[np.ndarray, np.ndarray], np.ndarray]
     exact: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     recombination: int | None = None
+    stand_in: str | None = None
 
     def __call__(self, batch: NewHypotheses) -> np.ndarray:
         shared = share_ngrams(batch)

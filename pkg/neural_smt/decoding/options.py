@@ -217,14 +217,17 @@ def weigh(
     vector: np.ndarray,
     table_limit: int,
     hook_name: str | None = None,
+    language: np.ndarray | None = None,
 ) -> WeightedSentences:
     """Rank the options of every source phrase under the weights and keep the best ``table_limit`` (0: all).
 
-    vector: float64 ``[F]``, the weights in the order of ``features``. As in Moses, the rank is the weighted score of
-    the rule on its own, the language models included.
+    vector: float64 ``[F]``, the weights in the order of ``features``; language: float64 ``[models]``, those that
+    options and future costs are estimated with, where the language models stand in for a hook too. As in Moses, the
+    rank is the weighted score of the rule on its own, the language models included.
     """
     score = prepared.stateless @ vector[features.stateless]
-    language = np.array([vector[features.slices[name]][0] for name in features.language_models])
+    if language is None:
+        language = np.array([vector[features.slices[name]][0] for name in features.language_models])
     estimate = score + prepared.language @ language
     chosen, offsets = _rank(estimate, prepared.phrase_offsets, table_limit)
     targets = prepared.targets.take(chosen)

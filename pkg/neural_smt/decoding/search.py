@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from neural_smt.decoding.batches import FILLERS, Hook, estimated, recombination, search_batch
+from neural_smt.decoding.batches import FILLERS, Hook, estimated, recombination, search_batch, stand_in
 from neural_smt.decoding.features import DISTORTION
 from neural_smt.decoding.hooks import NgramHook
 from neural_smt.decoding.lattices.batch import LatticeBatch
@@ -149,7 +149,8 @@ class Decoder:
         """Search all sentences in batches of similar length; ``finish`` makes the results of a batch."""
         prepared = sentences if isinstance(sentences, PreparedSentences) else self.prepare(sentences)
         name = self.hook.name if self.hook else None
-        weighted = weigh(prepared, self.model, self.feature_set, self.vector, self.settings.table_limit, name)
+        limit, language = self.settings.table_limit, self._language(hook)
+        weighted = weigh(prepared, self.model, self.feature_set, self.vector, limit, name, language)
         search = self._search(keep_arcs, hook)
         lengths = np.diff(prepared.first)
         searched: dict[tuple[str, ...], int] = {}  # equal sentences share one search
@@ -174,11 +175,20 @@ class Decoder:
                 work(batch)
         return [results[number] for number in same]
 
+    def _language(self, hook: Hook | None) -> np.ndarray:
+        """float64 ``[models]``: the weights of the language models, that of a hook added to the one that stands in."""
+        part, names = self.feature_set.slices, self.feature_set.language_models
+        weights = np.array([self.vector[part[name].start] for name in names])
+        number = stand_in(hook, names)
+        if number is not None:
+            weights[number] += self.vector[part[hook.name].start]
+        return weights
+
     def _search(self, keep_arcs: bool, hook: Hook | None) -> Search:
         settings, part = self.settings, self.feature_set.slices
         return Search(
             distortion=float(self.vector[part[DISTORTION].start]),
-            language=np.array([self.vector[part[name].start] for name in self.feature_set.language_models]),
+            language=self._language(hook),
             limit=settings.distortion_limit,
             beam=math.log(settings.beam_threshold) if settings.beam_threshold > 0 else -math.inf,
             stack_size=settings.stack_size,

@@ -37,7 +37,7 @@ def arc_features(weighted: WeightedSentences, arcs: Extensions) -> np.ndarray:
     result[:, features.slices[DISTORTION].start] = -np.abs(arcs.ranges[:, 1] - arcs.starts)
     names = features.language_models
     first = features.slices[names[0]].start
-    scores = _score_arcs(weighted.models, options, arcs.options, arcs.states, arcs.final)
+    scores = score_arcs(weighted.models, options, arcs.options, arcs.states, arcs.final)
     result[:, first : first + len(names)] = scores
     if REORDERING in features:
         stops = arcs.starts + options.source_length[arcs.options]
@@ -54,7 +54,7 @@ def arc_features(weighted: WeightedSentences, arcs: Extensions) -> np.ndarray:
 
 
 @kernel
-def _score_arcs(
+def score_arcs(
     models: tuple[Automaton, ...], options: Options, chosen: np.ndarray, states: np.ndarray, final: np.ndarray
 ) -> np.ndarray:
     """Language model scores of options after states, natural log, float32 [n, models]; final ones end the sentence."""
