@@ -44,8 +44,6 @@ SETS = [CORPUS["dev"], *CORPUS["test"]]
 RUNS = list(range(1, config["tuning"]["runs"] + 1))
 NETWORK_SETTINGS = network_settings(config)
 NETWORKS = used_networks(config)
-# several networks train (and score) side by side, which takes less time than one after the other with more threads
-NETWORK_THREADS = 2 if len(NETWORKS) == 1 else 1
 RECURRENT_SETTINGS = recurrent_settings(config)
 RECURRENT = used_recurrent(config)
 JOINT_INPUTS = {name: settings for name, settings in joint_inputs(config).items() if name in RECURRENT}
@@ -54,6 +52,8 @@ RESCORES_LISTS = [name for name, system in SYSTEMS.items() if system["rescore"] 
 SEARCHED = [name for name, system in SYSTEMS.items() if not is_rescored(system)]
 EXPORTED = [name for name in SEARCHED if "cslm" not in resolve_features(SYSTEMS, name)]
 USES_CSLM = any("cslm" in [*resolve_features(SYSTEMS, name), *SYSTEMS[name].get("rescore", [])] for name in SYSTEMS)
+# several networks train (and score) side by side, which takes less time than one after the other with more threads
+NETWORK_THREADS = 2 if len(NETWORKS) + USES_CSLM == 1 else 1
 PAPER_ROWS = paper_rows(config)
 USES_GPU = int(config["device"] == "cuda")
 # data that systems are built from besides the selected ones; their results lie in folders of their own
