@@ -68,7 +68,7 @@ def draw_histories(path: Path, histories: Mapping[str, Sequence[str]], title: st
     rows = -(-len(histories) // columns)
     with drawing(path, 1.0 + 3.4 * columns, 0.6 + 2.8 * rows) as figure:
         panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
-        for axes, (system, files) in zip(panels, histories.items(), strict=False):
+        for (system, files), axes in zip(histories.items(), panels, strict=False):  # takes no panel too many
             for number, file in enumerate(files):
                 table = read_csv(Path(file))
                 values = [float(row["decoder_bleu"]) for row in table]
