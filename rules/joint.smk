@@ -17,8 +17,8 @@ def read_language(network):
 
 
 def representation(network):
-    """The folder of what a joint model reads; nothing for a model of target words alone."""
-    return [f"results/{EXPERIMENT}/representations/{network}/model"] if network in JOINT_INPUTS else []
+    """The folder of what a joint model reads."""
+    return f"results/{EXPERIMENT}/representations/{network}/model"
 
 
 def joint_training_inputs(wildcards):
@@ -29,7 +29,7 @@ def joint_training_inputs(wildcards):
     return {
         "sources": [f"{folder}/selection/train.{read_language(network)}"],
         "alignment": f"{folder}/alignment/symmetrised.align",
-        "representation": representation(network)[0],
+        "representation": representation(network),
     }
 
 
@@ -41,7 +41,7 @@ def joint_measuring_inputs(wildcards):
     return {
         "sources": [f"{folder}/corpus/tokenised/{name}.{read_language(network)}" for name in SETS],
         "alignments": [f"{folder}/alignment/sets/{name}.align" for name in SETS],
-        "representation": representation(network)[0],
+        "representation": representation(network),
     }
 
 
@@ -60,7 +60,7 @@ def rescoring_inputs(wildcards, name, density):
         inputs["model"] = f"{folder}/training/{network}/model"
     if network in JOINT_INPUTS:
         inputs["sentences"] = f"{folder}/corpus/tokenised/{name}.{read_language(network)}"
-        inputs["representation"] = representation(network)[0]
+        inputs["representation"] = representation(network)
     return inputs
 
 

@@ -12,9 +12,6 @@ TARGET_ONLY = "recurrent"
 SOURCE_SIDE = "recurrent_source"
 """The recurrent language model of the source text, whose word vectors others read."""
 
-FEATURE = "Recurrent0"
-"""The feature that a recurrent model gives a derivation."""
-
 
 def inherit_recurrent(config: dict[str, Any]) -> None:
     """Give every further recurrent model the settings of ``training.recurrent`` that it does not have of its own."""

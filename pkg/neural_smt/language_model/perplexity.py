@@ -1,7 +1,9 @@
 """How well a model predicts a text."""
 
 from dataclasses import dataclass
-from math import log10
+from math import exp, log10
+
+import numpy as np
 
 from neural_smt.language_model.model import NgramModel
 from neural_smt.ragged import Ragged
@@ -59,3 +61,8 @@ def comparable_perplexity(model: NgramModel, sentences: Ragged, all_words: int) 
             log10_prob, state = model.score_word(state, word)
             total += log10(10**log10_prob - share * (1 - smaller)) if known else log10(share * smaller)
     return 10 ** (-total / (len(sentences.values) + len(sentences)))
+
+
+def rounded_perplexity(scores: np.ndarray) -> float:
+    """e to the mean of negative natural logs (float ``[n]``), to four digits after the point, as reports show it."""
+    return round(exp(-scores.mean()), 4)

@@ -7,6 +7,7 @@ import numpy as np
 
 from neural_smt.language_model.continuations import score_ngrams
 from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.perplexity import rounded_perplexity
 from neural_smt.networks.cslm import LN_10, CslmScorer
 from neural_smt.networks.cslm_network import OUTSIDE
 from neural_smt.networks.folder import TrainedCslm
@@ -46,15 +47,10 @@ def measure_perplexities(
         "tokens": len(text),
         "covered": int(covered.sum()),
         "ngram_order": language_model.order,
-        "ngram": _perplexity(ngram),
-        "cslm": _perplexity(raw),
-        "cslm_renormalised": _perplexity(renormalised),
-        "mixture": _perplexity(np.logaddexp(renormalised, ngram) - math.log(2)),
-        "ngram_covered": _perplexity(ngram[covered]),
-        "cslm_covered": _perplexity(raw[covered]),
+        "ngram": rounded_perplexity(ngram),
+        "cslm": rounded_perplexity(raw),
+        "cslm_renormalised": rounded_perplexity(renormalised),
+        "mixture": rounded_perplexity(np.logaddexp(renormalised, ngram) - math.log(2)),
+        "ngram_covered": rounded_perplexity(ngram[covered]),
+        "cslm_covered": rounded_perplexity(raw[covered]),
     }
-
-
-def _perplexity(scores: np.ndarray) -> float:
-    """e to the mean of negative natural logs."""
-    return round(math.exp(-scores.mean()), 4)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from neural_smt.language_model.continuations import score_ngrams
 from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.perplexity import rounded_perplexity
 from neural_smt.networks.device import precision_context
 from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.training.joint_text import JointText, predicted_counts, unknown_words
@@ -51,14 +52,9 @@ def measure_beside_ngrams(
         "sentences": len(text),
         "tokens": text.tokens,
         "unknown": unknown_words(sentences),
-        "network": _perplexity(scores),
+        "network": rounded_perplexity(scores),
         "ngram_order": ngram.order,
-        "ngram": _perplexity(own),
-        "mixture": _perplexity(np.logaddexp(scores, own) - math.log(2)),
+        "ngram": rounded_perplexity(own),
+        "mixture": rounded_perplexity(np.logaddexp(scores, own) - math.log(2)),
         "cost": round(expected_cost(network.classes, predicted_counts(sentences, network.config.words)), 4),
     }
-
-
-def _perplexity(scores: np.ndarray) -> float:
-    """e to the mean of negative natural logs."""
-    return round(math.exp(-scores.mean()), 4)
