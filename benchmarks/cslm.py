@@ -119,7 +119,7 @@ def profile(decoder: Decoder, text: PreparedSentences, nbest: int) -> dict[str, 
         for cache in (hook.score, hook.exact):
             if isinstance(cache, NgramCache):
                 stack.enter_context(patch.object(cache, "score", timed("network", cache.score)))
-        stack.enter_context(patch.object(batches, "_apply_hook", timed("cslm", batches._apply_hook)))
+        stack.enter_context(patch.object(batches, "_score_claimed", timed("cslm", batches._score_claimed)))
         stack.enter_context(patch.object(CslmHook, "rescore", timed("cslm", CslmHook.rescore)))
         spent["all"] = seconds(lambda: decoder.decode(text, nbest), 1)
     return spent

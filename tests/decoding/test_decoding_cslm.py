@@ -91,11 +91,13 @@ def load_estimating(folder: Path, model, monkeypatch, **settings) -> CslmHook:
     return CslmHook.load(folder, model.language_models[0], model.target_vocabulary, settings, phrases=phrases)
 
 
+@pytest.mark.parametrize("context", [-1, 1])
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])
-def test_estimates_only_prune(folder, algorithm, monkeypatch):
+def test_estimates_only_prune(folder, algorithm, context, monkeypatch):
     model, weights = random_model(1)
     weights.values["Cslm0"] = (0.6,)
-    hook = load_estimating(folder, model, monkeypatch, recombination=-1)
+    hook = load_estimating(folder, model, monkeypatch, recombination=-1, context=context)
+    assert (hook.history, hook.accurate().history) == (HISTORY if context < 0 else context, HISTORY)
     decoder = Decoder(model, search_all(algorithm), weights, hook=hook)
     all_expected = [
         all_derivations(model, sentence, decoder.feature_set, decoder.vector, hook=Plain(folder, model))
@@ -117,8 +119,8 @@ def test_estimates_only_prune(folder, algorithm, monkeypatch):
         assert decoder.translate(lattice).score == pytest.approx(expected[0].score, abs=1e-4)
     contexts = np.array([[BOS, BOS, BOS], [3, 4, 5], [BOS, 3, 3]], dtype=np.int32)
     words = np.array([3, 4, EOS], dtype=np.int32)
-    estimated, exact = hook.score(contexts, words), hook.exact(contexts, words)
-    assert 1e-3 < np.abs(estimated - exact).max() < 2.0
+    estimated, exact = hook.score(contexts[:, -hook.history :], words), hook.exact(contexts, words)
+    assert 1e-3 < np.abs(estimated - exact).max() < (2.0 if context < 0 else 10.0)
 
 
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])

@@ -95,6 +95,9 @@ class LastWords:
     name = "Hook0"
     history = 2
 
+    def __init__(self, stand_in=None):
+        self.stand_in = stand_in
+
     def __call__(self, batch):
         values = []
         for i, history in enumerate(batch.history):
@@ -118,11 +121,12 @@ class LastWords:
         return -(words[-1] % 3) / 2 if words[-1] < len(TARGET) else 0.0
 
 
+@pytest.mark.parametrize("stand_in", [None, "LM0"])
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])
-def test_hook_scores_all_new_hypotheses_of_a_stack(algorithm):
+def test_hook_is_part_of_every_score(algorithm, stand_in):
     model, weights = random_model(7)
     weights.values["Hook0"] = (0.7,)
-    decoder = Decoder(model, search_all(algorithm), weights, hook=LastWords())
+    decoder = Decoder(model, search_all(algorithm), weights, hook=LastWords(stand_in))
     for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=300, distinct=False), strict=True):
         expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector, hook=decoder.hook)
         assert_lists_equal(translation, expected, 300)
@@ -142,6 +146,34 @@ def test_hook_sees_the_stack_of_every_sentence_at_once():
     assert seen[0] == {0, 1, 2, 3} and len(seen) == max(map(len, SENTENCES))
     for translation in hooked:  # the hook's column follows LexicalReordering0 (6), Distortion0 and LM0
         assert translation.features[8] == -len(translation.segmentation)
+
+
+@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+def test_hook_with_a_stand_in_is_asked_once_about_what_is_extended(algorithm):
+    asked = {}
+
+    class Watch(LastWords):
+        def __call__(self, batch):
+            asked[self.stand_in] = asked.get(self.stand_in, 0) + len(batch.sentences)
+            return super().__call__(batch)
+
+    model, weights = random_model(7)
+    weights.values["Hook0"] = (0.2,)
+    sentences = [sentence * 3 for sentence in SENTENCES]
+    settings = SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=30)
+    scores = {}
+    for stand_in in (None, "LM0"):
+        decoder = Decoder(model, settings, weights, hook=Watch(stand_in))
+        lattices = [lattice for lattice in decoder.lattices(sentences) if lattice]
+        scores[stand_in] = np.mean([lattice.prefix_scores.max() for lattice in lattices])
+        for translation in (decoder.translate(lattice, nbest=10, distinct=False) for lattice in lattices):
+            for entry in translation.nbest:  # a score from scratch, on every way through the lattice
+                assert entry.score == pytest.approx(float(entry.features @ decoder.vector), abs=1e-4)
+                ids = [(token, TARGET.words.index(token) if token in TARGET else len(TARGET)) for token in entry.tokens]
+                whole = decoder.hook.score([], ids) + decoder.hook.end(ids)
+                assert entry.features[decoder.feature_set.slices["Hook0"]][0] == pytest.approx(whole, abs=1e-4)
+    assert asked["LM0"] < 0.7 * asked[None]
+    assert scores["LM0"] > scores[None] - 0.5
 
 
 def test_search_with_pruning_is_close_and_repeats_itself():

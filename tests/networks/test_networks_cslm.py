@@ -210,6 +210,36 @@ def test_scores_are_the_networks_inside_the_shortlist_and_the_ngram_models_outsi
         assert score == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("limit", [1 << 30, 0], ids=["table", "product"])
+@pytest.mark.parametrize("words", [1, 3, 4, 9])
+def test_an_estimate_reads_few_words_and_the_mean_of_the_others(
+    language_model: NgramModel, monkeypatch: pytest.MonkeyPatch, words: int, limit: int
+) -> None:
+    monkeypatch.setattr(cslm, "TABLE_BYTES", limit)
+    network = random_network()
+    scorer = CslmScorer(network, SHORTLIST, language_model, VOCABULARY)
+    sample = random_ngrams(2000, seed=1)[0]
+    estimating = scorer.estimating(sample, words)
+    assert estimating.history == min(words, 4) and scorer.history == 4
+    contexts, chosen = random_ngrams(120)
+    contexts = contexts[:, 4 - estimating.history :]
+    read = [np.where(rows < len(SHORTLIST), rows, UNK) for rows in (contexts, sample)]
+    p = {name: tensor.detach().numpy() for name, tensor in network.named_parameters()}
+    before = p["projection"][read[1][:, : 4 - estimating.history]].mean(0).reshape(-1)
+    scores = estimating(contexts, chosen)
+    errors = []
+    for score, context, word in zip(scores, read[0], chosen.tolist(), strict=True):
+        if word >= len(SHORTLIST) or word == UNK:
+            continue
+        x = np.concatenate([before, *p["projection"][context]])
+        first = np.maximum(0.0, p["first.weight"] @ x + p["first.bias"])
+        logits = p["output.weight"] @ np.maximum(0.0, p["second.weight"] @ first + p["second.bias"]) + p["output.bias"]
+        errors.append(score - (logits[word - 1] - np.log(np.exp(logits).sum())))
+    assert len(errors) > 20
+    # What is left is the normalisers' estimate, which is fitted: no more than a few of its own standard deviations.
+    assert np.abs(errors).max() < 6 * estimating.normalisers.error + 1e-6
+
+
 def test_a_renormalised_distribution_sums_to_that_of_the_ngram_model(language_model: NgramModel) -> None:
     network = random_network()
     raw, scaled = (

@@ -1,4 +1,8 @@
-"""Search over a batch of sentences, stack by stack, with a hook between filling a stack and pruning it."""
+"""Search over a batch of sentences, stack by stack, with a hook between filling a stack and pruning it.
+
+A hook scores all candidates of the stack before it is pruned; or, where a language model stands in for it, the
+hypotheses that these extend (``late_scoring``).
+"""
 
 import math
 from collections.abc import Callable
@@ -7,13 +11,23 @@ from typing import Protocol
 
 import numpy as np
 
-from neural_smt.decoding.buffer_primitives import Buffer, new_buffer
+from neural_smt.decoding.buffer_primitives import Buffer, clear, new_buffer
 from neural_smt.decoding.cube_pruning import fill_by_cubes
-from neural_smt.decoding.hypotheses import settle_stack, start_arcs, start_stacks
-from neural_smt.decoding.lattices.arc_features import score_arcs
+from neural_smt.decoding.hypotheses import Arcs, settle_stack, start_arcs, start_stacks
+from neural_smt.decoding.late_scoring import arcs_into_claimed, claim_complete, claim_parents, revise
 from neural_smt.decoding.lattices.batch import LatticeBatch
 from neural_smt.decoding.options import WeightedSentences
-from neural_smt.decoding.primitives import MEMO, MEMO_SLOTS, NO_KEY, Hypotheses, Search, Sentences, Task, future_costs
+from neural_smt.decoding.primitives import (
+    MEMO,
+    MEMO_SLOTS,
+    NO_KEY,
+    Hypotheses,
+    Search,
+    Sentences,
+    Stacks,
+    Task,
+    future_costs,
+)
 from neural_smt.decoding.stack_search import fill_by_expansion
 from neural_smt.ragged import Ragged
 
@@ -22,7 +36,7 @@ FILLERS: dict[str, Callable] = {"stack": fill_by_expansion, "cube": fill_by_cube
 
 @dataclass(frozen=True)
 class NewHypotheses:
-    """The new hypotheses of one stack, of every sentence of a batch, before pruning. N candidates.
+    """The hypotheses that a hook is asked about at once, of every sentence of a batch: N of them, or ways into them.
 
     sentences: int64 ``[N]``, number of the sentence; words: int32 ``Ragged`` of N phrases, the target words added (ids
     beyond the vocabulary for copied words); history: int32 ``[N, hook.history]``, the target words before them
@@ -36,7 +50,7 @@ class NewHypotheses:
 
 
 class Hook(Protocol):
-    """A feature that scores all new hypotheses of a stack at once.
+    """A feature that scores hypotheses of all sentences of a batch at once, each at most once.
 
     name: of the feature, which the weights must hold; history: how many target words before a phrase its score may
     depend on (hypotheses that differ in them are not recombined). Called with the new hypotheses it returns their
@@ -66,14 +80,14 @@ def recombination(hook: Hook | None) -> int:
     return hook.history if named is None else min(named, hook.history)
 
 
-def stand_in(hook: Hook | None, language_models: list[str]) -> int | None:
-    """The number of the language model that stands in for a hook until it has scored; None for none.
+def stand_in(hook: Hook | None, language_models: list[str]) -> int:
+    """The number of the language model that stands in for a hook until it has scored; -1 for none.
 
     A model of the same words, however coarse, leads the filling of stacks, their pruning and future costs far better
-    than nothing does.
+    than nothing does, and well enough to ask the hook only about hypotheses that are extended (``late_scoring``).
     """
     name = getattr(hook, "stand_in", None)
-    return None if name is None else language_models.index(name)
+    return -1 if name is None else language_models.index(name)
 
 
 def search_batch(
@@ -84,18 +98,28 @@ def search_batch(
     memo = np.zeros((len(weighted.models), MEMO_SLOTS), dtype=MEMO)
     memo["key"] = NO_KEY
     task = Task(sentences, weighted.options, weighted.models, search, memo)
-    # A hook moves scores, so until it has run nothing is cut by the beam and every candidate may still win its group,
-    # unless estimates will do, and only the winners are of use.
+    # A hook moves scores, so until it has run every candidate may still win its group, unless estimates will do and
+    # only the winners are of use; and nothing is cut by the beam, unless something like its scores is there.
     keep_arcs = search.keep_arcs or (hook is not None and not estimated(hook))
-    filling = task._replace(search=search._replace(beam=-math.inf, keep_arcs=keep_arcs)) if hook else task
+    late = hook is not None and search.stand_in >= 0
+    beam = search.beam if hook is None or late else -math.inf
+    filling = task._replace(search=search._replace(beam=beam, keep_arcs=keep_arcs))
     fill = FILLERS[algorithm]
     stacks, arcs = start_stacks(task, hook.history if hook else 0), start_arcs(sentences.lengths)
     buffer = new_buffer(len(weighted.models))
-    for size in range(1, int(sentences.lengths.max()) + 1):
+    longest, phrase = int(sentences.lengths.max()), sentences.spans.shape[1]
+    for size in range(1, longest + 1):
         buffer, offsets = fill(size, filling, stacks, buffer)
-        if hook:
-            _apply_hook(hook, weighted, members, size == sentences.lengths, stacks.hypotheses, buffer, offsets)
+        if late:
+            claim_parents(stacks, buffer)
+            _score_claimed(hook, weighted, members, (max(1, size - phrase), size), False, stacks, arcs, buffer)
+        elif hook:
+            _score_candidates(hook, weighted, members, size == sentences.lengths, stacks.hypotheses, buffer, offsets)
         stacks, arcs = settle_stack(size, task, stacks, arcs, buffer, offsets, hook is not None)
+    if late:
+        clear(buffer)
+        claim_complete(sentences.lengths, stacks)
+        _score_claimed(hook, weighted, members, (1, longest + 1), True, stacks, arcs, buffer)
     return LatticeBatch.build(weighted, members, sentences.lengths, stacks, arcs)
 
 
@@ -110,7 +134,7 @@ def _batch_sentences(weighted: WeightedSentences, members: np.ndarray) -> Senten
     return Sentences(lengths, first, prepared.spans, future, future_first)
 
 
-def _apply_hook(
+def _score_candidates(
     hook: Hook,
     weighted: WeightedSentences,
     members: np.ndarray,
@@ -119,25 +143,49 @@ def _apply_hook(
     buffer: Buffer,
     offsets: np.ndarray,
 ) -> None:
-    """Add the weighted scores of the hook to those of all candidates, in place of what stood in for them."""
+    """Add the weighted scores of the hook to those of all candidates."""
     count = int(offsets[-1, 0])
-    if count == 0:
-        return
-    chosen = buffer.option[:count]
     sizes = np.diff(offsets[:, 0])
-    options = weighted.options
     batch = NewHypotheses(
         sentences=np.repeat(members, sizes),
-        words=Ragged(options.words, options.word_offsets).take(chosen),
+        words=Ragged(weighted.options.words, weighted.options.word_offsets).take(buffer.option[:count]),
         history=hypotheses.history[buffer.parent[:count]],
         complete=np.repeat(complete, sizes),
     )
+    scores = _ask(hook, batch)
+    buffer.extra[:count] = scores
+    buffer.score[:count] += weighted.vector[weighted.hook_column] * scores
+
+
+def _score_claimed(
+    hook: Hook,
+    weighted: WeightedSentences,
+    members: np.ndarray,
+    sizes: tuple[int, int],
+    complete: bool,
+    stacks: Stacks,
+    arcs: Arcs,
+    buffer: Buffer,
+) -> None:
+    """Score the arcs into the marked hypotheses, which are in the stacks of these sizes (the last not included)."""
+    chosen, owners = arcs_into_claimed(*sizes, stacks, arcs)
+    options = weighted.options
+    batch = NewHypotheses(
+        sentences=members[owners],
+        words=Ragged(options.words, options.word_offsets).take(arcs.option[chosen]),
+        history=stacks.hypotheses.history[arcs.tail[chosen]],
+        complete=np.full(len(chosen), complete),
+    )
+    weight = weighted.vector[weighted.hook_column]
+    revise(chosen, _ask(hook, batch), weight, options, stacks, arcs, buffer)
+
+
+def _ask(hook: Hook, batch: NewHypotheses) -> np.ndarray:
+    """float64 ``[N]``: the scores of the hook."""
+    count = len(batch.sentences)
+    if count == 0:
+        return np.zeros(0)
     scores = np.asarray(hook(batch), dtype=np.float64)
     if scores.shape != (count,) or not np.isfinite(scores).all():
         raise ValueError(f"the hook {hook.name} must return {count} finite scores")
-    buffer.extra[:count] = scores
-    number = stand_in(hook, weighted.features.language_models)
-    if number is not None:
-        states = hypotheses.states[buffer.parent[:count]]
-        scores -= score_arcs(weighted.models, options, chosen, states, batch.complete)[:, number]
-    buffer.score[:count] += weighted.vector[weighted.hook_column] * scores
+    return scores

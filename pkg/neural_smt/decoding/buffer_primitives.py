@@ -20,8 +20,8 @@ THRESHOLD, BEST = 0, 1
 class Buffer(NamedTuple):
     """Candidates, groups and coverages in growing arrays.
 
-    Per candidate - parent, option, start: int32; score: float64, without future cost; extra: float32, the unweighted
-    score of a hook; group: int32.
+    Per candidate - parent, option, start: int32; score: float64, without future cost; extra: float64, the unweighted
+    score of a hook, or of the language model that stands in for it until it has scored; group: int32.
     Per group - key: uint64; best: float64, score of its best candidate, ``champion``: int32; coverage, stop: int32;
     states: int32 [groups, models].
     Per coverage - gap: int32; window: uint64; rest: float64 (see ``Coverages``).
@@ -59,7 +59,7 @@ def new_buffer(models: int) -> Buffer:
         np.empty(1024, np.int32),
         np.empty(1024, np.int32),
         np.empty(1024, np.float64),
-        np.zeros(1024, np.float32),
+        np.zeros(1024, np.float64),
         np.empty(1024, np.int32),
         np.empty(1024, np.uint64),
         np.empty(1024, np.float64),
@@ -241,7 +241,7 @@ def group_key(
 @leaf
 def add(
     buffer: Buffer, key: np.uint64, coverage: int, states: np.ndarray, parent: int, option: int, start: int, stop: int,
-    score: float, beam: float, keep_arcs: bool,
+    score: float, extra: float, beam: float, keep_arcs: bool,
 ) -> None:  # fmt: skip
     """Add a candidate (room must be reserved); without ``keep_arcs`` only the best of its group stays."""
     mask = np.uint64(len(buffer.slots) - 1)
@@ -274,6 +274,7 @@ def add(
     buffer.option[candidate] = option
     buffer.start[candidate] = start
     buffer.score[candidate] = score
+    buffer.extra[candidate] = extra
     buffer.group[candidate] = group
     if better:
         buffer.best[group] = score

@@ -39,13 +39,15 @@ class CslmSettings:
     normaliser: ``estimated``, while stacks are pruned (translations and n-best lists get exact scores all the same,
     and so do lattices, which are searched with exact ones), or always ``exact``; recombination: last words that must
     agree for hypotheses to be recombined, beside those that the n-gram models need (-1: all that the CSLM reads, which
-    fills stacks with what hardly differs: on news the search then lost 0.4 BLEU under equal weights); cache: n-grams
+    fills stacks with what hardly differs: on news the search then lost 0.4 BLEU under equal weights); context: last
+    words of a context that estimates read, the mean of those before in their place (-1: all); cache: n-grams
     whose scores, and contexts whose exact normalisers are remembered (16 bytes each; 0: none); renormalise: see
     ``CslmScorer``; precision: auto, fp32 or bf16.
     """
 
     normaliser: str = "estimated"
     recombination: int = 1
+    context: int = 2
     cache: int = 1 << 20
     renormalise: bool = False
     precision: str = "auto"
@@ -55,6 +57,8 @@ class CslmSettings:
             raise UserError(f"decoding.cslm.normaliser is {self.normaliser!r}; set it to estimated or exact")
         if self.recombination < -1:
             raise UserError(f"decoding.cslm.recombination is {self.recombination}; set it to words, or to -1 for all")
+        if self.context < 1 and self.context != -1:
+            raise UserError(f"decoding.cslm.context is {self.context}; set it to one word or more, or to -1 for all")
 
 
 class CslmHook(NgramHook):
@@ -89,13 +93,14 @@ class CslmHook(NgramHook):
             cache=chosen.cache,
         )
         exact = NgramCache(OneThreadEach(scorer), chosen.cache)
-        context = None if chosen.recombination < 0 else chosen.recombination
+        recombined = None if chosen.recombination < 0 else chosen.recombination
         if chosen.normaliser == "exact" or phrases is None or len(phrases) == 0:
-            return cls(HOOKS["cslm"], scorer.history, exact, recombination=context, stand_in=STAND_IN)
-        estimating = scorer.estimating(sample_contexts(phrases, scorer.history))
+            return cls(HOOKS["cslm"], scorer.history, exact, recombination=recombined, stand_in=STAND_IN)
+        words = None if chosen.context < 0 else chosen.context
+        estimating = scorer.estimating(sample_contexts(phrases, scorer.history), words)
         log.info("CSLM: normalisers are estimated with an error of %.2f (natural log)", estimating.normalisers.error)
         estimate = NgramCache(OneThreadEach(estimating), chosen.cache)
-        return cls(HOOKS["cslm"], scorer.history, estimate, exact, context, STAND_IN)
+        return cls(HOOKS["cslm"], estimating.history, estimate, exact, recombined, STAND_IN, scorer.history)
 
     def statistics(self) -> dict[str, Any]:
         """The counts of the cache, for a report; those of exact scores apart where the search estimates."""

@@ -54,14 +54,16 @@ class Cubes(NamedTuple):
 class Cells(NamedTuple):
     """Scored cells of the cubes of a stack.
 
-    cube, row, column: int32; score: float64; states: int32 [cells, models]; keys, items: the cells that wait, a heap by
-    score with future cost; seen: int32, hash table of all cells; counts: int64 [2], cells made, and waiting.
+    cube, row, column: int32; score: float64; led: float64, of the model that stands in for a hook, weightless;
+    states: int32 [cells, models]; keys, items: the cells that wait, a heap by score with future cost;
+    seen: int32, hash table of all cells; counts: int64 [2], cells made, and waiting.
     """
 
     cube: np.ndarray
     row: np.ndarray
     column: np.ndarray
     score: np.ndarray
+    led: np.ndarray
     states: np.ndarray
     keys: np.ndarray
     items: np.ndarray
@@ -181,6 +183,7 @@ def _new_cells(most: int, models: int) -> Cells:
         np.empty(most, np.int32),
         np.empty(most, np.int32),
         np.empty(most, np.float64),
+        np.empty(most, np.float64),
         np.empty((most, models), np.int32),
         np.empty(most, np.float64),
         np.empty(most, np.int32),
@@ -219,7 +222,8 @@ def _explore(cubes: Cubes, cells: Cells, final: bool, task: Task, stacks: Stacks
             forward = options.forward_class[option]
             key = group_key(base_key, forward, states, history, options, option, search.context)
         score = cells.score[cell]
-        add(buffer, key, coverage, states, parent, option, start, stop, score, search.beam, keep_arcs)
+        led = cells.led[cell]
+        add(buffer, key, coverage, states, parent, option, start, stop, score, led, search.beam, keep_arcs)
         # One call for both neighbours: every further one would be compiled into the kernel once more.
         rows = cubes.first[cube + 1] - cubes.first[cube]
         columns = options.offsets[cubes.phrase[cube] + 1] - options.offsets[cubes.phrase[cube]]
@@ -254,13 +258,16 @@ def _score_cell(
     grid_row = cubes.first[cube] + row
     states = cells.states[made]
     score = cubes.base[grid_row] + task.options.score[option] + task.options.backward[option, cubes.turn[grid_row]]
-    score += score_phrase(task, stacks.hypotheses.states[cubes.parent[grid_row]], option, states)
+    language, led = score_phrase(task, stacks.hypotheses.states[cubes.parent[grid_row]], option, states)
     if final:
-        score += score_end(task, states)
+        closing, led_closing = score_end(task, states)
+        language, led = language + closing, led + led_closing
+    score += language
     cells.cube[made] = cube
     cells.row[made] = row
     cells.column[made] = column
     cells.score[made] = score
+    cells.led[made] = led
     total = score + buffer.rest[cubes.coverage[cube]]
     cells.counts[1] = push(cells.keys, cells.items, cells.counts[1], total, made)
     cells.counts[0] = made + 1

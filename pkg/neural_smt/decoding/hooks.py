@@ -112,7 +112,8 @@ class NgramHook:
     last words that must agree for hypotheses to be recombined, where they are fewer than ``history``: stacks then hold
     more that differs, but what was recombined had other scores to come. So lists get exact scores, and lattices, whose
     scores are sums over arcs, are searched without it. stand_in: the language model (``LM0``) whose scores take the
-    place of these until stacks are filled, and in future costs.
+    place of these until hypotheses are extended (``late_scoring``), and in future costs. exact_history: the words
+    before that ``exact`` reads, where ``score`` reads fewer.
     """
 
     name: str
@@ -121,6 +122,7 @@ class NgramHook:
     exact: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     recombination: int | None = None
     stand_in: str | None = None
+    exact_history: int | None = None
 
     def __call__(self, batch: NewHypotheses) -> np.ndarray:
         shared = share_ngrams(batch)
@@ -128,9 +130,11 @@ class NgramHook:
 
     def accurate(self) -> "NgramHook":
         """This hook, or the one that scores exactly where this one estimates or recombines what it tells apart."""
-        return replace(self, score=self.exact or self.score, exact=None, recombination=None)
+        history = self.exact_history or self.history
+        return replace(self, history=history, score=self.exact or self.score, exact=None, recombination=None)
 
     def rescore(self, words: Ragged) -> np.ndarray:
         """float64 ``[n]``: the exact scores of n whole translations, the ends of the sentences included."""
-        history = np.full((len(words), self.history), BOS, dtype=np.int32)
-        return self.accurate()(NewHypotheses(np.arange(len(words)), words, history, np.ones(len(words), bool)))
+        accurate = self.accurate()
+        history = np.full((len(words), accurate.history), BOS, dtype=np.int32)
+        return accurate(NewHypotheses(np.arange(len(words)), words, history, np.ones(len(words), bool)))

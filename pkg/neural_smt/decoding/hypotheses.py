@@ -15,7 +15,7 @@ from neural_smt.decoding.buffer_primitives import (
     enlarged_rows,
     keep_best,
 )
-from neural_smt.decoding.primitives import Coverages, Hypotheses, Options, Stacks, Task
+from neural_smt.decoding.primitives import PENDING, SCORED, Coverages, Hypotheses, Options, Stacks, Task
 from neural_smt.jit import kernel, leaf
 from neural_smt.vocabulary import BOS
 
@@ -24,8 +24,9 @@ class Arcs(NamedTuple):
     """Ways into hypotheses, stack by stack and those of a sentence together (the arrays may have room for more).
 
     head, tail: int32, the hypothesis reached and the one extended; option, start: int32; score: float64, model score of
-    the best derivation through the arc up to ``head``; extra: float32, the unweighted score of a hook. ranges: int64
-    [longest + 1, B + 1], where the arcs into each stack of each sentence start; the last column is where they end.
+    the best derivation through the arc up to ``head``; extra: float64, the unweighted score of a hook, or of what
+    stands in for it. ranges: int64 [longest + 1, B + 1], where the arcs into each stack of each sentence
+    start; the last column is where they end.
     """
 
     head: np.ndarray
@@ -47,7 +48,7 @@ def start_arcs(lengths: np.ndarray) -> Arcs:
         np.empty(rows, np.int32),
         np.empty(rows, np.int32),
         np.empty(rows, np.float64),
-        np.empty(rows, np.float32),
+        np.empty(rows, np.float64),
         np.zeros((lengths.max() + 1, len(lengths) + 1), np.int64),
     )
 
@@ -83,6 +84,7 @@ def start_stacks(task: Task, history: int) -> Stacks:
         np.full(rows, -1, np.int32),
         np.zeros((rows, models), np.int32),
         np.full((rows, history), BOS, np.int32),
+        np.zeros(rows, np.uint8),
     )
     coverages = Coverages(
         np.zeros(rows, np.int32),
@@ -116,6 +118,7 @@ def _make_room(stacks: Stacks, more_hypotheses: int, more_coverages: int) -> Sta
             enlarged(hypotheses.option, rows),
             enlarged_rows(hypotheses.states, rows),
             enlarged_rows(hypotheses.history, rows),
+            enlarged(hypotheses.pending, rows),
         )
     rows = len(coverages.gap)
     if counts[1] + more_coverages > rows:
@@ -152,7 +155,7 @@ def settle_stack(
         _set_threshold(buffer, search.beam)
         keep_best(buffer, search.stack_size)
         stacks.ranges[sentence, size, 0] = stacks.counts[1]
-        number = _write_hypotheses(buffer, task.options, stacks)
+        number = _write_hypotheses(buffer, task.options, stacks, search.stand_in >= 0)
         stacks.ranges[sentence, size, 1] = stacks.counts[1]
         arcs.ranges[size, sentence + 1] = _write_arcs(
             buffer, number, search.keep_arcs, arcs, arcs.ranges[size, sentence]
@@ -181,8 +184,11 @@ def _set_threshold(buffer: Buffer, beam: float) -> None:
 
 
 @kernel
-def _write_hypotheses(buffer: Buffer, options: Options, stacks: Stacks) -> np.ndarray:
-    """Append the current sentence's groups as hypotheses, by coverage, then by score; return their numbers."""
+def _write_hypotheses(buffer: Buffer, options: Options, stacks: Stacks, pending: bool) -> np.ndarray:
+    """Append the current sentence's groups as hypotheses, by coverage, then by score; return their numbers.
+
+    pending: whether a hook is yet to score them.
+    """
     hypotheses, coverages, counts = stacks.hypotheses, stacks.coverages, stacks.counts
     first, last = buffer.counts[0, GROUPS], buffer.counts[1, GROUPS]
     first_coverage = buffer.counts[0, COVERAGES]
@@ -212,15 +218,16 @@ def _write_hypotheses(buffer: Buffer, options: Options, stacks: Stacks) -> np.nd
         hypotheses.start[row] = buffer.start[champion]
         hypotheses.stop[row] = buffer.stop[group]
         hypotheses.option[row] = buffer.option[champion]
+        hypotheses.pending[row] = PENDING if pending else SCORED
         for m in range(buffer.states.shape[1]):
             hypotheses.states[row, m] = buffer.states[group, m]
-        _write_history(hypotheses.history, row, buffer.parent[champion], options, buffer.option[champion])
+        write_history(hypotheses.history, row, buffer.parent[champion], options, buffer.option[champion])
     counts[0] += last - first
     return number
 
 
 @leaf
-def _write_history(history: np.ndarray, row: int, parent: int, options: Options, option: int) -> None:
+def write_history(history: np.ndarray, row: int, parent: int, options: Options, option: int) -> None:
     """The last target words after the option."""
     size = history.shape[1]
     added = options.word_offsets[option + 1] - options.word_offsets[option]

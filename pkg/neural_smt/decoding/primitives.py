@@ -19,6 +19,9 @@ WINDOW = 63
 
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
 
+SCORED, PENDING = 0, 1
+"""Whether a hook has scored the arcs into a hypothesis."""
+
 
 class Options(NamedTuple):
     """Translation options by source phrase, best first; O options in all.
@@ -60,7 +63,8 @@ class Hypotheses(NamedTuple):
     """Hypotheses of a batch, those of a coverage together, best first. H hypotheses.
 
     score: float64 [H]; start, stop: int32 [H], the last source range; option: int32 [H], the last option (-1: none
-    yet); states: int32 [H, models]; history: int32 [H, words], the last target words, only as many as a hook wants.
+    yet); states: int32 [H, models]; history: int32 [H, words], the last target words, only as many as a hook wants;
+    pending: uint8 [H], ``SCORED`` or ``PENDING`` (see ``late_scoring``).
     """
 
     score: np.ndarray
@@ -69,6 +73,7 @@ class Hypotheses(NamedTuple):
     option: np.ndarray
     states: np.ndarray
     history: np.ndarray
+    pending: np.ndarray
 
 
 class Coverages(NamedTuple):
@@ -91,7 +96,8 @@ class Search(NamedTuple):
     distortion: weight of a word's distance; language: float64 [models]; limit: longest jump (-1 for ``WINDOW``); beam:
     log of the beam threshold; stack_size; margin: how many times the stack size is kept before a hook has scored;
     pop_limit: of cube pruning; keep_arcs: whether recombined hypotheses are kept; context: last words that must agree
-    for hypotheses to be recombined, where a hook keeps words (beside what the language models need).
+    for hypotheses to be recombined, where a hook keeps words (beside what the language models need); stand_in: the
+    language model that stands in for a hook until it has scored (-1: none).
     """
 
     distortion: float
@@ -103,6 +109,7 @@ class Search(NamedTuple):
     pop_limit: int
     keep_arcs: bool
     context: int
+    stand_in: int
 
 
 class Task(NamedTuple):
@@ -222,13 +229,14 @@ def rest_cost(sentences: Sentences, sentence: int, gap: int, window: np.uint64) 
 
 
 @leaf
-def score_phrase(task: Task, states: np.ndarray, option: int, next_states: np.ndarray) -> float:
-    """Weighted language model score of an option after ``states`` (int32 [models]); fills ``next_states``.
+def score_phrase(task: Task, states: np.ndarray, option: int, next_states: np.ndarray) -> tuple[float, float]:
+    """Weighted language model score of an option after ``states`` (int32 [models]), and that of ``stand_in`` alone,
+    weightless; fills ``next_states``.
 
     A score is looked up in the memo first, where a newer entry overwrites an older one in the same slot.
     """
     options, memo = task.options, task.memo
-    total = 0.0
+    total, led = 0.0, 0.0
     for m in range(len(task.models)):
         state = states[m]
         key = (np.uint64(state) << np.uint64(32)) | np.uint64(options.target_number[option])
@@ -245,15 +253,21 @@ def score_phrase(task: Task, states: np.ndarray, option: int, next_states: np.nd
             memo[m, slot].score = log10_prob * LOG_10
             memo[m, slot].next_state = following
             next_states[m] = following
-        total += task.search.language[m] * np.float64(memo[m, slot].score)
-    return total
+        score = np.float64(memo[m, slot].score)
+        total += task.search.language[m] * score
+        if m == task.search.stand_in:
+            led = score
+    return total, led
 
 
 @leaf
-def score_end(task: Task, states: np.ndarray) -> float:
-    """Weighted score of the end of the sentence after ``states``, which are reset: nothing follows."""
-    total = 0.0
+def score_end(task: Task, states: np.ndarray) -> tuple[float, float]:
+    """The same scores of the end of the sentence after ``states``, which are reset: nothing follows."""
+    total, led = 0.0, 0.0
     for m in range(len(task.models)):
-        total += task.search.language[m] * score_word(task.models[m], states[m], EOS)[0] * LOG_10
+        score = score_word(task.models[m], states[m], EOS)[0] * LOG_10
+        total += task.search.language[m] * score
+        if m == task.search.stand_in:
+            led = score
         states[m] = 0
-    return total
+    return total, led

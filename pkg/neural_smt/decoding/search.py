@@ -38,10 +38,12 @@ HOOK_BATCH = 128
 HOOK_MARGIN = 4.0
 """How many times the stack size is kept until a hook has scored."""
 
-ESTIMATED_MARGIN = 1.1
-"""The same for a hook that estimates: what is cut by then would rarely have come back, and costs most."""
+LATE_MARGIN = 1.1
+"""The same where a language model stands in for the hook or where it only estimates: what is cut by then would rarely
+have come back, and costs most.
+"""
 
-FINALISTS = 100
+FINALISTS = 10
 """Translations from which the best ones are chosen by exact scores, where a hook only estimated: its errors are small,
 but the best translation under them is one that they flatter.
 """
@@ -180,22 +182,24 @@ class Decoder:
         part, names = self.feature_set.slices, self.feature_set.language_models
         weights = np.array([self.vector[part[name].start] for name in names])
         number = stand_in(hook, names)
-        if number is not None:
+        if number >= 0:
             weights[number] += self.vector[part[hook.name].start]
         return weights
 
     def _search(self, keep_arcs: bool, hook: Hook | None) -> Search:
         settings, part = self.settings, self.feature_set.slices
+        led = stand_in(hook, self.feature_set.language_models)
         return Search(
             distortion=float(self.vector[part[DISTORTION].start]),
             language=self._language(hook),
             limit=settings.distortion_limit,
             beam=math.log(settings.beam_threshold) if settings.beam_threshold > 0 else -math.inf,
             stack_size=settings.stack_size,
-            margin=1.0 if hook is None else ESTIMATED_MARGIN if estimated(hook) else HOOK_MARGIN,
+            margin=1.0 if hook is None else LATE_MARGIN if led >= 0 or estimated(hook) else HOOK_MARGIN,
             pop_limit=settings.pop_limit,
             keep_arcs=keep_arcs,
             context=recombination(hook),
+            stand_in=led,
         )
 
     def translate(self, lattice: Lattice | None, nbest: int = 0, distinct: bool = True) -> Translation:

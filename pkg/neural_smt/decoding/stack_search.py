@@ -127,9 +127,11 @@ def _extend(
             score = base + options.score[option] + options.backward[option, turn]
             if bounded and score + rest < buffer.limits[THRESHOLD]:
                 continue
-            score += score_phrase(task, hypotheses.states[parent], option, next_states)
+            language, led = score_phrase(task, hypotheses.states[parent], option, next_states)
             if final:
-                score += score_end(task, next_states)
+                closing, led_closing = score_end(task, next_states)
+                language, led = language + closing, led + led_closing
+            score += language
             if score + rest < buffer.limits[THRESHOLD]:
                 continue
             key = np.uint64(0)  # nothing follows a complete translation: all are recombined
@@ -137,7 +139,7 @@ def _extend(
                 history = hypotheses.history[parent]
                 forward = options.forward_class[option]
                 key = group_key(base_key, forward, next_states, history, options, option, search.context)
-            add(buffer, key, coverage, next_states, parent, option, start, stop, score, search.beam, keep_arcs)
+            add(buffer, key, coverage, next_states, parent, option, start, stop, score, led, search.beam, keep_arcs)
         if overfull(buffer, int(search.stack_size * search.margin)):
             return parent + 1
     return last

@@ -43,23 +43,36 @@ class FirstLayer:
 
     def __init__(self, network: CslmNetwork, dtype: torch.dtype):
         config = network.config
-        self.network = network
+        self.projection, self.weight = network.projection.detach(), network.first.weight.detach()
         self.offsets = torch.arange(config.history, device=network.projection.device) * config.words
         self.bias = network.first.bias.detach()
         self.table: Tensor | None = None
         if config.history * config.words * config.layers[0] * dtype.itemsize <= TABLE_BYTES:
-            slices = network.first.weight.detach().view(config.layers[0], config.history, config.projection)
-            projection = network.projection.detach().to(dtype)
+            slices = self.weight.view(config.layers[0], config.history, config.projection)
+            projection = self.projection.to(dtype)
             products = [projection @ slices[:, position].t().to(dtype) for position in range(config.history)]
             self.table = torch.cat(products)
 
     def __call__(self, contexts: Tensor) -> Tensor:
-        """h_1 of shortlist ids, int64 ``[N, n - 1]``: ``[N, H_1]``."""
+        """h_1 of shortlist ids, int64 ``[N, words read]``: ``[N, H_1]``."""
         if self.table is None:
-            projected = torch.nn.functional.embedding(contexts, self.network.projection).flatten(1)
-            return self.network.first(projected).relu_()
+            projected = torch.nn.functional.embedding(contexts, self.projection).flatten(1)
+            return torch.nn.functional.linear(projected, self.weight, self.bias).relu_()
         sums = torch.nn.functional.embedding_bag(contexts + self.offsets, self.table, mode="sum")
         return sums.to(self.bias.dtype).add_(self.bias).relu_()
+
+    def reading(self, words: int, contexts: Tensor) -> "FirstLayer":
+        """This layer of the last ``words`` words alone, with the mean of those before, over ``contexts`` (int64
+        ``[N, n - 1]``), in their place.
+        """
+        other = copy.copy(self)
+        before = contexts.shape[1] - words
+        if before > 0:
+            size = before * self.projection.shape[1]
+            mean = torch.nn.functional.embedding(contexts[:, :before], self.projection).mean(0).flatten()
+            other.bias = self.bias + self.weight[:, :size] @ mean
+            other.weight, other.offsets = self.weight[:, size:], self.offsets[before:]
+        return other
 
 
 class CslmScorer:
@@ -197,12 +210,17 @@ class CslmScorer:
             self.known.insert(keys, totals, missing)
         return torch.from_numpy(totals).to(inner)
 
-    def estimating(self, contexts: np.ndarray) -> "CslmScorer":
-        """This scorer with estimated normalisers, fitted to the exact ones of ``contexts``, int32 ``[N, history]``."""
+    def estimating(self, contexts: np.ndarray, words: int | None = None) -> "CslmScorer":
+        """This scorer with estimated normalisers, fitted to the exact ones of ``contexts``, int32 ``[N, history]``.
+
+        words: last words of a context that it reads (all without), with the mean of those before in their place.
+        """
+        other = copy.copy(self)
+        other.history = self.history if words is None else min(words, self.history)
         with torch.no_grad(), precision_context(self.device, self.precision):
             ids = self.ids[np.minimum(contexts, len(self.ids) - 1)]
-            inner = self._before_softmax(ids)
-            other = copy.copy(self)
+            other.first_layer = self.first_layer.reading(other.history, self._tensor(ids))
+            inner = other._before_softmax(ids[:, self.history - other.history :])
             other.normalisers = NormaliserEstimate(inner, self.normalisers(inner), self.weight, self.bias)
         return other
 

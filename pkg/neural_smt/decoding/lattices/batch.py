@@ -200,5 +200,5 @@ def _connect(lengths: np.ndarray, stacks: Stacks, arcs: Arcs) -> tuple[np.ndarra
         arcs.option[order],
         arcs.start[order],
         arcs.score[order],
-        arcs.extra[order],
+        arcs.extra[order].astype(np.float32),
     )
