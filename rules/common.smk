@@ -13,6 +13,7 @@ from neural_smt.decoding.features import is_column
 from neural_smt.errors import UserError
 from neural_smt.recurrent_models import (
     SOURCE_SIDE,
+    compared_classes,
     joint_inputs,
     recurrent_settings,
     rescores_lattices,
@@ -46,6 +47,7 @@ NETWORK_SETTINGS = network_settings(config)
 NETWORKS = used_networks(config)
 RECURRENT_SETTINGS = recurrent_settings(config)
 RECURRENT = used_recurrent(config)
+COMPARED_CLASSES = compared_classes(config)
 JOINT_INPUTS = {name: settings for name, settings in joint_inputs(config).items() if name in RECURRENT}
 RESCORES_LATTICES = [name for name, system in SYSTEMS.items() if rescores_lattices(system)]
 RESCORES_LISTS = [name for name, system in SYSTEMS.items() if system["rescore"] and name not in RESCORES_LATTICES]

@@ -100,6 +100,19 @@ def joint_files():
     }
 
 
+def class_files():
+    """What the table of word classes is made from: model -> its settings of classes, and its files."""
+    folder = f"results/{EXPERIMENT}/training"
+    names = {"curve": "curve.csv", "held_out": "held_out.json", "perplexity": "perplexity.json"}
+    return {
+        network: {
+            "classes": RECURRENT_SETTINGS[network]["classes"],
+            "files": {key: f"{folder}/{network}/{name}" for key, name in names.items()},
+        }
+        for network in COMPARED_CLASSES
+    }
+
+
 def listed_paths(files):
     """All paths in nested mappings and lists."""
     if isinstance(files, str):

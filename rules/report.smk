@@ -324,6 +324,40 @@ rule write_joint_tables:
         "../workflow_scripts/report.py"
 
 
+rule write_classes_table:
+    """Write the table of word classes: what each computes for a word, and the perplexity of a model with them."""
+    input:
+        depends=[path for model in class_files().values() for path in model["files"].values()],
+    output:
+        csv_output=report(
+            "results/{experiment}/report/classes.csv",
+            caption="report/classes.rst",
+            category="Joint models",
+            labels={"what": "Word classes (CSV)"},
+        ),
+        markdown_output=report(
+            "results/{experiment}/report/classes.md",
+            caption="report/classes.rst",
+            category="Joint models",
+            labels={"what": "Word classes (Markdown)"},
+        ),
+    log:
+        "results/{experiment}/logs/write_classes_table.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_classes_table.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        networks={name: {"classes": model["classes"], **model["files"]} for name, model in class_files().items()},
+        title=f"Word classes of {EXPERIMENT}",
+    script:
+        "../workflow_scripts/report.py"
+
+
 rule report:
     """Tables and figures; `snakemake --report` binds them into one page."""
     input:
@@ -332,4 +366,5 @@ rule report:
         results("report/translations.{set}.html", set=CORPUS["test"]),
         results("report/data.csv") if VARIANTS else [],
         results("report/joint.csv") if RESCORES_LATTICES else [],
+        results("report/classes.csv") if COMPARED_CLASSES else [],
         rules.analysis.input if NETWORKS else [],

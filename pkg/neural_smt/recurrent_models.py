@@ -52,12 +52,19 @@ def rescores_lattices(system: Mapping[str, Any]) -> bool:
 
 
 def used_recurrent(config: Mapping[str, Any]) -> list[str]:
-    """The recurrent models that some system uses or that lend another one their word vectors."""
-    used = {rescoring_network(system) for system in config["systems"].values()}
+    """The recurrent models that some system uses, that lend another one their word vectors, or whose classes are
+    compared.
+    """
+    used = {rescoring_network(system) for system in config["systems"].values()} | set(compared_classes(config))
     inputs = joint_inputs(config)
     if any(inputs[name]["kind"] == "word_rnn" for name in used if name in inputs):
         used.add(SOURCE_SIDE)
     return [name for name in recurrent_settings(config) if name in used]
+
+
+def compared_classes(config: Mapping[str, Any]) -> list[str]:
+    """The recurrent models that the table of word classes compares."""
+    return config["report"]["word_classes"]
 
 
 def check_recurrent(config: Mapping[str, Any], taken: tuple[str, ...]) -> None:
@@ -77,3 +84,19 @@ def check_recurrent(config: Mapping[str, Any], taken: tuple[str, ...]) -> None:
             )
         if network == "cslm" and system["rescoring"]["without"]:
             raise UserError(f"systems.{name}.rescoring.without: only lattices can do without scores; leave it out")
+    _check_compared_classes(config, networks)
+
+
+def _check_compared_classes(config: Mapping[str, Any], known: list[str]) -> None:
+    settings, inputs = recurrent_settings(config), joint_inputs(config)
+    common = settings[TARGET_ONLY]
+    for name in compared_classes(config):
+        if name not in known:
+            raise UserError(f"report.word_classes: there is no recurrent model '{name}'; known are {', '.join(known)}")
+        others = [key for key in common if key != "classes" and settings[name][key] != common[key]]
+        others += ["input"] if name in inputs else []
+        if others:
+            raise UserError(
+                f"report.word_classes: '{name}' differs from training.recurrent in {', '.join(others)}; name models "
+                "that differ in their classes alone"
+            )

@@ -54,6 +54,41 @@ def test_only_models_that_systems_rescore_with_are_trained(repository: Path, sch
     assert used_recurrent(config) == ["recurrent_source", "window"], "the source's model lends it its word vectors"
 
 
+def test_models_whose_classes_are_compared_are_trained(repository: Path, schema: dict[str, Any]) -> None:
+    joint = {
+        "plain": {"classes": {"method": "frequency"}},
+        "clustered": {"classes": {"method": "exchange", "speed": 0}},
+    }
+    config = experiment(repository, {"joint": joint, "recurrent": {"hidden": 30}}, {})
+    assert used_recurrent(complete(config, schema)) == []
+    config["report"] = {"word_classes": ["recurrent", "clustered"]}
+    complete_config = complete(config, schema)
+    assert used_recurrent(complete_config) == ["recurrent", "clustered"]
+    assert recurrent_settings(complete_config)["clustered"]["classes"] == {"method": "exchange", "count": 0, "speed": 0}
+
+
+@pytest.mark.parametrize(
+    ("own", "names", "sentence"),
+    [
+        ({}, ["nowhere"], r"report.word_classes: there is no recurrent model 'nowhere'; known are recurrent, one$"),
+        ({}, ["recurrent_source"], r"report.word_classes: there is no recurrent model 'recurrent_source'"),
+        (
+            {"hidden": 7, "bptt": 3, "classes": {"count": 5}},
+            ["recurrent", "one"],
+            r"report.word_classes: 'one' differs from training.recurrent in hidden, bptt; name models that differ in",
+        ),
+        ({"input": {"kind": "sentence_lsa"}}, ["one"], r"'one' differs from training.recurrent in input; name models"),
+        ({}, ["one", "one"], r"report.word_classes: .*non-unique elements; correct it in the configuration"),
+    ],
+)
+def test_classes_that_cannot_be_compared_are_named(
+    repository: Path, schema: dict[str, Any], own: dict[str, Any], names: list[str], sentence: str
+) -> None:
+    config = experiment(repository, {"joint": {"one": own}}, {}) | {"report": {"word_classes": names}}
+    with pytest.raises(UserError, match=sentence):
+        complete(config, schema)
+
+
 def test_lattices_are_chosen_from_with_a_model_or_with_other_weights(repository: Path, schema: dict[str, Any]) -> None:
     systems = {
         "lists": rescored("cslm"),

@@ -27,6 +27,7 @@ ROWS = {
             "lsa": {"input": {"kind": "sentence_lsa", "dimensions": 5}},
             "window": {"input": {"kind": "word_rnn", "window": "p2n2"}},
             "oracle": {"input": {"kind": "sentence_lsa", "dimensions": 5, "side": "target"}},
+            "by_frequency": {"classes": {"method": "frequency", "count": 9}},
         },
     },
     "systems": {
@@ -54,10 +55,11 @@ ROWS = {
             "rescoring": {"without": FORWARD},
         },
     },
+    "report": {"word_classes": ["recurrent", "by_frequency"]},
 }
 """Rows that the tiny experiment does without: other networks and the penalty of words they do not know, the CSLM in the
 search and on lists, phrases the network proposes, other data, recurrent and joint models on lattices and lists, with
-and without channel scores.
+and without channel scores, word classes side by side.
 """
 
 
@@ -111,7 +113,16 @@ def test_dry_run_of_joint_models(checkout: Path, experiment: str) -> None:
     rules = planned(checkout, "auli2013", "--configfile", f"experiments/{experiment}.yaml")
     assert {"align_sets", "build_representation", "train_recurrent", "measure_recurrent"} <= rules
     assert {"decode_lattices", "tune_recurrent", "rescore_lattices", "measure_oracles", "write_joint_tables"} <= rules
+    assert "write_classes_table" in rules
     assert not {"train_encoder_decoder", "train_cslm", "show_phrases", "write_paper_order"} & rules
+
+
+def test_dry_run_of_compared_classes(checkout: Path, tmp_path: Path) -> None:
+    rows = {"training": {"joint": {"by_frequency": {"classes": {"method": "frequency"}}}}}
+    (tmp_path / "rows.yaml").write_text(yaml.safe_dump(rows | {"report": {"word_classes": ["by_frequency"]}}))
+    rules = planned(checkout, "--configfile", TINY, str(tmp_path / "rows.yaml"))
+    assert {"train_recurrent", "measure_recurrent", "write_classes_table"} <= rules
+    assert not {"write_classes_table", "train_recurrent"} & planned(checkout, "--configfile", TINY)
 
 
 def test_joint_models_need_rows(checkout: Path) -> None:
@@ -216,6 +227,7 @@ def test_rows_of_every_kind_come_out(finished: Path, tmp_path: Path) -> None:
     assert 0 < decoding["cslm"]["cache_hits"] < decoding["cslm"]["ngrams"]
     check_table_of_data(folder)
     check_joint_tables(folder)
+    check_table_of_classes(folder)
     assert planned(checkout, *configuration[:-2]) == set()
 
 
@@ -236,6 +248,17 @@ def check_joint_tables(folder: Path) -> None:
     assert float(figures["1", "recurrent", "oracle"]["here"]) >= float(figures["1", "nbest_100", "oracle"]["here"])
     for system in ("baseline", "recurrent", "sent_lsa_80", "ww_rnn_n5"):
         assert float(figures["5", system, "perplexity"]["here"]) > 1
+
+
+def check_table_of_classes(folder: Path) -> None:
+    """Models that differ in their classes alone stand side by side, be they used by systems or not."""
+    rows = {row["network"]: row for row in read_csv(folder / "report/classes.csv")}
+    assert {name: row["method"] for name, row in rows.items()} == {"recurrent": "optimal", "by_frequency": "frequency"}
+    assert int(rows["by_frequency"]["classes"]) <= 9
+    assert float(rows["recurrent"]["cost"]) < float(rows["by_frequency"]["cost"])
+    for name, row in rows.items():
+        measured = read_json(folder / f"training/{name}/perplexity.json")["news_test.fr"]
+        assert float(row["news_test:perplexity"]) == pytest.approx(measured["network"], abs=1e-4)
 
 
 def check_table_of_data(folder: Path) -> None:

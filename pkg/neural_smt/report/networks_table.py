@@ -52,9 +52,7 @@ def network_row(
     model: its folder; curve: its learning curve; keep: ``last`` or ``best``, the weights that were kept; rescoring:
     what ``score_phrase_table`` wrote of its column; searches: what ``decode`` wrote of searches with it.
     """
-    records = read_csv(Path(curve))
-    if not records or "words" not in records[0]:
-        raise UserError(f"{curve}: no learning curve with a column 'words'; train the network again")
+    records = read_curve(curve)
     last = records[-1]
     seconds = float(last["seconds"])
     row = dict.fromkeys(COLUMNS, "") | {
@@ -74,6 +72,14 @@ def network_row(
     return row
 
 
+def read_curve(path: str) -> list[dict[str, str]]:
+    """The records of a learning curve, one at least; ``UserError`` for a table that is none."""
+    records = read_csv(Path(path))
+    if not records or "words" not in records[0]:
+        raise UserError(f"{path}: no learning curve with a column 'words'; train the network again")
+    return records
+
+
 def kept_perplexity(records: Sequence[Mapping[str, str]], keep: str) -> str:
     """The held-out perplexity of the weights that were kept; empty without any validation."""
     values = [record["validation_perplexity"] for record in records if record["validation_perplexity"]]
@@ -85,9 +91,9 @@ def kept_perplexity(records: Sequence[Mapping[str, str]], keep: str) -> str:
 def _of_rescoring(path: str) -> dict[str, str]:
     content = read_json(Path(path))
     return {
-        "scored_per_second": f"{_value(path, content, 'pairs_per_second'):.1f}",
-        "normalisers_saved": _saved(_value(path, content, "prefixes"), _value(path, content, "words")),
-        "states_saved": _saved(_value(path, content, "states"), _value(path, content, "steps")),
+        "scored_per_second": f"{value_in(path, content, 'pairs_per_second'):.1f}",
+        "normalisers_saved": _saved(value_in(path, content, "prefixes"), value_in(path, content, "words")),
+        "states_saved": _saved(value_in(path, content, "states"), value_in(path, content, "steps")),
     }
 
 
@@ -96,7 +102,7 @@ def _saved(computed: float, needed: float) -> str:
 
 
 def _of_searches(paths: Sequence[str]) -> dict[str, str]:
-    counts = [_value(path, read_json(Path(path)), "cslm") for path in paths]
+    counts = [value_in(path, read_json(Path(path)), "cslm") for path in paths]
     # Where the search estimates, complete translations are scored exactly: counts of their own.
     counts += [count["exact"] for count in counts if "exact" in count]
     asked, found, seconds = (sum(count[key] for count in counts) for key in ("ngrams", "cache_hits", "seconds"))
@@ -106,7 +112,8 @@ def _of_searches(paths: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _value(path: str, content: Any, key: str) -> Any:
+def value_in(path: str, content: Any, key: str) -> Any:
+    """What a mapping read from a file has under a key; ``UserError`` names file and key where there is none."""
     if key not in content:
         raise UserError(f"{path}: no '{key}' among {', '.join(content)}; run the step that makes it again")
     return content[key]

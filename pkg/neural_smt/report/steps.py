@@ -8,6 +8,7 @@ from neural_smt.errors import UserError
 from neural_smt.files import read_lines, read_parallel, write_lines
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.report import auli2013, joint_tables
+from neural_smt.report.classes_table import class_row, write_classes
 from neural_smt.report.costs import draw_costs, read_job, write_costs
 from neural_smt.report.data_table import NOTES, read_facts, shown_columns
 from neural_smt.report.joint_results import read_results
@@ -66,6 +67,15 @@ def write_networks_table(*, networks: dict, csv_output: Path, markdown_output: P
     """Write the table of networks; networks: name -> the files of each, see ``network_row``."""
     rows = [network_row(name, **files) for name, files in networks.items()]
     write_networks(csv_output, markdown_output, rows, title)
+
+
+def write_classes_table(*, networks: dict, csv_output: Path, markdown_output: Path, title: str = "") -> None:
+    """Write the table of word classes: what each computes for a word, and the perplexity of a model with them.
+
+    networks: name -> ``class_row``'s arguments, of recurrent models that differ in their classes alone.
+    """
+    rows = [class_row(name, **files) for name, files in networks.items()]
+    write_classes(csv_output, markdown_output, rows, title)
 
 
 def write_paper_order(
