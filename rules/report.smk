@@ -353,6 +353,7 @@ rule write_classes_table:
     params:
         code=code("report.steps"),
         networks={name: {"classes": model["classes"], **model["files"]} for name, model in class_files().items()},
+        sets=SETS,
         title=f"Word classes of {EXPERIMENT}",
     script:
         "../workflow_scripts/report.py"

@@ -20,10 +20,9 @@ COLUMNS = {
     "seconds": "Training (s)",
     "words_per_second": "Trained words/s",
 }
-"""The columns of the CSV but for those of each set, and what a reader sees above them; speed: of exchange alone."""
-
-SET_COLUMNS = ("perplexity", "cost")
-"""What the CSV holds for each set, as ``<set>:<column>``; perplexities are shown."""
+"""The columns of the CSV, and what a reader sees above them; after them ``<set>:perplexity`` and ``<set>:cost`` of each
+set, of which the perplexities are shown. speed: of exchange alone.
+"""
 
 NOTES = (
     "Outputs a word: how many the softmax over classes and then over the words of a class is expected to compute, "
@@ -37,11 +36,14 @@ NOTES = (
 )
 
 
-def class_row(name: str, *, classes: Mapping[str, Any], curve: str, held_out: str, perplexity: str) -> dict[str, str]:
+def class_row(
+    name: str, sets: Sequence[str], *, classes: Mapping[str, Any], curve: str, held_out: str, perplexity: str
+) -> dict[str, str]:
     """The columns of one model.
 
-    classes: its settings of them; curve: its learning curve; held_out: what ``train_recurrent`` wrote of it;
-    perplexity: what ``measure_recurrent`` wrote. ``UserError`` names a file that lacks a number.
+    sets: whose perplexity is shown, in this order; classes: the model's settings of them; curve: its learning curve;
+    held_out: what ``train_recurrent`` wrote of it; perplexity: what ``measure_recurrent`` wrote. ``UserError`` names a
+    file that lacks a number.
     """
     last = read_curve(curve)[-1]
     made = value_in(held_out, read_json(Path(held_out)), "classes")
@@ -56,27 +58,29 @@ def class_row(name: str, *, classes: Mapping[str, Any], curve: str, held_out: st
         "seconds": last["seconds"],
         "words_per_second": f"{int(last['words']) / max(seconds, 1e-9):.1f}",
     }
-    for text, figures in read_json(Path(perplexity)).items():
-        # texts are called by their set and a language
-        values = value_in(perplexity, figures, "network"), value_in(perplexity, figures, "cost")
-        row |= {
-            f"{Path(text).stem}:{column}": f"{value:.4f}" for column, value in zip(SET_COLUMNS, values, strict=True)
-        }
+    # texts are called by their set and a language
+    measured = {Path(text).stem: figures for text, figures in read_json(Path(perplexity)).items()}
+    for place in sets:
+        figures = value_in(perplexity, measured, place)
+        row[f"{place}:perplexity"] = f"{value_in(perplexity, figures, 'network'):.4f}"
+        row[f"{place}:cost"] = f"{value_in(perplexity, figures, 'cost'):.4f}"
     return row
 
 
-def write_classes(csv_output: Path, markdown_output: Path, rows: Sequence[Mapping[str, str]], title: str) -> None:
-    """Write the rows, all of the same sets, as CSV and as Markdown."""
+def write_classes(
+    csv_output: Path, markdown_output: Path, rows: Sequence[Mapping[str, str]], sets: Sequence[str], title: str
+) -> None:
+    """Write the rows as CSV and as Markdown; sets: as ``class_row`` was given them."""
     write_csv(csv_output, list(rows[0]), [list(row.values()) for row in rows])
-    perplexities = [column for column in rows[0] if column.endswith(":perplexity")]
-    names = [column.removesuffix(":perplexity") for column in perplexities]
+    perplexities = {f"{name}:perplexity": f"PPL of {name}" for name in sets}
     order = ["network", "method", "speed", "classes", "cost", *perplexities, "epochs", "seconds", "words_per_second"]
-    headings = COLUMNS | {column: f"PPL of {name}" for column, name in zip(perplexities, names, strict=True)}
     lines = [f"# {title}", ""] if title else []
     lines += table_lines(
-        [headings[key] for key in order], [[_shown(key, row[key]) for key in order] for row in rows], 2
+        [(COLUMNS | perplexities)[column] for column in order],
+        [[_shown(column, row[column]) for column in order] for row in rows],
+        left=2,
     )
-    for note in [*(compared(rows, name) for name in names[-1:]), *NOTES]:
+    for note in (compared(rows, sets[-1]), *NOTES):
         lines += ["", note]
     write_lines(markdown_output, lines)
 

@@ -69,13 +69,16 @@ def write_networks_table(*, networks: dict, csv_output: Path, markdown_output: P
     write_networks(csv_output, markdown_output, rows, title)
 
 
-def write_classes_table(*, networks: dict, csv_output: Path, markdown_output: Path, title: str = "") -> None:
+def write_classes_table(
+    *, networks: dict, sets: list[str], csv_output: Path, markdown_output: Path, title: str = ""
+) -> None:
     """Write the table of word classes: what each computes for a word, and the perplexity of a model with them.
 
-    networks: name -> ``class_row``'s arguments, of recurrent models that differ in their classes alone.
+    networks: name -> arguments of ``class_row``, of recurrent models that differ in their classes alone; sets: whose
+    perplexity is shown, the one that is spoken of last.
     """
-    rows = [class_row(name, **files) for name, files in networks.items()]
-    write_classes(csv_output, markdown_output, rows, title)
+    rows = [class_row(name, sets, **files) for name, files in networks.items()]
+    write_classes(csv_output, markdown_output, rows, sets, title)
 
 
 def write_paper_order(
