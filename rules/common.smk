@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 
 from neural_smt.code import code_digest
 from neural_smt.config import complete, load_schema
-from neural_smt.decoding.features import is_column
+from neural_smt.decoding.features import HOOKS, is_column
 from neural_smt.errors import UserError
 from neural_smt.recurrent_models import (
     SOURCE_SIDE,
@@ -27,6 +27,7 @@ from neural_smt.systems import (
     paper_rows,
     resolve_data,
     resolve_features,
+    resolve_recurrent,
     resolve_table,
     used_networks,
 )
@@ -52,7 +53,7 @@ JOINT_INPUTS = {name: settings for name, settings in joint_inputs(config).items(
 RESCORES_LATTICES = [name for name, system in SYSTEMS.items() if rescores_lattices(system)]
 RESCORES_LISTS = [name for name, system in SYSTEMS.items() if system["rescore"] and name not in RESCORES_LATTICES]
 SEARCHED = [name for name, system in SYSTEMS.items() if not is_rescored(system)]
-EXPORTED = [name for name in SEARCHED if "cslm" not in resolve_features(SYSTEMS, name)]
+EXPORTED = [name for name in SEARCHED if not HOOKS.keys() & resolve_features(SYSTEMS, name)]
 USES_CSLM = any("cslm" in [*resolve_features(SYSTEMS, name), *SYSTEMS[name].get("rescore", [])] for name in SYSTEMS)
 # several networks train (and score) side by side, which takes less time than one after the other with more threads
 NETWORK_THREADS = 2 if len(NETWORKS) + USES_CSLM == 1 else 1

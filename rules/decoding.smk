@@ -8,6 +8,8 @@ rule decode:
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
         cslm=cslm,
+        recurrent=searched_model,
+        representation=searched_representation,
         depends=column_files,
     output:
         output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
@@ -43,6 +45,8 @@ rule decode_lists:
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
         cslm=cslm,
+        recurrent=searched_model,
+        representation=searched_representation,
         depends=column_files,
     output:
         output="results/{experiment}/decoding/{system}/run{run}/{set}.listed",

@@ -45,6 +45,18 @@ def joint_measuring_inputs(wildcards):
     }
 
 
+def searched_model(wildcards):
+    """The folder of the recurrent model that a system is searched with."""
+    model = resolve_recurrent(SYSTEMS, wildcards.system)
+    return [f"results/{wildcards.experiment}/training/{model}/model"] if model else []
+
+
+def searched_representation(wildcards):
+    """What this model reads."""
+    model = resolve_recurrent(SYSTEMS, wildcards.system)
+    return [representation(model)] if model in JOINT_INPUTS else []
+
+
 def rescored_set(wildcards):
     """What choosing translations of a set needs; lists are drawn from lattices that are less pruned."""
     lists = SYSTEMS[wildcards.system]["rescoring"]["candidates"] == "nbest"

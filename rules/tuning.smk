@@ -8,6 +8,8 @@ rule tune:
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         cslm=cslm,
+        recurrent=searched_model,
+        representation=searched_representation,
         start=first_weights,
         depends=column_files,
     output:

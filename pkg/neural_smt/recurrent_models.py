@@ -51,11 +51,18 @@ def rescores_lattices(system: Mapping[str, Any]) -> bool:
     return network != "cslm" if network else bool(system.get("rescoring", {}).get("without"))
 
 
+def searched_with_one(system: Mapping[str, Any]) -> bool:
+    """Whether a system itself says that a recurrent model leads its search, or which."""
+    return TARGET_ONLY in system["features"] or TARGET_ONLY in system
+
+
 def used_recurrent(config: Mapping[str, Any]) -> list[str]:
     """The recurrent models that some system uses, that lend another one their word vectors, or whose classes are
     compared.
     """
-    used = {rescoring_network(system) for system in config["systems"].values()} | set(compared_classes(config))
+    systems = config["systems"].values()
+    used = {rescoring_network(system) for system in systems} | set(compared_classes(config))
+    used |= {system.get(TARGET_ONLY, TARGET_ONLY) for system in systems if searched_with_one(system)}
     inputs = joint_inputs(config)
     if any(inputs[name]["kind"] == "word_rnn" for name in used if name in inputs):
         used.add(SOURCE_SIDE)

@@ -5,9 +5,16 @@ from copy import deepcopy
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.recurrent_models import check_recurrent, rescores_lattices
+from neural_smt.recurrent_models import (
+    SOURCE_SIDE,
+    TARGET_ONLY,
+    check_recurrent,
+    joint_inputs,
+    recurrent_settings,
+    rescores_lattices,
+)
 
-GROUPS = ("phrase", "language_model", "reordering", "cslm", "unknown_penalty")
+GROUPS = ("phrase", "language_model", "reordering", "cslm", "recurrent", "unknown_penalty")
 """Feature groups that are no encoder-decoder."""
 
 TAKEN = (*GROUPS, "encoder_decoder", "distortion", "lexical_reordering", "word_penalty", "phrase_penalty")
@@ -43,6 +50,15 @@ def resolve_data(systems: Mapping[str, Mapping[str, Any]], name: str) -> str:
     ``selected``; ``all``: the whole pool; ``random``: as many pairs of the pool as selection keeps.
     """
     return _inherited(systems, name, "data", "selected")
+
+
+def resolve_recurrent(systems: Mapping[str, Mapping[str, Any]], name: str) -> str | None:
+    """The recurrent model that a system is searched with: its own, or that of the nearest base with one; None for a
+    system without.
+    """
+    if "recurrent" not in resolve_features(systems, name):
+        return None
+    return _inherited(systems, name, "recurrent", TARGET_ONLY)
 
 
 def _inherited(systems: Mapping[str, Mapping[str, Any]], name: str, key: str, default: str) -> str:
@@ -102,6 +118,7 @@ def check_systems(config: Mapping[str, Any]) -> None:
     check_recurrent(config, (*TAKEN, *network_settings(config)))
     for name in config["systems"]:
         resolve_features(config["systems"], name)
+        _check_hooks(config, name)
         _check_rescored(config["systems"], name)
         _check_data(config, name)
     paper_rows(config)
@@ -123,6 +140,31 @@ def _check_networks(config: Mapping[str, Any]) -> None:
                 raise UserError(
                     f"systems.{name}.features: there is no feature group '{group}'; known are {', '.join(known)}"
                 )
+
+
+def _check_hooks(config: Mapping[str, Any], name: str) -> None:
+    """A search asks one network, which reads nothing that is not there."""
+    systems = config["systems"]
+    model, known = resolve_recurrent(systems, name), recurrent_settings(config)
+    if model is None:
+        if "recurrent" in systems[name]:
+            raise UserError(
+                f"systems.{name}.recurrent: the search asks no recurrent model; add the feature 'recurrent'"
+            )
+        return
+    if "cslm" in resolve_features(systems, name):
+        raise UserError(
+            f"systems.{name}.features: a search asks one network; take cslm or recurrent, rescore with the other"
+        )
+    if model not in known or model == SOURCE_SIDE:
+        others = [other for other in known if other != SOURCE_SIDE]
+        raise UserError(
+            f"systems.{name}.recurrent: there is no recurrent model '{model}'; known are {', '.join(others)}"
+        )
+    if joint_inputs(config).get(model, {}).get("side") == "target":
+        raise UserError(
+            f"systems.{name}.recurrent: '{model}' reads references, which a search has none of; rescore with it"
+        )
 
 
 def _check_data(config: Mapping[str, Any], name: str) -> None:

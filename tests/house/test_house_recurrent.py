@@ -12,7 +12,7 @@ from neural_smt.decoding.recurrent.settings import RescoringSettings
 from neural_smt.errors import UserError
 from neural_smt.recurrent_models import joint_inputs, recurrent_settings, rescores_lattices, used_recurrent
 from neural_smt.representations.settings import RepresentationSettings
-from neural_smt.systems import is_rescored, used_networks
+from neural_smt.systems import is_rescored, resolve_recurrent, used_networks
 from neural_smt.training.recurrent_settings import ClassSettings, RecurrentSettings
 
 
@@ -30,6 +30,10 @@ def experiment(repository: Path, training: dict[str, Any], systems: dict[str, An
 
 def rescored(*network: str, **rescoring: Any) -> dict[str, Any]:
     return {"base": "baseline", "features": [], "rescore": list(network), "rescoring": rescoring}
+
+
+def searched(network: str, *groups: str) -> dict[str, Any]:
+    return {"base": "baseline", "features": ["recurrent", *groups], "recurrent": network}
 
 
 def test_models_inherit_the_common_settings(repository: Path, schema: dict[str, Any]) -> None:
@@ -50,6 +54,17 @@ def test_only_models_that_systems_rescore_with_are_trained(repository: Path, sch
     joint = {"lsa": {"input": {"kind": "sentence_lsa"}}, "window": {"input": {"kind": "word_rnn", "window": "n5"}}}
     config = complete(experiment(repository, {"joint": joint}, {"one": rescored("lsa")}), schema)
     assert used_recurrent(config) == ["lsa"]
+    searched = {
+        "one": {"base": "baseline", "features": ["recurrent"]},
+        "two": {"base": "one", "features": [], "recurrent": "lsa"},
+    }
+    config = complete(experiment(repository, {"joint": joint}, searched), schema)
+    assert used_recurrent(config) == ["recurrent", "lsa"]
+    assert [resolve_recurrent(config["systems"], name) for name in ("baseline", "one", "two")] == [
+        None,
+        "recurrent",
+        "lsa",
+    ]
     config = complete(experiment(repository, {"joint": joint}, {"one": rescored("window")}), schema)
     assert used_recurrent(config) == ["recurrent_source", "window"], "the source's model lends it its word vectors"
 
@@ -121,6 +136,15 @@ def test_an_experiment_of_joint_models_alone_needs_no_encoder_decoder(repository
         ({"joint": {"cslm": {}}}, rescored("cslm"), r"training.joint: 'cslm' means something else already"),
         ({}, rescored("cslm", without=["LM0"]), r"systems.row.rescoring.without: only lattices can do without scores"),
         ({}, {"features": [], "rescore": ["recurrent"]}, r"systems.row.rescore: what a base found is rescored"),
+        ({}, searched("nowhere"), r"systems.row.recurrent: there is no recurrent model 'nowhere'; known are recurrent"),
+        ({}, searched("recurrent_source"), r"systems.row.recurrent: there is no recurrent model 'recurrent_source'"),
+        ({}, searched("recurrent", "cslm"), r"systems.row.features: a search asks one network"),
+        ({}, {"features": ["phrase"], "recurrent": "x"}, r"systems.row.recurrent: the search asks no recurrent model"),
+        (
+            {"joint": {"x": {"input": {"kind": "sentence_lsa", "side": "target"}}}},
+            searched("x"),
+            r"systems.row.recurrent: 'x' reads references",
+        ),
         ({"joint": {"x": {"input": {}}}}, rescored("x"), r"training.joint.x.input: 'kind' is a required property"),
         (
             {"joint": {"x": {"input": {"kind": "learned", "window": "m3"}}}},

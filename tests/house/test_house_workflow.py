@@ -47,6 +47,8 @@ ROWS = {
         "sent_lsa_80": {"base": "baseline", "features": [], "rescore": ["lsa"]},
         "ww_rnn_n5": {"base": "baseline", "features": [], "rescore": ["window"]},
         "oracle_40": {"base": "baseline", "features": [], "rescore": ["oracle"]},
+        "in_search": {"base": "baseline", "features": ["recurrent"]},
+        "in_search_c5": {"base": "rnn", "features": ["recurrent"], "recurrent": "window"},
         "no_forward": {"base": "baseline", "features": [], "rescoring": {"without": FORWARD}},
         "no_forward_recurrent": {
             "base": "baseline",
@@ -58,8 +60,8 @@ ROWS = {
     "report": {"word_classes": ["recurrent", "by_frequency"]},
 }
 """Rows that the tiny experiment does without: other networks and the penalty of words they do not know, the CSLM in the
-search and on lists, phrases the network proposes, other data, recurrent and joint models on lattices and lists, with
-and without channel scores, word classes side by side.
+search and on lists, phrases the network proposes, other data, recurrent and joint models on lattices, on lists and in
+the search, with and without channel scores, and a comparison of word classes.
 """
 
 
@@ -241,11 +243,16 @@ def check_joint_tables(folder: Path) -> None:
         assert (weights["TranslationModel0"][2:] == [0, 0]) == ("without" in row.get("rescoring", {}))
         chosen = read_json(folder / f"decoding/{system}/run1/news_test.json")
         assert ("mean_recurrent" in chosen) == ("rescore" in row)
+    for system in ("in_search", "in_search_c5"):
+        assert read_json(folder / f"tuning/{system}/run1/weights.json")["Recurrent0"] != [0]
+        searched = read_json(folder / f"decoding/{system}/run1/news_test.json")["recurrent"]
+        assert searched["evaluations"] > 0 and searched["hypotheses"] > 0
     rows = read_csv(folder / "report/joint.csv")
     assert {"1", "5", "6", "7"} <= {row["table"] for row in rows}
     figures = {(row["table"], row["system"], row["quantity"]): row for row in rows}
     assert float(figures["1", "recurrent", "seconds"]["here"]) > 0
     assert float(figures["1", "recurrent", "oracle"]["here"]) >= float(figures["1", "nbest_100", "oracle"]["here"])
+    assert float(figures["Further", "in_search", "bleu"]["here"]) > 5
     for system in ("baseline", "recurrent", "sent_lsa_80", "ww_rnn_n5"):
         assert float(figures["5", system, "perplexity"]["here"]) > 1
 

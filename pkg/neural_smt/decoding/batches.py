@@ -40,13 +40,19 @@ class NewHypotheses:
 
     sentences: int64 ``[N]``, number of the sentence; words: int32 ``Ragged`` of N phrases, the target words added (ids
     beyond the vocabulary for copied words); history: int32 ``[N, hook.history]``, the target words before them
-    (``BOS`` before the sentence); complete: bool ``[N]``, whether the translation ends with them.
+    (``BOS`` before the sentence); complete: bool ``[N]``, whether the translation ends with them; tails, options,
+    starts: int32 ``[N]``, the hypotheses extended (numbers within the search of a batch, those of the empty ones first,
+    in the order of the sentences), the options that extend them and the first source word that these cover (None for
+    translations that come from no search).
     """
 
     sentences: np.ndarray
     words: Ragged
     history: np.ndarray
     complete: np.ndarray
+    tails: np.ndarray | None = None
+    options: np.ndarray | None = None
+    starts: np.ndarray | None = None
 
 
 class Hook(Protocol):
@@ -54,13 +60,25 @@ class Hook(Protocol):
 
     name: of the feature, which the weights must hold; history: how many target words before a phrase its score may
     depend on (hypotheses that differ in them are not recombined). Called with the new hypotheses it returns their
-    scores, float ``[N]``, unweighted. Threads call it at the same time.
+    scores, float ``[N]``, unweighted. Threads call it at the same time. One that keeps something about hypotheses has
+    ``begin``, which gives what is called in its place in the search of one batch (``HookedSearch``).
     """
 
     name: str
     history: int
 
     def __call__(self, batch: NewHypotheses) -> np.ndarray: ...
+
+
+class HookedSearch(Protocol):
+    """A hook in the search of one batch, with what it keeps about hypotheses."""
+
+    def __call__(self, batch: NewHypotheses) -> np.ndarray: ...
+
+    def settle(self, heads: np.ndarray, chosen: np.ndarray) -> None:
+        """Of the hypotheses last asked about, ``chosen`` (int64 ``[n]``) are the best ways into ``heads`` (int32
+        ``[n]``), which may be extended from now on.
+        """
 
 
 def estimated(hook: Hook | None) -> bool:
@@ -102,6 +120,7 @@ def search_batch(
     # only the winners are of use; and nothing is cut by the beam, unless something like its scores is there.
     keep_arcs = search.keep_arcs or (hook is not None and not estimated(hook))
     late = hook is not None and search.stand_in >= 0
+    asked = hook.begin(weighted, members) if hasattr(hook, "begin") else hook
     beam = search.beam if hook is None or late else -math.inf
     filling = task._replace(search=search._replace(beam=beam, keep_arcs=keep_arcs))
     fill = FILLERS[algorithm]
@@ -112,14 +131,14 @@ def search_batch(
         buffer, offsets = fill(size, filling, stacks, buffer)
         if late:
             claim_parents(stacks, buffer)
-            _score_claimed(hook, weighted, members, (max(1, size - phrase), size), False, stacks, arcs, buffer)
+            _score_claimed(asked, weighted, members, (max(1, size - phrase), size), False, stacks, arcs, buffer)
         elif hook:
-            _score_candidates(hook, weighted, members, size == sentences.lengths, stacks.hypotheses, buffer, offsets)
+            _score_candidates(asked, weighted, members, size == sentences.lengths, stacks.hypotheses, buffer, offsets)
         stacks, arcs = settle_stack(size, task, stacks, arcs, buffer, offsets, hook is not None)
     if late:
         clear(buffer)
         claim_complete(sentences.lengths, stacks)
-        _score_claimed(hook, weighted, members, (1, longest + 1), True, stacks, arcs, buffer)
+        _score_claimed(asked, weighted, members, (1, longest + 1), True, stacks, arcs, buffer)
     return LatticeBatch.build(weighted, members, sentences.lengths, stacks, arcs)
 
 
@@ -135,7 +154,7 @@ def _batch_sentences(weighted: WeightedSentences, members: np.ndarray) -> Senten
 
 
 def _score_candidates(
-    hook: Hook,
+    hook: Hook | HookedSearch,
     weighted: WeightedSentences,
     members: np.ndarray,
     complete: np.ndarray,
@@ -151,6 +170,9 @@ def _score_candidates(
         words=Ragged(weighted.options.words, weighted.options.word_offsets).take(buffer.option[:count]),
         history=hypotheses.history[buffer.parent[:count]],
         complete=np.repeat(complete, sizes),
+        tails=buffer.parent[:count],
+        options=buffer.option[:count],
+        starts=buffer.start[:count],
     )
     scores = _ask(hook, batch)
     buffer.extra[:count] = scores
@@ -158,7 +180,7 @@ def _score_candidates(
 
 
 def _score_claimed(
-    hook: Hook,
+    hook: Hook | HookedSearch,
     weighted: WeightedSentences,
     members: np.ndarray,
     sizes: tuple[int, int],
@@ -175,17 +197,22 @@ def _score_claimed(
         words=Ragged(options.words, options.word_offsets).take(arcs.option[chosen]),
         history=stacks.hypotheses.history[arcs.tail[chosen]],
         complete=np.full(len(chosen), complete),
+        tails=arcs.tail[chosen],
+        options=arcs.option[chosen],
+        starts=arcs.start[chosen],
     )
     weight = weighted.vector[weighted.hook_column]
-    revise(chosen, _ask(hook, batch), weight, options, stacks, arcs, buffer)
+    best = revise(chosen, _ask(hook, batch), weight, options, stacks, arcs, buffer)
+    if hasattr(hook, "settle") and len(chosen):
+        hook.settle(arcs.head[chosen[best]], best)
 
 
-def _ask(hook: Hook, batch: NewHypotheses) -> np.ndarray:
+def _ask(hook: Hook | HookedSearch, batch: NewHypotheses) -> np.ndarray:
     """float64 ``[N]``: the scores of the hook."""
     count = len(batch.sentences)
     if count == 0:
         return np.zeros(0)
     scores = np.asarray(hook(batch), dtype=np.float64)
     if scores.shape != (count,) or not np.isfinite(scores).all():
-        raise ValueError(f"the hook {hook.name} must return {count} finite scores")
+        raise ValueError(f"a hook must return {count} finite scores")
     return scores

@@ -21,7 +21,7 @@ UNKNOWN_WORD = "UnknownWordPenalty0"
 COLUMN_WEIGHT = 0.2
 """Default weight of a score column, and of a hook, that Moses has no default for."""
 
-HOOKS = {"cslm": "Cslm0"}
+HOOKS = {"cslm": "Cslm0", "recurrent": "Recurrent0"}
 """Feature groups that a hook of the search scores, and the names of their features."""
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from neural_smt.decoding.batches import NewHypotheses
+from neural_smt.decoding.derivations import Derivations
 from neural_smt.jit import kernel, mix
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS
@@ -133,8 +134,10 @@ class NgramHook:
         history = self.exact_history or self.history
         return replace(self, history=history, score=self.exact or self.score, exact=None, recombination=None)
 
-    def rescore(self, words: Ragged) -> np.ndarray:
-        """float64 ``[n]``: the exact scores of n whole translations, the ends of the sentences included."""
+    def rescore(self, words: Ragged, derivations: Derivations | None = None) -> np.ndarray:
+        """float64 ``[n]``: the exact scores of n whole translations, the ends of the sentences included; their words
+        are enough to tell.
+        """
         accurate = self.accurate()
         history = np.full((len(words), accurate.history), BOS, dtype=np.int32)
         return accurate(NewHypotheses(np.arange(len(words)), words, history, np.ones(len(words), bool)))

@@ -55,13 +55,15 @@ def arcs_into_claimed(first: int, last: int, stacks: Stacks, arcs: Arcs) -> tupl
 @kernel
 def revise(
     chosen: np.ndarray, scores: np.ndarray, weight: float, options: Options, stacks: Stacks, arcs: Arcs, buffer: Buffer
-) -> None:
+) -> np.ndarray:
     """Put the hook's scores in place of those that stood in for them: in arcs, in the marked hypotheses they lead to,
     and in the candidates that extend these.
 
-    chosen: int64 [n], all arcs into marked hypotheses; scores: float64 [n], the hook's, unweighted.
+    chosen: int64 [n], all arcs into marked hypotheses; scores: float64 [n], the hook's, unweighted. Returns, for each
+    of these hypotheses, which of the arcs is the best (int64).
     """
     hypotheses = stacks.hypotheses
+    best, ways = np.empty(len(chosen), dtype=np.int64), np.empty(len(hypotheses.score), dtype=np.int64)
     for candidate in range(buffer.counts[1, CANDIDATES]):
         parent = buffer.parent[candidate]
         if hypotheses.pending[parent] == CLAIMED:
@@ -75,10 +77,17 @@ def revise(
             hypotheses.pending[head] = REVISED
             hypotheses.score[head] = arcs.score[arc]
             hypotheses.option[head] = arcs.option[arc]
+            ways[head] = i
             write_history(hypotheses.history, head, arcs.tail[arc], options, arcs.option[arc])
     for candidate in range(buffer.counts[1, CANDIDATES]):
         parent = buffer.parent[candidate]
         if hypotheses.pending[parent] == REVISED:
             buffer.score[candidate] += hypotheses.score[parent]
-    for arc in chosen:
-        hypotheses.pending[arcs.head[arc]] = SCORED
+    count = 0
+    for i in range(len(chosen)):
+        head = arcs.head[chosen[i]]
+        if hypotheses.pending[head] == REVISED:
+            hypotheses.pending[head] = SCORED
+            best[count] = ways[head]
+            count += 1
+    return best[:count].copy()

@@ -10,18 +10,37 @@ from neural_smt.errors import UserError
 
 if TYPE_CHECKING:
     from neural_smt.decoding.cslm import CslmHook
+    from neural_smt.decoding.recurrent.search import RecurrentHook
 
 
 def load_hook(
-    features: Sequence[str], model: TranslationModel, cslm: Path | None, settings: Mapping[str, Any], device: str
-) -> "CslmHook | None":
-    """The CSLM for a system whose feature groups name it, else None; settings: see ``CslmSettings``."""
-    if not any(group in HOOKS for group in features):
+    features: Sequence[str],
+    model: TranslationModel,
+    cslm: Path | None,
+    settings: Mapping[str, Any],
+    device: str,
+    recurrent: Path | None = None,
+    representation: Path | None = None,
+) -> "CslmHook | RecurrentHook | None":
+    """The CSLM or the recurrent model for a system whose feature groups name it, else None.
+
+    cslm, settings: its model folder and ``CslmSettings``; recurrent, representation: the recurrent model's folder and
+    that of what it reads.
+    """
+    asked = [group for group in features if group in HOOKS]
+    if not asked:
         return None
-    if cslm is None:
-        raise UserError("the system uses the feature cslm, but no model folder of a CSLM was given")
+    if len(asked) > 1:
+        raise UserError(f"a search has one hook, but the system names {' and '.join(asked)}; rescore with the other")
+    folder = {"cslm": cslm, "recurrent": recurrent}[asked[0]]
+    if folder is None:
+        raise UserError(f"the system uses the feature {asked[0]}, but no model folder of it was given")
     # PyTorch takes a second to load, and most systems need none of it.
+    if asked[0] == "recurrent":
+        from neural_smt.decoding.recurrent.search import RecurrentHook
+
+        return RecurrentHook.load(folder, model, representation)
     from neural_smt.decoding.cslm import CslmHook
 
     phrases = model.phrase_table.target
-    return CslmHook.load(cslm, model.language_models[0], model.target_vocabulary, settings, device, phrases)
+    return CslmHook.load(folder, model.language_models[0], model.target_vocabulary, settings, device, phrases)

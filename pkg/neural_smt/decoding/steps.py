@@ -42,16 +42,19 @@ def decode(
     alignment: Path | None = None,
     cslm: Path | None = None,
     cslm_settings: dict | None = None,
+    recurrent: Path | None = None,
+    representation: Path | None = None,
     device: str = "cpu",
     threads: int = 1,
 ) -> None:
     """Translate a tokenised text, one sentence a line.
 
     features: feature groups of the system; columns: group -> score column; settings: see ``SearchSettings``; cslm:
-    model folder for the feature group of that name; cslm_settings: see ``CslmSettings``. Writes the translations, with
+    model folder for the feature group of that name; cslm_settings: see ``CslmSettings``; recurrent:
+    the same for the group ``recurrent``, with the representation that the model reads. Writes the translations, with
     ``nbest`` a list of ``nbest_size`` distinct ones per sentence, with ``alignment`` their word alignments (Pharaoh),
-    and statistics: sentences, seconds of search, sentences per second, mean model score, unknown words, what was asked
-    of the CSLM and how much of it its cache knew.
+    and statistics: sentences, seconds of search, sentences per second, mean model score, unknown words, and what the
+    network was asked.
     """
     model = TranslationModel.load(
         phrase_table=phrase_table,
@@ -61,7 +64,7 @@ def decode(
         target_vocabulary=target_vocabulary,
         features=features,
     )
-    hook = load_hook(features, model, cslm, cslm_settings or {}, device)
+    hook = load_hook(features, model, cslm, cslm_settings or {}, device, recurrent, representation)
     decoder = Decoder(model, read_settings(SearchSettings, settings, "decoding"), Weights.load(weights), threads, hook)
     sentences = [line.split() for line in read_lines(text)]
     began = time.perf_counter()
@@ -82,7 +85,7 @@ def decode(
         "threads": threads,
     }
     if hook:
-        content["cslm"] = hook.statistics()
+        content["cslm" if "cslm" in features else "recurrent"] = hook.statistics()
         log.info("%s", hook.describe())
     write_json(statistics, content)
     log.info("translated %d sentences in %.1f s, mean model score %.4f", len(sentences), seconds, content["mean_score"])

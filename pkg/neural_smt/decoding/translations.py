@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from neural_smt.decoding.derivations import Derivations
 from neural_smt.decoding.lattices.batch import LatticeBatch
 from neural_smt.decoding.lattices.kbest import list_best
 from neural_smt.decoding.model import TranslationModel
@@ -148,12 +149,12 @@ def translate(
     model: TranslationModel,
     nbest: int,
     distinct: bool,
-    rescore: Callable[[Ragged], np.ndarray] | None = None,
+    rescore: Callable[[Ragged, Derivations], np.ndarray] | None = None,
 ) -> list[Translation]:
     """The best translation in every lattice, with lists of ``nbest`` entries, distinct ones or not.
 
-    rescore: where a hook of the search only estimated, gives the exact values of its feature for translations (int32
-    ``Ragged`` of n -> float ``[n]``); the lists are in the order of the scores with these.
+    rescore: where a hook of the search only estimated, gives the exact values of its feature for n translations (their
+    words, int32 ``Ragged``, and derivations -> float ``[n]``); the lists are in the order of the scores with these.
     """
     weighted = lattices.weighted
     paths, scores, first = list_best(lattices, max(1, nbest), distinct)
@@ -162,7 +163,9 @@ def translate(
     features, words, offsets = _assemble(rows, numbers, lattices.options[paths.values], paths.offsets, weighted.options)
     words = Ragged(words, offsets)
     if rescore:
-        exact = rescore(words)
+        sentences = np.repeat(lattices.sentences, np.diff(first))
+        options, starts = (Ragged(part[paths.values], paths.offsets) for part in (lattices.options, lattices.starts))
+        exact = rescore(words, Derivations(weighted, sentences, words, options, starts))
         scores += weighted.vector[weighted.hook_column] * (exact - features[:, weighted.hook_column])
         features[:, weighted.hook_column] = exact
         order = np.lexsort((-scores, np.repeat(np.arange(len(first) - 1), np.diff(first))))

@@ -114,7 +114,8 @@ TABLES = (
         (
             PaperRow("target-only, lattices (k = 1)", TARGET_ONLY),
             PaperRow("target-only, in the search", "in_search"),
-            PaperRow("ww-rnn-dim50.c5", "ww_rnn_c5"),
+            PaperRow("ww-rnn-dim50.c5, lattices (k = 1)", "ww_rnn_c5"),
+            PaperRow("ww-rnn-dim50.c5, in the search", "in_search_c5"),
             PaperRow("words of the same window, learned with the model", "learned_c5"),
             PaperRow("window p5n5 around them, learned with the model", "learned_p5n5"),
         ),

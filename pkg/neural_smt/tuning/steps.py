@@ -47,6 +47,8 @@ def tune(
     start: Path | None = None,
     cslm: Path | None = None,
     cslm_settings: dict | None = None,
+    recurrent: Path | None = None,
+    representation: Path | None = None,
     device: str = "cpu",
     threads: int = 1,
 ) -> None:
@@ -55,7 +57,8 @@ def tune(
     source, reference: tokenised text, one sentence a line; columns: feature group -> score column; features: the
     system's feature groups; decoding: search settings; settings: see ``TuningSettings``; state: a folder for progress,
     removed when the outputs are written; start: tuned weights of a system with fewer features to start from (else the
-    declared ones); cslm: model folder for the feature group of that name; cslm_settings: see ``CslmSettings``. Writes
+    declared ones); cslm: model folder for the feature group of that name; cslm_settings: see ``CslmSettings``;
+    recurrent: the same for the group ``recurrent``, with the representation that the model reads. Writes
     weights (JSON), history (CSV, one row per iteration) and its plot.
     """
     sources, references = ([line.split() for line in lines] for lines in read_parallel(source, reference))
@@ -70,7 +73,7 @@ def tune(
         features=features,
     )
     options = read_settings(TuningSettings, settings, "tuning")
-    hook = load_hook(features, model, cslm, cslm_settings or {}, device)
+    hook = load_hook(features, model, cslm, cslm_settings or {}, device, recurrent, representation)
     feature_set = model.feature_set.with_hook(hook.name) if hook else model.feature_set
 
     search = read_settings(SearchSettings, decoding, "decoding.tuning")
@@ -79,7 +82,7 @@ def tune(
     files = [source, reference, phrase_table, language_model, source_vocabulary, target_vocabulary, *columns.values()]
     made_with = [asdict(options), decoding, feature_set.names, seed]
     if hook:
-        files.append(cslm)
+        files += filter(None, [cslm, recurrent, representation])
         made_with.append(cslm_settings)
     if start:
         files.append(start)

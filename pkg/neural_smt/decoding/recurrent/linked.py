@@ -9,21 +9,21 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.decoding.features import COLUMN_WEIGHT, Feature, FeatureSet
+from neural_smt.decoding.features import COLUMN_WEIGHT, HOOKS, Feature, FeatureSet
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.options import UNKNOWN_ROW
+from neural_smt.decoding.recurrent.source_positions import source_positions
 from neural_smt.decoding.search import Decoder
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.files import atomic, load_array, read_json, read_lines, save_arrays, write_json, write_lines
 from neural_smt.networks.recurrent.inputs import LinkSets
 from neural_smt.ragged import Ragged
-from neural_smt.representations.links import aligned_positions, intern_links
+from neural_smt.representations.links import intern_links
 from neural_smt.vocabulary import BOS, UNK, Vocabulary
 
-RECURRENT = "Recurrent0"
+RECURRENT = HOOKS["recurrent"]
 """The feature of the recurrent model: ln p of the translation, its end included."""
 
 
@@ -146,25 +146,5 @@ def _source_positions(lattices: Sequence[Lattice], model: TranslationModel) -> R
     """Source positions within the sentence of every word of every arc, int32 ``Ragged`` of W."""
     if not lattices:
         return Ragged.from_lists([])
-    weighted = lattices[0].weighted  # one for all sentences of a call
-    options, arc_option = np.unique(np.concatenate([x.options for x in lattices]), return_inverse=True)
-    lengths = np.diff(weighted.options.word_offsets)[options]
-    positions = aligned_positions(_option_alignments(weighted.prepared.rows[weighted.rows[options]], model), lengths)
-    first = np.concatenate([[0], np.cumsum(lengths)])
-    arc_lengths = lengths[arc_option]
-    before = np.cumsum(arc_lengths) - arc_lengths
-    words = positions.take(np.arange(arc_lengths.sum()) + np.repeat(first[arc_option] - before, arc_lengths))
-    starts = np.repeat(np.concatenate([x.starts for x in lattices]), arc_lengths)
-    return Ragged((words.values + np.repeat(starts, words.lengths)).astype(np.int32), words.offsets)
-
-
-def _option_alignments(rows: np.ndarray, model: TranslationModel) -> Ragged:
-    """(source, target) positions of phrase pairs; a copied word is aligned to the one it copies."""
-    found = rows != UNKNOWN_ROW
-    alignment = model.phrase_table.alignment.take(np.where(found, rows, 0))
-    values = np.asarray(alignment.values, dtype=np.int32).reshape(-1, 2)
-    lengths = np.where(found, alignment.lengths, 1)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    joined = np.zeros((offsets[-1], 2), dtype=np.int32)
-    joined[np.repeat(found, lengths)] = values[np.repeat(found, alignment.lengths)]
-    return Ragged(joined, offsets)
+    options, starts = (np.concatenate([getattr(x, name) for x in lattices]) for name in ("options", "starts"))
+    return source_positions(lattices[0].weighted, model, options, starts)  # one for all sentences of a call

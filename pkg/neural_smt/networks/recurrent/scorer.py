@@ -108,9 +108,13 @@ class RecurrentScorer:
         the rows ``sources`` (int64 ``[n]``).
         """
         hidden, history = gather_hidden(rows, sources)
+        return self.followed(hidden, history, words), history
+
+    def followed(self, hidden: np.ndarray, history: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """r of the same words after h themselves (float32 ``[n, H]``); the words join ``history``."""
         sums = hidden @ self.recurrent
         add_words(sums, history, self.embedding, words)
-        return sums, history
+        return sums
 
     def new_rows(self, tries: Tries, slots: np.ndarray, most: np.ndarray) -> Rows:
         """Room for what prefix trees hold; slots: int32 ``[G]``, of each root; most: the same, as many as there may be.
@@ -159,6 +163,18 @@ class Walk:
         sources, words: int64 and int32 ``[n]``, one for each slot of each of these roots, in their order: its state
         comes after this word, which followed the h of this row.
         """
+        self._score_batches(level, *self.scorer.advance(self.rows, sources, words))
+
+    def score_only_level(self, hidden: np.ndarray, history: np.ndarray, words: np.ndarray) -> None:
+        """Score all that follows roots of one level, one slot each, whose states are not from here.
+
+        hidden: float32 ``[G, H]``, history: int32 ``[G, order - 1]`` (changed), words: int32 ``[G]``: the state of a
+        root comes after this word, which followed this h and, newest first, these words.
+        """
+        self._score_batches(0, self.scorer.followed(hidden, history, words), history)
+
+    def _score_batches(self, level: int, sums: np.ndarray, history: np.ndarray) -> None:
+        """sums, history: of the slots of the roots of the level, in their order."""
         tries, rows = self.tries, self.rows
         batches = range(*tries.level_batches[level : level + 2].tolist())
         for batch in batches:
@@ -167,8 +183,8 @@ class Walk:
                 ends = np.cumsum(rows.slots[slice(*_range(tries.level_roots, level))])
                 rows.prefix_row[slice(*prefixes)] = np.concatenate([[0], ends[:-1]])
             else:
-                sources, words = list_prefixes(tries, rows, prefixes, len(words))
-            self._score_batch(batch, *self.scorer.advance(rows, sources, words))
+                sums, history = self.scorer.advance(rows, *list_prefixes(tries, rows, prefixes, len(sums)))
+            self._score_batch(batch, sums, history)
 
     def _score_batch(self, batch: int, sums: np.ndarray, history: np.ndarray) -> None:
         tries, rows, scorer = self.tries, self.rows, self.scorer
