@@ -57,10 +57,21 @@ def searched_representation(wildcards):
     return [representation(model)] if model in JOINT_INPUTS else []
 
 
-def rescored_set(wildcards):
+def rescored_candidates(wildcards, name):
     """What choosing translations of a set needs; lists are drawn from lattices that are less pruned."""
     lists = SYSTEMS[wildcards.system]["rescoring"]["candidates"] == "nbest"
-    return rescoring_inputs(wildcards, wildcards.set, "dense" if lists else "lattices")
+    return rescoring_inputs(wildcards, name, "dense" if lists else "lattices")
+
+
+def rescored_set(wildcards):
+    """The same of the set of a job."""
+    return rescored_candidates(wildcards, wildcards.set)
+
+
+def rescored_lists(wildcards):
+    """What tuning chooses among: lattices with so many states a node, or lists of some length."""
+    settings = SYSTEMS[wildcards.system]["rescoring"]
+    return {"beam": settings["beam"], "lists": settings["nbest"] if settings["candidates"] == "nbest" else 0}
 
 
 def rescoring_inputs(wildcards, name, density):

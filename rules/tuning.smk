@@ -73,7 +73,7 @@ rule tune_rescoring:
 rule tune_recurrent:
     """Tune the weights of a system that chooses among lattices, with the score of its recurrent model."""
     input:
-        unpack(lambda wildcards: rescoring_inputs(wildcards, CORPUS["dev"], "lattices")),
+        unpack(lambda wildcards: rescored_candidates(wildcards, CORPUS["dev"])),
         reference=tokenised(CORPUS["dev"], TARGET)[0],
         start=base_weights,
     output:
@@ -93,7 +93,7 @@ rule tune_recurrent:
         runtime="12h",
     params:
         code=code("tuning.steps"),
-        settings=lambda wildcards: {"beam": SYSTEMS[wildcards.system]["rescoring"]["beam"]}
+        settings=lambda wildcards: rescored_lists(wildcards)
         | {
             key: config["tuning"][key]
             for key in ("nbest", "iterations", "restarts", "refinements", "min_gain", "select")

@@ -8,6 +8,7 @@ from recurrent_world import random_world
 
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.decoding.lattices.viterbi import best_paths
+from neural_smt.decoding.recurrent.lists import rescore_lists
 from neural_smt.decoding.recurrent.push_forward import push_forward
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
@@ -54,6 +55,26 @@ def test_a_planted_weight_is_found(world):
     np.testing.assert_allclose(100 * found, best.decoder_bleu, atol=1e-6)
     again = tune_on_lattices(world.lattices, world.model, references, start, SETTINGS, seed=1, threads=2)
     assert again.weights == progress.weights
+
+
+def test_lists_are_tuned_on_for_themselves(world):
+    """The weights are those that choose best in the lists that are rescored, which hold few of the derivations."""
+    _, references = planted(world)
+    start = Weights.from_vector(world.lattices.features, world.vector)
+    settings = replace(SETTINGS, lists=4)
+    progress = tune_on_lattices(world.lattices, world.model, references, start, settings, seed=1)
+    assert [iteration.candidates for iteration in progress.iterations] == [len(progress.candidates)] * len(
+        progress.iterations
+    )
+    assert len(progress.candidates) <= 4 * len(SENTENCES)
+    best = max(progress.iterations, key=lambda iteration: iteration.decoder_bleu)
+    weights = np.array(best.weights)
+    found = rescore_lists(world.lattices, world.model, weights[:-1], weights[-1], 4)
+    chosen = [world.lattices.spell(world.lattices.flat.words.take(arcs).values) for arcs in found.arcs]
+    np.testing.assert_allclose(100 * bleu(corpus_statistics(chosen, references)), best.decoder_bleu, atol=1e-6)
+    assert best.decoder_bleu > progress.iterations[0].decoder_bleu
+    one = tune_on_lattices(world.lattices, world.model, references, start, replace(SETTINGS, lists=1), seed=1)
+    assert len(one.candidates) == sum(map(bool, SENTENCES))
 
 
 def test_scores_to_do_without_keep_a_weight_of_0(world):

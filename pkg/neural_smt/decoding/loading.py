@@ -34,7 +34,8 @@ def load_hook(
         raise UserError(f"a search has one hook, but the system names {' and '.join(asked)}; rescore with the other")
     folder = {"cslm": cslm, "recurrent": recurrent}[asked[0]]
     if folder is None:
-        raise UserError(f"the system uses the feature {asked[0]}, but no model folder of it was given")
+        network = {"cslm": "a CSLM", "recurrent": "a recurrent model"}[asked[0]]
+        raise UserError(f"the system uses the feature {asked[0]}, but no model folder of {network} was given")
     # PyTorch takes a second to load, and most systems need none of it.
     if asked[0] == "recurrent":
         from neural_smt.decoding.recurrent.search import RecurrentHook

@@ -24,6 +24,7 @@ from neural_smt.errors import UserError
 from neural_smt.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.loop import iterate, log
+from neural_smt.tuning.mert import ErrorSurface
 from neural_smt.tuning.methods import ListOptimiser
 from neural_smt.tuning.settings import TuningSettings
 from neural_smt.tuning.state import Progress
@@ -35,16 +36,18 @@ PATHS = 1 << 15
 @dataclass(frozen=True)
 class RecurrentTuningSettings(TuningSettings):
     """As ``TuningSettings`` (lists only; the lattices are there, so density counts nothing), with ``beam``: recurrent
-    states kept at a node when lattices are rescored. nbest: derivations that every pass adds, before duplicates go.
+    states kept at a node when lattices are rescored; ``lists``: where it is n-best lists that are rescored, their
+    length (0: lattices). nbest: derivations that every pass over lattices adds, before duplicates go.
     """
 
     iterations: int = 10
     beam: int = 1
+    lists: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.beam < 1:
-            raise UserError("tuning with the recurrent model needs a beam of at least 1")
+        if self.beam < 1 or self.lists < 0:
+            raise UserError("tuning with the recurrent model needs a beam of at least 1, and lists of 0 or more")
         if self.candidates != "nbest":
             raise UserError("tuning with the recurrent model learns from lists: set tuning.candidates to nbest")
 
@@ -147,6 +150,17 @@ class RecurrentMethod(LatticeListMethod):
         return np.column_stack([super()._features(paths, first), recurrent])
 
 
+class RecurrentListMethod(RecurrentMethod):
+    """The n-best lists that are rescored, best under the weights that the lattices were made with: they stay."""
+
+    def gather(self, pool: Candidates, weights: np.ndarray) -> tuple[float, Candidates]:
+        """BLEU of what the weights choose in the lists, and the lists."""
+        if len(pool) == 0:
+            flat = self.lattices.flat
+            pool = self._extended(pool, *list_paths(flat, self.lattices.made_with, self.settings.lists))
+        return ErrorSurface(pool, self.tunable).bleu(weights), pool
+
+
 def _digest(ids: np.ndarray) -> int:
     """A 64-bit digest of the words of a translation, by their ids."""
     return int.from_bytes(hashlib.blake2b(np.ascontiguousarray(ids), digest_size=8).digest(), "little")
@@ -181,7 +195,8 @@ def tune_on_lattices(
     if model is None:
         method = LatticeListMethod(lattices, references, tunable, settings)
     else:
-        method = RecurrentMethod(lattices, model, references, tunable, settings, threads)
+        kind = RecurrentListMethod if settings.lists else RecurrentMethod
+        method = kind(lattices, model, references, tunable, settings, threads)
     empty = Candidates.empty(len(references), len(weights))
     progress = Progress([], method.normalised(empty, weights).tolist(), empty)
     while not progress.finished:
