@@ -61,6 +61,24 @@ def test_sparse_steps_equal_dense_ones() -> None:
     torch.testing.assert_close(sparse, dense, rtol=1e-12, atol=1e-15)
 
 
+def test_sparse_steps_of_vectors_equal_dense_ones() -> None:
+    """A bias whose gradient is sparse; rows not seen keep their bits, and those of their averages."""
+    torch.manual_seed(1)
+    sparse = nn.Parameter(torch.randn(20, dtype=torch.float64))
+    first = sparse.detach().clone()
+    dense = nn.Parameter(first.clone())
+    by_rows, whole = AdaDelta({"b": sparse}), AdaDelta({"b": dense})
+    for _ in range(60):
+        gradient = torch.zeros(20, dtype=torch.float64)
+        gradient[torch.randperm(15)[:3]] = torch.randn(3, dtype=torch.float64)
+        by_rows.step({"b": gradient.to_sparse().coalesce()})
+        whole.step({"b": gradient})
+    torch.testing.assert_close(sparse, dense, rtol=1e-12, atol=1e-15)
+    assert torch.equal(sparse[15:], first[15:])
+    assert not by_rows.squared_gradients["b"][15:].any()
+    assert not by_rows.seen["b"][15:].any()
+
+
 def test_state_can_be_saved_and_loaded() -> None:
     torch.manual_seed(2)
     first = {"e": nn.Parameter(torch.randn(6, 2)), "w": nn.Parameter(torch.randn(3))}
@@ -101,3 +119,22 @@ def test_a_gradient_that_is_not_finite_shrinks_the_weights() -> None:
     assert math.isnan(norm)
     assert gradients["e"].tolist() == [[pytest.approx(0.1)], [pytest.approx(0.1)]]
     assert gradients["w"].item() == pytest.approx(0.3)
+
+
+def test_a_gradient_that_is_not_finite_can_keep_to_its_rows() -> None:
+    embedding, weight = nn.Parameter(torch.ones(3, 2)), nn.Parameter(torch.tensor([3.0]))
+    embedding.grad = torch.sparse_coo_tensor(torch.tensor([[1]]), torch.tensor([[float("inf"), 1.0]]), (3, 2))
+    weight.grad = torch.tensor([1.0])
+    gradients, norm = clipped_gradients({"e": embedding, "w": weight}, 1.0, rows_only=True)
+    assert math.isinf(norm)
+    assert gradients["e"].indices().tolist() == [[1]]
+    torch.testing.assert_close(gradients["e"].values(), torch.full((1, 2), 0.1))
+    assert gradients["w"].item() == pytest.approx(0.3)
+
+
+def test_fixed_parameters_take_no_part() -> None:
+    fixed, weight = nn.Parameter(torch.ones(2)), nn.Parameter(torch.tensor([3.0]))
+    weight.grad = torch.tensor([0.5])
+    gradients, norm = clipped_gradients({"fixed": fixed, "w": weight}, 1.0)
+    assert list(gradients) == ["w"]
+    assert norm == pytest.approx(0.5)

@@ -12,6 +12,8 @@ from torch import nn
 
 from neural_smt.errors import UserError
 from neural_smt.files import atomic, read_json, write_json
+from neural_smt.networks.attention.configuration import AttentionConfig
+from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.configuration import EncoderDecoderConfig
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
 from neural_smt.networks.encoder_decoder import EncoderDecoder
@@ -22,8 +24,13 @@ from neural_smt.vocabulary import Vocabulary
 
 CONFIG, VOCABULARY = "config.json", "vocabulary"
 
-ENCODER_DECODER, CSLM, RECURRENT = "encoder_decoder", "cslm", "recurrent"
-NAMES = {ENCODER_DECODER: "an encoder-decoder", CSLM: "a CSLM", RECURRENT: "a recurrent model"}
+ENCODER_DECODER, CSLM, RECURRENT, ATTENTION = "encoder_decoder", "cslm", "recurrent", "attention"
+NAMES = {
+    ENCODER_DECODER: "an encoder-decoder",
+    CSLM: "a CSLM",
+    RECURRENT: "a recurrent model",
+    ATTENTION: "an attention network",
+}
 """What a folder's ``config.json`` calls its network, and what a person does."""
 
 Config = TypeVar("Config")
@@ -52,6 +59,14 @@ class TrainedRecurrent(NamedTuple):
 
     network: RecurrentNetwork
     vocabulary: Vocabulary
+
+
+class TrainedAttention(NamedTuple):
+    """An attention network and the words that it knows of each side."""
+
+    network: AttentionNetwork
+    source: Vocabulary
+    target: Vocabulary
 
 
 def save_model(folder: Path, model: TrainedModel) -> None:
@@ -107,6 +122,17 @@ def load_recurrent(folder: Path, device: torch.device) -> TrainedRecurrent:
     except (KeyError, ValueError, IndexError) as error:
         raise UserError(f"{path}: its word classes cannot be used ({error}); train the model again") from None
     return TrainedRecurrent(_with_weights(folder, network, device, weights), vocabularies["target"])
+
+
+def save_attention(folder: Path, model: TrainedAttention) -> None:
+    """Write the folder of an attention network, all or nothing."""
+    _save(folder, ATTENTION, model.network, {"source": model.source, "target": model.target})
+
+
+def load_attention(folder: Path, device: torch.device) -> TrainedAttention:
+    """Read what ``save_attention`` wrote; raises ``UserError`` as ``load_model`` does."""
+    config, vocabularies = _read(folder, ATTENTION, AttentionConfig.from_json, ("source", "target"))
+    return TrainedAttention(_with_weights(folder, AttentionNetwork(config), device), **vocabularies)
 
 
 def _save(

@@ -51,10 +51,12 @@ class AdaDelta:
     def _caught_up(self, name: str, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Both averages of a parameter after shrinking ``rows`` for the updates they missed."""
         averages = self.squared_gradients[name], self.squared_steps[name]
-        seen = self.seen.setdefault(name, torch.zeros(len(averages[0]), dtype=torch.int64, device=rows.device))
+        if name not in self.seen:
+            self.seen[name] = torch.zeros(len(averages[0]), dtype=torch.int64, device=rows.device)
+        seen = self.seen[name]
         shrink = self.rho ** (self.updates - seen[rows]).to(averages[0].dtype)
         for average in averages:
-            average[rows] *= shrink[:, None]
+            average[rows] *= shrink.view(-1, *[1] * (average.dim() - 1))
         seen[rows] = self.updates + 1
         return averages
 
@@ -84,15 +86,18 @@ class AdaDelta:
 
 
 class ClippedAdaDelta(AdaDelta):
-    """AdaDelta on gradients with an L2 norm of at most ``clip`` (``clipped_gradients``)."""
+    """AdaDelta on gradients with an L2 norm of at most ``clip``; rows_only: see ``clipped_gradients``."""
 
-    def __init__(self, parameters: dict[str, nn.Parameter], rho: float, epsilon: float, clip: float):
+    def __init__(
+        self, parameters: dict[str, nn.Parameter], rho: float, epsilon: float, clip: float, rows_only: bool = False
+    ):
         super().__init__(parameters, rho, epsilon)
         self.clip = clip
+        self.rows_only = rows_only
 
     def update(self) -> float:
         """Take a step along the gradients that lie with the parameters; returns the norm they had."""
-        gradients, norm = clipped_gradients(self.parameters, self.clip)
+        gradients, norm = clipped_gradients(self.parameters, self.clip, self.rows_only)
         self.step(gradients)
         return norm
 
@@ -105,18 +110,30 @@ def _tiles(tensor: Tensor) -> tuple[Tensor, ...]:
 
 
 @torch.no_grad()
-def clipped_gradients(parameters: dict[str, nn.Parameter], limit: float) -> tuple[dict[str, Tensor], float]:
+def clipped_gradients(
+    parameters: dict[str, nn.Parameter], limit: float, rows_only: bool = False
+) -> tuple[dict[str, Tensor], float]:
     """The gradients scaled down to a global L2 norm of at most ``limit``, and the norm they had.
 
     When that norm is not finite, every gradient is replaced by 0.1 times its parameter, as the released program does:
-    weights shrink a little and training goes on. Sparse gradients come back coalesced.
+    weights shrink a little and training goes on. With ``rows_only`` a sparse gradient is so replaced in its own rows
+    alone. Sparse gradients come back coalesced; parameters without gradient (fixed ones) are left out.
     """
-    gradients = {name: p.grad.coalesce() if p.grad.is_sparse else p.grad for name, p in parameters.items()}
+    found = {name: p.grad for name, p in parameters.items() if p.grad is not None}
+    gradients = {name: g.coalesce() if g.is_sparse else g for name, g in found.items()}
     values = {name: g.values() if g.is_sparse else g for name, g in gradients.items()}
     norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(v) for v in values.values()])).item()
     if not norm < float("inf"):
-        return {name: 0.1 * p for name, p in parameters.items()}, norm
+        return {name: _shrinking(parameters[name], g, rows_only) for name, g in gradients.items()}, norm
     if norm > limit:
         for value in values.values():
             value *= limit / norm
     return gradients, norm
+
+
+def _shrinking(parameter: Tensor, gradient: Tensor, rows_only: bool) -> Tensor:
+    """0.1 times the parameter, of the gradient's rows alone if they are asked for."""
+    if not (rows_only and gradient.is_sparse):
+        return 0.1 * parameter
+    gradient.values().copy_(0.1 * parameter[gradient.indices()[0]])
+    return gradient

@@ -1,0 +1,218 @@
+"""The decoder that looks at the source (Bahdanau et al. 2015, appendix A.1.2), with its gradient.
+
+As for the gated unit, the recurrence is one autograd function: the gradient of each matrix is one product over all
+steps, and the scorer's hidden layer, the largest array by far, is computed again in the backward pass, a few rows at a
+time, instead of being kept for every step.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from neural_smt.networks.precision import affine, product
+
+TILE = 1 << 18
+"""Numbers of the scorer's hidden layer that a CPU computes at a time: few enough to stay in its cache."""
+
+
+class Memory(NamedTuple):
+    """What the decoder looks at, a row for each target row.
+
+    annotations: h_j, ``[B, L, 2H]``; keys: A h_j, ``[B, L, K]``; padding: bool ``[B, L]``.
+    """
+
+    annotations: Tensor
+    keys: Tensor
+    padding: Tensor
+
+    def take(self, rows: Tensor) -> "Memory":
+        """Those of ``rows`` (int64), in that order."""
+        return Memory(*(part.index_select(0, rows) for part in self))
+
+
+class DecoderWeights(NamedTuple):
+    """query: B, ``[K, H]``; energy: v, ``[K]``; context: C of the candidate, update and reset gates, ``[3H, 2H]``;
+    gates: U of the update gate, then of the reset gate, ``[2H, H]``; candidate: U, ``[H, H]``.
+    """
+
+    query: Tensor
+    energy: Tensor
+    context: Tensor
+    gates: Tensor
+    candidate: Tensor
+
+    def rounded(self, dtype: torch.dtype) -> "DecoderWeights":
+        """The matrices as factors of ``dtype``, rounded once for all steps."""
+        query, energy, *matrices = self
+        return DecoderWeights(query.to(dtype), energy, *(matrix.to(dtype) for matrix in matrices))
+
+
+def attend(queries: Tensor, memory: Memory, energy: Tensor) -> tuple[Tensor, Tensor]:
+    """alpha ``[n, L]`` (0 on padding) and c = sum_j alpha_j h_j ``[n, 2H]`` of the first ``n`` rows of the memory.
+
+    queries: B s + C y*, ``[n, K]``; energy: v; e_j = v . tanh(keys_j + query). Without gradient, nothing rounded.
+    """
+    energies = queries.new_empty(len(queries), memory.keys.shape[1])
+    with torch.autocast(queries.device.type, enabled=False):
+        for part in _tiles(queries, memory):
+            energies[part] = (memory.keys[part] + queries[part, None]).tanh_() @ energy
+        weights = energies.masked_fill_(memory.padding[: len(queries)], -torch.inf).softmax(1)
+        return weights, torch.bmm(weights[:, None], memory.annotations[: len(queries)])[:, 0]
+
+
+def transition(inputs: Tensor, state: Tensor, weights: DecoderWeights) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The next state ``[n, H]`` of the gated unit, its gates ``[n, 2H]``, candidate, and r * h; without gradient."""
+    hidden = state.shape[1]
+    gates = affine(inputs[:, hidden:], state, weights.gates).sigmoid_()
+    update, reset = gates[:, :hidden], gates[:, hidden:]
+    gated = reset * state
+    candidate = affine(inputs[:, :hidden], gated, weights.candidate).tanh_()
+    return torch.lerp(state, candidate, update), gates, candidate, gated
+
+
+def decode(
+    inputs: Tensor, offsets: Tensor | None, initial: Tensor, memory: Memory, weights: DecoderWeights, sizes: list[int]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The decoder over packed target sentences whose words are known.
+
+    inputs: W e of the candidate and both gates for the word before each position after the first step, ``[N - B, 3H]``;
+    offsets: what the scorer reads of the word before each position, ``[N, K]``, or None; initial: s_0, ``[B, H]``;
+    sizes: rows alive at each step. Returns for each position the state s_{t-1} ``[N, H]`` that predicts its word, the
+    context c_t ``[N, 2H]``, and alpha ``[N, L]`` (without gradient).
+    """
+    return _Decoder.apply(inputs, offsets, initial, memory.annotations, memory.keys, memory.padding, *weights, sizes)
+
+
+def _tiles(queries: Tensor, memory: Memory) -> list[slice]:
+    """Slices of a few rows each; of all rows on a GPU."""
+    count = len(queries)
+    rows = count if queries.is_cuda else max(TILE // memory.keys[0].numel(), 1)
+    return [slice(start, min(start + rows, count)) for start in range(0, count, rows)]
+
+
+class _Decoder(torch.autograd.Function):
+    """See ``decode``: c_t of s_{t-1}, then s_t = GRU(s_{t-1}, y_t, c_t)."""
+
+    @staticmethod
+    def forward(ctx, inputs, offsets, initial, annotations, keys, padding, *rest):
+        weights, sizes = DecoderWeights(*rest[:-1]).rounded(inputs.dtype), rest[-1]
+        memory = Memory(annotations, keys, padding)
+        total, rows, hidden = sum(sizes), sizes[0], initial.shape[1]
+        states = initial.new_empty(total, hidden)
+        contexts = initial.new_empty(total, annotations.shape[2])
+        queries = initial.new_empty(total, len(weights.query))
+        alphas = initial.new_empty(total, padding.shape[1])
+        candidates, products = (initial.new_empty(total - rows, hidden) for _ in range(2))
+        gates = initial.new_empty(total - rows, 2 * hidden)
+        states[:rows] = initial
+        start = 0
+        for step, size in enumerate(sizes):
+            here = slice(start, start + size)
+            query = product(states[here], weights.query.t(), inputs.dtype)
+            queries[here] = query if offsets is None else query.add_(offsets[here])
+            alphas[here], contexts[here] = attend(queries[here], memory, weights.energy)
+            start += size
+            if step + 1 < len(sizes):
+                alive = sizes[step + 1]
+                # of the arrays without the first step
+                there = slice(start - rows, start - rows + alive)
+                before = slice(here.start, here.start + alive)
+                added = inputs[there] + product(contexts[before], weights.context.t(), inputs.dtype).to(inputs.dtype)
+                new, gates[there], candidates[there], products[there] = transition(added, states[before], weights)
+                states[start : start + alive] = new
+        ctx.save_for_backward(*memory, *weights, states, contexts, queries, alphas, gates, candidates, products)
+        ctx.sizes, ctx.dtype = sizes, inputs.dtype
+        ctx.offsets = None if offsets is None else offsets.dtype
+        ctx.mark_non_differentiable(alphas)
+        return states, contexts, alphas
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_states, d_contexts, _):
+        saved = ctx.saved_tensors
+        memory, weights = Memory(*saved[:3]), DecoderWeights(*saved[3:8])
+        states, contexts, queries, alphas, gates, candidates, products = saved[8:]
+        sizes, dtype, rows, hidden = ctx.sizes, ctx.dtype, ctx.sizes[0], states.shape[1]
+        d_states, d_contexts = d_states.clone(), d_contexts.clone()
+        d_inputs = states.new_empty(len(states) - rows, 3 * hidden)
+        d_queries = torch.empty_like(queries)
+        d_keys, d_energy = torch.zeros_like(memory.keys), torch.zeros_like(weights.energy)
+        previous = torch.empty_like(candidates)
+        previous_contexts = contexts.new_empty(len(candidates), contexts.shape[1])
+        start, alive = len(states), 0
+        for size in reversed(sizes):
+            following = slice(start, start + alive)
+            start -= size
+            here, before = slice(start, start + size), slice(start, start + alive)
+            if alive:
+                there = slice(following.start - rows, following.stop - rows)
+                previous[there], previous_contexts[there] = states[before], contexts[before]
+                d_input, d_old = _transition_backward(
+                    d_states[following], states[before], gates[there], candidates[there], weights, dtype
+                )
+                d_inputs[there] = d_input
+                d_states[before] += d_old
+                d_contexts[before] += product(d_input, weights.context, dtype)
+            d_alpha = torch.bmm(memory.annotations[:size], d_contexts[here, :, None])[:, :, 0]
+            d_energies = torch.ops.aten._softmax_backward_data(d_alpha, alphas[here], 1, alphas.dtype)
+            _scorer_backward(d_energies, queries[here], memory, weights.energy, d_queries[here], d_keys, d_energy)
+            d_states[here] += product(d_queries[here], weights.query, dtype)
+            alive = size
+        d_annotations = _outer_over_time(alphas, d_contexts, sizes)
+        d_weights = DecoderWeights(
+            query=product(d_queries.t(), states, dtype),
+            energy=d_energy,
+            context=product(d_inputs.t(), previous_contexts, dtype),
+            gates=product(d_inputs[:, hidden:].t(), previous, dtype),
+            candidate=product(d_inputs[:, :hidden].t(), products, dtype),
+        )
+        d_offsets = None if ctx.offsets is None else d_queries.to(ctx.offsets)
+        return d_inputs.to(dtype), d_offsets, d_states[:rows], d_annotations, d_keys, None, *d_weights, None
+
+
+def _transition_backward(
+    d_new: Tensor, state: Tensor, gates: Tensor, candidate: Tensor, weights: DecoderWeights, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """Gradients of the inputs ``[n, 3H]`` and of the state before ``[n, H]``."""
+    hidden = state.shape[1]
+    update, reset = gates[:, :hidden], gates[:, hidden:]
+    d_update = d_new * update
+    d_candidate = torch.ops.aten.tanh_backward(d_update, candidate)
+    d_old = d_new - d_update
+    d_product = product(d_candidate, weights.candidate, dtype)
+    d_gates = torch.cat((d_new * (candidate - state), d_product * state), 1)
+    d_gates = torch.ops.aten.sigmoid_backward(d_gates, gates)
+    d_old.addcmul_(d_product, reset)
+    return torch.cat((d_candidate, d_gates), 1), d_old.add_(product(d_gates, weights.gates, dtype))
+
+
+def _scorer_backward(
+    d_energies: Tensor,
+    queries: Tensor,
+    memory: Memory,
+    energy: Tensor,
+    d_queries: Tensor,
+    d_keys: Tensor,
+    d_energy: Tensor,
+) -> None:
+    """Write the gradient of the queries; add those of the keys and of v. The hidden layer is computed again."""
+    for part in _tiles(queries, memory):
+        layer = (memory.keys[part] + queries[part, None]).tanh_()
+        outer = d_energies[part, :, None]
+        d_energy += layer.flatten(0, 1).t() @ outer.flatten()
+        # d tanh: 1 - tanh^2
+        d_layer = layer.square_().neg_().add_(1).mul_(energy).mul_(outer)
+        torch.sum(d_layer, 1, out=d_queries[part])
+        d_keys[part] += d_layer
+
+
+def _outer_over_time(alphas: Tensor, d_contexts: Tensor, sizes: list[int]) -> Tensor:
+    """sum_t alpha_t^T d_c_t of every row: ``[B, L, 2H]``, in one product over the steps."""
+    steps, rows = len(sizes), sizes[0]
+    alive = torch.arange(rows, device=alphas.device) < torch.tensor(sizes, device=alphas.device)[:, None]
+    padded = [part.new_zeros(steps, rows, part.shape[1]) for part in (alphas, d_contexts)]
+    for target, part in zip(padded, (alphas, d_contexts), strict=True):
+        target[alive] = part
+    return torch.bmm(padded[0].permute(1, 2, 0), padded[1].permute(1, 0, 2))
