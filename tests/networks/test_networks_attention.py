@@ -10,7 +10,7 @@ from paper_reference import in_numpy, in_torch
 
 from neural_smt.errors import UserError
 from neural_smt.networks.attention import recurrence
-from neural_smt.networks.attention.batches import AttentionBatch, pack_batch, pack_sentences
+from neural_smt.networks.attention.batches import AttentionBatch, membership, pack_batch, pack_sentences
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.ragged import Ragged
@@ -53,6 +53,12 @@ def random_sets(targets: Ragged, seed: int = 4) -> Ragged:
     return Ragged.from_lists(sets)
 
 
+def limited_batch(source: Ragged, target: Ragged, sets: Ragged, own: bool = False) -> AttentionBatch:
+    """A batch predicted from the union of the sets, or with ``own`` each pair from its own."""
+    ids = np.unique(sets.values)
+    return pack_batch(source, target, CPU, ids, membership(ids, sets, ids[:0]) if own else None)
+
+
 def dense(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.to_dense() if tensor.is_sparse else tensor
 
@@ -86,7 +92,7 @@ def test_gradients_are_those_of_the_equations(config: AttentionConfig, monkeypat
 @pytest.mark.parametrize("config", CONFIGS)
 def test_gradients_equal_finite_differences(config: AttentionConfig, limited: bool) -> None:
     network, (source, target) = random_network(config), random_pairs(5, seed=1)
-    batch = pack_batch(source, target, CPU, random_sets(target) if limited else None)
+    batch = limited_batch(source, target, random_sets(target)) if limited else pack_batch(source, target, CPU)
     weights = torch.from_numpy(np.random.default_rng(5).normal(size=5))
     (network(batch) * weights).sum().backward()
     random = np.random.default_rng(2)
@@ -118,8 +124,9 @@ def test_a_score_does_not_depend_on_the_batch() -> None:
     sets = random_sets(target)
 
     def scores(rows: list[int], own: bool) -> np.ndarray:
-        parts = (side.take(np.array(rows)) for side in (source, target))
-        return network(pack_batch(*parts, CPU, sets.take(np.array(rows)) if own else None, own)).detach().numpy()
+        parts = [side.take(np.array(rows)) for side in (source, target, sets)]
+        batch = limited_batch(*parts, own=True) if own else pack_batch(*parts[:2], CPU)
+        return network(batch).detach().numpy()
 
     for own in (False, True):
         together = scores(list(range(40)), own)
@@ -166,16 +173,13 @@ def test_initial_weights() -> None:
     assert not torch.equal(network.inner.weight, other.inner.weight)
 
 
-def near_and_exact(network: AttentionNetwork, batch: AttentionBatch) -> tuple[torch.Tensor, torch.Tensor]:
-    exact = network(batch)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        return network(batch), exact
-
-
 @pytest.mark.parametrize("limited", [False, True])
 def test_bfloat16_is_near(limited: bool) -> None:
     network, (source, target) = random_network().float(), random_pairs(20)
-    rounded, exact = near_and_exact(network, pack_batch(source, target, CPU, random_sets(target) if limited else None))
+    batch = limited_batch(source, target, random_sets(target)) if limited else pack_batch(source, target, CPU)
+    exact = network(batch)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        rounded = network(batch)
     rounded.sum().backward()
     assert rounded.dtype == torch.float32
     np.testing.assert_allclose(rounded.detach(), exact.detach(), rtol=0.03, atol=0.05)
@@ -187,13 +191,13 @@ def test_bfloat16_is_near(limited: bool) -> None:
 @pytest.mark.parametrize("limited", [False, True])
 def test_cuda_equals_cpu(limited: bool) -> None:
     network, (source, target) = random_network(), random_pairs(20)
-    sets = random_sets(target) if limited else None
-    expected = network(pack_batch(source, target, CPU, sets))
+    ids = np.unique(random_sets(target).values) if limited else None
+    expected = network(pack_batch(source, target, CPU, ids))
     expected.sum().backward()
     gradients = {name: dense(parameter.grad).clone() for name, parameter in network.named_parameters()}
     network.zero_grad()
     cuda = torch.device("cuda")
-    scores = network.to(cuda)(pack_batch(source, target, cuda, sets))
+    scores = network.to(cuda)(pack_batch(source, target, cuda, ids))
     scores.sum().backward()
     np.testing.assert_allclose(scores.detach().cpu(), expected.detach(), rtol=1e-9)
     for name, parameter in network.named_parameters():

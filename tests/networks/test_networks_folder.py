@@ -7,10 +7,19 @@ import torch
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_json, write_json
+from neural_smt.networks.attention.configuration import AttentionConfig
+from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
 from neural_smt.networks.device import precision_context, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder
-from neural_smt.networks.folder import TrainedModel, load_model, save_model
+from neural_smt.networks.folder import (
+    TrainedAttention,
+    TrainedModel,
+    load_attention,
+    load_model,
+    save_attention,
+    save_model,
+)
 from neural_smt.vocabulary import Vocabulary
 
 CPU = torch.device("cpu")
@@ -31,6 +40,20 @@ def test_a_saved_model_comes_back(folder: Path) -> None:
     assert model.source.words[3:] == ["a", "b"]
     assert expected.keys() == model.network.state_dict().keys()
     assert all(torch.equal(tensor, expected[name]) for name, tensor in model.network.state_dict().items())
+
+
+def test_an_attention_network_comes_back(folder: Path, tmp_path: Path) -> None:
+    source, target = Vocabulary.from_sentences(["a b"]), Vocabulary.from_sentences(["x y z"])
+    config = AttentionConfig(5, 6, hidden=3, embedding=2, attention=4, maxout=2, rank=2, word_in_scorer=False)
+    network = AttentionNetwork(config, seed=7)
+    save_attention(tmp_path / "attention", TrainedAttention(network, source, target))
+    model = load_attention(tmp_path / "attention", CPU)
+    assert model.network.config == config
+    assert (model.source.words, model.target.words) == (source.words, target.words)
+    found = model.network.state_dict()
+    assert all(torch.equal(tensor, found[name]) for name, tensor in network.state_dict().items())
+    with pytest.raises(UserError, match="not an attention network's configuration"):
+        load_attention(folder, CPU)
 
 
 def test_another_vocabulary_is_refused(folder: Path) -> None:

@@ -5,31 +5,35 @@ import pytest
 import torch
 from attention_reference import translate
 from paper_reference import in_numpy, in_torch
-from test_networks_attention import CPU, dense, random_network, random_pairs, random_sets
+from test_networks_attention import CPU, dense, limited_batch, random_network, random_pairs, random_sets
 
-from neural_smt.networks.attention.batches import batch_vocabulary, pack_batch
-from neural_smt.networks.packing import pack_pairs
+from neural_smt.networks.attention.batches import membership, pack_batch
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import EOS, UNK
 
 OUTPUT = ("output.weight", "output.bias")
 
 
-def test_the_vocabulary_of_a_batch_is_the_union() -> None:
-    pairs = pack_pairs(Ragged.from_lists([[3], [4]]), Ragged.from_lists([[5], [9, 12]]), CPU)
-    sets = Ragged.from_lists([[2, 5, 7], [7, 9, 11]])
-    shared = batch_vocabulary(pairs, sets)
-    assert shared.ids.tolist() == [0, 2, 5, 7, 9, 11]
+def test_the_words_of_a_batch() -> None:
+    source, target = Ragged.from_lists([[3], [4]]), Ragged.from_lists([[5], [9, 12]])
+    sets = Ragged.from_lists([[5, 7], [7, 9, 11]])
+    ids, common = np.array([0, 2, 5, 7, 9, 11]), np.array([0, 2])
+    shared = pack_batch(source, target, CPU, ids)
     # rows by length: 9 12 EOS and 5 EOS, step by step; 12 is in no set
-    assert pairs.target.words.tolist() == [9, 5, 12, EOS, EOS]
-    assert shared.words.tolist() == [4, 2, 0, 1, 1]
-    assert shared.allowed is None
-    own = batch_vocabulary(pairs, sets, own=True)
+    assert shared.pairs.target.words.tolist() == [9, 5, 12, EOS, EOS]
+    assert shared.vocabulary.words.tolist() == [4, 2, 0, 1, 1]
+    assert shared.vocabulary.allowed is None
+    own = pack_batch(source, target, CPU, ids, membership(ids, sets, common)).vocabulary
     assert own.allowed.tolist() == [[True, True, False, True, True, True], [True, True, True, True, False, False]]
-    assert own.words.tolist() == shared.words.tolist()
+    assert own.words.tolist() == [4, 2, 0, 1, 1]
     # a word of the other's set alone is unknown too
-    swapped = batch_vocabulary(pairs, sets.take(np.array([1, 0])), own=True)
+    swapped = pack_batch(source, target, CPU, ids, membership(ids, sets, common)[::-1]).vocabulary
     assert swapped.words.tolist() == [0, 0, 0, 1, 1]
+
+
+def test_unknown_word_and_end_symbol_are_needed() -> None:
+    with pytest.raises(ValueError, match="must be among the words"):
+        pack_batch(*random_pairs(3), CPU, np.array([0, 3, 4]))
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -43,14 +47,14 @@ def test_a_limited_batch_equals_the_literal_equations(own: bool) -> None:
         translate(parameters, *pair, np, list(sets[i]) if own else list(union))[0]
         for i, pair in enumerate(zip(source, target, strict=True))
     ]
-    found = network(pack_batch(source, target, CPU, sets, own)).detach()
+    found = network(limited_batch(source, target, sets, own)).detach()
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_gradients_are_those_of_the_full_softmax_restricted_to_the_rows() -> None:
     """The full softmax over the same words: that of a network whose other logits are minus infinity."""
     network, (source, target) = random_network(), random_pairs(6)
-    limited, full = pack_batch(source, target, CPU, random_sets(target)), pack_batch(source, target, CPU)
+    limited, full = limited_batch(source, target, random_sets(target)), pack_batch(source, target, CPU)
     ids = limited.vocabulary.ids
     others = torch.tensor([word for word in range(17) if word not in ids])
     assert len(others) > 0
@@ -75,7 +79,7 @@ def test_gradients_are_those_of_the_equations() -> None:
     union, reference = list(np.unique(sets.values)), in_torch(network)
     for pair in zip(source, target, strict=True):
         translate(reference, *pair, torch, union)[0].backward()
-    network(pack_batch(source, target, CPU, sets)).sum().backward()
+    network(limited_batch(source, target, sets)).sum().backward()
     for name, parameter in network.named_parameters():
         np.testing.assert_allclose(dense(parameter.grad), reference[name].grad, rtol=1e-9, atol=1e-12, err_msg=name)
 
@@ -85,7 +89,7 @@ def test_with_all_words_it_is_the_plain_model(own: bool) -> None:
     network, (source, target) = random_network(), random_pairs(12)
     everything = Ragged.from_lists([np.arange(17)] * 12)
     results = []
-    for batch in (pack_batch(source, target, CPU), pack_batch(source, target, CPU, everything, own)):
+    for batch in (pack_batch(source, target, CPU), limited_batch(source, target, everything, own)):
         network.zero_grad()
         scores = network(batch)
         scores.sum().backward()
@@ -100,7 +104,7 @@ def test_words_outside_are_unknown_words() -> None:
     sets = Ragged.from_lists([[UNK, EOS, 7]])
     # the input after the first prediction differs, so compare the last words
     scores = [
-        network(pack_batch(source, Ragged.from_lists([[7, word]]), CPU, sets, own=True)).item() for word in (9, UNK)
+        network(limited_batch(source, Ragged.from_lists([[7, word]]), sets, own=True)).item() for word in (9, UNK)
     ]
     expected = [translate(in_numpy(network), [5, 6], [7, word], np, [UNK, EOS, 7])[0] for word in (9, UNK)]
     assert scores == pytest.approx(expected, rel=1e-12)

@@ -1,4 +1,4 @@
-"""The training stage: from a phrase table to a trained encoder-decoder, from text to a trained CSLM."""
+"""The training stage: from a phrase table or text to a trained network."""
 
 import logging
 from dataclasses import asdict
@@ -18,6 +18,7 @@ from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
 from neural_smt.settings import read_settings
 from neural_smt.shortlist import shortlist_ids
+from neural_smt.training.attention_steps import train_attention
 from neural_smt.training.checkpoint import fingerprint
 from neural_smt.training.cslm_perplexity import measure_perplexities
 from neural_smt.training.cslm_settings import CslmSettings
@@ -31,7 +32,14 @@ from neural_smt.training.recurrent_steps import measure_recurrent, train_recurre
 from neural_smt.training.settings import TrainingSettings
 from neural_smt.vocabulary import Vocabulary
 
-__all__ = ["measure_cslm", "measure_recurrent", "train_cslm", "train_encoder_decoder", "train_recurrent"]
+__all__ = [
+    "measure_cslm",
+    "measure_recurrent",
+    "train_attention",
+    "train_cslm",
+    "train_encoder_decoder",
+    "train_recurrent",
+]
 
 log = logging.getLogger(__name__)
 

@@ -71,39 +71,45 @@ def pack_sentences(source: Ragged, device: torch.device) -> tuple[Packed, Source
 
 
 def pack_batch(
-    source: Ragged, target: Ragged, device: torch.device, sets: Ragged | None = None, own: bool = False
+    source: Ragged,
+    target: Ragged,
+    device: torch.device,
+    ids: np.ndarray | None = None,
+    allowed: np.ndarray | None = None,
 ) -> AttentionBatch:
     """Pack pair i = (source i, target i) of ids without end symbols.
 
-    sets: int32, the candidate words of each pair in rising order; the batch is predicted from their union, or with
-    ``own`` each pair from its own set alone. None: from all target words.
+    ids: int ``[n]``, distinct and rising, the words to predict from, UNK and EOS among them; None: all target words;
+    allowed: bool ``[pairs, n]``, those of each pair alone (``membership``), None: all of ``ids``.
     """
     pairs = pack_pairs(source, target, device)
     layout = SourceLayout.of(pairs.source, pairs.pairing)
-    if sets is None:
-        return AttentionBatch(pairs, layout)
-    return AttentionBatch(pairs, layout, batch_vocabulary(pairs, sets, own))
+    return AttentionBatch(pairs, layout, None if ids is None else _vocabulary(pairs, ids, allowed))
 
 
-def batch_vocabulary(pairs: PairBatch, sets: Ragged, own: bool = False) -> BatchVocabulary:
-    """The union of the pairs' sets, UNK and EOS added; with ``own`` each pair keeps to its own set."""
+def _vocabulary(pairs: PairBatch, ids: np.ndarray, allowed: np.ndarray | None) -> BatchVocabulary:
+    if not np.isin((UNK, EOS), ids).all():
+        raise ValueError("the unknown word and the end symbol must be among the words to predict from")
     device = pairs.order.device
-    ids = np.union1d(sets.values, (UNK, EOS)).astype(np.int64)
-    allowed = _membership(ids, sets)[pairs.order.cpu().numpy()] if own else None
-    wanted = pairs.target.words.cpu().numpy()
-    places = np.searchsorted(ids, wanted)
-    found = ids[np.minimum(places, len(ids) - 1)] == wanted
     if allowed is not None:
-        found &= allowed[pairs.target.rows.cpu().numpy(), np.where(found, places, 0)]
-    # UNK is 0, the smallest id, so it stands first.
-    words = np.where(found, places, 0)
-    tensors = [torch.from_numpy(array).to(device) for array in (ids, words)]
+        allowed = allowed[pairs.order.cpu().numpy()]
+    wanted = pairs.target.words.cpu().numpy()
+    places = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+    found = ids[places] == wanted
+    if allowed is not None:
+        found &= allowed[pairs.target.rows.cpu().numpy(), places]
+    # UNK is the smallest id, so it stands first.
+    arrays = ids.astype(np.int64), np.where(found, places, 0)
+    tensors = [torch.from_numpy(array).to(device) for array in arrays]
     return BatchVocabulary(*tensors, None if allowed is None else torch.from_numpy(allowed).to(device))
 
 
-def _membership(ids: np.ndarray, sets: Ragged) -> np.ndarray:
-    """bool ``[sets, n]``: which of ``ids`` each set holds; UNK and EOS always."""
-    allowed = np.zeros((len(sets), len(ids)), dtype=bool)
-    allowed[np.repeat(np.arange(len(sets)), sets.lengths), np.searchsorted(ids, sets.values)] = True
-    allowed[:, np.searchsorted(ids, (UNK, EOS))] = True
+def membership(ids: np.ndarray, own: Ragged, common: np.ndarray) -> np.ndarray:
+    """bool ``[sentences, n]``: which of ``ids`` (distinct and rising) each sentence may be predicted from.
+
+    own: lists of ids, one for each sentence; common: ids that all sentences have besides. All must be among ``ids``.
+    """
+    allowed = np.zeros((len(own), len(ids)), dtype=bool)
+    allowed[np.repeat(np.arange(len(own)), own.lengths), np.searchsorted(ids, own.values)] = True
+    allowed[:, np.searchsorted(ids, common)] = True
     return allowed

@@ -1,0 +1,126 @@
+"""Training of attention networks, from parallel text to a model folder."""
+
+import logging
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_parallel
+from neural_smt.networks.attention.configuration import AttentionConfig
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.device import describe_device, select_device
+from neural_smt.networks.folder import TrainedAttention, save_attention
+from neural_smt.settings import read_settings
+from neural_smt.training.adadelta import ClippedAdaDelta
+from neural_smt.training.attention_settings import AttentionSettings
+from neural_smt.training.attention_task import AttentionTask, SentencePairs
+from neural_smt.training.checkpoint import fingerprint
+from neural_smt.training.curve import plot_curve, write_curve
+from neural_smt.training.loop import Trainer
+from neural_smt.vocabularies.candidates import CandidateSets, text_digest
+from neural_smt.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
+
+
+def train_attention(
+    *,
+    source: Path,
+    target: Path,
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    settings: dict[str, Any],
+    device: str,
+    seed: int,
+    output: Path,
+    curve: Path,
+    plot: Path,
+    state: Path,
+    candidates: Path | None = None,
+    held_out_source: Path | None = None,
+    held_out_target: Path | None = None,
+    held_out_candidates: Path | None = None,
+    title: str = "attention network",
+) -> None:
+    """Train an attention network on tokenised parallel text, with all target words or with those of each sentence.
+
+    source_vocabulary, target_vocabulary: the words that the network knows; settings: see ``AttentionSettings``; device:
+    auto, cpu or cuda. candidates: the target vocabularies of the training sentences (Mi et al. 2016), references among
+    them; without, the softmax is over all target words. held_out: sentences to measure perplexity with while training,
+    each under its own target vocabulary.
+    Writes the model folder, the learning curve as CSV and PNG, and checkpoints into ``state``: a run that was killed
+    goes on from there and ends with the same model. title: of the plot.
+    """
+    chosen = read_settings(AttentionSettings, settings, "training.attention")
+    place = select_device(device)
+    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
+    _check_held_out(chosen, candidates, held_out_source, held_out_target, held_out_candidates)
+    text = _read(source, target, vocabularies, candidates)
+    held_out = SentencePairs(text.source.take([]), text.target.take([]))
+    if held_out_source and held_out_target:
+        held_out = _read(held_out_source, held_out_target, vocabularies, held_out_candidates)
+    if len(text.within(chosen.max_length)) == 0:
+        raise UserError(f"{source}: no sentence pairs of 1 to {chosen.max_length} words to train on")
+    sizes = {item.name: getattr(chosen, item.name) for item in fields(AttentionConfig) if hasattr(chosen, item.name)}
+    config = AttentionConfig(len(vocabularies[0]), len(vocabularies[1]), **sizes)
+    # More updates of the same run: it may go on from where it ended.
+    relevant = {name: value for name, value in asdict(chosen).items() if name not in ("updates", "epochs")}
+    digests = [vocabulary.digest for vocabulary in vocabularies]
+    sets = [None if part.sets is None else part.sets.digest for part in (text, held_out)]
+    arrays = [a for p in (text, held_out) for side in (p.source, p.target) for a in (side.values, side.offsets)]
+    run = fingerprint([relevant, seed, place.type, digests, sets], *arrays)
+    network = AttentionNetwork(config, seed).to(place)
+    task = AttentionTask(network, text, held_out, chosen, seed)
+    log.info(
+        "%d pairs to train on, %d held out, %d and %d words, on %s",
+        len(task.usable),
+        len(held_out),
+        *(len(vocabulary) for vocabulary in vocabularies),
+        describe_device(place),
+    )
+    for name, part in (("training", text), ("held-out", held_out)):
+        if missing := part.uncovered():
+            log.warning("%d words of the %s references are in no set of theirs and count as unknown", missing, name)
+    if chosen.epochs:
+        chosen = replace(chosen, updates=min(chosen.updates, chosen.epochs * task.updates_per_epoch))
+    parameters = dict(network.named_parameters())
+    limited = text.sets is not None
+    optimiser = ClippedAdaDelta(parameters, chosen.rho, chosen.epsilon, chosen.clip, rows_only=limited)
+    records = Trainer(task, chosen, Path(state), run, optimiser).train()
+    save_attention(output, TrainedAttention(network, *vocabularies))
+    write_curve(curve, records)
+    plot_curve(plot, records, title)
+
+
+def _check_held_out(
+    settings: AttentionSettings,
+    candidates: Path | None,
+    source: Path | None,
+    target: Path | None,
+    held_out_candidates: Path | None,
+) -> None:
+    if (source is None) != (target is None):
+        raise UserError("held-out text needs both its sides; give held_out_source and held_out_target")
+    if source is None and (settings.patience > 0 or settings.keep == "best"):
+        raise UserError("training: patience and keep: best need held-out text; give held_out_source and _target")
+    if source is not None and (candidates is None) != (held_out_candidates is None):
+        raise UserError("give both candidates and held_out_candidates, or neither: both texts use the same softmax")
+
+
+def _read(
+    source: Path, target: Path, vocabularies: tuple[Vocabulary, Vocabulary], candidates: Path | None
+) -> SentencePairs:
+    """Pairs of sentences as ids, with the target vocabularies that were made for them."""
+    lines = read_parallel(source, target)
+    sides = [vocabulary.encode(text) for vocabulary, text in zip(vocabularies, lines, strict=True)]
+    if candidates is None:
+        return SentencePairs(*sides)
+    digests = {"vocabulary": vocabularies[1].digest, "source": text_digest(lines[0])}
+    sets = CandidateSets.load(candidates, **digests, reference=text_digest(lines[1]))
+    if len(sets) != len(sides[0]):
+        raise UserError(
+            f"{candidates}: target vocabularies of {len(sets)} sentences, but {source} has {len(sides[0])}; "
+            "run the vocabularies stage on this text"
+        )
+    return SentencePairs(*sides, sets)

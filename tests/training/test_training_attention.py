@@ -1,0 +1,316 @@
+"""Training of attention networks: what an update touches, resuming, fixed embeddings, learning, refusals."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_csv, read_lines, write_lines
+from neural_smt.networks.attention.configuration import AttentionConfig
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.folder import load_attention
+from neural_smt.ragged import Ragged
+from neural_smt.training import attention_task
+from neural_smt.training.adadelta import ClippedAdaDelta
+from neural_smt.training.attention_settings import AttentionSettings
+from neural_smt.training.attention_steps import train_attention
+from neural_smt.training.attention_task import AttentionTask, SentencePairs
+from neural_smt.training.loop import Trainer
+from neural_smt.vocabularies.candidates import CandidateSets
+from neural_smt.vocabulary import EOS, UNK, Vocabulary
+
+SETTINGS: dict[str, Any] = {
+    "hidden": 8,
+    "embedding": 6,
+    "attention": 7,
+    "maxout": 5,
+    "rank": 4,
+    "batch": 16,
+    "buffer": 3,
+    "max_length": 5,
+    "updates": 40,
+    "validate_every": 16,
+    "checkpoint_every": 7,
+}
+WORDS = 12
+
+
+class Killed(Exception):
+    """Stands for the end of a process."""
+
+
+def write_text(folder: Path, name: str, sentences: list[list[int]], target: Vocabulary) -> dict[str, Path]:
+    """Source word s<i> becomes target word t<i>, from right to left; sets hold the reference and one word more."""
+    lines = [[f"t{word}" for word in reversed(sentence)] for sentence in sentences]
+    write_lines(folder / f"{name}.source", (" ".join(f"s{word}" for word in sentence) for sentence in sentences))
+    write_lines(folder / f"{name}.target", (" ".join(line) for line in lines))
+    sets = [
+        np.unique([UNK, EOS, *target.ids(line), 3 + number % WORDS]) if number % 9 else np.array([UNK, EOS])
+        for number, line in enumerate(lines)
+    ]
+    CandidateSets.from_ids(Ragged.from_lists(sets), len(target)).save(folder / f"{name}.candidates")
+    return {"source": folder / f"{name}.source", "target": folder / f"{name}.target"}
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("inputs")
+    random = np.random.default_rng(0)
+    target = Vocabulary.from_sentences([" ".join(f"t{word}" for word in range(WORDS))])
+    source = Vocabulary.from_sentences([" ".join(f"s{word}" for word in range(WORDS))])
+    sentences = [random.integers(0, WORDS, random.integers(1, 7)).tolist() for _ in range(220)]
+    given = write_text(folder, "train", sentences[:200], target)
+    held_out = write_text(folder, "held_out", sentences[200:], target)
+    source.save(folder / "source")
+    target.save(folder / "target")
+    given |= {f"held_out_{side}": path for side, path in held_out.items()}
+    return given | {"source_vocabulary": folder / "source", "target_vocabulary": folder / "target"}
+
+
+@pytest.fixture(scope="module")
+def candidates(inputs: dict[str, Path]) -> dict[str, Path]:
+    folder = inputs["source"].parent
+    return {"candidates": folder / "train.candidates", "held_out_candidates": folder / "held_out.candidates"}
+
+
+def train(inputs: dict[str, Path], folder: Path, seed: int = 1, **settings: Any) -> None:
+    train_attention(
+        **inputs,
+        settings=SETTINGS | settings,
+        device="cpu",
+        seed=seed,
+        output=folder / "model",
+        curve=folder / "curve.csv",
+        plot=folder / "curve.png",
+        state=folder / "state",
+    )
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model" / "weights.safetensors").read_bytes()
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, update: int) -> None:
+    original = Trainer.update
+
+    def interrupted(self: Trainer) -> float:
+        if self.progress.updates == update:
+            raise Killed
+        return original(self)
+
+    monkeypatch.setattr(Trainer, "update", interrupted)
+
+
+def without_seconds(path: Path) -> list[dict[str, str]]:
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in read_csv(path)]
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_a_killed_run_ends_as_one_never_killed(
+    inputs: dict[str, Path],
+    candidates: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    limited: bool,
+) -> None:
+    given = inputs | (candidates if limited else {})
+    settings = {"keep": "best", "fix_embeddings": 2} if limited else {}
+    train(given, tmp_path / "whole", **settings)
+    for update in (5, 20, 33):  # before the first checkpoint; before and after embeddings are fixed
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            kill_at(patch, update)
+            train(given, tmp_path / "killed", **settings)
+        assert not (tmp_path / "killed" / "model").exists()
+    train(given, tmp_path / "killed", **settings)
+    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+    assert without_seconds(tmp_path / "killed" / "curve.csv") == without_seconds(tmp_path / "whole" / "curve.csv")
+
+
+def sentence_pairs(count: int, words: int, seed: int = 0) -> SentencePairs:
+    """Random sentences of 1 to 6 words; their sets hold the words of the reference and a few others."""
+    random = np.random.default_rng(seed)
+    source, target = (
+        Ragged.from_lists([random.integers(3, words, random.integers(1, 7)) for _ in range(count)]) for _ in range(2)
+    )
+    own = Ragged.from_lists([np.setdiff1d([*line, *random.integers(3, words, 3)], [3, 4]) for line in target])
+    return SentencePairs(source, target, CandidateSets(own, np.array([UNK, EOS, 3, 4], dtype=np.int32), words))
+
+
+def trainer_of(pairs: SentencePairs, words: int, folder: Path, **settings: Any) -> Trainer:
+    chosen = AttentionSettings(**SETTINGS | settings)
+    network = AttentionNetwork(AttentionConfig(words, words, 8, 6, 7, 5, 4), seed=2)
+    task = AttentionTask(network, pairs, pairs, chosen, seed=3)
+    parameters = dict(network.named_parameters())
+    return Trainer(task, chosen, folder, "run", ClippedAdaDelta(parameters, 0.95, 1e-6, 1.0, rows_only=True))
+
+
+@pytest.mark.parametrize("finite", [True, False])
+def test_rows_outside_the_batch_keep_their_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finite: bool) -> None:
+    words = 300
+    pairs = sentence_pairs(100, words)
+    trainer = trainer_of(pairs, words, tmp_path, batch=4)
+    network, optimiser = trainer.network, trainer.optimiser
+    for update in range(6):
+        batch = trainer.task.minibatch(update).inputs
+        seen = {
+            "output.weight": batch.vocabulary.ids,
+            "output.bias": batch.vocabulary.ids,
+            "source_embedding.weight": batch.pairs.source.words,
+            "target_embedding.weight": batch.pairs.target.words,
+        }
+        tables = {
+            "weights": dict(network.named_parameters()),
+            **{name: getattr(optimiser, name) for name in ("squared_gradients", "squared_steps", "seen")},
+        }
+        before = {
+            (kind, name): table[name].detach().clone()
+            for kind, table in tables.items()
+            for name in seen
+            if name in table
+        }
+        if not finite:
+            # in the gradients, not in the weights
+            network.scorer_energy.register_hook(lambda gradient: gradient * torch.inf)
+        trainer.update()
+        for (kind, name), old in before.items():
+            new = tables[kind][name].detach()
+            outside = torch.ones(words, dtype=torch.bool)
+            outside[seen[name]] = False
+            assert outside.sum() > 200, "nothing to look at"
+            assert torch.equal(new[outside], old[outside]), (kind, name)
+            if kind == "weights" and name == "output.weight" and finite:
+                assert (new[seen[name]] != old[seen[name]]).any(1).all()
+    assert trainer.progress.non_finite == (0 if finite else 6)
+
+
+def test_the_words_of_a_batch_are_the_union_of_its_sets(tmp_path: Path) -> None:
+    pairs = sentence_pairs(100, 60)
+    task = trainer_of(pairs, 60, tmp_path, batch=8).task
+    assert len(task.usable) < 100  # some are too long
+    unions = set()
+    for update in range(2 * task.updates_per_epoch):
+        rows = task.usable[task.order.rows(update)]
+        expected = sorted(set().union(*(pairs.sets.of(row).tolist() for row in rows)))
+        batch = task.minibatch(update).inputs
+        assert batch.vocabulary.ids.tolist() == expected
+        wanted = batch.pairs.target.words
+        assert torch.equal(batch.vocabulary.ids[batch.vocabulary.words], wanted)
+        assert batch.vocabulary.allowed is None
+        unions.add(tuple(expected))
+    assert len(unions) > 1.5 * task.updates_per_epoch  # other ones in the second epoch
+
+
+def test_held_out_sentences_keep_to_their_own_sets(tmp_path: Path) -> None:
+    pairs = sentence_pairs(100, 60)
+    trainer = trainer_of(pairs, 60, tmp_path)
+    total = 0.0
+    with torch.no_grad():
+        for row in range(100):
+            alone = SentencePairs(*(side.take([row]) for side in (pairs.source, pairs.target)))
+            ids = pairs.sets.of(row).astype(np.int64)
+            batch = attention_task.pack_batch(alone.source, alone.target, torch.device("cpu"), ids)
+            total += trainer.network(batch).double().sum().item()
+    words = len(pairs.target.values) + 100
+    assert trainer.perplexity() == pytest.approx(np.exp(-total / words), rel=1e-6)
+
+
+def test_uncovered_words_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = CandidateSets(Ragged.from_lists([[5, 7], [], [6]]), np.array([0, 2, 3], dtype=np.int32), 10)
+    target = Ragged.from_lists([[5, 3, 9, 0], [5, 5, 3], [6]])
+    pairs = SentencePairs(target, target, sets)
+    for chunk in (1, 2, 10):
+        monkeypatch.setattr(attention_task, "CHUNK", chunk)
+        assert pairs.uncovered() == 3
+    assert SentencePairs(target, target).uncovered() == 0
+
+
+def test_embeddings_stay_when_they_are_fixed(tmp_path: Path) -> None:
+    trainer = trainer_of(sentence_pairs(100, 60), 60, tmp_path, fix_embeddings=1)
+    first = trainer.network.target_embedding.weight.detach().clone()
+    for _ in range(trainer.task.updates_per_epoch):
+        trainer.update()
+    assert not torch.equal(trainer.network.target_embedding.weight, first)
+    before = {name: tensor.clone() for name, tensor in trainer.network.state_dict().items()}
+    trainer.update()
+    after = trainer.network.state_dict()
+    changed = {name for name, tensor in before.items() if not torch.equal(tensor, after[name])}
+    assert {"output.weight", "inner.weight", "hidden_readout.weight", "decoder.input_weight"} <= changed
+    assert not any("embedding" in name for name in changed)
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_reversed_translation_is_learnt(
+    inputs: dict[str, Path], candidates: dict[str, Path], tmp_path: Path, limited: bool
+) -> None:
+    random = np.random.default_rng(5)
+    sentences = [random.integers(0, WORDS, random.integers(1, 6)).tolist() for _ in range(3000)]
+    given = inputs | write_text(tmp_path, "many", sentences, Vocabulary.load(inputs["target_vocabulary"]))
+    if limited:
+        given |= candidates | {"candidates": tmp_path / "many.candidates"}
+    sizes = dict.fromkeys(("hidden", "embedding", "attention", "maxout", "rank"), 32)
+    train(given, tmp_path, **sizes, updates=700, validate_every=100, batch=64, clip=10.0)
+    curve = [float(row["train_cost"]) for row in read_csv(tmp_path / "curve.csv")]
+    # from the entropy of the words alone (log 12) to what only the source tells
+    assert curve[0] > 2.4
+    assert curve[-1] < 1.3
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    model = load_attention(tmp_path / "model", torch.device("cpu"))
+    assert model.target.words == Vocabulary.load(inputs["target_vocabulary"]).words
+
+
+def test_epochs_end_the_training(inputs: dict[str, Path], tmp_path: Path) -> None:
+    train(inputs, tmp_path, epochs=2, validate_every=0)
+    short = [line for line in read_lines(inputs["source"]) if len(line.split()) <= 5]
+    rows = read_csv(tmp_path / "curve.csv")
+    assert [(row["examples"], row["epochs"]) for row in rows] == [
+        (str(len(short)), "1.0000"),
+        (str(2 * len(short)), "2.0000"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"layers": 2}, "attention.layers is unknown"),
+        ({"hidden": 0}, "hidden is 0"),
+        ({"batch": 0}, "batch is 0"),
+        ({"fix_embeddings": -1}, "fix_embeddings is -1"),
+    ],
+)
+def test_bad_settings_are_refused(
+    inputs: dict[str, Path], tmp_path: Path, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        train(inputs, tmp_path, **settings)
+    assert not (tmp_path / "model").exists()
+
+
+def test_inputs_that_do_not_go_together_are_refused(
+    inputs: dict[str, Path], candidates: dict[str, Path], tmp_path: Path
+) -> None:
+    cases = [
+        ({"candidates": candidates["candidates"]}, "give both candidates and held_out_candidates"),
+        ({"held_out_source": None}, "needs both its sides"),
+        (candidates | {"candidates": candidates["held_out_candidates"]}, "of 20 sentences, but .* has 200"),
+    ]
+    for changed, message in cases:
+        with pytest.raises(UserError, match=message):
+            train(inputs | changed, tmp_path)
+    without = inputs | {"held_out_source": None, "held_out_target": None}
+    with pytest.raises(UserError, match="need held-out text"):
+        train(without, tmp_path, keep="best")
+    write_lines(tmp_path / "long", ["s1 " * 9] * 200)
+    with pytest.raises(UserError, match="no sentence pairs of 1 to 5 words"):
+        train(inputs | {"source": tmp_path / "long"}, tmp_path)
+
+
+def test_sets_of_another_vocabulary_are_refused(
+    inputs: dict[str, Path], candidates: dict[str, Path], tmp_path: Path
+) -> None:
+    whole = CandidateSets.load(candidates["candidates"])
+    CandidateSets(whole.own, whole.common, whole.size, {"vocabulary": "another"}).save(tmp_path / "other")
+    with pytest.raises(UserError, match="made with another network vocabulary"):
+        train(inputs | candidates | {"candidates": tmp_path / "other"}, tmp_path)
