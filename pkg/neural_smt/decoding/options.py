@@ -16,7 +16,7 @@ from neural_smt.errors import UserError
 from neural_smt.jit import kernel
 from neural_smt.language_model.primitives import Automaton, score_word
 from neural_smt.phrases.interning import intern_phrases
-from neural_smt.phrases.primitives import find_phrase
+from neural_smt.phrases.spans import find_spans
 from neural_smt.ragged import Ragged
 
 UNKNOWN_ROW = -1
@@ -69,18 +69,6 @@ class WeightedSentences:
 
 
 @kernel
-def _find_spans(
-    index: tuple[np.ndarray, np.ndarray, np.ndarray], words: np.ndarray, first: np.ndarray, spans: np.ndarray
-) -> None:
-    """Fill ``spans`` with the numbers of the source phrases found in the table, or -1."""
-    for sentence in range(len(first) - 1):
-        for start in range(first[sentence], first[sentence + 1]):
-            for length in range(1, spans.shape[1] + 1):
-                inside = start + length <= first[sentence + 1]
-                spans[start, length - 1] = find_phrase(index, words, start, start + length) if inside else -1
-
-
-@kernel
 def _score_alone(models: tuple[Automaton, ...], values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Natural log of each phrase with no context, by each model (float64 ``[n, models]``)."""
     scores = np.zeros((len(offsets) - 1, len(models)))
@@ -120,9 +108,7 @@ def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSent
     first = np.array([0, *accumulate(len(tokens) for tokens in sentences)], dtype=np.int64)
     flat = [token for tokens in sentences for token in tokens]
     words = np.fromiter((index.get(token, -1) for token in flat), dtype=np.int32, count=len(flat))
-    longest = min(max(1, table.max_length), WINDOW)
-    spans = np.empty((len(flat), longest), dtype=np.int32)
-    _find_spans(table.lookup, words, first, spans)
+    spans = find_spans(table, words, first, longest=min(max(1, table.max_length), WINDOW))
 
     phrases = np.unique(spans[spans >= 0])
     number = np.full(len(table.source) + 1, -1, dtype=np.int32)

@@ -73,7 +73,8 @@ class CandidateSets:
 
         The time this takes depends on the sets alone, not on ``size``.
         """
-        return np.concatenate([self.common, np.unique(self.own.take(rows).values)]).astype(np.int64)
+        own = np.sort(self.own.take(rows).values)
+        return np.concatenate([self.common, own[np.diff(own, prepend=-1) > 0]]).astype(np.int64)
 
     @cached_property
     def ids(self) -> Ragged:
