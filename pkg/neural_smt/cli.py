@@ -32,6 +32,7 @@ STAGES = {
     "phrases": "neural_smt.phrases.steps",
     "language_model": "neural_smt.language_model.steps",
     "shortlist": "neural_smt.shortlist",
+    "vocabularies": "neural_smt.vocabularies.steps",
     "representations": "neural_smt.representations.steps",
     "training": "neural_smt.training.steps",
     "rescoring": "neural_smt.rescoring.steps",
@@ -48,6 +49,7 @@ VERBS = {
     "rescore": "neural_smt.decoding.steps:rescore",
     "oracle": "neural_smt.decoding.moses.steps:oracle_moses",
     "export": "neural_smt.decoding.moses.steps:export_moses",
+    "inspect": "neural_smt.vocabularies.steps:inspect_sentence",
 }
 """Verb -> module and function with keyword-only parameters."""
 

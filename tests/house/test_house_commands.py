@@ -118,6 +118,7 @@ IMPORT_ORDER = (
     "alignment",
     "phrases",
     "shortlist",
+    "vocabularies",
     "networks",
     "representations",
     "training",

@@ -33,6 +33,10 @@ class Sources:
         """int32 ``[len(target)]``: the network id of every id of the target vocabulary, UNK for words outside."""
         return shortlist_ids(self.target, self.network)
 
+    def target_id(self, word: int) -> int:
+        """The id of the target vocabulary of a network id."""
+        return self.target.index[self.network.words[word]]
+
     @cached_property
     def dictionary_digest(self) -> str | None:
         """What ``table_digest`` says of the word translation table."""
@@ -43,9 +47,14 @@ class Sources:
         return _encode(self.source.index, -1, lines)
 
     def encode_reference(self, lines: list[str]) -> Ragged:
-        """int32 network ids of tokenised target sentences; UNK for other words and those spelt like a reserved one."""
-        known = {word: number for word, number in self.network.index.items() if number >= len(RESERVED)}
-        return _encode(known, UNK, lines)
+        """int32 network ids of tokenised target sentences, see ``encode_words``."""
+        return encode_words(self.network, lines)
+
+
+def encode_words(network: Vocabulary, lines: list[str]) -> Ragged:
+    """int32 ids of tokenised sentences; UNK for unknown words and for those spelt like a reserved entry."""
+    known = {word: number for word, number in network.index.items() if number >= len(RESERVED)}
+    return _encode(known, UNK, lines)
 
 
 def _encode(index: dict[str, int], unknown: int, lines: list[str]) -> Ragged:

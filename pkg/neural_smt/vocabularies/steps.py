@@ -1,0 +1,176 @@
+"""Steps of the stage ``vocabularies``, from files to files."""
+
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines, read_parallel, write_csv
+from neural_smt.shortlist import most_frequent
+from neural_smt.vocabularies.building import build_sets
+from neural_smt.vocabularies.candidates import text_digest
+from neural_smt.vocabularies.coverage import measure_combinations
+from neural_smt.vocabularies.coverage_table import Row, share, write_coverage
+from neural_smt.vocabularies.inspection import HEADER, explain, reason_rows
+from neural_smt.vocabularies.partitions import Partitions, partitions
+from neural_smt.vocabularies.settings import VocabularySettings
+from neural_smt.vocabularies.sources import encode_words, load_sources
+from neural_smt.vocabulary import RESERVED, Vocabulary
+
+log = logging.getLogger(__name__)
+
+
+def build_network_vocabulary(*, vocabulary: Path, size: int, output: Path) -> None:
+    """Keep the ``size`` most frequent words of a vocabulary file, which it is ordered by, for a network to know."""
+    if size < 1:
+        raise UserError(f"the size of the network vocabulary is {size}; set it to 1 or more words")
+    words = Vocabulary.load(vocabulary)
+    kept = most_frequent(words, size)
+    if len(kept) == len(RESERVED):
+        raise UserError(f"{vocabulary}: holds no words; run the corpus stage again")
+    kept.save(output)
+    log.info("%d of %d words kept", len(kept) - len(RESERVED), len(words) - len(RESERVED))
+
+
+def build_candidates(
+    *,
+    source: Path,
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    network_vocabulary: Path,
+    settings: dict[str, Any],
+    output: Path,
+    lexical: Path | None = None,
+    phrase_table: Path | None = None,
+    reference: Path | None = None,
+) -> None:
+    """Write the target vocabulary of every sentence of a text (Mi et al. 2016): V^D, V^P, V^T and, for training, V^R.
+
+    settings: ``VocabularySettings``; lexical, phrase_table: folders that V^D and V^P are read from, needed where the
+    part is not switched off; reference: the translations of a training text. Writes the folder of ``CandidateSets``.
+    """
+    chosen = VocabularySettings.read(settings)
+    sources = load_sources(
+        source_vocabulary=source_vocabulary,
+        target_vocabulary=target_vocabulary,
+        network_vocabulary=network_vocabulary,
+        lexical=lexical if chosen.dictionary else None,
+        phrase_table=phrase_table if chosen.phrases else None,
+    )
+    lines, references = (read_lines(source), None) if reference is None else read_parallel(source, reference)
+    start = time.monotonic()
+    built = build_sets(sources, chosen, lines, references)
+    seconds = max(time.monotonic() - start, 1e-9)
+    built.sets.save(output)
+    log.info(
+        "%d sentences, %d applicable phrases, %.0f phrases/s; %.1f words a sentence on average",
+        *(len(lines), built.phrases, built.phrases / seconds, float(np.mean(built.sets.sizes)) if lines else 0),
+    )
+
+
+def build_partitions(*, target: Path, network_vocabulary: Path, tau: int, batch: int, output: Path) -> None:
+    """Cut a training text into parts with a target vocabulary of ``tau`` words each (Jean et al. 2015).
+
+    target: target sentences in training order; batch: sentences of a minibatch. Writes the folder of ``Partitions``.
+    """
+    if batch < 1:
+        raise UserError(f"the batch has {batch} sentences; set it to 1 or more")
+    words = Vocabulary.load(network_vocabulary)
+    lines = read_lines(target)
+    rows = [np.arange(start, min(start + batch, len(lines))) for start in range(0, len(lines), batch)]
+    found = partitions(encode_words(words, lines), rows, tau, len(words))
+    text = text_digest([f"batches of {batch}", *lines])
+    Partitions(found.starts, found.ids, found.used, words.digest, text).save(output)
+    log.info("%d parts of %d batches", len(found), len(rows))
+
+
+def measure_candidates(
+    *,
+    texts: dict[str, list[str]],
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    network_vocabulary: Path,
+    lexical: Path,
+    phrase_table: Path,
+    settings: dict[str, Any],
+    tops: list[int],
+    batch: int,
+    training: str,
+    seed: int,
+    csv_output: Path,
+    markdown_output: Path,
+) -> None:
+    """Measure how much of the reference the sets hold and how large they are (Tables 1 and 2 of Mi et al. 2016).
+
+    texts: name -> its source and target file; training: the text that sets are measured with V^R for, besides; tops:
+    sizes n of V^D, besides that of ``settings`` (``VocabularySettings``); batch: sentences whose sets are united. A
+    word of the reference that the network does not know is not covered.
+    """
+    chosen = VocabularySettings.read(settings)
+    sources = load_sources(
+        source_vocabulary=source_vocabulary,
+        target_vocabulary=target_vocabulary,
+        network_vocabulary=network_vocabulary,
+        lexical=lexical,
+        phrase_table=phrase_table,
+    )
+    sizes = sorted({*tops, chosen.dictionary} - {0})
+    if batch < 1 or min(sizes, default=0) < 1:
+        raise UserError(
+            f"coverage is measured with the top {tops} of V^D and batches of {batch}; give 1 or more of each"
+        )
+    rows = []
+    for name, (source, target) in texts.items():
+        lines, references = read_parallel(Path(source), Path(target))
+        found = measure_combinations(
+            sources, chosen, sizes, lines, references, batch=batch, seed=seed, training=name == training
+        )
+        for parts, top, coverage in found:
+            rows.append(Row(name, parts, top, coverage))
+            covered = 100 * share(coverage.covered, coverage.words)
+            log.info("%s, %s (%s): %.2f %% of the reference", name, parts, top or "-", covered)
+    write_coverage(csv_output, markdown_output, rows, chosen.dictionary, batch)
+
+
+def inspect_sentence(
+    *,
+    source: Path,
+    line: int,
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    network_vocabulary: Path,
+    settings: dict[str, Any],
+    lexical: Path | None = None,
+    phrase_table: Path | None = None,
+    reference: Path | None = None,
+    everything: bool = False,
+    output: Path | None = None,
+) -> None:
+    """Show, for a sentence, which target word came from which set, by which source word or phrase and at which rank.
+
+    line: number of the sentence in ``source``, from 1; reference: the text of its translations, for V^R; settings,
+    lexical, phrase_table: as for build_candidates; everything: also words of V^T that nothing else brought; output: a
+    CSV file (on the terminal without it).
+    """
+    chosen = VocabularySettings.read(settings)
+    sources = load_sources(
+        source_vocabulary=source_vocabulary,
+        target_vocabulary=target_vocabulary,
+        network_vocabulary=network_vocabulary,
+        lexical=lexical if chosen.dictionary else None,
+        phrase_table=phrase_table if chosen.phrases else None,
+    )
+    lines, references = (read_lines(source), None) if reference is None else read_parallel(source, reference)
+    if not 1 <= line <= len(lines):
+        raise UserError(f"{source}: has {len(lines)} lines, so there is no line {line}; name one of them")
+    reasons = explain(sources, chosen, lines[line - 1], None if references is None else references[line - 1])
+    shown = {number: why for number, why in reasons.items() if everything or not why.only_frequent}
+    rows = reason_rows(sources, shown)
+    if output is not None:
+        write_csv(output, HEADER, rows)
+        return
+    print("\n".join("\t".join(cells) for cells in (HEADER, *rows)))
+    print(f"{len(reasons)} words; {len(reasons) - len(shown)} of V^T alone are not shown")
