@@ -44,7 +44,7 @@ from neural_smt.files import write_json
 from neural_smt.ragged import Ragged
 from neural_smt.training.steps import train_recurrent
 from neural_smt.tuning.loop import select
-from neural_smt.tuning.recurrent import RecurrentTuningSettings, tune_with_recurrent
+from neural_smt.tuning.recurrent import RecurrentTuningSettings, tune_on_lattices
 
 SEARCH = SearchSettings(algorithm="cube", pop_limit=400, stack_size=100)
 DENSITY = 10.0
@@ -226,7 +226,7 @@ def compare(epochs: int, count: int) -> None:
     development, text = sentences("val", "en"), sentences(TEST, "en")[:count]
     references = sentences(TEST, "fr")[:count]
     tuning = link(decoder, development, DENSITY)
-    progress = tune_with_recurrent(
+    progress = tune_on_lattices(
         tuning,
         JointModel.load(folder, tuning, None, None),
         sentences("val", "fr"),
