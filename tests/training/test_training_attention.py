@@ -1,11 +1,13 @@
 """Training of attention networks: what an update touches, resuming, fixed embeddings, learning, refusals."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, read_lines, write_lines
@@ -314,3 +316,33 @@ def test_sets_of_another_vocabulary_are_refused(
     CandidateSets(whole.own, whole.common, whole.size, {"vocabulary": "another"}).save(tmp_path / "other")
     with pytest.raises(UserError, match="made with another network vocabulary"):
         train(inputs | candidates | {"candidates": tmp_path / "other"}, tmp_path)
+
+
+class LargeResults(TorchDispatchMode):
+    """Notes the operations with a dense result of at least ``size`` numbers."""
+
+    def __init__(self, size: int):
+        super().__init__()
+        self.size = size
+        self.operations: set[str] = set()
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        for tensor in result if isinstance(result, (tuple, list)) else (result,):
+            if isinstance(tensor, torch.Tensor) and not tensor.is_sparse and tensor.numel() >= self.size:
+                self.operations.add(function.overloadpacket.__name__)
+        return result
+
+
+def test_no_update_touches_more_than_the_rows_of_its_batch(tmp_path: Path) -> None:
+    words = 200_000
+    trainer = trainer_of(sentence_pairs(60, words), words, tmp_path, batch=4)
+    trainer.update()  # makes room for the averages
+    with LargeResults(words) as limited:
+        trainer.update()
+    # views of the tables, and writing rows into them
+    assert limited.operations <= {"detach", "alias", "index_add_", "index_put_", "_index_put_impl_"}
+    trainer.task.text = replace(trainer.task.text, sets=None)
+    with LargeResults(words) as full:
+        trainer.update()
+    assert {"addmm", "mul_"} <= full.operations
