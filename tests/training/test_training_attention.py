@@ -110,16 +110,16 @@ def without_seconds(path: Path) -> list[dict[str, str]]:
     return [{name: value for name, value in row.items() if name != "seconds"} for row in read_csv(path)]
 
 
-@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("limited", [False, True, "tau"])
 def test_a_killed_run_ends_as_one_never_killed(
     inputs: dict[str, Path],
     candidates: dict[str, Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    limited: bool,
+    limited: bool | str,
 ) -> None:
-    given = inputs | (candidates if limited else {})
-    settings = {"keep": "best", "fix_embeddings": 2} if limited else {}
+    given = inputs | (candidates if limited is True else {})
+    settings = {False: {}, True: {"keep": "best", "fix_embeddings": 2}, "tau": {"tau": 14}}[limited]
     train(given, tmp_path / "whole", **settings)
     for update in (5, 20, 33):  # before the first checkpoint; before and after embeddings are fixed
         with monkeypatch.context() as patch, pytest.raises(Killed):
@@ -205,6 +205,24 @@ def test_the_words_of_a_batch_are_the_union_of_its_sets(tmp_path: Path) -> None:
     assert len(unions) > 1.5 * task.updates_per_epoch  # other ones in the second epoch
 
 
+@pytest.mark.parametrize("reshuffle", [False, True])
+def test_the_words_of_a_batch_are_those_of_its_part(tmp_path: Path, reshuffle: bool) -> None:
+    pairs = replace(sentence_pairs(100, 60), sets=None)
+    trainer = trainer_of(pairs, 60, tmp_path, batch=4, tau=40, reshuffle=reshuffle)
+    task, epoch = trainer.task, trainer.task.updates_per_epoch
+    found = []
+    for update in range(2 * epoch):
+        batch = task.minibatch(update).inputs
+        ids = batch.vocabulary.ids
+        assert len(ids) == 40
+        assert torch.equal(ids[batch.vocabulary.words], batch.pairs.target.words)
+        found.append(tuple(ids.tolist()))
+    assert 2 < len(set(found[:epoch])) < epoch  # several parts of several batches
+    assert (found[:epoch] == found[epoch:]) == (not reshuffle)
+    assert task.minibatch(0).inputs.vocabulary.ids.tolist() == list(found[0])
+    trainer.update()
+
+
 def test_held_out_sentences_keep_to_their_own_sets(tmp_path: Path) -> None:
     pairs = sentence_pairs(100, 60)
     trainer = trainer_of(pairs, 60, tmp_path)
@@ -280,6 +298,7 @@ def test_epochs_end_the_training(inputs: dict[str, Path], tmp_path: Path) -> Non
         ({"hidden": 0}, "hidden is 0"),
         ({"batch": 0}, "batch is 0"),
         ({"fix_embeddings": -1}, "fix_embeddings is -1"),
+        ({"tau": 15}, "tau is 15, but there are 15 target words"),
     ],
 )
 def test_bad_settings_are_refused(
@@ -304,6 +323,8 @@ def test_inputs_that_do_not_go_together_are_refused(
     without = inputs | {"held_out_source": None, "held_out_target": None}
     with pytest.raises(UserError, match="need held-out text"):
         train(without, tmp_path, keep="best")
+    with pytest.raises(UserError, match="leave candidates out"):
+        train(inputs | candidates, tmp_path, tau=10)
     write_lines(tmp_path / "long", ["s1 " * 9] * 200)
     with pytest.raises(UserError, match="no sentence pairs of 1 to 5 words"):
         train(inputs | {"source": tmp_path / "long"}, tmp_path)

@@ -12,7 +12,10 @@ class AttentionSettings(LoopSettings):
 
     hidden, embedding, attention, maxout, rank, word_in_scorer: see ``AttentionConfig``.
     batch: sentence pairs per update, whose gradients are summed; buffer: minibatches drawn at once and sorted by
-    length. Pairs come in a new order in each epoch (Mi et al. 2016, section 3.1).
+    length.
+    reshuffle: pairs come in a new order in each epoch (Mi et al. 2016, section 3.1), otherwise in the same one.
+    tau: target words of the parts that the training text is cut into (Jean et al. 2015; see ``Partitions``), cut again
+    where the order is a new one; 0 for none. Their systems had 15,000 to 50,000.
     max_length: pairs with a longer sentence on either side are left out.
     epochs: at most, 0 for as many as ``updates`` allows; fix_embeddings: after so many epochs the embeddings of both
     sides stay as they are, 0 for never.
@@ -26,6 +29,8 @@ class AttentionSettings(LoopSettings):
     word_in_scorer: bool = True
     batch: int = 80
     buffer: int = 20
+    reshuffle: bool = True
+    tau: int = 0
     max_length: int = 50
     epochs: int = 0
     fix_embeddings: int = 0
@@ -33,6 +38,6 @@ class AttentionSettings(LoopSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_positive("batch", "buffer", "max_length")
-        for name in ("epochs", "fix_embeddings"):
+        for name in ("tau", "epochs", "fix_embeddings"):
             if getattr(self, name) < 0:
                 raise UserError(f"training: {name} is {getattr(self, name)}; set it to 0 or more")

@@ -47,8 +47,9 @@ def train_attention(
 
     source_vocabulary, target_vocabulary: the words that the network knows; settings: see ``AttentionSettings``; device:
     auto, cpu or cuda. candidates: the target vocabularies of the training sentences (Mi et al. 2016), references among
-    them; without, the softmax is over all target words. held_out: sentences to measure perplexity with while training,
-    each under its own target vocabulary.
+    them; without, the softmax is over all target words, or over those of a part of the text (``tau``).
+    held_out: sentences to measure perplexity with while training, each under its own target vocabulary; words of the
+    references that are not in it count as unknown.
     Writes the model folder, the learning curve as CSV and PNG, and checkpoints into ``state``: a run that was killed
     goes on from there and ends with the same model. title: of the plot.
     """
@@ -64,6 +65,10 @@ def train_attention(
         raise UserError(f"{source}: no sentence pairs of 1 to {chosen.max_length} words to train on")
     sizes = {item.name: getattr(chosen, item.name) for item in fields(AttentionConfig) if hasattr(chosen, item.name)}
     config = AttentionConfig(len(vocabularies[0]), len(vocabularies[1]), **sizes)
+    if chosen.tau and not 3 <= chosen.tau < config.target_words:
+        raise UserError(
+            f"training: tau is {chosen.tau}, but there are {config.target_words} target words; set it to fewer, or to 0"
+        )
     # More updates of the same run: it may go on from where it ended.
     relevant = {name: value for name, value in asdict(chosen).items() if name not in ("updates", "epochs")}
     digests = [vocabulary.digest for vocabulary in vocabularies]
@@ -85,7 +90,7 @@ def train_attention(
     if chosen.epochs:
         chosen = replace(chosen, updates=min(chosen.updates, chosen.epochs * task.updates_per_epoch))
     parameters = dict(network.named_parameters())
-    limited = text.sets is not None
+    limited = text.sets is not None or chosen.tau > 0
     optimiser = ClippedAdaDelta(parameters, chosen.rho, chosen.epsilon, chosen.clip, rows_only=limited)
     records = Trainer(task, chosen, Path(state), run, optimiser).train()
     save_attention(output, TrainedAttention(network, *vocabularies))
@@ -104,7 +109,11 @@ def _check_held_out(
         raise UserError("held-out text needs both its sides; give held_out_source and held_out_target")
     if source is None and (settings.patience > 0 or settings.keep == "best"):
         raise UserError("training: patience and keep: best need held-out text; give held_out_source and _target")
-    if source is not None and (candidates is None) != (held_out_candidates is None):
+    if settings.tau:
+        # What is decoded with candidate lists may be validated with them (Jean et al. 2015).
+        if candidates is not None:
+            raise UserError("training: tau cuts the text into parts with words of their own; leave candidates out")
+    elif source is not None and (candidates is None) != (held_out_candidates is None):
         raise UserError("give both candidates and held_out_candidates, or neither: both texts use the same softmax")
 
 

@@ -1,6 +1,7 @@
 """Sentence pairs as the minibatches of an attention network."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from neural_smt.training.attention_settings import AttentionSettings
 from neural_smt.training.batches import BatchOrder
 from neural_smt.training.loop import Minibatch
 from neural_smt.vocabularies.candidates import CandidateSets
+from neural_smt.vocabularies.partitions import Partitions, partitions
 from neural_smt.vocabulary import UNK
 
 VALIDATION_BATCH = 80
@@ -64,10 +66,12 @@ class SentencePairs:
 
 
 class AttentionTask:
-    """Minibatches of the pairs that are short enough, in a new order in each epoch; held-out pairs by length.
+    """Minibatches of the pairs that are short enough, in the order of the settings and the seed; held-out pairs by
+    length.
 
-    The words of a minibatch are the union of its pairs' sets (V_B of Mi et al. 2016), made anew in every epoch; a
-    held-out pair keeps to its own set, so that its score does not depend on others.
+    The words of a minibatch are the union of its pairs' sets (V_B of Mi et al. 2016), made anew in every epoch, or with
+    ``settings.tau`` those of the part of the text that it belongs to (V'_i of Jean et al. 2015). A held-out pair keeps
+    to its own set, so that its score does not depend on others.
     """
 
     def __init__(
@@ -82,26 +86,44 @@ class AttentionTask:
         self.text = text
         self.usable = text.within(settings.max_length)
         lengths = text.lengths[self.usable]
-        self.order = BatchOrder(lengths, settings.batch, settings.buffer, seed, reshuffle=True)
+        self.order = BatchOrder(lengths, settings.batch, settings.buffer, seed, settings.reshuffle)
         self.updates_per_epoch = self.order.updates_per_epoch
+        self.reshuffle, self.tau = settings.reshuffle, settings.tau
+        self._parts = lru_cache(maxsize=1)(self._cut)
         self.fixed_from = settings.fix_embeddings * self.updates_per_epoch
         rows = np.argsort(held_out.lengths, kind="stable")
         chunks = (rows[start : start + VALIDATION_BATCH] for start in range(0, len(rows), VALIDATION_BATCH))
-        self.validation = [self._pack(held_out, chunk, own=True) for chunk in chunks]
+        self.validation = [self._pack_held_out(held_out, chunk) for chunk in chunks]
 
     def minibatch(self, update: int) -> Minibatch:
         """That of an update, counted from 0; fixes the embeddings when their time has come, and not before."""
         learnt = not 0 < self.fixed_from <= update
         for embedding in (self.network.source_embedding, self.network.target_embedding):
             embedding.requires_grad_(learnt)
-        return self._pack(self.text, self.usable[self.order.rows(update)])
+        rows = self.usable[self.order.rows(update)]
+        return self._pack(self.text, rows, self._words(update, rows))
 
-    def _pack(self, pairs: SentencePairs, rows: np.ndarray, own: bool = False) -> Minibatch:
-        ids = allowed = None
-        if pairs.sets is not None:
-            ids = pairs.sets.union(rows)
-            if own:
-                allowed = membership(ids, pairs.sets.own.take(rows), pairs.sets.common)
+    def _words(self, update: int, rows: np.ndarray) -> np.ndarray | None:
+        """int64: the target words of a minibatch, or None for all."""
+        if self.tau:
+            epoch, position = divmod(update, self.updates_per_epoch)
+            return self._parts(epoch if self.reshuffle else 0).of_batch(position)
+        return None if self.text.sets is None else self.text.sets.union(rows)
+
+    def _cut(self, epoch: int) -> Partitions:
+        first = epoch * self.updates_per_epoch
+        batches = [self.usable[self.order.rows(first + position)] for position in range(self.updates_per_epoch)]
+        return partitions(self.text.target, batches, self.tau, self.network.config.target_words)
+
+    def _pack_held_out(self, pairs: SentencePairs, rows: np.ndarray) -> Minibatch:
+        if pairs.sets is None:
+            return self._pack(pairs, rows)
+        ids = pairs.sets.union(rows)
+        return self._pack(pairs, rows, ids, membership(ids, pairs.sets.own.take(rows), pairs.sets.common))
+
+    def _pack(
+        self, pairs: SentencePairs, rows: np.ndarray, ids: np.ndarray | None = None, allowed: np.ndarray | None = None
+    ) -> Minibatch:
         device = self.network.output.weight.device
         batch = pack_batch(pairs.source.take(rows), pairs.target.take(rows), device, ids, allowed)
         return Minibatch(batch, batch.pairs.pairs, batch.pairs.predictions)
