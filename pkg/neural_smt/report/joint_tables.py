@@ -13,6 +13,7 @@ from neural_smt.report.auli2013 import (
     PERPLEXITY_ORDER,
     TABLES,
     TARGET_ONLY,
+    CandidatesRow,
     PaperTable,
 )
 from neural_smt.report.joint_results import JointResults
@@ -176,15 +177,18 @@ def write_numbers(path: Path, results: JointResults) -> None:
 def draw_figure(path: Path, results: JointResults) -> None:
     """Figure 3: BLEU against the mean log-probability of the chosen translations, of lists and lattices."""
     name = results.sets[-1]
+    points: dict[tuple[float, float], list[CandidatesRow]] = {}  # rows that chose the same share a point
+    for row in CANDIDATES:
+        chance = results.log_probabilities.get(row.system, {}).get(name)
+        if row.system in results.cells and chance is not None:
+            place = round(chance, 3), round(mean(results.cells[row.system][name].sacrebleu), 2)
+            points.setdefault(place, []).append(row)
     with drawing(path, 5.6, 4.0) as figure:
         axes = figure.subplots()
-        for row in CANDIDATES:
-            chance = results.log_probabilities.get(row.system, {}).get(name)
-            if row.system not in results.cells or chance is None:
-                continue
-            height = mean(results.cells[row.system][name].sacrebleu)
-            axes.plot([chance], [height], "o", color=BLUE if row.candidates == "lattice" else GREY, markersize=7)
-            axes.annotate(row.label, (chance, height), xytext=(6, 6), textcoords="offset points", fontsize=8)
+        for place, rows in points.items():
+            axes.plot(*place, "o", color=BLUE if rows[0].candidates == "lattice" else GREY, markersize=7)
+            label = "\n".join(row.label for row in rows)
+            axes.annotate(label, place, xytext=(6, 6), textcoords="offset points", fontsize=8)
         axes.set(xlabel="mean ln p of the translations under the recurrent model", ylabel=f"sacreBLEU, {name}")
         axes.margins(0.2)
         clean(axes)
