@@ -330,6 +330,19 @@ def test_inputs_that_do_not_go_together_are_refused(
         train(inputs | {"source": tmp_path / "long"}, tmp_path)
 
 
+def test_words_spelt_like_a_reserved_entry_are_unknown(inputs: dict[str, Path], tmp_path: Path) -> None:
+    """The end symbol stands at the end only."""
+    results = []
+    for word in ("</s>", "unheard"):
+        folder = tmp_path / word.strip("</>")
+        for side in ("source", "target"):
+            write_lines(folder / side, (f"{line} {word}" for line in read_lines(inputs[side])))
+        changed = {side: folder / side for side in ("source", "target")}
+        train(inputs | changed, folder, updates=2)
+        results.append(weights(folder))
+    assert results[0] == results[1]
+
+
 def test_sets_of_another_vocabulary_are_refused(
     inputs: dict[str, Path], candidates: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from neural_smt.training.checkpoint import fingerprint
 from neural_smt.training.curve import plot_curve, write_curve
 from neural_smt.training.loop import Trainer
 from neural_smt.vocabularies.candidates import CandidateSets, text_digest
+from neural_smt.vocabularies.sources import encode_words
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
@@ -122,7 +123,7 @@ def _read(
 ) -> SentencePairs:
     """Pairs of sentences as ids, with the target vocabularies that were made for them."""
     lines = read_parallel(source, target)
-    sides = [vocabulary.encode(text) for vocabulary, text in zip(vocabularies, lines, strict=True)]
+    sides = [encode_words(vocabulary, text) for vocabulary, text in zip(vocabularies, lines, strict=True)]
     if candidates is None:
         return SentencePairs(*sides)
     digests = {"vocabulary": vocabularies[1].digest, "source": text_digest(lines[0])}

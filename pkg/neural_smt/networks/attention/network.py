@@ -6,7 +6,8 @@ from torch import Tensor, nn
 
 from neural_smt.networks.attention.batches import AttentionBatch, SourceLayout
 from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.recurrence import DecoderWeights, Memory, attend, decode, transition
+from neural_smt.networks.attention.decoder_step import DecoderWeights, Memory, attend, transition
+from neural_smt.networks.attention.recurrence import decode
 from neural_smt.networks.attention.softmax import LimitedOutput
 from neural_smt.networks.encoder_decoder import STANDARD_DEVIATION, Embedding
 from neural_smt.networks.gated_unit import GatedUnit

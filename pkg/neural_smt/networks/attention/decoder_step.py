@@ -1,0 +1,73 @@
+"""One step of the decoder that looks at the source (Bahdanau et al. 2015, appendix A.1.2), without gradient."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from neural_smt.networks.precision import affine
+
+TILE = 1 << 18
+"""Numbers of the scorer's hidden layer that a CPU computes at a time: few enough to stay in its cache."""
+
+
+class Memory(NamedTuple):
+    """What the decoder looks at, a row for each target row.
+
+    annotations: h_j, ``[B, L, 2H]``; keys: A h_j, ``[B, L, K]``; padding: bool ``[B, L]``.
+    """
+
+    annotations: Tensor
+    keys: Tensor
+    padding: Tensor
+
+    def take(self, rows: Tensor) -> "Memory":
+        """Those of ``rows`` (int64), in that order."""
+        return Memory(*(part.index_select(0, rows) for part in self))
+
+
+class DecoderWeights(NamedTuple):
+    """query: B, ``[K, H]``; energy: v, ``[K]``; context: C of the candidate, update and reset gates, ``[3H, 2H]``;
+    gates: U of the update gate, then of the reset gate, ``[2H, H]``; candidate: U, ``[H, H]``.
+    """
+
+    query: Tensor
+    energy: Tensor
+    context: Tensor
+    gates: Tensor
+    candidate: Tensor
+
+    def rounded(self, dtype: torch.dtype) -> "DecoderWeights":
+        """The matrices as factors of ``dtype``, rounded once for all steps."""
+        query, energy, *matrices = self
+        return DecoderWeights(query.to(dtype), energy, *(matrix.to(dtype) for matrix in matrices))
+
+
+def attend(queries: Tensor, memory: Memory, energy: Tensor) -> tuple[Tensor, Tensor]:
+    """alpha ``[n, L]`` (0 on padding) and c = sum_j alpha_j h_j ``[n, 2H]`` of the first ``n`` rows of the memory.
+
+    queries: B s + C y*, ``[n, K]``; energy: v; e_j = v . tanh(keys_j + query). Without gradient, nothing rounded.
+    """
+    energies = queries.new_empty(len(queries), memory.keys.shape[1])
+    with torch.autocast(queries.device.type, enabled=False):
+        for part in tiles(queries, memory):
+            energies[part] = (memory.keys[part] + queries[part, None]).tanh_() @ energy
+        weights = energies.masked_fill_(memory.padding[: len(queries)], -torch.inf).softmax(1)
+        return weights, torch.bmm(weights[:, None], memory.annotations[: len(queries)])[:, 0]
+
+
+def transition(inputs: Tensor, state: Tensor, weights: DecoderWeights) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The next state ``[n, H]`` of the gated unit, its gates ``[n, 2H]``, candidate, and r * h; without gradient."""
+    hidden = state.shape[1]
+    gates = affine(inputs[:, hidden:], state, weights.gates).sigmoid_()
+    update, reset = gates[:, :hidden], gates[:, hidden:]
+    gated = reset * state
+    candidate = affine(inputs[:, :hidden], gated, weights.candidate).tanh_()
+    return torch.lerp(state, candidate, update), gates, candidate, gated
+
+
+def tiles(queries: Tensor, memory: Memory) -> list[slice]:
+    """Slices of a few rows each; of all rows on a GPU."""
+    count = len(queries)
+    rows = count if queries.is_cuda else max(TILE // memory.keys[0].numel(), 1)
+    return [slice(start, min(start + rows, count)) for start in range(0, count, rows)]
