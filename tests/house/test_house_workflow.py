@@ -12,6 +12,9 @@ import yaml
 
 from neural_smt.cli import STAGES, main
 from neural_smt.files import read_csv, read_json, read_lines
+from neural_smt.vocabularies.candidates import CandidateSets, text_digest
+from neural_smt.vocabularies.sources import encode_words
+from neural_smt.vocabulary import Vocabulary
 
 TINY = "experiments/tiny.yaml"
 
@@ -296,6 +299,26 @@ def check_table_of_data(folder: Path) -> None:
         assert 0 < float(rows[name]["news_test:p_value"]) <= 1
     costs = {(row["stage"], row["rule"]): int(row["jobs"]) for row in read_csv(folder / "report/costs.csv")}
     assert costs["alignment", "align"] == 6 and costs["phrases", "build_phrase_table"] == 3
+
+
+@pytest.mark.slow
+def test_target_vocabularies_of_every_text(finished: Path) -> None:
+    done = snakemake(finished, "vocabularies", "--configfile", TINY, "--cores", "2")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    folder = finished / "results" / "tiny"
+    network = Vocabulary.load(folder / "vocabularies/network.fr.tsv")
+    for name, text in (("train", "selection/train"), ("news_test", "corpus/tokenised/news_test")):
+        source, target = (read_lines(folder / f"{text}.{side}") for side in ("en", "fr"))
+        digests = {"vocabulary": network.digest, "source": text_digest(source)}
+        sets = CandidateSets.load(folder / f"vocabularies/candidates/{name}", **digests)
+        assert len(sets) == len(source)
+        assert ("reference" in sets.origins) == (name == "train")
+        if name == "train":
+            encoded = encode_words(network, target)
+            assert all(set(words.tolist()) <= set(sets.of(i).tolist()) for i, words in enumerate(encoded))
+    rows = {(row["text"], row["parts"], row["top"]): row for row in read_csv(folder / "vocabularies/coverage.csv")}
+    assert float(rows["news_test", "V^P + V^D + V^T", "10"]["coverage"]) > 0.9
+    assert planned(finished, "vocabularies", "--configfile", TINY) == set()
 
 
 @pytest.mark.slow

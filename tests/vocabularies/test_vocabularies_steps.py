@@ -100,9 +100,9 @@ def test_coverage_is_written_beside_the_papers(world: dict[str, Path], tmp_path:
     assert trained["coverage"] == "1.000000" and trained["complete_sentences"] == str(len(SOURCE))
     text = read_lines(tmp_path / "c.md")
     header = next(line for line in text if "V^P + V^D (2)" in line)
-    assert header.split(" | ")[1:4] == ["V^P", "V^D (1)", "V^D (2)"]
-    assert any(line.startswith("| dev | ") for line in text)
-    assert any(line.startswith("| paper, dev | 73.5 |") for line in text)
+    assert header.split(" | ")[1:5] == ["known", "V^P", "V^D (1)", "V^D (2)"]
+    assert any(line.startswith("| dev | 42.9 | ") for line in text)
+    assert any(line.startswith("| paper, dev |  | 73.5 |") for line in text)
     assert "| paper, train | 2080 | 6153 |  |" in text
     with pytest.raises(UserError, match="batches of 2; give 1 or more of each"):
         measure_candidates(**inputs, tops=[-1])

@@ -61,15 +61,17 @@ def _coverage_lines(rows: Sequence[Row]) -> list[str]:
     """Table 1: a row a text, a column a combination."""
     found = {(row.text, row.parts, row.top): row.coverage for row in rows if row.parts != TRAINING}
     columns = list(dict.fromkeys((parts, top) for _, parts, top in found))
-    header = ["", *(parts if top is None else f"{parts} ({top})" for parts, top in columns)]
+    header = ["", "known", *(parts if top is None else f"{parts} ({top})" for parts, top in columns)]
     table = []
     for text in dict.fromkeys(row.text for row in rows):
         cells = [found.get((text, *column)) for column in columns]
-        table.append([text, *("" if c is None else f"{100 * share(c.covered, c.words):.1f}" for c in cells)])
+        known = next(f"{100 * share(row.coverage.known, row.coverage.words):.1f}" for row in rows if row.text == text)
+        table.append([text, known, *("" if c is None else f"{100 * share(c.covered, c.words):.1f}" for c in cells)])
     for name, (figures, _, _) in PAPER.items():
         paper = dict(zip(PAPER_TOPS, figures, strict=True))
-        table.append([name, *(paper.get(column, "") for column in columns)])
-    return ["Running words of the reference that the sets hold (%), by the top n of V^D:", "", *_table(header, table)]
+        table.append([name, "", *(paper.get(column, "") for column in columns)])
+    what = "Running words of the reference (%) that the network knows, and that the sets hold by the top n of V^D:"
+    return [what, "", *_table(header, table)]
 
 
 def _size_lines(rows: Sequence[Row], top: int, batch: int) -> list[str]:

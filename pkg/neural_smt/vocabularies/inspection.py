@@ -76,11 +76,13 @@ HEADER = ("word", "id", "V^D", "V^P", "V^T", "V^R")
 
 
 def reason_rows(sources: Sources, reasons: dict[int, Reasons]) -> list[tuple[str, ...]]:
-    """Rows of a table with the columns ``HEADER``."""
+    """Rows of a table with the columns ``HEADER``; the most probable reason of a column comes first."""
     rows = []
     for number, found in reasons.items():
-        dictionary = "; ".join(f"{source} #{rank} {given:.3f}" for source, rank, given in found.dictionary)
-        phrases = "; ".join(f"{phrase} #{rank} {target} {p:.3f}" for phrase, rank, target, p in found.phrases)
+        words = sorted(found.dictionary, key=lambda entry: -entry[-1])
+        dictionary = "; ".join(f"{source} #{rank} {given:.3f}" for source, rank, given in words)
+        pairs = sorted(found.phrases, key=lambda entry: -entry[-1])
+        phrases = "; ".join(f"{phrase} #{rank} {target} {p:.3f}" for phrase, rank, target, p in pairs)
         frequent = "" if found.frequent is None else f"#{found.frequent}" if found.frequent else "always"
         row = (sources.network.words[number], str(number), dictionary, phrases, frequent)
         rows.append((*row, "yes" if found.reference else ""))

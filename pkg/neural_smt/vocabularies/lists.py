@@ -53,7 +53,8 @@ def top_entries(table: PhraseTable, phrases: np.ndarray, count: int) -> Ragged:
             f"the phrase table has {table.scores.shape[1]} scores, but V^P needs p(e|f), the third; "
             "give a table with Moses' four scores or set vocabularies.phrases to 0"
         )
-    starts, lengths = table.entry_offsets[phrases], np.diff(table.entry_offsets)[phrases]
+    starts = table.entry_offsets[phrases]
+    lengths = table.entry_offsets[phrases + 1] - starts
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     rows = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
     owner = np.repeat(np.arange(len(phrases)), lengths)
