@@ -116,6 +116,12 @@ def scores_of(name):
     return lambda wildcards: [scores] if wildcards.variant == "random" else []
 
 
+def candidate_text(text, side):
+    """One side of the training text or of a set."""
+    pattern = f"selection/train.{side}" if text == "train" else f"corpus/tokenised/{text}.{side}"
+    return f"results/{EXPERIMENT}/{pattern}"
+
+
 def vocabulary_texts(language):
     """All cleaned text of a language, before selection: one id per word, whatever is selected."""
     names = ["train", *(["in_domain"] if CORPUS["in_domain"] else [])]

@@ -10,16 +10,10 @@ CANDIDATE_SETTINGS = {
 }
 
 
-def candidate_text(text, side):
-    """One side of the training text or of a set."""
-    pattern = f"selection/train.{side}" if text == "train" else f"corpus/tokenised/{text}.{side}"
-    return f"results/{EXPERIMENT}/{pattern}"
-
-
 rule build_network_vocabulary:
     """Choose the target words that an attention network knows."""
     input:
-        vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        text=f"results/{{experiment}}/selection/train.{TARGET}",
     output:
         output=f"results/{{experiment}}/vocabularies/network.{TARGET}.tsv",
     log:

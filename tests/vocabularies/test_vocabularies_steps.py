@@ -28,15 +28,16 @@ def world(tmp_path: Path) -> dict[str, Path]:
     return write_world(tmp_path, 100)
 
 
-def test_the_network_vocabulary_is_the_beginning_of_the_other(world: dict[str, Path], tmp_path: Path) -> None:
-    build_network_vocabulary(vocabulary=world["target_vocabulary"], size=2, output=tmp_path / "network")
-    whole = Vocabulary.load(world["target_vocabulary"])
-    assert Vocabulary.load(tmp_path / "network").words == whole.words[:5]
+def test_the_network_knows_the_most_frequent_words(tmp_path: Path) -> None:
+    write_lines(tmp_path / "text", ["b a b", "c a", "b <unk>"])
+    build_network_vocabulary(text=tmp_path / "text", size=2, output=tmp_path / "network")
+    assert Vocabulary.load(tmp_path / "network").words == ["<unk>", "<s>", "</s>", "b", "a"]
     with pytest.raises(UserError, match="size of the network vocabulary is 0"):
-        build_network_vocabulary(vocabulary=world["target_vocabulary"], size=0, output=tmp_path / "network")
-    Vocabulary.from_sentences([]).save(tmp_path / "none")
-    with pytest.raises(UserError, match="none: holds no words"):
-        build_network_vocabulary(vocabulary=tmp_path / "none", size=2, output=tmp_path / "network")
+        build_network_vocabulary(text=tmp_path / "text", size=0, output=tmp_path / "none")
+    write_lines(tmp_path / "empty", ["", ""])
+    with pytest.raises(UserError, match="empty: holds no words"):
+        build_network_vocabulary(text=tmp_path / "empty", size=2, output=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
 
 
 def test_candidates_are_written_with_what_they_were_made_from(world: dict[str, Path], tmp_path: Path) -> None:

@@ -23,14 +23,14 @@ from neural_smt.vocabulary import RESERVED, Vocabulary
 log = logging.getLogger(__name__)
 
 
-def build_network_vocabulary(*, vocabulary: Path, size: int, output: Path) -> None:
-    """Keep the ``size`` most frequent words of a vocabulary file, which it is ordered by, for a network to know."""
+def build_network_vocabulary(*, text: Path, size: int, output: Path) -> None:
+    """Choose the words that a network predicts: the ``size`` most frequent ones of a tokenised target text."""
     if size < 1:
         raise UserError(f"the size of the network vocabulary is {size}; set it to 1 or more words")
-    words = Vocabulary.load(vocabulary)
+    words = Vocabulary.from_sentences(read_lines(text))
+    if len(words) == len(RESERVED):
+        raise UserError(f"{text}: holds no words to choose from; check the corpus stage")
     kept = most_frequent(words, size)
-    if len(kept) == len(RESERVED):
-        raise UserError(f"{vocabulary}: holds no words; run the corpus stage again")
     kept.save(output)
     log.info("%d of %d words kept", len(kept) - len(RESERVED), len(words) - len(RESERVED))
 
