@@ -5,7 +5,8 @@ the 2,000 most frequent words, those of the reference, and further ones for each
 30,000 to 500,000 target words, the full softmax over 10,000 and 30,000; everything else is the same. Each in a process
 of its own: memory is the largest resident one in MB (``peak``), how much of it the updates added to the network that
 was made before (``updates``), and what weights and averages of the target words need when all of them have been seen
-(``tables``). Writes benchmarks/results/attention.json.
+(``tables``). Processor time is less disturbed by other work than the time that passes. Writes
+benchmarks/results/attention.json.
 """
 
 import multiprocessing
@@ -97,12 +98,13 @@ def measure(size: str, case: Case, device: str, precision: str, threads: int, se
         trainer = Trainer(task, settings, Path(folder), "benchmark", optimiser)
         for _ in range(BUFFER):
             trainer.update()
-        rounds, words, began = [], trainer.progress.words, time.perf_counter()
+        rounds, processor, words, began = [], [], trainer.progress.words, time.perf_counter()
         while not rounds or time.perf_counter() - began < seconds:
-            start = time.perf_counter()
+            start, busy = time.perf_counter(), time.process_time()
             for _ in range(BUFFER):
                 trainer.update()
             rounds.append(time.perf_counter() - start)
+            processor.append(time.process_time() - busy)
         words = (trainer.progress.words - words) / len(rounds)
     vocabularies = [task.minibatch(update).inputs.vocabulary for update in range(BUFFER)]
     outputs = np.mean([case.words if v is None else len(v.ids) for v in vocabularies])
@@ -116,6 +118,7 @@ def measure(size: str, case: Case, device: str, precision: str, threads: int, se
         "outputs": float(outputs),
         "updates_per_second": BUFFER / min(rounds),
         "words_per_second": words / min(rounds),
+        "processor_seconds_per_update": min(processor) / BUFFER,
         "peak_megabytes": peak,
         "updates_megabytes": peak - before,
         "tables_megabytes": 3 * 4 * numbers / 2**20,
@@ -137,15 +140,18 @@ def main() -> None:
     arguments = parser.parse_args()
     device = select_device(arguments.device)
     print(f"device: {describe_device(device)}, {arguments.precision}, {arguments.threads} threads")
-    print(f"{'size':7}{'words':>8} {'softmax':8}{'outputs':>8}{'updates/s':>11}{'words/s':>9}{'MB: peak':>10}", end="")
-    print(f"{'updates':>9}{'tables':>8}")
+    print(
+        f"{'size':7}{'words':>8} {'softmax':8}{'outputs':>8}{'updates/s':>11}{'words/s':>9}{'CPU s/update':>14}", end=""
+    )
+    print(f"{'MB: peak':>10}{'updates':>9}{'tables':>8}")
     results = {}
     for size in arguments.sizes:
         rows = measure_all(size, arguments.device, arguments.precision, arguments.threads, arguments.seconds)
         for row in rows:
             print(
                 f"{size:7}{row['words']:8} {'limited' if row['limited'] else 'full':8}{row['outputs']:8.0f}"
-                f"{row['updates_per_second']:11.3f}{row['words_per_second']:9.0f}{row['peak_megabytes']:10}"
+                f"{row['updates_per_second']:11.3f}{row['words_per_second']:9.0f}"
+                f"{row['processor_seconds_per_update']:14.3f}{row['peak_megabytes']:10}"
                 f"{row['updates_megabytes']:9}{row['tables_megabytes']:8.0f}"
             )
         results[size] = [{key: round(value, 4) for key, value in row.items()} for row in rows]
