@@ -1,5 +1,6 @@
 """The sets of sentences against brute force over small tables, and what sets cannot be built from."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +139,12 @@ def test_a_part_needs_its_table(sources: Sources) -> None:
     with pytest.raises(UserError, match=r"vocabularies\.phrases is 10 but there is no phrase table"):
         build_sets(bare, VocabularySettings(dictionary=0), LINES)
     assert build_sets(bare, VocabularySettings(0, 0, 1), LINES).sets.sizes.tolist() == [3] * len(LINES)
+
+
+def test_a_phrase_table_without_the_direct_probability_is_refused(sources: Sources) -> None:
+    poor = replace(sources.phrase_table, scores=sources.phrase_table.scores[:, :2])
+    with pytest.raises(UserError, match=r"has 2 scores, but V\^P needs p\(e\|f\), the third"):
+        build_sets(replace(sources, phrase_table=poor), VocabularySettings(), LINES)
 
 
 def test_tables_of_other_vocabularies_are_refused(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from neural_smt.errors import UserError
 from neural_smt.files import read_json, write_json
 from neural_smt.ragged import Ragged
+from neural_smt.vocabularies import candidates
 from neural_smt.vocabularies.candidates import CandidateSets, text_digest
 
 ORIGINS = {"vocabulary": "v1", "source": "s1", "dictionary": "d1"}
@@ -43,7 +44,11 @@ def test_the_union_is_that_of_the_sets(lists: list[set[int]], data: st.DataObjec
 
 
 @pytest.mark.parametrize("mapped", [True, False])
-def test_the_folder_comes_back(sets: CandidateSets, tmp_path: Path, mapped: bool) -> None:
+@pytest.mark.parametrize("piece", [1, 2, 100])
+def test_the_folder_comes_back(
+    sets: CandidateSets, tmp_path: Path, mapped: bool, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "CHECKED", piece)
     sets.save(tmp_path / "sets")
     again = CandidateSets.load(tmp_path / "sets", mapped, **ORIGINS, phrase_table="unused")
     assert [ids.tolist() for ids in again.ids] == [ids.tolist() for ids in sets.ids]
@@ -61,6 +66,12 @@ def test_sets_made_from_something_else_are_refused(sets: CandidateSets, tmp_path
         CandidateSets.load(tmp_path / "sets", **{name: "other"})
 
 
+def test_a_digest_of_something_else_is_a_mistake_of_the_caller(sets: CandidateSets, tmp_path: Path) -> None:
+    sets.save(tmp_path / "sets")
+    with pytest.raises(TypeError, match="sets are not made from text"):
+        CandidateSets.load(tmp_path / "sets", text="s1")
+
+
 def test_the_digest_follows_what_the_sets_were_made_from(sets: CandidateSets) -> None:
     others = [
         CandidateSets(sets.own, sets.common, 12, {**ORIGINS, "source": "s2"}, sets.settings),
@@ -71,8 +82,12 @@ def test_the_digest_follows_what_the_sets_were_made_from(sets: CandidateSets) ->
     assert text_digest(["a b", "c"]) != text_digest(["a b c"])
 
 
-@pytest.mark.parametrize("own", [[[5, 5]], [[9, 6]], [[4]], [[12]], [[-1]]])
-def test_ids_out_of_order_or_range_are_refused(tmp_path: Path, own: list[list[int]]) -> None:
+@pytest.mark.parametrize("piece", [1, 2, 100])
+@pytest.mark.parametrize("own", [[[5, 5]], [[9, 6]], [[4]], [[12]], [[-1]], [[5, 6], [7, 11], [6, 9, 8]]])
+def test_ids_out_of_order_or_range_are_refused(
+    tmp_path: Path, own: list[list[int]], piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "CHECKED", piece)
     CandidateSets(Ragged.from_lists(own), np.array([0, 4], dtype=np.int32), 12).save(tmp_path / "sets")
     with pytest.raises(UserError, match="sets: the arrays do not belong together"):
         CandidateSets.load(tmp_path / "sets")

@@ -23,6 +23,9 @@ ORIGINS = {
 }
 """What sets are made from, and what a person calls it."""
 
+CHECKED = 1 << 22
+"""Ids checked at once when sets are read."""
+
 _ADVICE = "run the vocabularies stage again"
 
 
@@ -114,6 +117,9 @@ class CandidateSets:
         a file is missing, or where the arrays do not belong together. A table that the sets were made without does not
         matter.
         """
+        unknown = digests.keys() - ORIGINS.keys()
+        if unknown:
+            raise TypeError(f"sets are not made from {', '.join(sorted(unknown))}")
         folder = Path(folder)
         meta = read_json(folder / "meta.json")
         own, common = Ragged.load(folder, "own", mapped), load_array(folder / "common.npy", mapped)
@@ -131,12 +137,16 @@ class CandidateSets:
         return sets
 
     def _ordered(self) -> bool:
-        """Whether all ids are inside the vocabulary and rise in every set."""
+        """Whether all ids are inside the vocabulary and rise in every set; what is held in memory is small."""
         values, offsets = self.own.values, self.own.offsets
         if offsets[0] != 0 or offsets[-1] != len(values) or (np.diff(offsets) < 0).any():
             return False
-        rising = np.diff(values) > 0
-        rising[offsets[(offsets > 0) & (offsets < len(values))] - 1] = True  # from one list to the next
-        low = self.common[-1] if len(self.common) else -1
-        inside = not len(values) or (values.min() > low and values.max() < self.size)
-        return bool(inside and rising.all() and (np.diff(self.common) > 0).all())
+        lowest = self.common[-1] + 1 if len(self.common) else 0
+        for start in range(0, len(values), CHECKED):
+            piece = values[start : start + CHECKED + 1]  # with the first one of the next piece
+            falls = np.flatnonzero(np.diff(piece) <= 0) + start + 1
+            if (offsets[np.searchsorted(offsets, falls)] != falls).any():  # only from one list to the next
+                return False
+            if piece.min() < lowest or piece.max() >= self.size:
+                return False
+        return bool((np.diff(self.common) > 0).all())
