@@ -37,6 +37,14 @@ def test_coverage_of_no_sentences() -> None:
     assert measure(sets, Ragged.from_lists([]), 80, 1) == Coverage(0, 0, 0, 0, 0, 0.0, 0.0)
 
 
+def test_references_of_another_number_are_an_error(sources: Sources) -> None:
+    sets = CandidateSets.from_ids(Ragged.from_lists([[3]]), 5)
+    with pytest.raises(ValueError, match="1 sets but 2 references"):
+        measure(sets, Ragged.from_lists([[3], [4]]), 80, 1)
+    with pytest.raises(ValueError, match="2 sentences but 1 references"):
+        build_sets(sources, VocabularySettings(), ["a house", "house"], ["une maison"])
+
+
 def test_coverage_equals_brute_force(sources: Sources) -> None:
     for settings in (VocabularySettings(1, 0, 0), VocabularySettings(0, 1, 0), VocabularySettings(1, 1, 2)):
         sets = build_sets(sources, settings, SOURCE).sets

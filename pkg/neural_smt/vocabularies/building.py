@@ -42,6 +42,8 @@ def build_sets(
     Raises ``UserError`` where a part needs a table that ``sources`` do not have.
     """
     _check(sources, settings)
+    if references is not None and len(references) != len(lines):
+        raise ValueError(f"{len(lines)} sentences but {len(references)} references")
     size = len(sources.network)
     origins = {"vocabulary": sources.network.digest, "source": text_digest(lines)}
     if settings.dictionary:

@@ -58,6 +58,8 @@ def measure(sets: CandidateSets, references: Ragged, batch: int, seed: int) -> C
 
     batch: sentences of a batch; these are drawn at random, each sentence once, and the last may be smaller.
     """
+    if len(sets) != len(references):
+        raise ValueError(f"{len(sets)} sets but {len(references)} references")
     own = sets.own
     arrays = [np.array(array) for array in (own.values, own.offsets, sets.common)]  # a mapped array is read-only
     covered = _covered(*arrays, references.values, references.offsets)
