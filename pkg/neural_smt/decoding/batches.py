@@ -61,7 +61,8 @@ class Hook(Protocol):
     name: of the feature, which the weights must hold; history: how many target words before a phrase its score may
     depend on (hypotheses that differ in them are not recombined). Called with the new hypotheses it returns their
     scores, float ``[N]``, unweighted. Threads call it at the same time. One that keeps something about hypotheses has
-    ``begin``, which gives what is called in its place in the search of one batch (``HookedSearch``).
+    ``begin``, which gives what is called in its place in the search of one batch (``HookedSearch``); it needs a
+    language model that stands in for it (``stand_in``), since only then what is extended has been scored.
     """
 
     name: str
