@@ -17,7 +17,7 @@ from lib import RESULTS, network_parser
 import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 import torch  # isort: skip
-from lib.products import Bare, Recorder, in_turn  # isort: skip
+from lib.training_speed import speed_of  # isort: skip
 
 from neural_smt.files import write_json
 from neural_smt.networks.device import describe_device, select_device
@@ -73,28 +73,10 @@ def measure(size: Size, device: torch.device, precision: str, threads: int, seco
     optimiser = GradientDescent(dict(network.named_parameters()), settings.rate, adaptive=True)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(task, settings, Path(folder), "benchmark", optimiser)
-
-        def updates() -> None:
-            """As many as share a buffer of sentences sorted by length, so that all lengths are among them."""
-            for _ in range(BUFFER):
-                trainer.update()
-
-        updates()
-        before = trainer.progress.words
-        with Recorder() as recorder:
-            updates()
-        words = trainer.progress.words - before
-        bare = Bare([recorder.products])
-        whole, products = in_turn(updates, bare.one_after_another, seconds)
-    return {
-        "threads": threads,
-        "classes": len(classes),
-        "cost": expected_cost(classes, counts),
-        "words_per_second": words / whole,
-        "gflops": bare.operations / whole / 1e9,
-        "products_gflops": bare.operations / products / 1e9,
-        "share_of_products": products / whole,
-    }
+        # as many as share a buffer of sentences sorted by length, so that all lengths are among them
+        speed = speed_of(trainer, BUFFER, seconds)
+    del speed["seconds"]
+    return {"threads": threads, "classes": len(classes), "cost": expected_cost(classes, counts), **speed}
 
 
 def main() -> None:

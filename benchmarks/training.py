@@ -16,7 +16,7 @@ from lib.pairs import SIZES, random_pairs
 import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 import torch  # isort: skip
-from lib.products import Bare, Recorder, in_turn  # isort: skip
+from lib.training_speed import speed_of  # isort: skip
 
 from neural_smt.files import write_json
 from neural_smt.networks.configuration import EncoderDecoderConfig
@@ -35,28 +35,10 @@ def measure(config: EncoderDecoderConfig, device: torch.device, precision: str, 
     pairs = random_pairs(config, settings.batch * settings.buffer)
     with tempfile.TemporaryDirectory() as folder:
         task = PhraseTask(network, pairs, pairs.take(np.arange(0)), settings, 1)
-        trainer = Trainer(task, settings, Path(folder), "benchmark")
-
-        def updates() -> None:
-            """Those of one buffer of minibatches, which hold pairs of all lengths."""
-            for _ in range(settings.buffer):
-                trainer.update()
-
-        updates()
-        before = trainer.progress.words
-        with Recorder() as recorder:
-            updates()
-        words = trainer.progress.words - before
-        bare = Bare([recorder.products])
-        whole, products = in_turn(updates, bare.one_after_another, seconds)
-    return {
-        "threads": threads,
-        "milliseconds_per_update": 1e3 * whole / settings.buffer,
-        "tokens_per_second": words / whole,
-        "gflops": bare.operations / whole / 1e9,
-        "products_gflops": bare.operations / products / 1e9,
-        "share_of_products": products / whole,
-    }
+        # one buffer of minibatches, which hold pairs of all lengths
+        speed = speed_of(Trainer(task, settings, Path(folder), "benchmark"), settings.buffer, seconds)
+    milliseconds = 1e3 * speed.pop("seconds") / settings.buffer
+    return {"threads": threads, "milliseconds_per_update": milliseconds, **speed}
 
 
 def main() -> None:
@@ -73,7 +55,7 @@ def main() -> None:
         for threads in arguments.threads if device.type == "cpu" else (1,):
             row = measure(SIZES[name], device, arguments.precision, threads, arguments.seconds)
             print(
-                f"{name:10}{threads:8}{row['milliseconds_per_update']:11.1f}{row['tokens_per_second']:10.0f}"
+                f"{name:10}{threads:8}{row['milliseconds_per_update']:11.1f}{row['words_per_second']:10.0f}"
                 f"{row['gflops']:9.1f}{row['products_gflops']:16.1f}{row['share_of_products']:7.2f}",
                 flush=True,
             )

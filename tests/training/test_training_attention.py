@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from killed_runs import Killed, kill_at, weights, without_seconds
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from neural_smt.errors import UserError
@@ -38,10 +39,6 @@ SETTINGS: dict[str, Any] = {
     "checkpoint_every": 7,
 }
 WORDS = 12
-
-
-class Killed(Exception):
-    """Stands for the end of a process."""
 
 
 def write_text(folder: Path, name: str, sentences: list[list[int]], target: Vocabulary) -> dict[str, Path]:
@@ -89,25 +86,6 @@ def train(inputs: dict[str, Path], folder: Path, seed: int = 1, **settings: Any)
         plot=folder / "curve.png",
         state=folder / "state",
     )
-
-
-def weights(folder: Path) -> bytes:
-    return (folder / "model" / "weights.safetensors").read_bytes()
-
-
-def kill_at(monkeypatch: pytest.MonkeyPatch, update: int) -> None:
-    original = Trainer.update
-
-    def interrupted(self: Trainer) -> float:
-        if self.progress.updates == update:
-            raise Killed
-        return original(self)
-
-    monkeypatch.setattr(Trainer, "update", interrupted)
-
-
-def without_seconds(path: Path) -> list[dict[str, str]]:
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in read_csv(path)]
 
 
 @pytest.mark.parametrize("limited", [False, True, "tau"])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from killed_runs import Killed, kill_at, weights, without_seconds
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, read_json, write_lines
@@ -40,10 +41,6 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-class Killed(Exception):
-    """Stands for the end of a process."""
-
-
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Two texts of sentences that count on from a random word; six of eighteen words are outside the shortlist."""
@@ -73,25 +70,6 @@ def train(inputs: dict[str, Any], folder: Path, seed: int = 1, **settings: Any) 
         perplexity=folder / "held_out.json",
         state=folder / "state",
     )
-
-
-def weights(folder: Path) -> bytes:
-    return (folder / "model" / "weights.safetensors").read_bytes()
-
-
-def kill_at(monkeypatch: pytest.MonkeyPatch, update: int) -> None:
-    original = Trainer.update
-
-    def interrupted(self: Trainer) -> None:
-        if self.progress.updates == update:
-            raise Killed
-        original(self)
-
-    monkeypatch.setattr(Trainer, "update", interrupted)
-
-
-def without_seconds(path: Path) -> list[dict[str, str]]:
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in read_csv(path)]
 
 
 @pytest.mark.parametrize("settings", [{}, {"keep": "last", "validate_every": 0}], ids=["best", "last"])

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from killed_runs import Killed, kill_at, weights, without_seconds
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, read_lines, write_lines
@@ -26,10 +27,6 @@ SETTINGS: dict[str, Any] = {
     "validate_every": 20,
     "checkpoint_every": 7,
 }
-
-
-class Killed(Exception):
-    """Stands for the end of a process."""
 
 
 @pytest.fixture(scope="module")
@@ -68,25 +65,6 @@ def train(inputs: dict[str, Path], folder: Path, seed: int = 1, **settings: Any)
         plot=folder / "curve.png",
         state=folder / "state",
     )
-
-
-def weights(folder: Path) -> bytes:
-    return (folder / "model" / "weights.safetensors").read_bytes()
-
-
-def kill_at(monkeypatch: pytest.MonkeyPatch, update: int) -> None:
-    original = Trainer.update
-
-    def interrupted(self: Trainer) -> None:
-        if self.progress.updates == update:
-            raise Killed
-        original(self)
-
-    monkeypatch.setattr(Trainer, "update", interrupted)
-
-
-def without_seconds(path: Path) -> list[dict[str, str]]:
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in read_csv(path)]
 
 
 @pytest.mark.parametrize(

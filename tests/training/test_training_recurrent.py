@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from killed_runs import Killed, kill_at, weights, without_seconds
 from torch import nn
 
 from neural_smt.errors import UserError
@@ -41,10 +42,6 @@ SETTINGS: dict[str, Any] = {
 CPU = torch.device("cpu")
 
 
-class Killed(Exception):
-    """Stands for the end of a process."""
-
-
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sentences that count on from a random word, with words in between that occur once."""
@@ -73,29 +70,14 @@ def train(text: Path, folder: Path, seed: int = 1, further: dict[str, Any] | Non
     )
 
 
-def weights(folder: Path) -> bytes:
-    return (folder / "model" / "weights.safetensors").read_bytes()
-
-
-def without_seconds(path: Path) -> list[dict[str, str]]:
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in read_csv(path)]
-
-
 @pytest.mark.parametrize("settings", [{}, {"optimiser": "sgd", "rate": 0.05}], ids=["adagrad", "sgd"])
 def test_a_killed_run_ends_as_one_never_killed(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
 ) -> None:
     train(text, tmp_path / "whole", **settings)
-    original = Trainer.update
     for update in (5, 20, 31):  # before the first checkpoint, and between later ones, in other epochs
-
-        def interrupted(self: Trainer, update: int = update) -> None:
-            if self.progress.updates == update:
-                raise Killed
-            original(self)
-
         with monkeypatch.context() as patch, pytest.raises(Killed):
-            patch.setattr(Trainer, "update", interrupted)
+            kill_at(patch, update)
             train(text, tmp_path / "killed", **settings)
         assert not (tmp_path / "killed" / "model").exists()
     train(text, tmp_path / "killed", **settings)

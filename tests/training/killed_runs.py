@@ -1,0 +1,34 @@
+"""Runs that end in the middle, and what is compared of them."""
+
+from pathlib import Path
+
+import pytest
+
+from neural_smt.files import read_csv
+from neural_smt.training.loop import Trainer
+
+
+class Killed(Exception):
+    """Stands for the end of a process."""
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, update: int) -> None:
+    """Let every trainer end before its update of this number, counted from 0."""
+    original = Trainer.update
+
+    def interrupted(self: Trainer) -> float:
+        if self.progress.updates == update:
+            raise Killed
+        return original(self)
+
+    monkeypatch.setattr(Trainer, "update", interrupted)
+
+
+def weights(folder: Path) -> bytes:
+    """The weights that a run left, to the bit."""
+    return (folder / "model" / "weights.safetensors").read_bytes()
+
+
+def without_seconds(path: Path) -> list[dict[str, str]]:
+    """The rows of a curve but for the time they took."""
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in read_csv(path)]
