@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from neural_smt.errors import UserError
-from neural_smt.networks.beam_search import BLOCK, BeamSettings, beam_search, top_values
+from neural_smt.networks.beam_search import BeamSettings, beam_search
+from neural_smt.networks.beams import BLOCK, top_values
 from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.packing import pack_pairs

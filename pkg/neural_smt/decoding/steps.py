@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from neural_smt.decoding.attention_steps import translate_attention
 from neural_smt.decoding.loading import load_hook
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.nbest import read_nbest, write_entries, write_nbest
@@ -19,7 +20,15 @@ from neural_smt.language_model.model import NgramModel
 from neural_smt.settings import read_settings
 from neural_smt.vocabulary import Vocabulary
 
-__all__ = ["decode", "decode_lattices", "measure_oracles", "reorder", "rescore", "rescore_lattices"]
+__all__ = [
+    "decode",
+    "decode_lattices",
+    "measure_oracles",
+    "reorder",
+    "rescore",
+    "rescore_lattices",
+    "translate_attention",
+]
 
 log = logging.getLogger(__name__)
 

@@ -9,17 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from neural_smt.errors import UserError
+from neural_smt.networks.beams import best_continuations, places_within, top_values
 from neural_smt.networks.device import precision_context
 from neural_smt.networks.encoder_decoder import Context, EncoderDecoder
 from neural_smt.networks.proposals import Prefixes, Proposals, StepDecoder
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS, UNK
-
-BLOCK = 128
-"""Words that are looked through together for the best of a row."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ def _search_chunk(
     for step in range(3 * int(lengths.max(initial=0))):
         owner = prefixes.owner.cpu().numpy()
         values, words = _best_words(decoder, context, prefixes, size, settings.unknown, lengths[owner] // 2 > step)
-        rows, words, totals = _best_continuations(owner, totals, values, words, places)
+        rows, words, totals = best_continuations(owner, totals, values, words, places)
         ends = words == EOS
         ended = rows[ends]
         finished.append((owner[ended], list(history[ended]), totals[ends]))
@@ -104,8 +101,7 @@ def _gather(
     scores = np.concatenate([item[2] for item in finished])
     ranked = scores / (phrases.lengths + 1) if settings.normalise else scores
     order = np.lexsort((-ranked, owner))
-    rank = np.arange(len(order)) - np.searchsorted(owner[order], owner[order])
-    order = order[rank < settings.size]  # a doubled beam may have found more
+    order = order[places_within(owner[order]) < settings.size]  # a doubled beam may have found more
     return Proposals(numbers[owner[order]], phrases.take(order), scores[order], np.ones(len(order), dtype=bool))
 
 
@@ -128,36 +124,3 @@ def _best_words(
         values.append((best - normalisers).double().cpu().numpy())
         words.append(ids.cpu().numpy())
     return np.concatenate(values), np.concatenate(words)
-
-
-def top_values(rows: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The ``count`` largest values of each row and their columns, ``[n, count]`` each, largest first.
-
-    The largest values lie in the blocks with the largest maxima, so only those blocks are looked through.
-    """
-    blocks = rows.shape[1] // BLOCK
-    if blocks <= 2 * count:
-        return rows.topk(count, 1)
-    whole, rest = rows[:, : blocks * BLOCK].view(len(rows), blocks, BLOCK), rows[:, blocks * BLOCK :]
-    chosen = whole.amax(2).topk(count, 1).indices
-    candidates = whole.gather(1, chosen[:, :, None].expand(-1, -1, BLOCK)).flatten(1)
-    columns = (chosen[:, :, None] * BLOCK + torch.arange(BLOCK, device=rows.device)).flatten(1)
-    tail = torch.arange(blocks * BLOCK, rows.shape[1], device=rows.device).expand(len(rows), -1)
-    values, places = torch.cat((candidates, rest), 1).topk(count, 1)
-    return values, torch.cat((columns, tail), 1).gather(1, places)
-
-
-def _best_continuations(
-    owner: np.ndarray, totals: np.ndarray, values: np.ndarray, words: np.ndarray, places: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each source phrase the best of its prefixes' continuations, as many as it has ``places``.
-
-    owner: int64 ``[n]``, ascending; totals: log p of each prefix; values, words: as from ``_best_words``. Returns the
-    prefix (ascending), the word and the total of each continuation that is kept.
-    """
-    scores = (totals[:, None] + values).ravel()
-    owners = np.repeat(owner, values.shape[1])
-    order = np.lexsort((-scores, owners))
-    rank = np.arange(len(order)) - np.searchsorted(owners, owners)  # owners are ascending, before and after sorting
-    kept = np.sort(order[(rank < places[owners]) & (scores[order] > -np.inf)])
-    return kept // values.shape[1], words.ravel()[kept], scores[kept]

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from neural_smt.networks.attention.groups import Groups
 from neural_smt.networks.precision import affine
 
 TILE = 1 << 18
@@ -43,16 +44,21 @@ class DecoderWeights(NamedTuple):
         return DecoderWeights(query.to(dtype), energy, *(matrix.to(dtype) for matrix in matrices))
 
 
-def attend(queries: Tensor, memory: Memory, energy: Tensor) -> tuple[Tensor, Tensor]:
+def attend(queries: Tensor, memory: Memory, energy: Tensor, groups: Groups | None = None) -> tuple[Tensor, Tensor]:
     """alpha ``[n, L]`` (0 on padding) and c = sum_j alpha_j h_j ``[n, 2H]`` of the first ``n`` rows of the memory.
 
     queries: B s + C y*, ``[n, K]``; energy: v; e_j = v . tanh(keys_j + query). Without gradient, nothing rounded.
+    groups: which row of the memory each looks at, in place of its own: a row is then not copied for each.
     """
     energies = queries.new_empty(len(queries), memory.keys.shape[1])
     with torch.autocast(queries.device.type, enabled=False):
         for part in tiles(queries, memory):
-            energies[part] = (memory.keys[part] + queries[part, None]).tanh_() @ energy
-        weights = energies.masked_fill_(memory.padding[: len(queries)], -torch.inf).softmax(1)
+            keys = memory.keys[part if groups is None else groups.owner[part]]
+            energies[part] = (keys + queries[part, None]).tanh_() @ energy
+        padding = memory.padding[: len(queries)] if groups is None else memory.padding[groups.owner]
+        weights = energies.masked_fill_(padding, -torch.inf).softmax(1)
+        if groups is not None:
+            return weights, groups.times(weights, memory.annotations)
         return weights, torch.bmm(weights[:, None], memory.annotations[: len(queries)])[:, 0]
 
 

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from neural_smt.networks.attention.batches import AttentionBatch, SourceLayout
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.decoder_step import DecoderWeights, Memory, attend, transition
+from neural_smt.networks.attention.groups import Groups
 from neural_smt.networks.attention.recurrence import decode
 from neural_smt.networks.attention.softmax import LimitedOutput
 from neural_smt.networks.encoder_decoder import STANDARD_DEVIATION, Embedding
@@ -138,10 +139,13 @@ class AttentionNetwork(nn.Module):
         return found
 
     @torch.no_grad()
-    def look(self, states: Tensor, words: Tensor | None, memory: Memory) -> tuple[Tensor, Tensor, Tensor]:
+    def look(
+        self, states: Tensor, words: Tensor | None, memory: Memory, groups: Groups | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """z ``[n, R]`` of the words that may come next, c ``[n, 2H]`` and alpha ``[n, L]``, a row per hypothesis.
 
-        states: s_{t-1}, ``[n, H]``; words: int64 ``[n]``, y_{t-1}, or None at the first step; memory: ``n`` rows.
+        states: s_{t-1}, ``[n, H]``; words: int64 ``[n]``, y_{t-1}, or None at the first step; memory: ``n`` rows, or
+        those that ``groups`` names.
         """
         embedded = states.new_zeros(len(states), self.config.embedding)
         if words is not None:
@@ -150,7 +154,7 @@ class AttentionNetwork(nn.Module):
         queries = product(states, self.scorer_state.weight.t(), dtype)
         if self.scorer_word is not None:
             queries = queries + self.scorer_word(embedded)
-        alphas, contexts = attend(queries, memory, self.scorer_energy)
+        alphas, contexts = attend(queries, memory, self.scorer_energy, groups)
         return self.before_softmax(states, contexts, self.word_readout(embedded)), contexts, alphas
 
     @torch.no_grad()

@@ -1,0 +1,163 @@
+"""Beam search with an attention network over many sentences side by side, each with its own target vocabulary.
+
+The beam is that of GroundHog: one place less for every translation that is finished. What is found for a sentence does
+not depend on the others.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from neural_smt.decoding.attention.hypotheses import Hypothesis, strongest
+from neural_smt.decoding.attention.outputs import OutputWords
+from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.networks.attention.batches import pack_sentences
+from neural_smt.networks.attention.decoder_step import Memory
+from neural_smt.networks.attention.groups import Groups
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.beams import best_continuations
+from neural_smt.networks.device import precision_context
+from neural_smt.ragged import Ragged
+from neural_smt.vocabularies.candidates import CandidateSets
+from neural_smt.vocabulary import EOS
+
+
+def beam_search(
+    network: AttentionNetwork,
+    source: Ragged,
+    settings: AttentionDecodingSettings | None = None,
+    sets: CandidateSets | None = None,
+) -> list[list[Hypothesis]]:
+    """Translations of each sentence of ``source`` (int32 ids without end symbols), best first: at least 1, at most
+    ``beam`` of each.
+
+    sets: the target words of each sentence, UNK and EOS among them; None: all target words. A sentence that does not
+    end within its limit gets the best that was not finished (``complete`` is false), a sentence without words none.
+    """
+    settings = settings or AttentionDecodingSettings()
+    found = [[Hypothesis.nothing(complete=True)] for _ in range(len(source))]
+    lengths = source.lengths
+    waiting = np.flatnonzero(lengths > 0)
+    waiting = waiting[np.argsort(lengths[waiting], kind="stable")]  # with their like: none waits for a long one
+    with torch.no_grad(), precision_context(network.output.weight.device, settings.precision):
+        for start in range(0, len(waiting), settings.batch):
+            rows = waiting[start : start + settings.batch]
+            output = OutputWords.of(network.output, rows, sets, settings.unknown)
+            for row, hypotheses in zip(rows, _Search(network, source.take(rows), output, settings).run(), strict=True):
+                found[row] = hypotheses
+    return found
+
+
+@dataclass
+class _Beams:
+    """``n`` prefixes of equal length t, rising by sentence.
+
+    owner: int64 ``[n]``, the sentence of each; totals: float64 ``[n]``, log p; words: int32 ``[n, t]``; links: int64
+    ``[n, t, 2]``, see ``strongest``.
+    """
+
+    owner: np.ndarray
+    totals: np.ndarray
+    words: np.ndarray
+    links: np.ndarray
+
+    def hypotheses(self, rows: np.ndarray, totals: np.ndarray, complete: bool) -> list[tuple[int, Hypothesis]]:
+        """The prefixes ``rows``, whose log p is ``totals``, each with its sentence."""
+        return [
+            (int(self.owner[row]), Hypothesis(self.words[row], float(total), *self.links[row].T, complete))
+            for row, total in zip(rows, totals, strict=True)
+        ]
+
+    def extended(self, rows: np.ndarray, words: np.ndarray, totals: np.ndarray, links: np.ndarray) -> "_Beams":
+        """The prefixes ``rows``, each with one more of ``words``; links: ``[n, 2]``, of the next word of each."""
+        return _Beams(
+            self.owner[rows],
+            totals,
+            np.concatenate((self.words[rows], words[:, None].astype(np.int32)), axis=1),
+            np.concatenate((self.links[rows], links[rows, None]), axis=1),
+        )
+
+
+class _Search:
+    """The search for the translations of the sentences of a batch, which have one word or more each."""
+
+    def __init__(
+        self,
+        network: AttentionNetwork,
+        source: Ragged,
+        output: OutputWords,
+        settings: AttentionDecodingSettings,
+    ):
+        self.network, self.settings, self.output = network, settings, output
+        self.device = network.output.weight.device
+        self.lengths = source.lengths
+        self.limits = settings.ratio * self.lengths + settings.extra
+        self.places = np.full(len(source), settings.beam)
+        self.states, self.memory = self._encoded(source)
+        self.present = np.arange(len(source))  # the sentence of each row of the memory and of the output
+
+    def _encoded(self, source: Ragged) -> tuple[Tensor, Memory]:
+        """s_0 and the memory, in the order of the sentences."""
+        packed, layout, order = pack_sentences(source, self.device)
+        rows = self._tensor(np.argsort(order))
+        states, memory = self.network.encode(packed, layout)
+        return states[rows], memory.take(rows)
+
+    def run(self) -> list[list[Hypothesis]]:
+        """The translations of each sentence, best first."""
+        count = len(self.lengths)
+        beams = _Beams(
+            np.arange(count), np.zeros(count), np.zeros((count, 0), np.int32), np.zeros((count, 0, 2), np.int64)
+        )
+        found: list[tuple[int, Hypothesis]] = []
+        step = 0
+        while len(beams.owner):
+            beams = self._step(beams, step, found)
+            step += 1
+        return self._ranked(found)
+
+    def _step(self, beams: _Beams, step: int, found: list[tuple[int, Hypothesis]]) -> _Beams:
+        """The prefixes with one word more; what is finished, or is at its limit unfinished, goes into ``found``."""
+        groups = self._groups(beams.owner)
+        previous = None if step == 0 else self._tensor(beams.words[:, -1])
+        inner, contexts, alphas = self.network.look(self.states, previous, self.memory, groups)
+        values, words = (part.cpu().numpy() for part in self.output.best(inner, groups, self.settings.beam))
+        links = strongest(alphas.cpu().numpy(), self.lengths[beams.owner])
+        rows, chosen, totals = best_continuations(
+            beams.owner, beams.totals, values.astype(np.float64), words, self.places
+        )
+        ends = chosen == EOS
+        found += beams.hypotheses(rows[ends], totals[ends], complete=True)
+        self.places -= np.bincount(beams.owner[rows[ends]], minlength=len(self.places))
+        full = np.flatnonzero(self.limits[beams.owner] == step)
+        found += beams.hypotheses(full, beams.totals[full], complete=False)
+        goes_on = ~ends & (self.limits[beams.owner[rows]] > step)
+        rows, chosen = rows[goes_on], chosen[goes_on]
+        if len(rows):
+            parents = self._tensor(rows)
+            self.states = self.network.advance(self.states[parents], self._tensor(chosen), contexts[parents])
+        return beams.extended(rows, chosen, totals[goes_on], links)
+
+    def _groups(self, owner: np.ndarray) -> Groups:
+        """Which row of the memory and of the output each prefix needs, after leaving out those that none needs."""
+        needed = np.unique(owner)
+        if 2 * len(needed) <= len(self.present):  # not at every step: leaving out copies the rest
+            rows = self._tensor(np.searchsorted(self.present, needed))
+            self.memory, self.output, self.present = self.memory.take(rows), self.output.take(rows), needed
+        return Groups.of(np.searchsorted(self.present, owner), len(self.present), self.device)
+
+    def _ranked(self, found: list[tuple[int, Hypothesis]]) -> list[list[Hypothesis]]:
+        by_sentence: list[list[Hypothesis]] = [[] for _ in self.lengths]
+        for sentence, hypothesis in found:
+            by_sentence[sentence].append(hypothesis)
+        return [self._best_first(hypotheses) for hypotheses in by_sentence]
+
+    def _best_first(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        ranked = sorted(hypotheses, key=lambda hypothesis: -hypothesis.ranked_by(self.settings.normalise))
+        finished = [hypothesis for hypothesis in ranked if hypothesis.complete]
+        return finished or ranked[:1] or [Hypothesis.nothing(complete=False)]
+
+    def _tensor(self, array: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64)).to(self.device)

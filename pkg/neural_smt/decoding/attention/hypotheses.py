@@ -1,0 +1,46 @@
+"""What a beam search with an attention network finds."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A translation of a sentence of ``n`` source words.
+
+    words: int32 ``[t]``, target ids; score: natural log p of the words, and of the end symbol where it is complete;
+    looked_at: int64 ``[t]``, the source position with the largest attention of each word, ``n`` for the end symbol;
+    aligned: the same without the end symbol, -1 if n is 0; complete: whether it ended before the limit of its length.
+    """
+
+    words: np.ndarray
+    score: float
+    looked_at: np.ndarray
+    aligned: np.ndarray
+    complete: bool
+
+    @classmethod
+    def nothing(cls, complete: bool) -> "Hypothesis":
+        """No words at all: of a sentence without words, or where the network finds none."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(none.astype(np.int32), 0.0, none, none, complete)
+
+    def ranked_by(self, normalise: bool) -> float:
+        """log p, or with ``normalise`` log p over the words that were predicted, end symbol included."""
+        return self.score / max(len(self.words) + self.complete, 1) if normalise else self.score
+
+    def links(self, length: int) -> list[tuple[int, int]]:
+        """Word alignment (source, target); words that looked at the end symbol have no link. length: n."""
+        return [(int(i), j) for j, i in enumerate(self.looked_at) if i < length]
+
+
+def strongest(alphas: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """int64 ``[n, 2]``: the largest of each row of attention, over all positions and over the words alone.
+
+    alphas: float ``[n, L]``; lengths: int64 ``[n]``, words of the sentence of each row, after which the end symbol
+    stands; a sentence without words has -1 for its words.
+    """
+    positions = np.arange(alphas.shape[1])
+    outside = np.where(positions < lengths[:, None], alphas, -1.0)
+    return np.stack([alphas.argmax(1), np.where(lengths > 0, outside.argmax(1), -1)], axis=1)

@@ -1,0 +1,71 @@
+"""A toy attention network, and all that it can write."""
+
+from itertools import product
+
+import numpy as np
+import torch
+
+from neural_smt.networks.attention.batches import membership, pack_batch
+from neural_smt.networks.attention.configuration import AttentionConfig
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import BOS, EOS
+
+CPU = torch.device("cpu")
+
+
+def toy(ending: float = 0.0) -> AttentionNetwork:
+    """A network in double precision of 9 source and 7 target words, three of them reserved, whose distributions are
+    far from flat.
+    """
+    config = AttentionConfig(9, 7, hidden=6, embedding=5, attention=7, maxout=4, rank=3)
+    return _random_weights(AttentionNetwork(config).double(), ending)
+
+
+def lively() -> AttentionNetwork:
+    """A network of 20 source and 400 target words: some of its translations are long, some short, some never end."""
+    config = AttentionConfig(20, 400, hidden=12, embedding=8, attention=7, maxout=8, rank=6)
+    network = _random_weights(AttentionNetwork(config).double(), 4.0)
+    with torch.no_grad():
+        network.output.weight[EOS] *= 3
+    return network
+
+
+def _random_weights(network: AttentionNetwork, ending: float) -> AttentionNetwork:
+    """ending: what the end symbol is made more likely by."""
+    random = np.random.default_rng(3)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter += torch.from_numpy(random.normal(0.0, 0.5, parameter.shape))
+        network.output.bias[EOS] += ending
+    return network
+
+
+def everything(words: list[int], longest: int) -> list[tuple[int, ...]]:
+    """All sequences of up to ``longest`` of ``words``, symbols of begin and end left out."""
+    usable = [word for word in words if word not in (BOS, EOS)]
+    return [sequence for length in range(longest + 1) for sequence in product(usable, repeat=length)]
+
+
+def log_probabilities(
+    network: AttentionNetwork, source: list[int], targets: list[tuple[int, ...]], own: np.ndarray | None = None
+) -> np.ndarray:
+    """log p of complete translations of a sentence, from the network's pass over whole sentences, among ``own``."""
+    sources, words = Ragged.from_lists([source] * len(targets)), Ragged.from_lists(targets)
+    allowed = None if own is None else membership(own, Ragged.from_lists([own] * len(targets)), own[:0])
+    with torch.no_grad():
+        return network(pack_batch(sources, words, CPU, own, allowed)).numpy()
+
+
+def attention(network: AttentionNetwork, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """alpha ``[target words, source words + 1]`` of a translation, recomputed."""
+    batch = pack_batch(Ragged.from_lists([source]), Ragged.from_lists([target]), CPU)
+    return network.alignments(batch)[0][:-1]
+
+
+def random_sentences(count: int, words: int, seed: int = 1) -> Ragged:
+    """Sentences of 1 to 8 ids; the third is empty."""
+    random = np.random.default_rng(seed)
+    lengths = random.integers(1, 9, count)
+    lengths[2] = 0
+    return Ragged.from_lists([random.integers(3, words, length) for length in lengths])

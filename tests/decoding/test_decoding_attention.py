@@ -1,0 +1,242 @@
+"""Beam search with an attention network against all sequences of a toy network, and what it must not depend on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from attention_world import CPU, attention, everything, lively, log_probabilities, random_sentences, toy
+
+from neural_smt.decoding.attention.beam_search import beam_search
+from neural_smt.decoding.attention.hypotheses import Hypothesis, strongest
+from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.errors import UserError
+from neural_smt.networks.attention.batches import pack_sentences
+from neural_smt.networks.attention.groups import Groups
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.ragged import Ragged
+from neural_smt.vocabularies.candidates import CandidateSets
+from neural_smt.vocabulary import BOS, EOS, UNK
+
+ALL = AttentionDecodingSettings(beam=4000, ratio=1, extra=2, batch=2)
+
+
+def random_sets(count: int, words: int, seed: int = 5) -> CandidateSets:
+    """The four most frequent ids for all, and of the others different ones and different numbers of them."""
+    random = np.random.default_rng(seed)
+    own = [np.unique(random.integers(4, words, random.integers(1, 12))) for _ in range(count)]
+    return CandidateSets(Ragged.from_lists(own), np.array([UNK, BOS, EOS, 3], dtype=np.int32), words)
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+@pytest.mark.parametrize("limited", [False, True])
+def test_a_huge_beam_finds_what_trying_everything_finds(limited: bool, normalise: bool) -> None:
+    network, sources = toy(), [[3], [4, 8], [5, 3]]
+    own = [np.array([UNK, EOS, 3, 6]), np.array([UNK, BOS, EOS, 4, 5]), np.array([UNK, EOS])]
+    sets = of_lists(*own) if limited else None
+    settings = replace(ALL, normalise=normalise)
+    found = beam_search(network, Ragged.from_lists(sources), settings, sets)
+    for source, words, hypotheses in zip(sources, own, found, strict=True):
+        targets = everything(words.tolist() if limited else list(range(7)), len(source) + 2)
+        scores = log_probabilities(network, source, targets, words if limited else None)
+        ranked = scores / [len(target) + 1 for target in targets] if normalise else scores
+        order = np.argsort(-ranked)
+        assert [tuple(hypothesis.words.tolist()) for hypothesis in hypotheses] == [targets[n] for n in order]
+        np.testing.assert_allclose([hypothesis.score for hypothesis in hypotheses], scores[order], rtol=1e-11)
+        assert all(hypothesis.complete for hypothesis in hypotheses)
+
+
+def of_lists(*ids: list[int]) -> CandidateSets:
+    return CandidateSets.from_ids(Ragged.from_lists(ids), 7)
+
+
+def described(found: list[list[Hypothesis]]) -> list[list[tuple]]:
+    return [
+        [(h.words.tolist(), h.looked_at.tolist(), h.aligned.tolist(), h.complete) for h in hypotheses]
+        for hypotheses in found
+    ]
+
+
+def scores_of(found: list[list[Hypothesis]]) -> np.ndarray:
+    return np.array([hypothesis.score for hypotheses in found for hypothesis in hypotheses])
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_what_is_found_depends_neither_on_the_batch_nor_on_the_order(limited: bool) -> None:
+    network = lively().float()
+    source = random_sentences(30, 20)
+    sets = random_sets(30, 400) if limited else None
+    settings = AttentionDecodingSettings(beam=5)
+    expected = beam_search(network, source, settings, sets)
+    assert len({tuple(hypotheses[0].words.tolist()) for hypotheses in expected}) > 8
+    for batch in (1, 7):
+        found = beam_search(network, source, replace(settings, batch=batch), sets)
+        assert described(found) == described(expected)
+        np.testing.assert_allclose(scores_of(found), scores_of(expected), atol=1e-5)
+    order = np.random.default_rng(2).permutation(30)
+    shuffled = replace_sets(sets, order) if sets else None
+    found = beam_search(network, source.take(order), replace(settings, batch=4), shuffled)
+    expected = [expected[row] for row in order]
+    assert described(found) == described(expected)
+    np.testing.assert_allclose(scores_of(found), scores_of(expected), atol=1e-5)
+
+
+def replace_sets(sets: CandidateSets, order: np.ndarray) -> CandidateSets:
+    return replace(sets, own=sets.own.take(order))
+
+
+def test_only_words_of_the_sentence_are_written_and_scores_are_those_of_its_set() -> None:
+    network, source, sets = lively(), random_sentences(12, 20), random_sets(12, 400)
+    found = beam_search(network, source, AttentionDecodingSettings(beam=4), sets)
+    finished = 0
+    for number, hypotheses in enumerate(found):
+        own = sets.of(number).astype(np.int64)
+        for hypothesis in hypotheses:
+            assert set(hypothesis.words.tolist()) <= set(own.tolist()) - {BOS, EOS}
+            if len(source[number]) and hypothesis.complete:
+                expected = log_probabilities(network, source[number].tolist(), [hypothesis.words.tolist()], own)
+                assert hypothesis.score == pytest.approx(expected[0], rel=1e-11)
+                finished += 1
+    assert finished > 10
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+def test_lists_are_distinct_and_best_first(normalise: bool) -> None:
+    settings = AttentionDecodingSettings(beam=6, normalise=normalise)
+    found = beam_search(toy(ending=1.0), random_sentences(10, 9), settings)
+    for hypotheses in found:
+        ranks = [h.score / (len(h.words) + 1) if normalise else h.score for h in hypotheses]
+        assert ranks == sorted(ranks, reverse=True)
+        assert len({tuple(hypothesis.words.tolist()) for hypothesis in hypotheses}) == len(hypotheses) <= 6
+    assert sum(len(hypotheses) for hypotheses in found) > 20
+
+
+def test_full_sets_find_what_the_full_vocabulary_finds() -> None:
+    network, source = lively(), random_sentences(8, 20)
+    sets = CandidateSets.from_ids(Ragged.from_lists([np.arange(400)] * 8), 400)
+    full, limited = (beam_search(network, source, AttentionDecodingSettings(beam=5), given) for given in (None, sets))
+    assert described(full) == described(limited)
+    np.testing.assert_allclose(scores_of(limited), scores_of(full), rtol=1e-11)
+
+
+def test_words_look_where_the_attention_recomputed_is_largest() -> None:
+    network, source = lively(), random_sentences(15, 20)
+    looked = []
+    for sentence, hypotheses in zip(source, beam_search(network, source), strict=True):
+        for hypothesis in hypotheses:
+            if len(hypothesis.words):
+                alpha = attention(network, sentence, hypothesis.words)
+                assert hypothesis.looked_at.tolist() == alpha.argmax(1).tolist()
+                assert hypothesis.aligned.tolist() == alpha[:, :-1].argmax(1).tolist()
+                looked += (hypothesis.looked_at == len(sentence)).tolist()
+    assert 0 < sum(looked) < len(looked)
+
+
+def test_the_strongest_position_and_the_strongest_word() -> None:
+    alphas = np.array([[0.1, 0.2, 0.7, 0.0], [0.3, 0.5, 0.1, 0.1], [1.0, 0.0, 0.0, 0.0]])
+    assert strongest(alphas, np.array([2, 3, 0])).tolist() == [[2, 1], [1, 1], [0, -1]]
+    none = np.zeros(3, dtype=np.int32)
+    hypothesis = Hypothesis(none, 0.0, np.array([1, 2, 0]), np.array([1, 0, 0]), complete=True)
+    assert hypothesis.links(2) == [(1, 0), (0, 2)]
+
+
+def test_a_sentence_that_does_not_end_gets_the_best_unfinished_translation() -> None:
+    network, source = toy(ending=-np.inf), Ragged.from_lists([[3, 4], [5]])
+    settings = AttentionDecodingSettings(beam=500, ratio=1, extra=1)
+    found = beam_search(network, source, settings)
+    for sentence, hypotheses in zip(source, found, strict=True):
+        (hypothesis,) = hypotheses
+        assert not hypothesis.complete
+        targets = [words for words in everything(list(range(7)), len(sentence) + 1) if len(words) == len(sentence) + 1]
+        scores = [prefix_score(network, sentence.tolist(), words) for words in targets]
+        assert tuple(hypothesis.words.tolist()) == targets[int(np.argmax(scores))]
+        assert hypothesis.score == pytest.approx(max(scores), rel=1e-11)
+        assert hypothesis.ranked_by(normalise=True) == hypothesis.score / len(targets[0])
+
+
+def prefix_score(network: AttentionNetwork, source: list[int], words: tuple[int, ...]) -> float:
+    """log p of words that no end symbol follows."""
+    packed, layout, _ = pack_sentences(Ragged.from_lists([source]), CPU)
+    states, memory = network.encode(packed, layout)
+    weight, bias = network.output.rows(None)
+    total, previous = 0.0, None
+    with torch.no_grad():
+        for word in words:
+            inner, context, _ = network.look(states, previous, memory)
+            total += torch.log_softmax(inner @ weight.T + bias, 1)[0, word].item()
+            previous = torch.tensor([word])
+            states = network.advance(states, previous, context)
+    return total
+
+
+def test_a_network_that_gives_no_numbers_gives_nothing_unfinished() -> None:
+    network = toy()
+    with torch.no_grad():
+        network.output.bias += torch.nan
+    ((hypothesis,),) = beam_search(network, Ragged.from_lists([[3]]))
+    assert (len(hypothesis.words), hypothesis.complete) == (0, False)
+
+
+def test_bfloat16_is_near() -> None:
+    network, source = toy(ending=1.0).float(), Ragged.from_lists([[3], [4, 8]])
+    for sets in (None, of_lists([UNK, EOS, 3, 6], [UNK, BOS, EOS, 4, 5])):
+        exact, rounded = (beam_search(network, source, replace(ALL, precision=name), sets) for name in ("fp32", "bf16"))
+        for one, other in zip(exact, rounded, strict=True):
+            found = {tuple(hypothesis.words.tolist()): hypothesis.score for hypothesis in other}
+            expected = [found[tuple(hypothesis.words.tolist())] for hypothesis in one]
+            np.testing.assert_allclose(expected, [hypothesis.score for hypothesis in one], rtol=0.03, atol=0.1)
+            assert len(found) == len(one)
+
+
+def test_sentences_without_words_and_texts_without_sentences() -> None:
+    network = toy()
+    assert beam_search(network, Ragged.from_lists([])) == []
+    (first,), second = beam_search(network, Ragged.from_lists([[], [4]]), AttentionDecodingSettings(beam=3))
+    assert (first.words.tolist(), first.score, first.complete) == ([], 0.0, True)
+    assert len(second) > 0
+
+
+def test_unknown_words_are_written_only_when_allowed() -> None:
+    network, source = toy(ending=1.0), Ragged.from_lists([[3, 4]])
+    with torch.no_grad():
+        network.output.bias[UNK] += 4.0
+    for sets in (None, of_lists([0, 1, 2, 4, 5])):
+        for unknown in (True, False):
+            (found,) = beam_search(network, source, AttentionDecodingSettings(unknown=unknown), sets)
+            written = {word for hypothesis in found for word in hypothesis.words.tolist()}
+            assert (UNK in written) == unknown
+            assert not written & {BOS, EOS}
+
+
+def test_sets_need_the_unknown_word_and_the_end_symbol() -> None:
+    for name, missing in (("<unk>", [EOS, 3]), ("</s>", [UNK, 3])):
+        with pytest.raises(UserError, match=f"of a sentence lacks {name}"):
+            beam_search(toy(), Ragged.from_lists([[3], [4]]), sets=of_lists([UNK, EOS], missing))
+
+
+@pytest.mark.parametrize("name", ["beam", "batch", "ratio", "extra", "precision", "heuristic"])
+def test_settings_are_checked(name: str) -> None:
+    with pytest.raises(UserError, match=f"{name} is -1"):
+        AttentionDecodingSettings(**{name: -1})
+
+
+def test_rows_times_the_matrix_of_their_sentence() -> None:
+    owner = np.array([0, 0, 2, 2, 2, 3])
+    random = np.random.default_rng(1)
+    rows, matrices = (torch.from_numpy(random.normal(size=shape)) for shape in ((6, 4), (5, 4, 3)))
+    groups = Groups.of(owner, 5, CPU)
+    assert groups.place.tolist() == [0, 1, 0, 1, 2, 0]
+    expected = [row @ matrices[own] for row, own in zip(rows, owner, strict=True)]
+    np.testing.assert_allclose(groups.times(rows, matrices), torch.stack(expected), rtol=1e-12)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("limited", [False, True])
+def test_cuda_finds_what_the_cpu_finds(limited: bool) -> None:
+    network, source = lively(), random_sentences(30, 20)
+    sets = random_sets(30, 400) if limited else None
+    expected = beam_search(network, source, sets=sets)
+    found = beam_search(network.to("cuda"), source, sets=sets)
+    assert described(found) == described(expected)
+    np.testing.assert_allclose(scores_of(found), scores_of(expected), atol=1e-9)

@@ -1,0 +1,228 @@
+"""The step translate_attention: what it writes, what stands for unknown words, and what it refuses."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from attention_world import attention, log_probabilities
+
+from neural_smt.alignment.lexical import lexical_table
+from neural_smt.cli import steps
+from neural_smt.decoding.attention.hypotheses import Hypothesis
+from neural_smt.decoding.attention.replacement import best_translations, replacement, spell
+from neural_smt.decoding.nbest import read_nbest
+from neural_smt.decoding.steps import translate_attention
+from neural_smt.errors import UserError
+from neural_smt.files import read_json, read_lines, write_lines
+from neural_smt.networks.attention.configuration import AttentionConfig
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.folder import TrainedAttention, save_attention
+from neural_smt.ragged import Ragged
+from neural_smt.vocabularies.candidates import CandidateSets, text_digest
+from neural_smt.vocabularies.sources import encode_words, load_sources
+from neural_smt.vocabulary import EOS, UNK, Vocabulary
+
+SOURCE = ["das Haus ist rot", "", "Berlin ist rot", "das unerhörte Haus", "rot"]
+KNOWN = Vocabulary.from_sentences(["das Haus ist rot"])
+TARGET = Vocabulary.from_sentences(["the house is red", "the"])
+WIDER = Vocabulary.from_sentences(["das Haus ist rot Berlin grün"])
+TABLE_TARGET = Vocabulary.from_sentences(["the house is red", "the building Berlin"])
+
+
+def network(unknown: float = 0.0, ending: float = 2.0) -> AttentionNetwork:
+    config = AttentionConfig(len(KNOWN), len(TARGET), hidden=6, embedding=5, attention=7, maxout=4, rank=3)
+    made = AttentionNetwork(config)
+    random = np.random.default_rng(8)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter += torch.from_numpy(random.normal(0.0, 0.8, parameter.shape)).float()
+        made.output.bias[UNK] += unknown
+        made.output.bias[EOS] += ending
+    return made
+
+
+def write_tables(folder: Path) -> dict[str, Path]:
+    """Word translations: Haus is building (twice) and house (once); rot is red; Berlin is the."""
+    pairs = [("Haus", "building"), ("Haus", "building"), ("Haus", "house"), ("rot", "red"), ("Berlin", "the")]
+    source, target = WIDER.encode(pair[0] for pair in pairs), TABLE_TARGET.encode(pair[1] for pair in pairs)
+    links = Ragged.from_lists([np.zeros(2)] * len(pairs), dtype=np.int16)
+    links = Ragged(links.values.reshape(-1, 2), links.offsets // 2)
+    lexical_table(source, target, links, len(WIDER), len(TABLE_TARGET)).save(folder / "lexical")
+    WIDER.save(folder / "source")
+    TABLE_TARGET.save(folder / "target")
+    names = {"lexical": "lexical", "source_vocabulary": "source", "target_vocabulary": "target"}
+    return {option: folder / name for option, name in names.items()}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> dict[str, Any]:
+    save_attention(tmp_path / "model", TrainedAttention(network(), KNOWN, TARGET))
+    write_lines(tmp_path / "text", SOURCE)
+    paths = {name: tmp_path / name for name in ("text", "model", "output", "statistics")}
+    return {**paths, "settings": {"beam": 5}}
+
+
+def sets_of(
+    folder: Path, lines: list[str], size: int = len(TARGET), vocabulary: Vocabulary = TARGET, **further: str
+) -> Path:
+    """Sets of UNK, EOS, and one word, in turn, for each line."""
+    ids = Ragged.from_lists([[UNK, EOS, 3 + number % 4] for number in range(len(lines))])
+    origins = {"vocabulary": vocabulary.digest, "source": text_digest(lines), **further}
+    CandidateSets.from_ids(ids, size, origins).save(folder)
+    return folder
+
+
+def test_translations_lists_alignment_and_statistics_belong_together(world: dict[str, Any], tmp_path: Path) -> None:
+    files = {"alignment": tmp_path / "links", "nbest": tmp_path / "nbest"}
+    translate_attention(**world, **files, nbest_size=3)
+    best, links, entries = read_lines(world["output"]), read_lines(files["alignment"]), read_nbest(files["nbest"])
+    made, sources = network().double(), encode_words(KNOWN, SOURCE)
+    assert best[1] == links[1] == ""
+    for number, line in enumerate(best):
+        lists = [entry for entry in entries if entry.sentence == number]
+        assert " ".join(lists[0].tokens) == line
+        assert len(lists) == (1 if number == 1 else 3)
+        assert [entry.score for entry in lists] == sorted((entry.score for entry in lists), reverse=True)
+        if number == 1:
+            continue
+        for entry in lists:
+            target = TARGET.ids(entry.tokens)
+            expected = log_probabilities(made, sources[number].tolist(), [target.tolist()])[0]
+            assert entry.features["Attention0"] == pytest.approx([expected], rel=1e-4)
+            assert entry.score == pytest.approx(expected / (len(target) + 1), rel=1e-4)
+        looked = []
+        if line:
+            alpha = attention(made, sources[number], TARGET.ids(line.split()))
+            looked = [f"{i}-{j}" for j, i in enumerate(alpha.argmax(1)) if i < len(sources[number])]
+        assert links[number].split() == looked
+    statistics = read_json(world["statistics"])
+    words = " ".join(best).split()
+    expected = {"sentences": 5, "words": len(words), "unknown_words": words.count("<unk>"), "unfinished": 0}
+    assert {name: statistics[name] for name in expected} == expected
+    assert statistics["sentences_per_second"] > 0 > statistics["mean_score"]
+    assert any(best) and any(links)
+
+
+def test_each_sentence_is_translated_with_its_own_words(world: dict[str, Any], tmp_path: Path) -> None:
+    candidates = sets_of(tmp_path / "sets", SOURCE)
+    translate_attention(**world, candidates=candidates, nbest=tmp_path / "nbest")
+    entries = read_nbest(tmp_path / "nbest")
+    written = [{word for e in entries if e.sentence == number for word in e.tokens} for number in range(5)]
+    assert all(words <= {"<unk>", TARGET.words[3 + number % 4]} for number, words in enumerate(written))
+    assert sum(len(words) for words in written) > 4
+
+
+def test_a_text_without_sentences(world: dict[str, Any], tmp_path: Path) -> None:
+    write_lines(world["text"], [])
+    translate_attention(**world, alignment=tmp_path / "links", nbest=tmp_path / "nbest")
+    for name in ("output", "links", "nbest"):
+        assert read_lines(tmp_path / name) == []
+    assert read_json(world["statistics"])["sentences"] == 0
+
+
+def test_sentences_that_do_not_end_are_named(world: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    save_attention(world["model"], TrainedAttention(network(ending=-np.inf), KNOWN, TARGET))
+    with caplog.at_level(logging.WARNING):
+        translate_attention(**world | {"settings": {"beam": 2, "ratio": 1, "extra": 1}})
+    lengths = [len(line.split()) for line in read_lines(world["output"])]
+    assert lengths == [5, 0, 4, 4, 2]
+    assert read_json(world["statistics"])["unfinished"] == 4
+    assert "4 sentences have no finished translation, the best unfinished is given: 1, 3, 4, 5" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("Haus", ("Haus", "building", "Haus")),
+        ("rot", ("rot", "red", "red")),
+        ("unerhört", ("unerhört", "unerhört", "unerhört")),
+        ("Unerhört", ("Unerhört", "Unerhört", "Unerhört")),
+        ("1984", ("1984", "year", "1984")),
+        ("über", ("über", "over", "over")),
+    ],
+)
+def test_the_three_heuristics(word: str, found: tuple[str, str, str]) -> None:
+    dictionary = {"Haus": "building", "rot": "red", "1984": "year", "über": "over"}
+    assert tuple(replacement(word, heuristic, dictionary) for heuristic in (0, 1, 2)) == found
+
+
+def test_unknown_words_are_replaced_where_they_look() -> None:
+    positions = np.array([2, 0, 1, 3])
+    words = np.array([UNK, TARGET.index["the"], UNK, UNK], dtype=np.int32)
+    # The third word looks at the end symbol most, and after it at "Haus".
+    hypothesis = Hypothesis(words, -1.0, np.array([2, 0, 4, 3]), positions, complete=True)
+    source, dictionary = ["das", "Haus", "rot", "Berlin"], {"rot": "red", "Haus": "house"}
+    assert spell(hypothesis, source, TARGET) == ["<unk>", "the", "<unk>", "<unk>"]
+    assert spell(hypothesis, source, TARGET, 0, dictionary) == ["rot", "the", "Haus", "Berlin"]
+    assert spell(hypothesis, source, TARGET, 1, dictionary) == ["red", "the", "house", "Berlin"]
+    assert spell(hypothesis, source, TARGET, 2, dictionary) == ["red", "the", "Haus", "Berlin"]
+
+
+def test_the_dictionary_is_the_most_probable_word_of_each(tmp_path: Path) -> None:
+    tables = write_tables(tmp_path)
+    TARGET.save(tmp_path / "network")
+    sources = load_sources(**tables, network_vocabulary=tmp_path / "network", phrase_table=None)
+    # "building" is outside the network's vocabulary: that is what a dictionary is for.
+    assert best_translations(sources) == {"Haus": "building", "rot": "red", "Berlin": "the"}
+
+
+@pytest.mark.parametrize("heuristic", [0, 1, 2])
+def test_the_step_replaces_unknown_words(world: dict[str, Any], tmp_path: Path, heuristic: int) -> None:
+    save_attention(world["model"], TrainedAttention(network(unknown=3.0), KNOWN, TARGET))
+    translate_attention(**world)
+    plain = [line.split() for line in read_lines(world["output"])]
+    world["settings"] |= {"replace_unknown": True, "heuristic": heuristic}
+    translate_attention(**world, **write_tables(tmp_path))
+    replaced = [line.split() for line in read_lines(world["output"])]
+    made, count = network(unknown=3.0), 0
+    for sentence, before, after in zip(SOURCE, plain, replaced, strict=True):
+        if before:
+            alpha = attention(made, KNOWN.ids(sentence.split()), TARGET.ids(before))[:, :-1]
+        for position, (word, written) in enumerate(zip(before, after, strict=True)):
+            source = sentence.split()[alpha[position].argmax()]
+            translation = {"rot": "red", "Haus": "building", "Berlin": "the"}.get(source, source)
+            looked_up = heuristic == 1 or (heuristic == 2 and source in ("das", "ist", "rot", "unerhörte"))
+            assert written == (word if word != "<unk>" else translation if looked_up else source)
+            count += word == "<unk>"
+    assert count > 3
+    assert read_json(world["statistics"])["unknown_words"] == count
+
+
+def test_a_dictionary_must_be_given_where_it_is_needed(world: dict[str, Any]) -> None:
+    for heuristic in (1, 2):
+        with pytest.raises(UserError, match=f"heuristic {heuristic} needs a dictionary"):
+            translate_attention(**world | {"settings": {"replace_unknown": True, "heuristic": heuristic}})
+    translate_attention(**world | {"settings": {"replace_unknown": True, "heuristic": 0}})
+
+
+def test_sets_of_something_else_are_refused(world: dict[str, Any], tmp_path: Path) -> None:
+    other = Vocabulary.from_sentences(["quite different words"])
+    shorter = tmp_path / "shorter"
+    CandidateSets.from_ids(Ragged.from_lists([[UNK, EOS]] * 4), len(TARGET)).save(shorter)
+    sized = tmp_path / "sized"
+    CandidateSets.from_ids(Ragged.from_lists([[UNK, EOS, 99]] * 5), 100).save(sized)
+    refused = {
+        "another network vocabulary": sets_of(tmp_path / "a", SOURCE, vocabulary=other),
+        "another source text": sets_of(tmp_path / "b", [*SOURCE[:-1], "grün"]),
+        "target vocabularies of 4 sentences, but .* has 5": shorter,
+        "network of 100 words": sized,
+        "holds the words of references": sets_of(tmp_path / "c", SOURCE, reference="abc"),
+    }
+    for message, candidates in refused.items():
+        with pytest.raises(UserError, match=message):
+            translate_attention(**world, candidates=candidates)
+    assert not world["output"].exists()
+
+
+def test_settings_and_sizes_of_lists_are_checked(world: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"attention\.width is unknown"):
+        translate_attention(**world | {"settings": {"width": 3}})
+    with pytest.raises(UserError, match="n-best size is -1"):
+        translate_attention(**world, nbest=tmp_path / "nbest", nbest_size=-1)
+
+
+def test_it_is_a_step_of_the_command_line() -> None:
+    assert steps("decoding")["translate_attention"] is translate_attention
