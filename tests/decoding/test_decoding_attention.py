@@ -156,17 +156,59 @@ def test_a_sentence_that_does_not_end_gets_the_best_unfinished_translation() -> 
 
 def prefix_score(network: AttentionNetwork, source: list[int], words: tuple[int, ...]) -> float:
     """log p of words that no end symbol follows."""
+    return sum(next_words(network, source, words[:n], np.arange(7))[word] for n, word in enumerate(words))
+
+
+def next_words(
+    network: AttentionNetwork, source: list[int], words: tuple[int, ...], own: np.ndarray
+) -> dict[int, float]:
+    """log p of each word of ``own`` after ``words``, one step of the decoder at a time."""
     packed, layout, _ = pack_sentences(Ragged.from_lists([source]), CPU)
-    states, memory = network.encode(packed, layout)
-    weight, bias = network.output.rows(None)
-    total, previous = 0.0, None
+    weight, bias = network.output.rows(torch.from_numpy(own))
     with torch.no_grad():
+        state, memory = network.encode(packed, layout)
+        inner, context, _ = network.look(state, None, memory)
         for word in words:
-            inner, context, _ = network.look(states, previous, memory)
-            total += torch.log_softmax(inner @ weight.T + bias, 1)[0, word].item()
             previous = torch.tensor([word])
-            states = network.advance(states, previous, context)
-    return total
+            state = network.advance(state, previous, context)
+            inner, context, _ = network.look(state, previous, memory)
+        found = torch.log_softmax(inner @ weight.T + bias, 1)[0].tolist()
+    return dict(zip(own.tolist(), found, strict=True))
+
+
+def plain_search(
+    network: AttentionNetwork, source: list[int], own: np.ndarray, settings: AttentionDecodingSettings
+) -> list[tuple[tuple[int, ...], float]]:
+    """Beam search for one sentence, hypothesis by hypothesis: words and log p of what is finished, best first."""
+    beam, finished = [((), 0.0)], []
+    for _ in range(settings.ratio * len(source) + settings.extra + 1):
+        options = [
+            ((*words, word), total + score)
+            for words, total in beam
+            for word, score in next_words(network, source, words, own).items()
+            if word != BOS
+        ]
+        kept = sorted(options, key=lambda option: -option[1])[: settings.beam - len(finished)]
+        finished += [(words[:-1], total) for words, total in kept if words[-1] == EOS]
+        beam = [(words, total) for words, total in kept if words[-1] != EOS]
+    return sorted(finished, key=lambda item: -item[1] / (len(item[0]) + 1 if settings.normalise else 1))
+
+
+@pytest.mark.parametrize("size", [1, 3, 8])
+def test_a_small_beam_is_searched_as_one_sentence_after_the_other_would_be(size: int) -> None:
+    network, source = toy(ending=0.5), random_sentences(8, 9)
+    sets = CandidateSets(Ragged.from_lists([[4, 5], [6], [], [4], [5, 6], [4, 6], [5], []]), np.array([0, 2, 3]), 7)
+    settings = AttentionDecodingSettings(beam=size, ratio=1, batch=5)
+    full, limited = beam_search(network, source, settings), beam_search(network, source, settings, sets)
+    compared = 0
+    for number, sentence in enumerate(source):
+        for found, own in ((full, np.arange(7)), (limited, sets.of(number).astype(np.int64))):
+            expected = plain_search(network, sentence.tolist(), own, settings) if len(sentence) else [((), 0.0)]
+            complete = [hypothesis for hypothesis in found[number] if hypothesis.complete]
+            assert [tuple(hypothesis.words.tolist()) for hypothesis in complete] == [words for words, _ in expected]
+            np.testing.assert_allclose([h.score for h in complete], [score for _, score in expected], rtol=1e-11)
+            compared += len(complete)
+    assert compared > 4
 
 
 def test_a_network_that_gives_no_numbers_gives_nothing_unfinished() -> None:

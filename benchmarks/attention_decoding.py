@@ -1,0 +1,118 @@
+"""Translation with attention networks: sentences per second with limited target vocabularies beside the full softmax.
+
+Random weights; a translation has as many words as its source, and none ends before, so that the work is the same in
+every case. Sets of 500 words a sentence (300 of them shared) and of 2,300 (2,000 shared), out of 30,000 target words or
+500,000, the full softmax over 30,000. Processor time is less disturbed by other work than the time that passes. Writes
+benchmarks/results/attention_decoding.json.
+"""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from lib import RESULTS, network_parser
+
+import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
+
+import torch  # isort: skip
+
+from neural_smt.decoding.attention.beam_search import beam_search
+from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.files import write_json
+from neural_smt.networks.attention.configuration import AttentionConfig
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.device import describe_device, select_device
+from neural_smt.ragged import Ragged
+from neural_smt.vocabularies.candidates import CandidateSets
+from neural_smt.vocabulary import EOS
+
+SOURCE_WORDS, SENTENCES = 30_000, 32
+
+
+class Case(NamedTuple):
+    """words: target words; shared, own: words that all sentences have, and that each has besides; 0: all words."""
+
+    words: int
+    shared: int
+    own: int
+
+
+CASES = (
+    Case(30_000, 300, 200),
+    Case(500_000, 300, 200),
+    Case(30_000, 2000, 300),
+    Case(500_000, 2000, 300),
+    Case(30_000, 0, 0),
+)
+
+SIZES = {
+    "small": {"hidden": 256, "embedding": 128, "attention": 256, "maxout": 128, "rank": 128},
+    "paper": {"hidden": 1000, "embedding": 620, "attention": 1000, "maxout": 500, "rank": 620},
+}
+
+
+def random_sets(case: Case) -> CandidateSets | None:
+    """Those of the sentences of a case."""
+    if case.own == 0:
+        return None
+    random = np.random.default_rng(1)
+    own = [case.shared + random.choice(case.words - case.shared, case.own, replace=False) for _ in range(SENTENCES)]
+    sets = Ragged.from_lists([np.sort(ids) for ids in own])
+    return CandidateSets(sets, np.arange(case.shared, dtype=np.int32), case.words)
+
+
+def measure(size: str, case: Case, device: str, precision: str, beam: int, seconds: float) -> dict[str, float]:
+    """Sentences per second, the best of several rounds."""
+    network = AttentionNetwork(AttentionConfig(SOURCE_WORDS, case.words, **SIZES[size])).to(select_device(device))
+    with torch.no_grad():
+        network.output.bias[EOS] = -torch.inf
+    random = np.random.default_rng(0)
+    source = Ragged.from_lists(
+        [random.integers(3, SOURCE_WORDS, length) for length in random.integers(5, 31, SENTENCES)]
+    )
+    settings = AttentionDecodingSettings(beam=beam, ratio=1, extra=0, precision=precision)
+    sets, rounds, processor = random_sets(case), [], []
+    began = time.perf_counter()
+    while not rounds or time.perf_counter() - began < seconds:
+        start, busy = time.perf_counter(), time.process_time()
+        beam_search(network, source, settings, sets)
+        rounds.append(time.perf_counter() - start)
+        processor.append(time.process_time() - busy)
+    return {
+        **case._asdict(),
+        "sentences_per_second": SENTENCES / min(rounds),
+        "words_per_second": len(source.values) / min(rounds),
+        "processor_seconds_per_sentence": min(processor) / SENTENCES,
+    }
+
+
+def main() -> None:
+    """Measure the chosen sizes and print a table."""
+    parser = network_parser(__doc__, SIZES)
+    parser.set_defaults(sizes=["small"])
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--beam", type=int, default=12)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    device = describe_device(select_device(arguments.device))
+    print(f"device: {device}, {arguments.precision}, {arguments.threads} threads, beam {arguments.beam}")
+    print(f"{'size':7}{'words':>8}{'shared':>8}{'own':>6}{'sentences/s':>13}{'words/s':>9}{'CPU s/sentence':>16}")
+    results = {}
+    for size in arguments.sizes:
+        rows = [
+            measure(size, case, arguments.device, arguments.precision, arguments.beam, arguments.seconds)
+            for case in CASES
+        ]
+        for row in rows:
+            shown = ("all", "") if row["own"] == 0 else (row["shared"], row["own"])
+            print(
+                f"{size:7}{row['words']:8}{shown[0]:>8}{shown[1]:>6}{row['sentences_per_second']:13.2f}"
+                f"{row['words_per_second']:9.0f}{row['processor_seconds_per_sentence']:16.4f}"
+            )
+        results[size] = [{key: round(value, 4) for key, value in row.items()} for row in rows]
+    description = {"device": device, "precision": arguments.precision, "threads": arguments.threads}
+    write_json(RESULTS / "attention_decoding.json", description | {"beam": arguments.beam, "sizes": results})
+
+
+if __name__ == "__main__":
+    main()
