@@ -301,6 +301,10 @@ def check_table_of_data(folder: Path) -> None:
     assert costs["alignment", "align"] == 6 and costs["phrases", "build_phrase_table"] == 3
 
 
+COVERED = (("V^P", ""), ("V^D", "10"), ("V^P + V^D", "10"), ("V^P + V^D + V^T", "10"))
+"""Parts of target vocabularies, and how many words of the dictionary they take."""
+
+
 @pytest.mark.slow
 def test_target_vocabularies_of_every_text(finished: Path) -> None:
     done = snakemake(finished, "vocabularies", "--configfile", TINY, "--cores", "2")
@@ -317,7 +321,11 @@ def test_target_vocabularies_of_every_text(finished: Path) -> None:
             encoded = encode_words(network, target)
             assert all(set(words.tolist()) <= set(sets.of(i).tolist()) for i, words in enumerate(encoded))
     rows = {(row["text"], row["parts"], row["top"]): row for row in read_csv(folder / "vocabularies/coverage.csv")}
-    assert float(rows["news_test", "V^P + V^D + V^T", "10"]["coverage"]) > 0.9
+    covered = {parts: int(rows["news_test", parts, top]["covered"]) for parts, top in COVERED}
+    whole = rows["news_test", "V^P + V^D + V^T", "10"]
+    assert covered["V^P + V^D + V^T"] == int(whole["known"]), "V^T holds more words than the network knows"
+    assert max(covered["V^P"], covered["V^D"]) < covered["V^P + V^D"] < covered["V^P + V^D + V^T"]
+    assert float(whole["coverage"]) == pytest.approx(int(whole["known"]) / int(whole["reference_words"]), abs=1e-6)
     assert planned(finished, "vocabularies", "--configfile", TINY) == set()
 
 
