@@ -17,7 +17,7 @@ from neural_smt.vocabularies.coverage_table import Row, share, write_coverage
 from neural_smt.vocabularies.inspection import HEADER, explain, reason_rows
 from neural_smt.vocabularies.partitions import Partitions, partitions
 from neural_smt.vocabularies.settings import VocabularySettings
-from neural_smt.vocabularies.sources import encode_words, load_sources
+from neural_smt.vocabularies.sources import Sources, encode_words, load_sources
 from neural_smt.vocabulary import RESERVED, Vocabulary
 
 log = logging.getLogger(__name__)
@@ -53,14 +53,9 @@ def build_candidates(
     part is not switched off; reference: the translations of a training text. Writes the folder of ``CandidateSets``.
     """
     chosen = VocabularySettings.read(settings)
-    sources = load_sources(
-        source_vocabulary=source_vocabulary,
-        target_vocabulary=target_vocabulary,
-        network_vocabulary=network_vocabulary,
-        lexical=lexical if chosen.dictionary else None,
-        phrase_table=phrase_table if chosen.phrases else None,
-    )
-    lines, references = (read_lines(source), None) if reference is None else read_parallel(source, reference)
+    vocabularies = source_vocabulary, target_vocabulary, network_vocabulary
+    sources = _needed_sources(chosen, *vocabularies, lexical, phrase_table)
+    lines, references = _read(source, reference)
     start = time.monotonic()
     built = build_sets(sources, chosen, lines, references)
     seconds = max(time.monotonic() - start, 1e-9)
@@ -156,14 +151,9 @@ def inspect_sentence(
     CSV file (on the terminal without it).
     """
     chosen = VocabularySettings.read(settings)
-    sources = load_sources(
-        source_vocabulary=source_vocabulary,
-        target_vocabulary=target_vocabulary,
-        network_vocabulary=network_vocabulary,
-        lexical=lexical if chosen.dictionary else None,
-        phrase_table=phrase_table if chosen.phrases else None,
-    )
-    lines, references = (read_lines(source), None) if reference is None else read_parallel(source, reference)
+    vocabularies = source_vocabulary, target_vocabulary, network_vocabulary
+    sources = _needed_sources(chosen, *vocabularies, lexical, phrase_table)
+    lines, references = _read(source, reference)
     if not 1 <= line <= len(lines):
         raise UserError(f"{source}: has {len(lines)} lines, so there is no line {line}; name one of them")
     reasons = explain(sources, chosen, lines[line - 1], None if references is None else references[line - 1])
@@ -174,3 +164,26 @@ def inspect_sentence(
         return
     print("\n".join("\t".join(cells) for cells in (HEADER, *rows)))
     print(f"{len(reasons)} words; {len(reasons) - len(shown)} of V^T alone are not shown")
+
+
+def _needed_sources(
+    settings: VocabularySettings,
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    network_vocabulary: Path,
+    lexical: Path | None,
+    phrase_table: Path | None,
+) -> Sources:
+    """What sets are drawn from; a table whose part is switched off is not read."""
+    return load_sources(
+        source_vocabulary=source_vocabulary,
+        target_vocabulary=target_vocabulary,
+        network_vocabulary=network_vocabulary,
+        lexical=lexical if settings.dictionary else None,
+        phrase_table=phrase_table if settings.phrases else None,
+    )
+
+
+def _read(source: Path, reference: Path | None) -> tuple[list[str], list[str] | None]:
+    """The sentences, and their translations if there are any."""
+    return (read_lines(source), None) if reference is None else read_parallel(source, reference)

@@ -27,6 +27,13 @@ RECURRENT = HOOKS["recurrent"]
 """The feature of the recurrent model: ln p of the translation, its end included."""
 
 
+def model_ids(words: Sequence[str], vocabulary: Vocabulary) -> np.ndarray:
+    """int32: words in the ids of a recurrent model's vocabulary, by their spelling."""
+    ids = vocabulary.ids(words)
+    ids[ids == BOS] = UNK  # a text may hold <s>, but no model predicts it
+    return ids
+
+
 @dataclass(frozen=True)
 class LinkedLattices:
     """The lattices of S sentences with A arcs, W words on them and F scores.
@@ -97,10 +104,7 @@ class LinkedLattices:
 
     def model_words(self, vocabulary: Vocabulary) -> np.ndarray:
         """int32 ``[W]``: the words of the arcs in the ids of a model's vocabulary, by their spelling."""
-        index = vocabulary.index
-        ids = np.array([index.get(word, UNK) for word in self.words], dtype=np.int32)
-        ids[ids == BOS] = UNK  # a text may hold <s>, but no model predicts it
-        return ids[self.flat.words.values]
+        return model_ids(self.words, vocabulary)[self.flat.words.values]
 
     def spell(self, ids: np.ndarray) -> list[str]:
         """The words of ids as strings."""

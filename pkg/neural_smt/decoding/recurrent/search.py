@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from neural_smt.decoding.batches import NewHypotheses
 from neural_smt.decoding.derivations import Derivations
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import WeightedSentences
-from neural_smt.decoding.recurrent.linked import RECURRENT
+from neural_smt.decoding.recurrent.linked import RECURRENT, model_ids
 from neural_smt.decoding.recurrent.source_positions import source_positions
 from neural_smt.errors import UserError
 from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
@@ -56,8 +55,8 @@ class RecurrentHook:
         self.model = model
         self.representation = representation
         self.history = self.recombination = recombination
-        self.index = vocabulary.index
-        self.known = self._ids(model.target_vocabulary.words)
+        self.vocabulary = vocabulary
+        self.known = model_ids(model.target_vocabulary.words, vocabulary)
         self._lock = threading.Lock()
         self._counts = {"hypotheses": 0, "evaluations": 0, "seconds": 0.0}
 
@@ -90,12 +89,6 @@ class RecurrentHook:
                 f"{folder}: the model reads references, which a search has none of; rescore with it instead"
             )
         return cls(RecurrentScorer(trained.network.arrays(), table), trained.vocabulary, model, read)
-
-    def _ids(self, words: Sequence[str]) -> np.ndarray:
-        """int32: words in the model's ids."""
-        ids = np.array([self.index.get(word, UNK) for word in words], dtype=np.int32)
-        ids[ids == BOS] = UNK  # a text may hold <s>, but no model predicts it
-        return ids
 
     def begin(self, weighted: WeightedSentences, members: np.ndarray) -> RecurrentSearch:
         """For the search of the sentences ``members`` (int64 ``[B]``)."""
@@ -153,7 +146,9 @@ class Reader:
         ids = known[np.where(beyond, UNK, words)]
         if beyond.any():
             distinct, number = np.unique(words[beyond], return_inverse=True)
-            ids[beyond] = self.hook._ids([copied[word - len(known)] for word in distinct.tolist()])[number]
+            ids[beyond] = model_ids([copied[word - len(known)] for word in distinct.tolist()], self.hook.vocabulary)[
+                number
+            ]
         return ids
 
     def inputs(
