@@ -7,6 +7,7 @@ import pytest
 import torch
 from attention_reference import translate
 from paper_reference import in_numpy, in_torch
+from random_weights import assert_gradients_are_slopes, dense, enlarge
 
 from neural_smt.errors import UserError
 from neural_smt.networks.attention import decoder_step
@@ -39,10 +40,7 @@ def random_pairs(count: int, seed: int = 0) -> tuple[Ragged, Ragged]:
 def random_network(config: AttentionConfig = CONFIG) -> AttentionNetwork:
     """A network in double precision whose weights (biases too) are large enough to matter."""
     network = AttentionNetwork(config).double()
-    random = np.random.default_rng(3)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter += torch.from_numpy(random.normal(0.0, 0.4, parameter.shape))
+    enlarge(network, 0.4)
     return network
 
 
@@ -57,10 +55,6 @@ def limited_batch(source: Ragged, target: Ragged, sets: Ragged, own: bool = Fals
     """A batch predicted from the union of the sets, or with ``own`` each pair from its own."""
     ids = np.unique(sets.values)
     return pack_batch(source, target, CPU, ids, membership(ids, sets, ids[:0]) if own else None)
-
-
-def dense(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.to_dense() if tensor.is_sparse else tensor
 
 
 @pytest.mark.parametrize("config", CONFIGS)
@@ -95,18 +89,8 @@ def test_gradients_equal_finite_differences(config: AttentionConfig, limited: bo
     batch = limited_batch(source, target, random_sets(target)) if limited else pack_batch(source, target, CPU)
     weights = torch.from_numpy(np.random.default_rng(5).normal(size=5))
     (network(batch) * weights).sum().backward()
-    random = np.random.default_rng(2)
-    step = 1e-6
-    for name, parameter in network.named_parameters():
-        gradient, direction = dense(parameter.grad), torch.from_numpy(random.normal(size=parameter.shape))
-        values = []
-        for sign in (1, -1):
-            with torch.no_grad():
-                parameter += sign * step * direction
-                values.append((network(batch) * weights).sum().item())
-                parameter -= sign * step * direction
-        slope = (values[0] - values[1]) / (2 * step)
-        assert (gradient * direction).sum().item() == pytest.approx(slope, rel=1e-6, abs=1e-7), name
+    gradients = {name: parameter.grad for name, parameter in network.named_parameters()}
+    assert_gradients_are_slopes(network, gradients, lambda: (network(batch) * weights).sum())
 
 
 def test_attention_is_nothing_on_padding() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from random_weights import assert_gradients_are_slopes, enlarge
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_json, write_json
@@ -33,10 +34,7 @@ SHORTLIST = most_frequent(VOCABULARY, 12)
 def random_network(config: CslmConfig = CONFIG) -> CslmNetwork:
     """A network in double precision whose weights (biases too) are large enough to matter."""
     network = CslmNetwork(config).double()
-    random = np.random.default_rng(3)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter += torch.from_numpy(random.normal(0.0, 0.6, parameter.shape))
+    enlarge(network, 0.6)
     return network
 
 
@@ -88,19 +86,9 @@ def test_gradients_equal_those_of_the_plain_formula_and_finite_differences() -> 
     found = gradients(network, network(batch))
     plain = gradients(network, plain_log_probabilities(network, batch))
     weights = torch.from_numpy(np.random.default_rng(5).normal(size=30))
-    random = np.random.default_rng(2)
-    step = 1e-6
-    for name, parameter in network.named_parameters():
+    for name in found:
         torch.testing.assert_close(found[name], plain[name], rtol=1e-10, atol=1e-12)
-        direction = torch.from_numpy(random.normal(size=parameter.shape))
-        values = []
-        for sign in (1, -1):
-            with torch.no_grad():
-                parameter += sign * step * direction
-                values.append((network(batch) * weights).sum().item())
-                parameter -= sign * step * direction
-        slope = (values[0] - values[1]) / (2 * step)
-        assert (found[name] * direction).sum().item() == pytest.approx(slope, rel=1e-6, abs=1e-7), name
+    assert_gradients_are_slopes(network, found, lambda: (network(batch) * weights).sum())
 
 
 def test_initial_weights_are_uniform_and_biases_zero() -> None:

@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 import torch
+from random_weights import assert_gradients_are_slopes, enlarge
 
 from neural_smt.errors import UserError
 from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
@@ -40,10 +41,7 @@ def random_pairs(count: int, seed: int = 0) -> tuple[Ragged, Ragged]:
 def random_network(config: EncoderDecoderConfig) -> EncoderDecoder:
     """A network in double precision whose weights (biases too) are large enough to matter."""
     network = EncoderDecoder(config).double()
-    random = np.random.default_rng(3)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter += torch.from_numpy(random.normal(0.0, 0.4, parameter.shape))
+    enlarge(network, 0.4)
     return network
 
 
@@ -112,19 +110,8 @@ def test_gradients_equal_finite_differences(config: EncoderDecoderConfig) -> Non
     batch = pack_pairs(*random_pairs(5, seed=1), CPU)
     weights = torch.from_numpy(np.random.default_rng(5).normal(size=5))
     (network(batch) * weights).sum().backward()
-    random = np.random.default_rng(2)
-    step = 1e-6
-    for name, parameter in network.named_parameters():
-        gradient = parameter.grad.to_dense() if parameter.grad.is_sparse else parameter.grad
-        direction = torch.from_numpy(random.normal(size=parameter.shape))
-        values = []
-        for sign in (1, -1):
-            with torch.no_grad():
-                parameter += sign * step * direction
-                values.append((network(batch) * weights).sum().item())
-                parameter -= sign * step * direction
-        slope = (values[0] - values[1]) / (2 * step)
-        assert (gradient * direction).sum().item() == pytest.approx(slope, rel=1e-6, abs=1e-7), name
+    gradients = {name: parameter.grad for name, parameter in network.named_parameters()}
+    assert_gradients_are_slopes(network, gradients, lambda: (network(batch) * weights).sum())
 
 
 def test_a_score_does_not_depend_on_the_batch() -> None:

@@ -8,6 +8,16 @@ from neural_smt.files import read_csv
 from neural_smt.training.loop import Trainer
 
 
+def places(folder: Path) -> dict[str, Path]:
+    """Where a run writes, by the names of the arguments of its step."""
+    return {
+        "output": folder / "model",
+        "curve": folder / "curve.csv",
+        "plot": folder / "curve.png",
+        "state": folder / "state",
+    }
+
+
 class Killed(Exception):
     """Stands for the end of a process."""
 

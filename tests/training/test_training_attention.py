@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from killed_runs import Killed, kill_at, weights, without_seconds
+from killed_runs import Killed, kill_at, places, weights, without_seconds
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from neural_smt.errors import UserError
@@ -81,10 +81,7 @@ def train(inputs: dict[str, Path], folder: Path, seed: int = 1, **settings: Any)
         settings=SETTINGS | settings,
         device="cpu",
         seed=seed,
-        output=folder / "model",
-        curve=folder / "curve.csv",
-        plot=folder / "curve.png",
-        state=folder / "state",
+        **places(folder),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from killed_runs import Killed, kill_at, weights, without_seconds
+from killed_runs import Killed, kill_at, places, weights, without_seconds
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, read_json, write_lines
@@ -64,11 +64,8 @@ def train(inputs: dict[str, Any], folder: Path, seed: int = 1, **settings: Any) 
         settings=SETTINGS | settings,
         device="cpu",
         seed=seed,
-        output=folder / "model",
-        curve=folder / "curve.csv",
-        plot=folder / "curve.png",
+        **places(folder),
         perplexity=folder / "held_out.json",
-        state=folder / "state",
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from killed_runs import Killed, kill_at, weights, without_seconds
+from killed_runs import Killed, kill_at, places, weights, without_seconds
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, read_lines, write_lines
@@ -60,10 +60,7 @@ def train(inputs: dict[str, Path], folder: Path, seed: int = 1, **settings: Any)
         settings=SETTINGS | settings,
         device="cpu",
         seed=seed,
-        output=folder / "model",
-        curve=folder / "curve.csv",
-        plot=folder / "curve.png",
-        state=folder / "state",
+        **places(folder),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from killed_runs import Killed, kill_at, weights, without_seconds
+from killed_runs import Killed, kill_at, places, weights, without_seconds
 from torch import nn
 
 from neural_smt.errors import UserError
@@ -61,11 +61,8 @@ def train(text: Path, folder: Path, seed: int = 1, further: dict[str, Any] | Non
         settings=SETTINGS | settings,
         device="cpu",
         seed=seed,
-        output=folder / "model",
-        curve=folder / "curve.csv",
-        plot=folder / "curve.png",
+        **places(folder),
         perplexity=folder / "perplexity.json",
-        state=folder / "state",
         **(further or {}),
     )
 
