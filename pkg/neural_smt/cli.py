@@ -12,11 +12,13 @@ import inspect
 import json
 import logging
 import os
+import pkgutil
 import signal
 import sys
 import typing
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import yaml
@@ -42,7 +44,7 @@ STAGES = {
     "analysis": "neural_smt.analysis.steps",
     "report": "neural_smt.report.steps",
 }
-"""Stage name -> the module whose public functions with keyword-only parameters are its steps."""
+"""Stage name -> the module whose public functions with keyword-only parameters are its steps, see ``steps``."""
 
 VERBS = {
     "decode": "neural_smt.decoding.moses.steps:decode_moses",
@@ -64,19 +66,28 @@ def verb(name: str) -> Callable[..., Any]:
 
 
 def steps(stage: str) -> dict[str, Callable[..., Any]]:
-    """The steps of a stage by name, in the order they stand in its module.
-
-    Some stand in modules of their own, ``<stage>/..._steps.py``, that the stage's module imports.
+    """The steps of a stage by name: those of its module in the order they stand there, then those of modules of their
+    own, ``<stage>/..._steps.py``, whether the stage's module imports these or not.
     """
-    module = importlib.import_module(STAGES[stage])
-    return {
-        name: function
-        for name, function in vars(module).items()
-        if inspect.isfunction(function)
+    found: dict[str, Callable[..., Any]] = {}
+    for module in map(importlib.import_module, _step_modules(stage)):
+        found |= {name: function for name, function in vars(module).items() if _is_step(name, function, module)}
+    return found
+
+
+def _step_modules(stage: str) -> list[str]:
+    package = importlib.import_module(STAGES[stage].removesuffix(".steps"))
+    further = (entry.name for entry in pkgutil.iter_modules(getattr(package, "__path__", ())))
+    return [STAGES[stage], *(f"{package.__name__}.{name}" for name in further if name.endswith("_steps"))]
+
+
+def _is_step(name: str, function: Any, module: ModuleType) -> bool:
+    return (
+        inspect.isfunction(function)
         and (function.__module__ == module.__name__ or function.__module__.endswith("_steps"))
         and not name.startswith("_")
         and {p.kind for p in inspect.signature(function).parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
-    }
+    )
 
 
 class _Structure(str):

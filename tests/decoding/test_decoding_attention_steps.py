@@ -11,10 +11,11 @@ from attention_world import attention, log_probabilities
 
 from neural_smt.alignment.lexical import lexical_table
 from neural_smt.cli import steps
+from neural_smt.code import PACKAGE, reached_files
 from neural_smt.decoding.attention.hypotheses import Hypothesis
 from neural_smt.decoding.attention.replacement import best_translations, replacement, spell
+from neural_smt.decoding.attention_steps import translate_attention
 from neural_smt.decoding.nbest import read_nbest
-from neural_smt.decoding.steps import translate_attention
 from neural_smt.errors import UserError
 from neural_smt.files import read_json, read_lines, write_lines
 from neural_smt.networks.attention.configuration import AttentionConfig
@@ -225,4 +226,11 @@ def test_settings_and_sizes_of_lists_are_checked(world: dict[str, Any], tmp_path
 
 
 def test_it_is_a_step_of_the_command_line() -> None:
-    assert steps("decoding")["translate_attention"] is translate_attention
+    found = steps("decoding")
+    assert found["translate_attention"] is translate_attention
+    assert {"decode", "decode_lattices", "reorder", "rescore"} < set(found)
+
+
+def test_phrase_based_decoding_does_not_depend_on_it() -> None:
+    reached = {str(path.relative_to(PACKAGE)) for path in reached_files("neural_smt.decoding.steps")}
+    assert not [name for name in reached if name.startswith("decoding/attention")]

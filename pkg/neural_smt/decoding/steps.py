@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.decoding.attention_steps import translate_attention
 from neural_smt.decoding.loading import load_hook
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.nbest import read_nbest, write_entries, write_nbest
@@ -27,7 +26,6 @@ __all__ = [
     "reorder",
     "rescore",
     "rescore_lattices",
-    "translate_attention",
 ]
 
 log = logging.getLogger(__name__)
