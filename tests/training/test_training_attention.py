@@ -13,8 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, read_lines, write_lines
 from neural_smt.networks.attention.configuration import AttentionConfig
+from neural_smt.networks.attention.folder import load_attention
 from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.networks.folder import load_attention
 from neural_smt.ragged import Ragged
 from neural_smt.training import attention_task
 from neural_smt.training.adadelta import ClippedAdaDelta

@@ -12,8 +12,6 @@ from torch import nn
 
 from neural_smt.errors import UserError
 from neural_smt.files import atomic, read_json, write_json
-from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.configuration import EncoderDecoderConfig
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
 from neural_smt.networks.encoder_decoder import EncoderDecoder
@@ -61,17 +59,9 @@ class TrainedRecurrent(NamedTuple):
     vocabulary: Vocabulary
 
 
-class TrainedAttention(NamedTuple):
-    """An attention network and the words that it knows of each side."""
-
-    network: AttentionNetwork
-    source: Vocabulary
-    target: Vocabulary
-
-
 def save_model(folder: Path, model: TrainedModel) -> None:
     """Write the folder of an encoder-decoder, all or nothing."""
-    _save(folder, ENCODER_DECODER, model.network, {"source": model.source, "target": model.target})
+    save_folder(folder, ENCODER_DECODER, model.network, {"source": model.source, "target": model.target})
 
 
 def load_model(folder: Path, device: torch.device) -> TrainedModel:
@@ -79,8 +69,8 @@ def load_model(folder: Path, device: torch.device) -> TrainedModel:
 
     Raises ``UserError`` when a vocabulary is not the one the model was trained with, or a file is missing or broken.
     """
-    config, vocabularies = _read(folder, ENCODER_DECODER, EncoderDecoderConfig.from_json, ("source", "target"))
-    network = _with_weights(folder, EncoderDecoder(config), device)
+    config, vocabularies = read_folder(folder, ENCODER_DECODER, EncoderDecoderConfig.from_json, ("source", "target"))
+    network = with_weights(folder, EncoderDecoder(config), device)
     return TrainedModel(network, **vocabularies)
 
 
@@ -94,13 +84,13 @@ def load_forward_model(folder: Path, device: torch.device) -> TrainedModel:
 
 def save_cslm(folder: Path, model: TrainedCslm) -> None:
     """Write the folder of a CSLM, all or nothing."""
-    _save(folder, CSLM, model.network, {"target": model.target})
+    save_folder(folder, CSLM, model.network, {"target": model.target})
 
 
 def load_cslm(folder: Path, device: torch.device) -> TrainedCslm:
     """Read what ``save_cslm`` wrote; raises ``UserError`` as ``load_model`` does."""
-    config, vocabularies = _read(folder, CSLM, CslmConfig.from_json, ("target",))
-    network = _with_weights(folder, CslmNetwork(config), device)
+    config, vocabularies = read_folder(folder, CSLM, CslmConfig.from_json, ("target",))
+    network = with_weights(folder, CslmNetwork(config), device)
     return TrainedCslm(network, **vocabularies)
 
 
@@ -108,12 +98,12 @@ def save_recurrent(folder: Path, trained: TrainedRecurrent) -> None:
     """Write the folder of a recurrent model, all or nothing; its word classes lie beside the weights."""
     classes = trained.network.classes
     tensors = {"classes.units": torch.from_numpy(classes.units), "classes.offsets": torch.from_numpy(classes.offsets)}
-    _save(folder, RECURRENT, trained.network, {"target": trained.vocabulary}, tensors)
+    save_folder(folder, RECURRENT, trained.network, {"target": trained.vocabulary}, tensors)
 
 
 def load_recurrent(folder: Path, device: torch.device) -> TrainedRecurrent:
     """Read what ``save_recurrent`` wrote; raises ``UserError`` as ``load_model`` does."""
-    config, vocabularies = _read(folder, RECURRENT, RecurrentConfig.from_json, ("target",))
+    config, vocabularies = read_folder(folder, RECURRENT, RecurrentConfig.from_json, ("target",))
     weights = _read_weights(folder)
     path = Path(folder) / WEIGHTS
     try:
@@ -121,28 +111,17 @@ def load_recurrent(folder: Path, device: torch.device) -> TrainedRecurrent:
         network = RecurrentNetwork(config, WordClasses(units.astype(np.int32), offsets.astype(np.int64)))
     except (KeyError, ValueError, IndexError) as error:
         raise UserError(f"{path}: its word classes cannot be used ({error}); train the model again") from None
-    return TrainedRecurrent(_with_weights(folder, network, device, weights), vocabularies["target"])
+    return TrainedRecurrent(with_weights(folder, network, device, weights), vocabularies["target"])
 
 
-def save_attention(folder: Path, model: TrainedAttention) -> None:
-    """Write the folder of an attention network, all or nothing."""
-    _save(folder, ATTENTION, model.network, {"source": model.source, "target": model.target})
-
-
-def load_attention(folder: Path, device: torch.device) -> TrainedAttention:
-    """Read what ``save_attention`` wrote; raises ``UserError`` as ``load_model`` does."""
-    config, vocabularies = _read(folder, ATTENTION, AttentionConfig.from_json, ("source", "target"))
-    return TrainedAttention(_with_weights(folder, AttentionNetwork(config), device), **vocabularies)
-
-
-def _save(
+def save_folder(
     folder: Path,
     kind: str,
     network: nn.Module,
     vocabularies: Mapping[str, Vocabulary],
     further: Mapping[str, torch.Tensor] | None = None,
 ) -> None:
-    """further: tensors that are no weights."""
+    """Write a model's folder, all or nothing. kind: of ``NAMES``; further: tensors that are no weights."""
     with atomic(folder, directory=True) as temporary:
         weights = {name: tensor.contiguous().cpu() for name, tensor in network.state_dict().items()}
         weights |= further or {}
@@ -157,10 +136,13 @@ def _save(
         write_json(temporary / CONFIG, description)
 
 
-def _read(
+def read_folder(
     folder: Path, kind: str, parse: Callable[[dict[str, Any]], Config], sides: Iterable[str]
 ) -> tuple[Config, dict[str, Vocabulary]]:
-    """The configuration, as ``parse`` makes it of plain values, and the vocabulary of each side."""
+    """The configuration, as ``parse`` makes it of plain values, and the vocabulary of each side.
+
+    Raises ``UserError`` where the folder is of another kind of network or a vocabulary is not the one saved with it.
+    """
     folder = Path(folder)
     description = read_json(folder / CONFIG)
     vocabularies = {side: Vocabulary.load(folder / f"{VOCABULARY}.{side}") for side in sides}
@@ -188,7 +170,7 @@ def _read_weights(folder: Path) -> dict[str, torch.Tensor]:
         raise _broken(path, error) from None
 
 
-def _with_weights(
+def with_weights(
     folder: Path, network: Network, device: torch.device, weights: dict[str, torch.Tensor] | None = None
 ) -> Network:
     """The network with the folder's weights (read already, if given), on ``device``, ready for use."""

@@ -8,9 +8,9 @@ from typing import Any
 from neural_smt.errors import UserError
 from neural_smt.files import read_parallel
 from neural_smt.networks.attention.configuration import AttentionConfig
+from neural_smt.networks.attention.folder import TrainedAttention, save_attention
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.networks.folder import TrainedAttention, save_attention
 from neural_smt.settings import read_settings
 from neural_smt.training.adadelta import ClippedAdaDelta
 from neural_smt.training.attention_settings import AttentionSettings

@@ -12,7 +12,8 @@ from neural_smt.decoding.attention.replacement import best_translations, spell
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
 from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.errors import UserError
-from neural_smt.networks.folder import VOCABULARY, TrainedAttention, load_attention
+from neural_smt.networks.attention.folder import TrainedAttention, load_attention
+from neural_smt.networks.folder import VOCABULARY
 from neural_smt.vocabularies.candidates import CandidateSets, text_digest
 from neural_smt.vocabularies.sources import encode_words, load_sources
 
