@@ -8,7 +8,7 @@ import torch
 from neural_smt.errors import UserError
 from neural_smt.files import read_json, write_json
 from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.folder import TrainedAttention, load_attention, save_attention
+from neural_smt.networks.attention.folder import TrainedAttention, load_attention, read_training, save_attention
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
 from neural_smt.networks.device import precision_context, select_device
@@ -45,6 +45,7 @@ def test_an_attention_network_comes_back(folder: Path, tmp_path: Path) -> None:
     config = AttentionConfig(5, 6, hidden=3, embedding=2, attention=4, maxout=2, rank=2, word_in_scorer=False)
     network = AttentionNetwork(config, seed=7)
     save_attention(tmp_path / "attention", TrainedAttention(network, source, target))
+    assert read_training(tmp_path / "attention") == {}
     model = load_attention(tmp_path / "attention", CPU)
     assert model.network.config == config
     assert (model.source.words, model.target.words) == (source.words, target.words)

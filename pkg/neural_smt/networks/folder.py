@@ -120,8 +120,11 @@ def save_folder(
     network: nn.Module,
     vocabularies: Mapping[str, Vocabulary],
     further: Mapping[str, torch.Tensor] | None = None,
+    training: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a model's folder, all or nothing. kind: of ``NAMES``; further: tensors that are no weights."""
+    """Write a model's folder, all or nothing. kind: of ``NAMES``; further: tensors that are no weights; training: JSON
+    values that the configuration says besides.
+    """
     with atomic(folder, directory=True) as temporary:
         weights = {name: tensor.contiguous().cpu() for name, tensor in network.state_dict().items()}
         weights |= further or {}
@@ -133,6 +136,8 @@ def save_folder(
             "config": network.config.to_json(),
             "vocabularies": {side: vocabulary.digest for side, vocabulary in vocabularies.items()},
         }
+        if training:
+            description["training"] = dict(training)
         write_json(temporary / CONFIG, description)
 
 

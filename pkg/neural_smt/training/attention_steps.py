@@ -18,6 +18,7 @@ from neural_smt.training.attention_task import AttentionTask, SentencePairs
 from neural_smt.training.checkpoint import fingerprint
 from neural_smt.training.curve import plot_curve, write_curve
 from neural_smt.training.loop import Trainer
+from neural_smt.training.snapshots import Snapshots
 from neural_smt.vocabularies.candidates import CandidateSets, text_digest
 from neural_smt.vocabularies.sources import encode_words
 from neural_smt.vocabulary import Vocabulary
@@ -42,6 +43,7 @@ def train_attention(
     held_out_source: Path | None = None,
     held_out_target: Path | None = None,
     held_out_candidates: Path | None = None,
+    epochs: Path | None = None,
     title: str = "attention network",
 ) -> None:
     """Train an attention network on tokenised parallel text, with all target words or with those of each sentence.
@@ -52,7 +54,8 @@ def train_attention(
     held_out: sentences to measure perplexity with while training, each under its own target vocabulary; words of the
     references that are not in it count as unknown.
     Writes the model folder, the learning curve as CSV and PNG, and checkpoints into ``state``: a run that was killed
-    goes on from there and ends with the same model. title: of the plot.
+    goes on from there and ends with the same model. epochs: a folder for the models at the end of each epoch (``1``,
+    ``2``, ...), which lie in ``state`` too. title: of the plot.
     """
     chosen = read_settings(AttentionSettings, settings, "training.attention")
     place = select_device(device)
@@ -75,7 +78,7 @@ def train_attention(
     digests = [vocabulary.digest for vocabulary in vocabularies]
     sets = [None if part.sets is None else part.sets.digest for part in (text, held_out)]
     arrays = [a for p in (text, held_out) for side in (p.source, p.target) for a in (side.values, side.offsets)]
-    run = fingerprint([relevant, seed, place.type, digests, sets], *arrays)
+    run = fingerprint([relevant, seed, place.type, digests, sets, epochs is not None], *arrays)
     network = AttentionNetwork(config, seed).to(place)
     task = AttentionTask(network, text, held_out, chosen, seed)
     log.info(
@@ -93,8 +96,16 @@ def train_attention(
     parameters = dict(network.named_parameters())
     limited = text.sets is not None or chosen.tau > 0
     optimiser = ClippedAdaDelta(parameters, chosen.rho, chosen.epsilon, chosen.clip, rows_only=limited)
-    records = Trainer(task, chosen, Path(state), run, optimiser).train()
-    save_attention(output, TrainedAttention(network, *vocabularies))
+    trained, origin = TrainedAttention(network, *vocabularies), {"candidates": sets[0]}
+
+    def keep(folder: Path, epoch: int) -> None:
+        save_attention(folder, trained, origin | {"updates": epoch * task.updates_per_epoch})
+
+    snapshots = Snapshots(state, run, keep)
+    records = Trainer(task, chosen, Path(state), run, optimiser, epoch_ended=snapshots.keep if epochs else None).train()
+    save_attention(output, trained, origin)
+    if epochs:
+        snapshots.publish(epochs, records[-1].updates // task.updates_per_epoch)
     write_curve(curve, records)
     plot_curve(plot, records, title)
 

@@ -4,6 +4,7 @@ import logging
 import math
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -94,7 +95,8 @@ class Trainer:
 
     Everything random is a function of the seed and the number of the update, so weights, optimiser and ``Progress``
     are all that a run needs to go on where it was and end as if it had never been stopped. optimiser: AdaDelta with the
-    constants of ``settings`` where none is given; schedule: needs ``settings.keep`` best.
+    constants of ``settings`` where none is given; schedule: needs ``settings.keep`` best; epoch_ended: is told the
+    number of every epoch, from 1, after its last update, and again by a run that goes on from before.
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class Trainer:
         run: str,
         optimiser: Optimiser | None = None,
         schedule: Schedule | None = None,
+        epoch_ended: Callable[[int], None] | None = None,
     ):
         self.task = task
         self.network = task.network
@@ -115,6 +118,7 @@ class Trainer:
         self.device = next(self.network.parameters()).device
         self.optimiser = optimiser or ClippedAdaDelta(self.parameters, settings.rho, settings.epsilon, settings.clip)
         self.schedule = schedule
+        self.epoch_ended = epoch_ended
         self.validate_every = settings.validate_every or task.updates_per_epoch
         self.progress = Progress()
         self.best_weights: dict[str, Tensor] = {}
@@ -132,6 +136,8 @@ class Trainer:
                 self.update()
                 bar.update()
                 progress.seconds = time.perf_counter() - began
+                if self.epoch_ended and progress.updates % self.task.updates_per_epoch == 0:
+                    self.epoch_ended(progress.updates // self.task.updates_per_epoch)
                 if progress.updates % self.validate_every == 0:
                     record = self._validate()
                     bar.set_postfix(cost=f"{record.train_cost:.3f}", perplexity=record.validation_perplexity)

@@ -1,0 +1,69 @@
+"""The model folders of a run, one for the end of each epoch."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from neural_smt.errors import UserError
+from neural_smt.files import atomic
+
+NAME = "epochs"
+
+
+class Snapshot(NamedTuple):
+    """epoch: how often each example had been seen; folder: the model after it."""
+
+    epoch: int
+    folder: Path
+
+
+class Snapshots:
+    """Keeps the models of the run with fingerprint ``run`` below ``state`` until it ends.
+
+    They stay with the checkpoint, so a run that was killed, or that is given more updates, has those of its first
+    epochs; what it kept after its checkpoint it keeps again. save: writes the model that is being trained into a
+    folder, all or nothing, and is told the epoch.
+    """
+
+    def __init__(self, state: Path, run: str, save: Callable[[Path, int], None]):
+        self.folder = Path(state) / NAME / run[:16]
+        self.save = save
+
+    def keep(self, epoch: int) -> None:
+        """Keep the model as it is now, at the end of an epoch (counted from 1)."""
+        self.save(self.folder / str(epoch), epoch)
+
+    def publish(self, output: Path, epochs: int) -> None:
+        """Write the folder ``output`` with the models of so many epochs, ``1`` to ``epochs``, all or nothing.
+
+        The files are shared with ``state`` where the file system can. Those of other runs are deleted there. Raises
+        ``UserError`` where one is missing.
+        """
+        with atomic(output, directory=True) as temporary:
+            for epoch in range(1, epochs + 1):
+                kept = self.folder / str(epoch)
+                if not kept.is_dir():
+                    raise UserError(f"{kept}: no such folder; delete {self.folder.parent.parent} and train again")
+                shutil.copytree(kept, temporary / str(epoch), copy_function=_link)
+        if self.folder.parent.is_dir():
+            for other in self.folder.parent.iterdir():
+                if other != self.folder:
+                    shutil.rmtree(other)
+
+
+def _link(source: str, target: str) -> None:
+    # files are replaced, never written into, so two names of one file are as good as two files
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def read_snapshots(folder: Path) -> list[Snapshot]:
+    """The models in a folder that ``Snapshots.publish`` wrote, by epoch; ``UserError`` where there are none."""
+    found = [Snapshot(int(path.name), path) for path in Path(folder).glob("[1-9]*") if path.name.isdecimal()]
+    if not found:
+        raise UserError(f"{folder}: holds no models of epochs; train with a folder for them, for at least one epoch")
+    return sorted(found)

@@ -1,0 +1,173 @@
+"""The models of every epoch: what they hold, what a killed run keeps of them, how they are read."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from killed_runs import Killed, kill_at, places, weights
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_json, write_lines
+from neural_smt.networks.attention.folder import load_attention, read_training
+from neural_smt.ragged import Ragged
+from neural_smt.training import attention_steps
+from neural_smt.training.attention_steps import train_attention
+from neural_smt.training.snapshots import Snapshots, read_snapshots
+from neural_smt.vocabularies.candidates import CandidateSets
+from neural_smt.vocabulary import Vocabulary
+
+SETTINGS: dict[str, Any] = {
+    **{"hidden": 6, "embedding": 5, "attention": 4, "maxout": 3, "rank": 2},
+    **{"batch": 8, "buffer": 2, "updates": 19, "validate_every": 3, "checkpoint_every": 4},
+}
+EPOCH = 5
+"""Updates of an epoch: 40 pairs in batches of 8."""
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("inputs")
+    random = np.random.default_rng(0)
+    lines = [" ".join(f"w{word}" for word in random.integers(0, 9, random.integers(1, 6))) for _ in range(40)]
+    words = Vocabulary.from_sentences(lines)
+    words.save(folder / "words")
+    write_lines(folder / "text", lines)
+    return {
+        **dict.fromkeys(("source", "target"), folder / "text"),
+        **dict.fromkeys(("source_vocabulary", "target_vocabulary"), folder / "words"),
+    }
+
+
+def train(inputs: dict[str, Path], folder: Path, epochs: bool = True, seed: int = 1, **settings: Any) -> None:
+    given = {"settings": SETTINGS | settings, "device": "cpu", "seed": seed, **places(folder)}
+    train_attention(**inputs, **given, epochs=folder / "epochs" if epochs else None)
+
+
+def kept(folder: Path) -> dict[str, bytes]:
+    """Every file of the models, to the bit."""
+    files = (path for path in (folder / "epochs").rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@pytest.fixture(scope="module")
+def whole(inputs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    train(inputs, folder)
+    return folder
+
+
+def test_each_epoch_leaves_the_model_of_its_end(inputs: dict[str, Path], whole: Path, tmp_path: Path) -> None:
+    found, words = read_snapshots(whole / "epochs"), Vocabulary.load(inputs["source_vocabulary"])
+    assert [(epoch, folder.name) for epoch, folder in found] == [(1, "1"), (2, "2"), (3, "3")]  # 19 updates of 5
+    for epoch, folder in found:
+        train(inputs, tmp_path, epochs=False, updates=epoch * EPOCH)
+        assert (folder / "weights.safetensors").read_bytes() == weights(tmp_path)
+        assert read_training(folder) == {"candidates": None, "updates": epoch * EPOCH}
+        assert load_attention(folder, torch.device("cpu")).source.digest == words.digest
+    assert not (tmp_path / "state" / "epochs").exists()  # nothing is kept where nobody asks
+
+
+def test_models_of_epochs_change_nothing_else(inputs: dict[str, Path], whole: Path, tmp_path: Path) -> None:
+    train(inputs, tmp_path, epochs=False)
+    assert weights(tmp_path) == weights(whole)
+
+
+def test_a_killed_run_loses_no_epoch(
+    inputs: dict[str, Path], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # before the first checkpoint; between the end of an epoch and a checkpoint; between a checkpoint and an end
+    for update in (3, 6, 9, 11, 16):
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            kill_at(patch, update)
+            train(inputs, tmp_path)
+        assert not (tmp_path / "epochs").exists()
+    train(inputs, tmp_path)
+    assert kept(tmp_path) == kept(whole)
+    assert len(kept(tmp_path)) == 3 * 4
+
+
+def test_a_run_killed_while_it_writes_keeps_no_half_of_a_model(
+    inputs: dict[str, Path], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = attention_steps.save_attention
+
+    def interrupted(folder: Path, *rest: Any) -> None:
+        if folder.name == "2":
+            raise Killed
+        original(folder, *rest)
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(attention_steps, "save_attention", interrupted)
+        train(inputs, tmp_path)
+    train(inputs, tmp_path)
+    assert kept(tmp_path) == kept(whole)
+
+
+def test_more_updates_have_the_first_epochs_too(
+    inputs: dict[str, Path], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(inputs, tmp_path, updates=12)
+    assert [epoch for epoch, _ in read_snapshots(tmp_path / "epochs")] == [1, 2]
+    kill_at(monkeypatch, 11)  # never reached again
+    train(inputs, tmp_path)
+    assert kept(tmp_path) == kept(whole)
+
+
+def test_another_run_leaves_no_model_of_an_earlier_one(inputs: dict[str, Path], whole: Path, tmp_path: Path) -> None:
+    train(inputs, tmp_path, seed=2)
+    train(inputs, tmp_path, updates=7)
+    assert [epoch for epoch, _ in read_snapshots(tmp_path / "epochs")] == [1]
+    assert len(list((tmp_path / "state" / "epochs").iterdir())) == 1
+    train(inputs, tmp_path)
+    assert kept(tmp_path) == kept(whole)
+
+
+def test_a_run_without_them_is_not_gone_on_from(inputs: dict[str, Path], whole: Path, tmp_path: Path) -> None:
+    """Its first epochs are gone."""
+    train(inputs, tmp_path, epochs=False, updates=12)
+    train(inputs, tmp_path)
+    assert kept(tmp_path) == kept(whole)
+
+
+def test_a_lost_model_is_named(tmp_path: Path) -> None:
+    snapshots = Snapshots(tmp_path / "state", "run", lambda folder, epoch: folder.mkdir(parents=True))
+    snapshots.keep(2)
+    with pytest.raises(UserError, match=r"state/epochs/run/1: no such folder; delete .*state and train again"):
+        snapshots.publish(tmp_path / "epochs", 2)
+    assert not (tmp_path / "epochs").exists()
+
+
+def test_a_file_system_without_links_gets_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(source: str, target: str) -> None:
+        raise OSError("not here")
+
+    monkeypatch.setattr("neural_smt.training.snapshots.os.link", refuse)
+    snapshots = Snapshots(tmp_path / "state", "run", lambda folder, epoch: write_lines(folder / "model", [str(epoch)]))
+    snapshots.keep(1)
+    snapshots.publish(tmp_path / "epochs", 1)
+    assert (tmp_path / "epochs" / "1" / "model").read_text() == "1\n"
+
+
+def test_models_come_in_the_order_of_epochs(tmp_path: Path) -> None:
+    for name in ("10", "9", "1", "notes", "2x"):
+        (tmp_path / name).mkdir()
+    assert [epoch for epoch, _ in read_snapshots(tmp_path)] == [1, 9, 10]
+    for empty in (tmp_path / "notes", tmp_path / "missing"):
+        with pytest.raises(UserError, match="holds no models of epochs"):
+            read_snapshots(empty)
+
+
+def test_a_model_says_which_sets_it_was_trained_with(inputs: dict[str, Path], tmp_path: Path) -> None:
+    target = Vocabulary.load(inputs["target_vocabulary"])
+    digests = []
+    for name, origins in (("a", {"dictionary": "one"}), ("b", {"dictionary": "other"})):
+        sets = CandidateSets.from_ids(Ragged.from_lists([np.arange(len(target))] * 40), len(target), origins)
+        sets.save(tmp_path / name)
+        train({**inputs, "candidates": tmp_path / name}, tmp_path, updates=EPOCH)
+        digests.append(sets.digest)
+        assert read_training(tmp_path / "model") == {"candidates": sets.digest}
+        assert read_training(tmp_path / "epochs" / "1") == {"candidates": sets.digest, "updates": EPOCH}
+    assert digests[0] != digests[1]
+    assert read_json(tmp_path / "model" / "config.json")["vocabularies"]["target"] == target.digest
