@@ -1,0 +1,194 @@
+"""The step measure_epochs: BLEU of every epoch's model, measured once."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from neural_smt.bleu import bleu, corpus_statistics
+from neural_smt.cli import steps
+from neural_smt.code import PACKAGE, reached_files
+from neural_smt.decoding import epoch_steps
+from neural_smt.decoding.attention.translator import Translator
+from neural_smt.decoding.attention_steps import translate_attention
+from neural_smt.decoding.epoch_steps import measure_epochs
+from neural_smt.errors import UserError
+from neural_smt.files import read_csv, read_json, read_lines, write_lines
+from neural_smt.networks.attention.configuration import AttentionConfig
+from neural_smt.networks.attention.folder import TrainedAttention, save_attention
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.ragged import Ragged
+from neural_smt.vocabularies.candidates import CandidateSets, text_digest
+from neural_smt.vocabulary import EOS, UNK, Vocabulary
+
+WORDS = Vocabulary.from_sentences([" ".join(f"w{word}" for word in range(8))])
+
+
+def save_random(folder: Path, seed: int, updates: int, noise: float = 0.0) -> None:
+    config = AttentionConfig(len(WORDS), len(WORDS), hidden=6, embedding=5, attention=7, maxout=4, rank=3)
+    network, random = AttentionNetwork(config), np.random.default_rng(seed)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter += torch.from_numpy(random.normal(0.0, 0.8, parameter.shape)).float()
+        for parameter in network.parameters():
+            parameter += torch.from_numpy(random.normal(0.0, noise, parameter.shape)).float()
+    save_attention(folder, TrainedAttention(network, WORDS, WORDS), {"updates": updates})
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> dict[str, Any]:
+    """Three epochs of 50 updates; the reference is what the second model writes, but for its last sentences, and the
+    third model is much like it.
+    """
+    for epoch, seed, noise in ((1, 1, 0.0), (2, 2, 0.0), (3, 2, 0.2)):
+        save_random(tmp_path / "epochs" / str(epoch), seed, 50 * epoch, noise)
+    random = np.random.default_rng(0)
+    lines = [" ".join(f"w{word}" for word in random.integers(0, 9, random.integers(3, 9))) for _ in range(12)]
+    write_lines(tmp_path / "text", lines)
+    write_lines(tmp_path / "curve", ["updates,validation_perplexity", "50,9.5000", "75,9.1000", "150,8.2500"])
+    translate(tmp_path, 2)
+    write_lines(tmp_path / "reference", [*read_lines(tmp_path / "written")[:9], *lines[9:]])
+    names = ("epochs", "curve", "text", "reference", "output", "state")
+    return {**{name: tmp_path / name for name in names}, "settings": {"beam": 3}}
+
+
+def translate(folder: Path, epoch: int, **further: Any) -> list[list[str]]:
+    """What the step that translates writes with the model of an epoch."""
+    files = {"text": folder / "text", "output": folder / "written", "statistics": folder / "statistics"}
+    translate_attention(**files, model=folder / "epochs" / str(epoch), settings={"beam": 3}, **further)
+    return [line.split() for line in read_lines(folder / "written")]
+
+
+def count_searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Has an entry for every text that is translated from now on."""
+    searches: list[int] = []
+    original = Translator.search
+
+    def counted(self: Translator, lines: list[str], *rest: Any) -> Any:
+        searches.append(len(lines))
+        return original(self, lines, *rest)
+
+    monkeypatch.setattr(Translator, "search", counted)
+    return searches
+
+
+def scores(path: Path) -> list[float]:
+    return [float(row["bleu"]) for row in read_csv(path)]
+
+
+def test_each_epoch_has_the_bleu_of_its_translations(world: dict[str, Any], tmp_path: Path) -> None:
+    measure_epochs(**world)
+    answers = [line.split() for line in read_lines(world["reference"])]
+    expected = [100 * bleu(corpus_statistics(translate(tmp_path, epoch), answers)) for epoch in (1, 2, 3)]
+    assert scores(world["output"]) == pytest.approx(expected, abs=1e-4)
+    assert expected[1] > expected[2] > expected[0]
+    rows = read_csv(world["output"])
+    assert [(row["epoch"], row["updates"], row["perplexity"]) for row in rows] == [
+        ("1", "50", "9.5000"),
+        ("2", "100", ""),
+        ("3", "150", "8.2500"),
+    ]
+    assert all(float(row["seconds"]) > 0 for row in rows)
+
+
+def test_each_sentence_keeps_to_its_own_words(world: dict[str, Any], tmp_path: Path) -> None:
+    lines = read_lines(world["text"])
+    for name, origin in (("sets", {}), ("others", {"source": "another"})):
+        ids = Ragged.from_lists([[UNK, EOS, *range(3, 4 + number % 6)] for number in range(len(lines))])
+        origins = {"vocabulary": WORDS.digest, "source": text_digest(lines), **origin}
+        CandidateSets.from_ids(ids, len(WORDS), origins).save(tmp_path / name)
+    measure_epochs(**world)
+    freely = scores(world["output"])
+    measure_epochs(**world, candidates=tmp_path / "sets")
+    answers = [line.split() for line in read_lines(world["reference"])]
+    written = translate(tmp_path, 2, candidates=tmp_path / "sets")
+    assert scores(world["output"])[1] == pytest.approx(100 * bleu(corpus_statistics(written, answers)), abs=1e-4)
+    assert scores(world["output"]) != freely
+    with pytest.raises(UserError, match="another source text"):
+        measure_epochs(**world, candidates=tmp_path / "others")
+
+
+def test_unknown_words_are_not_replaced(world: dict[str, Any]) -> None:
+    measure_epochs(**world)
+    plain = scores(world["output"])
+    world["settings"] |= {"replace_unknown": True, "heuristic": 2}  # would need a dictionary
+    measure_epochs(**world)
+    assert scores(world["output"]) == plain
+
+
+def test_what_is_measured_is_not_translated_again(world: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    measure_epochs(**world)
+    whole = world["output"].read_bytes()
+    searches = count_searches(monkeypatch)
+    world["output"].unlink()
+    measure_epochs(**world)
+    assert world["output"].read_bytes() == whole
+    assert searches == []
+    save_random(world["epochs"] / "3", 7, 150)
+    save_random(world["epochs"] / "4", 2, 200)
+    measure_epochs(**world)
+    assert searches == [12, 12]  # the third has other weights, the fourth those of the second but more updates
+    assert scores(world["output"])[3] == scores(world["output"])[1]
+    assert len(read_json(world["state"])) == 4
+
+
+def test_a_killed_measurement_goes_on(world: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    original, searches = Translator.search, []
+
+    def killed(self: Translator, lines: list[str], *rest: Any) -> Any:
+        if len(searches) == 2:
+            raise KeyboardInterrupt
+        searches.append(1)
+        return original(self, lines, *rest)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Translator, "search", killed)
+        measure_epochs(**world)
+    assert not world["output"].exists()
+    again = count_searches(monkeypatch)
+    measure_epochs(**world)
+    assert again == [12]
+    assert len(read_csv(world["output"])) == 3
+
+
+@pytest.mark.parametrize("change", ["settings", "text", "reference", "candidates", "program"])
+def test_whatever_decides_on_it_is_measured_again(
+    world: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    measure_epochs(**world)
+    searches = count_searches(monkeypatch)
+    if change == "settings":
+        world["settings"] = {"beam": 2}
+    elif change == "candidates":
+        ids = Ragged.from_lists([np.arange(len(WORDS))] * 12)
+        CandidateSets.from_ids(ids, len(WORDS)).save(tmp_path / "sets")
+        world["candidates"] = tmp_path / "sets"
+    elif change == "program":
+        monkeypatch.setattr(epoch_steps, "code_digest", lambda module: "another")
+    else:
+        write_lines(world[change], [*read_lines(world[change])[:-1], "w1 w2 w3"])
+    measure_epochs(**world)
+    assert searches == [12, 12, 12]
+    assert len(read_json(world["state"])) == 3  # nothing piles up
+
+
+def test_inputs_that_do_not_go_together_are_refused(world: dict[str, Any], tmp_path: Path) -> None:
+    write_lines(tmp_path / "short", ["w1"])
+    with pytest.raises(UserError, match=r"has 12 lines but .* has 1"):
+        measure_epochs(**world | {"reference": tmp_path / "short"})
+    with pytest.raises(UserError, match="holds no models of epochs"):
+        measure_epochs(**world | {"epochs": tmp_path})
+    with pytest.raises(UserError, match=r"attention\.width is unknown"):
+        measure_epochs(**world | {"settings": {"width": 3}})
+    loaded = AttentionNetwork(AttentionConfig(len(WORDS), len(WORDS), 6, 5, 7, 4, 3))
+    save_attention(world["epochs"] / "1", TrainedAttention(loaded, WORDS, WORDS))
+    with pytest.raises(UserError, match="does not say after how many updates"):
+        measure_epochs(**world)
+    assert not world["output"].exists()
+
+
+def test_it_is_a_step_that_phrase_based_decoding_knows_nothing_of() -> None:
+    assert steps("decoding")["measure_epochs"] is measure_epochs
+    assert PACKAGE / "decoding" / "epoch_steps.py" not in reached_files("neural_smt.decoding.steps")
