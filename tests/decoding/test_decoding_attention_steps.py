@@ -102,6 +102,7 @@ def test_translations_lists_alignment_and_statistics_belong_together(world: dict
     statistics = read_json(world["statistics"])
     words = " ".join(best).split()
     expected = {"sentences": 5, "words": len(words), "unknown_words": words.count("<unk>"), "unfinished": 0}
+    expected |= {"mean_vocabulary": len(TARGET), "grown": 0}
     assert {name: statistics[name] for name in expected} == expected
     assert statistics["sentences_per_second"] > 0 > statistics["mean_score"]
     assert any(best) and any(links)
@@ -114,6 +115,20 @@ def test_each_sentence_is_translated_with_its_own_words(world: dict[str, Any], t
     written = [{word for e in entries if e.sentence == number for word in e.tokens} for number in range(5)]
     assert all(words <= {"<unk>", TARGET.words[3 + number % 4]} for number, words in enumerate(written))
     assert sum(len(words) for words in written) > 4
+    statistics = read_json(world["statistics"])
+    assert (statistics["mean_vocabulary"], statistics["grown"]) == (3, 0)
+
+
+def test_sets_grow_where_sentences_do_not_end(world: dict[str, Any], tmp_path: Path) -> None:
+    save_attention(world["model"], TrainedAttention(network(ending=-np.inf), KNOWN, TARGET))
+    candidates = sets_of(tmp_path / "sets", SOURCE)
+    # four sentences of five have words
+    for grow, expected in ((True, (4, round((4 * len(TARGET) + 3) / 5, 2))), (False, (0, 3))):
+        settings = {"beam": 2, "ratio": 1, "extra": 1, "grow": grow}
+        translate_attention(**world | {"settings": settings}, candidates=candidates)
+        statistics = read_json(world["statistics"])
+        assert (statistics["grown"], statistics["mean_vocabulary"]) == expected
+        assert statistics["unfinished"] == 4
 
 
 def test_a_text_without_sentences(world: dict[str, Any], tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from neural_smt.alignment.pharaoh import write_alignments
-from neural_smt.decoding.attention.hypotheses import Hypothesis
+from neural_smt.decoding.attention.hypotheses import Found, Hypothesis
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
 from neural_smt.decoding.nbest import write_entries
 from neural_smt.errors import UserError
@@ -46,7 +46,8 @@ def translate_attention(
     unknown words are replaced from. Writes the translations, with ``alignment`` the source word that each word looked
     at most (Pharaoh; none for the end symbol), with ``nbest`` a list of at most ``nbest_size`` translations per
     sentence (0: all that were found), and statistics: sentences, seconds of search, sentences per second, mean log p,
-    words, unknown words written by the network, and sentences without a finished translation.
+    words, unknown words written by the network, sentences without a finished translation, the mean number of words that
+    a sentence was predicted from, and the sentences whose target vocabulary had to grow.
     """
     chosen = read_settings(AttentionDecodingSettings, settings, "decoding.attention")
     if nbest_size < 0:
@@ -64,14 +65,14 @@ def translate_attention(
     began = time.perf_counter()
     found = translator.search(lines, sets)
     seconds = time.perf_counter() - began
-    best = [hypotheses[0] for hypotheses in found]
+    best = [hypotheses[0] for hypotheses in found.hypotheses]
     write_lines(output, (" ".join(translator.tokens(h, s)) for h, s in zip(best, sources, strict=True)))
     if alignment:
         write_alignments(alignment, _links(best, sources))
     if nbest:
-        lists = ((number, h) for number, hypotheses in enumerate(found) for h in hypotheses[: nbest_size or None])
-        write_entries(nbest, (translator.listed(number, h, sources[number]) for number, h in lists))
-    content = _measured(best, seconds)
+        shown = [hypotheses[: nbest_size or None] for hypotheses in found.hypotheses]
+        write_entries(nbest, (translator.listed(n, h, sources[n]) for n, listed in enumerate(shown) for h in listed))
+    content = _measured(best, seconds) | _vocabulary(found)
     write_json(statistics, content)
     _warn_unfinished(best)
     log.info("translated %d sentences in %.1f s, mean log p %.4f", len(lines), seconds, content["mean_score"])
@@ -92,6 +93,13 @@ def _measured(best: list[Hypothesis], seconds: float) -> dict[str, Any]:
         "words": sum(len(hypothesis.words) for hypothesis in best),
         "unknown_words": sum(int((hypothesis.words == UNK).sum()) for hypothesis in best),
         "unfinished": sum(not hypothesis.complete for hypothesis in best),
+    }
+
+
+def _vocabulary(found: Found) -> dict[str, Any]:
+    return {
+        "mean_vocabulary": round(float(found.words.mean()), 2) if len(found.words) else 0.0,
+        "grown": int(np.count_nonzero(found.grown)),
     }
 
 

@@ -1,6 +1,7 @@
 """What a beam search with an attention network finds."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,16 @@ class Hypothesis:
     def links(self, length: int) -> list[tuple[int, int]]:
         """Word alignment (source, target); words that looked at the end symbol have no link. length: n."""
         return [(int(i), j) for j, i in enumerate(self.looked_at) if i < length]
+
+
+class Found(NamedTuple):
+    """What was found for n sentences. hypotheses: best first, 1 or more of each; words: int64 ``[n]``, how many words
+    the translations of each were predicted from; grown: bool ``[n]``, whether these are more than its own.
+    """
+
+    hypotheses: list[list[Hypothesis]]
+    words: np.ndarray
+    grown: np.ndarray
 
 
 def strongest(alphas: np.ndarray, lengths: np.ndarray) -> np.ndarray:

@@ -15,6 +15,8 @@ class AttentionDecodingSettings:
     of log p; ratio, extra: at most ``ratio`` words for each source word and ``extra`` besides; unknown: whether the
     unknown word may be written; batch: sentences that go through the network together; precision: fp32, bf16, or auto
     (bf16 on CUDA).
+    grow: whether a sentence whose search ends without a finished translation is searched again among more words
+    (``growing_sets``).
     replace_unknown: whether a word of the source or of a dictionary is written in place of an unknown one, by
     ``heuristic`` (see ``replacement``).
     """
@@ -26,6 +28,7 @@ class AttentionDecodingSettings:
     unknown: bool = True
     batch: int = 32
     precision: str = "fp32"
+    grow: bool = True
     replace_unknown: bool = False
     heuristic: Heuristic = 2
 

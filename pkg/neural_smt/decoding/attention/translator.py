@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
-from neural_smt.decoding.attention.beam_search import beam_search
-from neural_smt.decoding.attention.hypotheses import Hypothesis
+from neural_smt.decoding.attention.growing_sets import search
+from neural_smt.decoding.attention.hypotheses import Found, Hypothesis
 from neural_smt.decoding.attention.replacement import best_translations, spell
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
 from neural_smt.decoding.nbest import ListedTranslation
@@ -76,9 +76,9 @@ class Translator:
             raise UserError(f"{folder}: holds the words of references; make sets without them to translate with")
         return sets
 
-    def search(self, lines: list[str], sets: CandidateSets | None = None) -> list[list[Hypothesis]]:
-        """Translations of tokenised sentences, best first."""
-        return beam_search(self.model.network, encode_words(self.model.source, lines), self.settings, sets)
+    def search(self, lines: list[str], sets: CandidateSets | None = None) -> Found:
+        """Translations of tokenised sentences."""
+        return search(self.model.network, encode_words(self.model.source, lines), self.settings, sets)
 
     def tokens(self, hypothesis: Hypothesis, source: Sequence[str]) -> list[str]:
         """The words of a translation of ``source``, unknown ones replaced if the settings say so."""
