@@ -87,7 +87,7 @@ def _measure(
     began = time.perf_counter()
     found = translator.search(lines, sets)
     seconds = time.perf_counter() - began
-    best = [translator.tokens(hypotheses[0], ()) for hypotheses in found]
+    best = [translator.tokens(hypotheses[0], ()) for hypotheses in found.hypotheses]
     return Measured(100.0 * bleu(corpus_statistics(best, references)), seconds)
 
 
