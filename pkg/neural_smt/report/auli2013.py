@@ -4,29 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from neural_smt.report.paper import PaperRow, PaperTable
+
 TARGET_ONLY = "recurrent"
 """The system that others are tested against: the recurrent language model of target words alone, on lattices, k = 1."""
-
-
-class PaperRow(NamedTuple):
-    """A row of a table. dev, test: BLEU of the paper on its development set and on its test sets (their mean, or
-    news2011 alone); perplexity: on news2011. None where the paper has no number.
-    """
-
-    label: str
-    system: str
-    dev: float | None = None
-    test: float | None = None
-    perplexity: float | None = None
-
-
-class PaperTable(NamedTuple):
-    """A table of systems. note: what its numbers are of."""
-
-    name: str
-    title: str
-    rows: tuple[PaperRow, ...]
-    note: str = ""
 
 
 class CandidatesRow(NamedTuple):

@@ -14,14 +14,13 @@ from neural_smt.report.auli2013 import (
     TABLES,
     TARGET_ONLY,
     CandidatesRow,
-    PaperTable,
 )
 from neural_smt.report.joint_results import JointResults
-from neural_smt.report.markdown import table_lines
+from neural_smt.report.markdown import remark_lines, table_lines
+from neural_smt.report.numbers import number_text, p_value_text, plain_text, score_text
+from neural_smt.report.paper import HEADER, PaperTable
 from neural_smt.report.plots import BLUE, GREY, clean, drawing
-from neural_smt.report.scores import Cell, mean, spread
-
-HEADER = ("table", "row", "system", "set", "quantity", "paper", "here")
+from neural_smt.report.scores import mean
 
 
 def page(results: JointResults, title: str, remarks: str = "") -> list[str]:
@@ -39,9 +38,7 @@ def page(results: JointResults, title: str, remarks: str = "") -> list[str]:
     lines += _channel(results)
     for table in TABLES[2:]:
         lines += _systems(results, table)
-    if remarks.strip():
-        lines += ["## Remarks", "", *remarks.strip().splitlines()]
-    return lines
+    return lines + remark_lines(remarks)
 
 
 def _candidates(results: JointResults) -> list[str]:
@@ -53,11 +50,11 @@ def _candidates(results: JointResults) -> list[str]:
         [
             row.label,
             f"{row.bleu:.2f}",
-            _number(row.oracle, 2),
+            number_text(row.oracle, 2),
             f"{row.seconds:.3f}",
-            _score(results.cells[row.system][name]),
-            _number(results.oracles.get(name, {}).get(row.candidates), 2),
-            _number(results.seconds.get(row.system, {}).get(name), 5),
+            score_text(results.cells[row.system][name]),
+            number_text(results.oracles.get(name, {}).get(row.candidates), 2),
+            number_text(results.seconds.get(row.system, {}).get(name), 5),
         ]
         for row in rows
     ]
@@ -91,10 +88,10 @@ def _systems(results: JointResults, table: PaperTable) -> list[str]:
     for row in rows:
         cells = [row.label]
         if on_paper:
-            cells += [_number(row.dev, 1), _number(row.test, 1), _number(row.perplexity, 0)]
-        cells += [_score(results.cells[row.system][name]) for name in sets]
-        cells += [_number(results.perplexity(row.system, sets[-1]), 2)] if perplexity else []
-        cells += [_p_value(results.p_values.get(row.system, {}).get(name)) for name in sets[1:]]
+            cells += [number_text(row.dev, 1), number_text(row.test, 1), number_text(row.perplexity, 0)]
+        cells += [score_text(results.cells[row.system][name]) for name in sets]
+        cells += [number_text(results.perplexity(row.system, sets[-1]), 2)] if perplexity else []
+        cells += [p_value_text(results.p_values.get(row.system, {}).get(name)) for name in sets[1:]]
         found.append(cells)
     title = f"Table {table.name}: {table.title}" if table.name.isdigit() else f"{table.name}: {table.title}"
     notes = [table.note, ""] if table.note else []
@@ -111,12 +108,12 @@ def _channel(results: JointResults) -> list[str]:
             row.label,
             f"{row.forward:.1f}",
             f"{row.both:.1f}",
-            *(_number(results.test_mean(prefix + row.system), 2) for prefix in (FORWARD, BOTH)),
+            *(number_text(results.test_mean(prefix + row.system), 2) for prefix in (FORWARD, BOTH)),
         ]
         for row in rows
     ]
     header = ["Row", "Paper: - p(e|f)", "- p(e|f), p(f|e)", "Here: - p(e|f)", "- p(e|f), p(f|e)"]
-    whole = _number(results.test_mean("baseline"), 2)
+    whole = number_text(results.test_mean("baseline"), 2)
     note = f"BLEU, mean of the test sets; with all channel scores the baseline has {whole} (paper: 24.7)."
     return ["## Table 6: the joint model in place of channel scores", "", *table_lines(header, found), "", note, ""]
 
@@ -155,7 +152,7 @@ def write_numbers(path: Path, results: JointResults) -> None:
                 "oracle": (row.oracle, results.oracles.get(test, {}).get(row.candidates)),
                 "seconds": (row.seconds, results.seconds.get(row.system, {}).get(test)),
             }
-            rows += [("1", row.label, row.system, test, key, *map(_plain, pair)) for key, pair in numbers.items()]
+            rows += [("1", row.label, row.system, test, key, *map(plain_text, pair)) for key, pair in numbers.items()]
     for table in TABLES:
         for row in table.rows:
             if row.system not in results.cells:
@@ -163,14 +160,18 @@ def write_numbers(path: Path, results: JointResults) -> None:
             for number, name in enumerate(results.sets):
                 ours = mean(results.cells[row.system][name].sacrebleu)
                 paper = row.test if number else row.dev
-                rows.append((table.name, row.label, row.system, name, "bleu", _plain(paper), _plain(ours)))
+                rows.append((table.name, row.label, row.system, name, "bleu", plain_text(paper), plain_text(ours)))
             ours = results.perplexity(row.system, test)
-            rows.append((table.name, row.label, row.system, test, "perplexity", _plain(row.perplexity), _plain(ours)))
+            rows.append(
+                (table.name, row.label, row.system, test, "perplexity", plain_text(row.perplexity), plain_text(ours))
+            )
     for row in CHANNEL:
         for prefix, paper in ((FORWARD, row.forward), (BOTH, row.both)):
             system = prefix + row.system
             if system in results.cells:
-                rows.append(("6", row.label, system, "tests", "bleu", _plain(paper), _plain(results.test_mean(system))))
+                rows.append(
+                    ("6", row.label, system, "tests", "bleu", plain_text(paper), plain_text(results.test_mean(system)))
+                )
     write_csv(path, HEADER, rows)
 
 
@@ -192,22 +193,3 @@ def draw_figure(path: Path, results: JointResults) -> None:
         axes.set(xlabel="mean ln p of the translations under the recurrent model", ylabel=f"sacreBLEU, {name}")
         axes.margins(0.2)
         clean(axes)
-
-
-def _score(cell: Cell) -> str:
-    deviation = spread(cell.sacrebleu)
-    return f"{mean(cell.sacrebleu):.2f}" + (f" ± {deviation:.2f}" if deviation is not None else "")
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:.{digits}f}"
-
-
-def _plain(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
-
-
-def _p_value(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:.3f}" if value >= 0.001 else "<0.001"

@@ -12,3 +12,8 @@ def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]], left: int 
 def row_line(cells: Sequence[str]) -> str:
     """One row; what Markdown would take for marks is escaped."""
     return "| " + " | ".join(text.strip().replace("|", "\\|").replace("*", "\\*") for text in cells) + " |"
+
+
+def remark_lines(remarks: str) -> list[str]:
+    """Remarks (Markdown) as the last section of a page; no lines where there are none."""
+    return ["## Remarks", "", *remarks.strip().splitlines()] if remarks.strip() else []

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_json, write_csv
-from neural_smt.report.markdown import table_lines
-from neural_smt.report.scores import Cell, mean, spread
+from neural_smt.report.markdown import remark_lines, table_lines
+from neural_smt.report.numbers import mean_text, p_value_text
+from neural_smt.report.scores import Cell
 
 PAPER = {
     "baseline": ("Baseline", 30.64, 33.30),
@@ -99,7 +100,11 @@ def page(
             PAPER[row][0],
             f"{PAPER[row][1]:.2f}",
             f"{PAPER[row][2]:.2f}",
-            *(text for name in sets for text in _scores(cells[row][name])),
+            *(
+                mean_text(values)
+                for name in sets
+                for values in (cells[row][name].sacrebleu, cells[row][name].tokenised)
+            ),
         ]
         for row in cells
     ]
@@ -117,7 +122,7 @@ def page(
                 s.set_name,
                 f"{s.paper:+.2f}",
                 f"{s.difference:+.2f}",
-                f"{s.p_value:.3f}" if s.p_value >= 0.001 else "<0.001",
+                p_value_text(s.p_value),
                 verdict(s),
             ]
             for s in steps
@@ -133,17 +138,8 @@ def page(
     ]
     if failing and diagnosis:
         lines += ["", "## Where to look for the reason", "", *(f"- {item}" for item in diagnosis)]
-    if remarks.strip():
-        lines += ["", "## Remarks", "", *remarks.strip().splitlines()]
-    return lines
-
-
-def _scores(cell: Cell) -> list[str]:
-    texts = []
-    for values in (cell.sacrebleu, cell.tokenised):
-        deviation = spread(values)
-        texts.append(f"{mean(values):.2f}" + (f" ± {deviation:.2f}" if deviation is not None else ""))
-    return texts
+    remarked = remark_lines(remarks)
+    return [*lines, "", *remarked] if remarked else lines
 
 
 def verdict(step: Step) -> str:

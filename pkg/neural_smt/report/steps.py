@@ -6,21 +6,29 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_lines, read_parallel, write_lines
-from neural_smt.phrases.table import PhraseTable
-from neural_smt.report import auli2013, joint_tables
 from neural_smt.report.classes_table import class_row, write_classes
 from neural_smt.report.costs import draw_costs, read_job, write_costs
 from neural_smt.report.data_table import NOTES, read_facts, shown_columns
-from neural_smt.report.joint_results import read_results
 from neural_smt.report.networks_table import network_row, write_networks
-from neural_smt.report.order_diagnosis import diagnose, rows_with_unknown_words
-from neural_smt.report.paper_order import page, read_steps, write_order
+from neural_smt.report.paper_steps import write_joint_tables, write_paper_order
 from neural_smt.report.plots import draw_histories, draw_scores
 from neural_smt.report.scores import read_scores
 from neural_smt.report.table import terminal, write_markdown, write_scores
 from neural_smt.report.translations import choose, render
-from neural_smt.shortlist import shortlist_ids
-from neural_smt.vocabulary import UNK, Vocabulary
+
+__all__ = [
+    "plot_scores",
+    "plot_tuning",
+    "print_table",
+    "show_translations",
+    "summarise_benchmarks",
+    "write_classes_table",
+    "write_data_table",
+    "write_joint_tables",
+    "write_networks_table",
+    "write_paper_order",
+    "write_table",
+]
 
 
 def write_table(
@@ -79,75 +87,6 @@ def write_classes_table(
     """
     rows = [class_row(name, sets, **files) for name, files in networks.items()]
     write_classes(csv_output, markdown_output, rows, sets, title)
-
-
-def write_paper_order(
-    *,
-    rows: dict,
-    scores: dict,
-    order: list[Path],
-    sets: list[str],
-    networks: Path,
-    phrase_table: Path,
-    target_vocabulary: Path,
-    target_shortlist: Path,
-    csv_output: Path,
-    markdown_output: Path,
-    perplexity: Path | None = None,
-    remarks: str = "",
-    title: str = "",
-) -> None:
-    """Write the experiment beside Table 1 of Cho et al. (2014), with what may explain an order that is another.
-
-    rows: row of the paper -> system; scores: as in write_table; order: files of compare_neighbours, one for each of
-    ``sets``, of which the first is the one that weights are tuned on; networks: the CSV of write_networks_table;
-    phrase_table, target_vocabulary, target_shortlist: what the share of rows with words outside the shortlist is
-    counted in; perplexity: what measure_cslm wrote; remarks: Markdown.
-    """
-    steps = read_steps(dict(zip(sets, order, strict=True)), rows, dev=sets[0])
-    cells = read_scores({row: scores[system] for row, system in rows.items()})
-    target = PhraseTable.load(phrase_table).target
-    unknown = shortlist_ids(Vocabulary.load(target_vocabulary), Vocabulary.load(target_shortlist)) == UNK
-    diagnosis = diagnose(
-        networks=networks,
-        perplexity=perplexity,
-        unknown_rows=rows_with_unknown_words(target.values, target.offsets, unknown),
-        steps=steps,
-    )
-    write_order(csv_output, steps)
-    write_lines(markdown_output, page(title=title, cells=cells, steps=steps, diagnosis=diagnosis, remarks=remarks))
-
-
-def write_joint_tables(
-    *,
-    scores: dict,
-    significance: dict,
-    perplexities: dict,
-    choices: dict,
-    searches: dict,
-    oracles: dict,
-    csv_output: Path,
-    markdown_output: Path,
-    plot: Path,
-    remarks: str = "",
-    title: str = "",
-) -> None:
-    """Write an experiment beside Tables 1, 2 and 5 to 8 of Auli et al. (2013), and draw its Figure 3.
-
-    The files are those of ``read_results``; remarks: Markdown.
-    """
-    results = read_results(
-        scores=scores,
-        significance=significance,
-        perplexities=perplexities,
-        choices=choices,
-        searches=searches,
-        oracles=oracles,
-        target_only=auli2013.TARGET_ONLY,
-    )
-    joint_tables.write_numbers(csv_output, results)
-    write_lines(markdown_output, joint_tables.page(results, title, remarks))
-    joint_tables.draw_figure(plot, results)
 
 
 def print_table(*, table: Path) -> None:

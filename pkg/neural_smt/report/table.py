@@ -7,6 +7,7 @@ from pathlib import Path
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, write_csv, write_lines
+from neural_smt.report.numbers import p_value_text
 from neural_smt.report.scores import Cell, mean, spread
 
 COLUMNS = ("sacrebleu", "sacrebleu_std", "tokenised", "tokenised_std", "p_value")
@@ -145,5 +146,4 @@ def _with_mark(p_value: str) -> str:
     if not p_value:
         return ""
     mark = next((mark for level, mark in LEVELS if float(p_value) < level), "")
-    text = "<0.001" if float(p_value) < 0.001 else f"{float(p_value):.3f}"
-    return f"{text} {mark:<3}"
+    return f"{p_value_text(float(p_value))} {mark:<3}"
