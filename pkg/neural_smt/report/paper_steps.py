@@ -5,6 +5,10 @@ from pathlib import Path
 from neural_smt.files import write_lines
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.report import (
+    attention_curves,
+    attention_numbers,
+    attention_results,
+    attention_tables,
     auli2013,
     joint_results,
     joint_tables,
@@ -83,3 +87,38 @@ def write_joint_tables(
     joint_tables.write_numbers(csv_output, results)
     write_lines(markdown_output, joint_tables.page(results, title, remarks))
     joint_tables.draw_figure(plot, results)
+
+
+def write_attention_tables(
+    *,
+    systems: dict,
+    scores: dict,
+    significance: dict,
+    translations: dict,
+    curves: dict,
+    epochs: dict,
+    coverage: Path,
+    csv_output: Path,
+    markdown_output: Path,
+    plot: Path,
+    remarks: str = "",
+    title: str = "",
+) -> None:
+    """Write an experiment beside Tables 1 to 4 of Mi et al. (2016) and what its text has, and draw its Figure 2.
+
+    The files are those of ``attention_results.read_results``, and names of systems and networks those of ``mi2016``;
+    remarks: Markdown.
+    """
+    results = attention_results.read_results(
+        systems=systems,
+        scores=scores,
+        significance=significance,
+        translations=translations,
+        curves=curves,
+        epochs=epochs,
+        coverage=coverage,
+    )
+    lines = attention_tables.page(results, title, remarks)
+    attention_numbers.write_numbers(csv_output, results)
+    attention_curves.draw_epochs(plot, results.epochs, results.dev)
+    write_lines(markdown_output, lines)

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from neural_smt.files import atomic, read_csv
 from neural_smt.report.scores import Cell, mean, spread
 
-BLUE, GREY = "#0b5394", "0.6"
+BLUE, RED, GREY = "#0b5394", "#b51f1f", "0.6"
 COLOURS = ("#0b5394", "#cc5500", "#38761d", "#741b47", "#7f6000", "#45818e")
 
 

@@ -10,7 +10,7 @@ from neural_smt.report.classes_table import class_row, write_classes
 from neural_smt.report.costs import draw_costs, read_job, write_costs
 from neural_smt.report.data_table import NOTES, read_facts, shown_columns
 from neural_smt.report.networks_table import network_row, write_networks
-from neural_smt.report.paper_steps import write_joint_tables, write_paper_order
+from neural_smt.report.paper_steps import write_attention_tables, write_joint_tables, write_paper_order
 from neural_smt.report.plots import draw_histories, draw_scores
 from neural_smt.report.scores import read_scores
 from neural_smt.report.table import terminal, write_markdown, write_scores
@@ -22,6 +22,7 @@ __all__ = [
     "print_table",
     "show_translations",
     "summarise_benchmarks",
+    "write_attention_tables",
     "write_classes_table",
     "write_data_table",
     "write_joint_tables",
