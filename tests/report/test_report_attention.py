@@ -1,6 +1,7 @@
 """The tables of Mi et al. (2016) beside an experiment: which rows there are, their numbers, what is said of them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from safetensors.numpy import save_file
 
+from neural_smt.decoding.epoch_steps import HEADER
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, write_csv
 from neural_smt.report import attention_curves
@@ -21,6 +23,9 @@ from neural_smt.report.mi2016 import FURTHER, SIZES, SYSTEMS, paper_systems
 from neural_smt.report.plots import BLUE, GREY, RED
 from neural_smt.report.scores import Cell
 from neural_smt.report.steps import write_attention_tables
+from neural_smt.training.curve import Record, write_curve
+from neural_smt.vocabularies.coverage import TRAINING, Coverage
+from neural_smt.vocabularies.coverage_table import Row, write_coverage
 
 BLEU = {
     "baseline": (30.0, 31.0),
@@ -47,10 +52,8 @@ NETWORKS = {
     "deep": {"label": "a deeper one", "network": "deep", "vocabulary": "all"},
 }
 TUNED = {"baseline": {"label": "phrases alone"}, "rescored_attention": {"label": "phrases, rescored"}}
-COVERAGE = ["text", "parts", "top", "reference_words", "known", "covered", "coverage"]
-COVERAGE += ["sentences", "complete_sentences", "sentence_size", "batch_size"]
 SHARES = {
-    ("V^P", ""): 0.8,
+    ("V^P", None): 0.8,
     ("V^D", 10): 0.85,
     ("V^D", 20): 0.88,
     ("V^P + V^D", 10): 0.9,
@@ -66,14 +69,16 @@ def written(path: Path, value: object) -> str:
     return str(path)
 
 
-def write_coverage(path: Path) -> Path:
+def measured_coverage(path: Path) -> Path:
+    """What the sets hold of 1,000 words, of which the network knows 970, by ``SHARES``."""
+    held = Coverage(1000, 970, 970, 50, 10, sentence_size=321.4, batch_size=1234.6)
     rows = [
-        [text, parts, top, 1000, 970, int(1000 * share), f"{share:.6f}", 50, 10, "321.40", "1234.60"]
+        Row(text, parts, top, replace(held, covered=int(1000 * share)))
         for text in ("train", "dev", "test")
         for (parts, top), share in SHARES.items()
     ]
-    rows.append(["train", "V^P + V^D + V^T + V^R", 10, 1000, 970, 970, "0.970000", 50, 40, "330.60", "1500.20"])
-    write_csv(path, COVERAGE, rows)
+    rows.append(Row("train", TRAINING, 10, replace(held, sentence_size=330.6, batch_size=1500.2)))
+    write_coverage(path, path.with_suffix(".md"), rows, top=10, batch=80)
     return path
 
 
@@ -81,9 +86,8 @@ def write_network(folder: Path, seconds: float) -> dict[str, str]:
     """The files of a network of 12 parameters, with 6,300 words in 20 updates; its last perplexity is not its best."""
     folder.mkdir(parents=True)
     save_file({"w": np.zeros((3, 4), np.float32)}, folder / "weights.safetensors")
-    header = ["updates", "examples", "seconds", "train_cost", "validation_perplexity", "words", "epochs"]
-    records = [[10, 640, "5.0", "3.1", "40.5000", 3000, "0.4"], [20, 1280, seconds, "2.9", "41.2500", 6300, "0.8"]]
-    write_csv(folder / "curve.csv", header, records)
+    records = [Record(10, 640, 5.0, 3.1, 40.5, 3000, 0.4), Record(20, 1280, seconds, 2.9, 41.25, 6300, 0.8)]
+    write_curve(folder / "curve.csv", records)
     return {"curve": str(folder / "curve.csv"), "model": str(folder)}
 
 
@@ -111,7 +115,7 @@ def arguments(folder: Path) -> dict:
     epochs = {"attention": (20.0, 24.0, 23.0), "attention_fixed": (20.0, 23.5, 23.25)}
     for network, values in epochs.items():
         rows = [[n, 10 * n, "" if n == 3 else 50 - n, bleu, 1.5] for n, bleu in enumerate(values, start=1)]
-        write_csv(folder / f"{network}.epochs.csv", ["epoch", "updates", "perplexity", "bleu", "seconds"], rows)
+        write_csv(folder / f"{network}.epochs.csv", HEADER, rows)
     return {
         "systems": TUNED | NETWORKS,
         "scores": {
@@ -125,7 +129,7 @@ def arguments(folder: Path) -> dict:
             "parts": write_network(folder / "parts", 16.0),
         },
         "epochs": {network: str(folder / f"{network}.epochs.csv") for network in epochs},
-        "coverage": write_coverage(folder / "coverage.csv"),
+        "coverage": measured_coverage(folder / "coverage.csv"),
     }
 
 
