@@ -1,4 +1,4 @@
-"""The step of the decoding stage that translates with an attention network."""
+"""The steps of the decoding stage with an attention network: translating, and scoring n-best lists."""
 
 import logging
 import time
@@ -10,7 +10,7 @@ import numpy as np
 from neural_smt.alignment.pharaoh import write_alignments
 from neural_smt.decoding.attention.hypotheses import Found, Hypothesis
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
-from neural_smt.decoding.nbest import write_entries
+from neural_smt.decoding.nbest import read_nbest, write_entries
 from neural_smt.errors import UserError
 from neural_smt.files import read_lines, write_json, write_lines
 from neural_smt.ragged import Ragged
@@ -76,6 +76,50 @@ def translate_attention(
     write_json(statistics, content)
     _warn_unfinished(best)
     log.info("translated %d sentences in %.1f s, mean log p %.4f", len(lines), seconds, content["mean_score"])
+
+
+def score_lists(
+    *,
+    nbest: Path,
+    text: Path,
+    model: Path,
+    output: Path,
+    candidates: Path | None = None,
+    nbest_size: int = 0,
+    precision: str = "fp32",
+    device: str = "cpu",
+) -> None:
+    """Score n-best lists (in the format of Moses) with an attention network: the same with the feature Attention0.
+
+    nbest: the lists of a phrase-based system, sentence by sentence; text: the tokenised sentences that they translate;
+    nbest_size: the first so many of each sentence are kept (0: all); precision: fp32, bf16, or auto (bf16 on CUDA). The
+    feature is the natural log of p(translation | sentence), end symbol included; words that the network does not know
+    count as the unknown word, and the empty translation of an empty sentence has 0. With candidates, the softmax of a
+    sentence is over its target vocabulary and all words of its list, so that its translations can be compared; without,
+    over all target words. Totals stay as they are (see ``reorder``).
+    """
+    if nbest_size < 0:
+        raise UserError(f"the n-best size is {nbest_size}; set it to 0 or more")
+    # They load PyTorch, which most systems need none of.
+    from neural_smt.decoding.attention.lists import add_scores, first_of_each
+    from neural_smt.decoding.attention.translator import read_sets
+    from neural_smt.networks.attention.folder import load_attention
+    from neural_smt.networks.device import select_device
+
+    loaded, lines = load_attention(model, select_device(device)), read_lines(text)
+    entries = first_of_each(read_nbest(nbest), nbest_size)
+    strange = next((entry.sentence for entry in entries if not 0 <= entry.sentence < len(lines)), None)
+    if strange is not None:
+        raise UserError(
+            f"{nbest}: a list of sentence {strange}, but {text} has {len(lines)}; give the text of the lists"
+        )
+    sets = None if candidates is None else read_sets(candidates, loaded.target, lines, text)
+    began = time.perf_counter()
+    scored = add_scores(entries, loaded, lines, sets, precision)
+    seconds = time.perf_counter() - began
+    write_entries(output, scored)
+    speed = len(entries) / max(seconds, 1e-9)
+    log.info("scored %d translations in %.1f s, %.0f a second", len(entries), seconds, speed)
 
 
 def _links(best: list[Hypothesis], sources: list[list[str]]) -> Ragged:

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from neural_smt.decoding.attention.hypotheses import Hypothesis, strongest
 from neural_smt.decoding.attention.outputs import OutputWords
+from neural_smt.decoding.attention.sentences import SentenceBatch
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
-from neural_smt.networks.attention.batches import pack_sentences
-from neural_smt.networks.attention.decoder_step import Memory
-from neural_smt.networks.attention.groups import Groups
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.beams import best_continuations
 from neural_smt.networks.device import precision_context
@@ -90,20 +87,12 @@ class _Search:
         output: OutputWords,
         settings: AttentionDecodingSettings,
     ):
-        self.network, self.settings, self.output = network, settings, output
-        self.device = network.output.weight.device
+        self.network, self.settings = network, settings
+        self.sentences = SentenceBatch(network, source, output)
+        self.states = self.sentences.initial
         self.lengths = source.lengths
         self.limits = settings.ratio * self.lengths + settings.extra
         self.places = np.full(len(source), settings.beam)
-        self.states, self.memory = self._encoded(source)
-        self.present = np.arange(len(source))  # the sentence of each row of the memory and of the output
-
-    def _encoded(self, source: Ragged) -> tuple[Tensor, Memory]:
-        """s_0 and the memory, in the order of the sentences."""
-        packed, layout, order = pack_sentences(source, self.device)
-        rows = self._tensor(np.argsort(order))
-        states, memory = self.network.encode(packed, layout)
-        return states[rows], memory.take(rows)
 
     def run(self) -> list[list[Hypothesis]]:
         """The translations of each sentence, best first."""
@@ -120,10 +109,11 @@ class _Search:
 
     def _step(self, beams: _Beams, step: int, found: list[tuple[int, Hypothesis]]) -> _Beams:
         """The prefixes with one word more; what is finished, or is at its limit unfinished, goes into ``found``."""
-        groups = self._groups(beams.owner)
-        previous = None if step == 0 else self._tensor(beams.words[:, -1])
-        inner, contexts, alphas = self.network.look(self.states, previous, self.memory, groups)
-        values, words = (part.cpu().numpy() for part in self.output.best(inner, groups, self.settings.beam))
+        sentences = self.sentences
+        groups = sentences.groups(beams.owner)
+        previous = None if step == 0 else sentences.tensor(beams.words[:, -1])
+        inner, contexts, alphas = self.network.look(self.states, previous, sentences.memory, groups)
+        values, words = (part.cpu().numpy() for part in sentences.output.best(inner, groups, self.settings.beam))
         links = strongest(alphas.cpu().numpy(), self.lengths[beams.owner])
         rows, chosen, totals = best_continuations(
             beams.owner, beams.totals, values.astype(np.float64), words, self.places
@@ -136,17 +126,9 @@ class _Search:
         goes_on = ~ends & (self.limits[beams.owner[rows]] > step)
         rows, chosen = rows[goes_on], chosen[goes_on]
         if len(rows):
-            parents = self._tensor(rows)
-            self.states = self.network.advance(self.states[parents], self._tensor(chosen), contexts[parents])
+            parents = sentences.tensor(rows)
+            self.states = self.network.advance(self.states[parents], sentences.tensor(chosen), contexts[parents])
         return beams.extended(rows, chosen, totals[goes_on], links)
-
-    def _groups(self, owner: np.ndarray) -> Groups:
-        """Which row of the memory and of the output each prefix needs, after leaving out those that none needs."""
-        needed = np.unique(owner)
-        if 2 * len(needed) <= len(self.present):  # not at every step: leaving out copies the rest
-            rows = self._tensor(np.searchsorted(self.present, needed))
-            self.memory, self.output, self.present = self.memory.take(rows), self.output.take(rows), needed
-        return Groups.of(np.searchsorted(self.present, owner), len(self.present), self.device)
 
     def _ranked(self, found: list[tuple[int, Hypothesis]]) -> list[list[Hypothesis]]:
         by_sentence: list[list[Hypothesis]] = [[] for _ in self.lengths]
@@ -158,6 +140,3 @@ class _Search:
         ranked = sorted(hypotheses, key=lambda hypothesis: -hypothesis.ranked_by(self.settings.normalise))
         finished = [hypothesis for hypothesis in ranked if hypothesis.complete]
         return finished or ranked[:1] or [Hypothesis.nothing(complete=False)]
-
-    def _tensor(self, array: np.ndarray) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64)).to(self.device)

@@ -10,7 +10,7 @@ from neural_smt.errors import UserError
 from neural_smt.networks.attention.groups import Groups
 from neural_smt.networks.attention.softmax import LimitedOutput
 from neural_smt.networks.beams import top_values
-from neural_smt.networks.softmax import TILE
+from neural_smt.networks.softmax import TILE, log_normalisers
 from neural_smt.ragged import Ragged
 from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import BOS, EOS, RESERVED, UNK
@@ -98,6 +98,18 @@ class OutputWords:
             values.append(best - normalisers)
             words.append(self._ids(columns, owner))
         return torch.cat(values), torch.cat(words)
+
+    def log_normalisers(self, inner: Tensor, groups: Groups) -> Tensor:
+        """log sum_v exp(logit of v) over the words of the sentence of each row of z ``[n, R]``: ``[n]``."""
+        parts, shared = [], len(self.common.ids)
+        if shared:
+            rows = len(inner) if inner.is_cuda else max(TILE // shared, 16)
+            buffer = inner.new_empty(rows, shared)
+            parts.append(log_normalisers(inner, self.common.weight, self.common.bias, inner.dtype, buffer))
+        if self.own.ids.shape[1]:
+            logits = groups.times(inner, self.own.weight).to(inner.dtype) + self.own.bias[groups.owner]
+            parts.append(logits.logsumexp(1))
+        return parts[0] if len(parts) == 1 else torch.logaddexp(*parts)
 
     def _ids(self, columns: Tensor, owner: Tensor) -> Tensor:
         """The ids of columns ``[n, k]`` of the words in common, followed by those of the sentences of the rows."""

@@ -16,6 +16,7 @@ from neural_smt.networks.attention.folder import TrainedAttention, load_attentio
 from neural_smt.networks.folder import VOCABULARY
 from neural_smt.vocabularies.candidates import CandidateSets, text_digest
 from neural_smt.vocabularies.sources import encode_words, load_sources
+from neural_smt.vocabulary import Vocabulary
 
 FEATURE = "Attention0"
 """log p(target | source) in n-best lists."""
@@ -58,23 +59,8 @@ class Translator:
         return cls(loaded, settings, best_translations(sources))
 
     def read_sets(self, folder: Path, lines: list[str], text: Path) -> CandidateSets:
-        """The target vocabularies of a text; ``UserError`` where they are of another one or of another network, or were
-        made with the references.
-        """
-        sets = CandidateSets.load(folder, vocabulary=self.model.target.digest, source=text_digest(lines))
-        if len(sets) != len(lines):
-            raise UserError(
-                f"{folder}: target vocabularies of {len(sets)} sentences, but {text} has {len(lines)}; "
-                "run the vocabularies stage on this text"
-            )
-        if sets.size != len(self.model.target):
-            raise UserError(
-                f"{folder}: target vocabularies for a network of {sets.size} words, but this one has "
-                f"{len(self.model.target)}; run the vocabularies stage with its vocabulary"
-            )
-        if "reference" in sets.origins:
-            raise UserError(f"{folder}: holds the words of references; make sets without them to translate with")
-        return sets
+        """The target vocabularies of a text, see ``read_sets``."""
+        return read_sets(folder, self.model.target, lines, text)
 
     def search(self, lines: list[str], sets: CandidateSets | None = None) -> Found:
         """Translations of tokenised sentences."""
@@ -89,3 +75,24 @@ class Translator:
         """A translation as a line of an n-best list; its total is what the list is ordered by."""
         total = hypothesis.ranked_by(self.settings.normalise)
         return ListedTranslation(sentence, self.tokens(hypothesis, source), {FEATURE: [hypothesis.score]}, total)
+
+
+def read_sets(folder: Path, target: Vocabulary, lines: list[str], text: Path) -> CandidateSets:
+    """The target vocabularies of the sentences of ``text``, for a network that knows the words ``target``.
+
+    Raises ``UserError`` where they are of another text or of another network, or were made with the references.
+    """
+    sets = CandidateSets.load(folder, vocabulary=target.digest, source=text_digest(lines))
+    if len(sets) != len(lines):
+        raise UserError(
+            f"{folder}: target vocabularies of {len(sets)} sentences, but {text} has {len(lines)}; "
+            "run the vocabularies stage on this text"
+        )
+    if sets.size != len(target):
+        raise UserError(
+            f"{folder}: target vocabularies for a network of {sets.size} words, but this one has {len(target)}; "
+            "run the vocabularies stage with its vocabulary"
+        )
+    if "reference" in sets.origins:
+        raise UserError(f"{folder}: holds the words of references; make sets without them to translate with")
+    return sets
