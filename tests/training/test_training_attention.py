@@ -13,7 +13,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, read_lines, write_lines
 from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.folder import load_attention
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.ragged import Ragged
 from neural_smt.training import attention_task
@@ -234,26 +233,6 @@ def test_embeddings_stay_when_they_are_fixed(tmp_path: Path) -> None:
     changed = {name for name, tensor in before.items() if not torch.equal(tensor, after[name])}
     assert {"output.weight", "inner.weight", "hidden_readout.weight", "decoder.input_weight"} <= changed
     assert not any("embedding" in name for name in changed)
-
-
-@pytest.mark.parametrize("limited", [False, True])
-def test_reversed_translation_is_learnt(
-    inputs: dict[str, Path], candidates: dict[str, Path], tmp_path: Path, limited: bool
-) -> None:
-    random = np.random.default_rng(5)
-    sentences = [random.integers(0, WORDS, random.integers(1, 6)).tolist() for _ in range(3000)]
-    given = inputs | write_text(tmp_path, "many", sentences, Vocabulary.load(inputs["target_vocabulary"]))
-    if limited:
-        given |= candidates | {"candidates": tmp_path / "many.candidates"}
-    sizes = dict.fromkeys(("hidden", "embedding", "attention", "maxout", "rank"), 32)
-    train(given, tmp_path, **sizes, updates=700, validate_every=100, batch=64, clip=10.0)
-    curve = [float(row["train_cost"]) for row in read_csv(tmp_path / "curve.csv")]
-    # from the entropy of the words alone (log 12) to what only the source tells
-    assert curve[0] > 2.4
-    assert curve[-1] < 1.3
-    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
-    model = load_attention(tmp_path / "model", torch.device("cpu"))
-    assert model.target.words == Vocabulary.load(inputs["target_vocabulary"]).words
 
 
 def test_epochs_end_the_training(inputs: dict[str, Path], tmp_path: Path) -> None:
