@@ -1,7 +1,7 @@
 """Training of attention networks, from parallel text to a model folder."""
 
 import logging
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +73,10 @@ def train_attention(
         raise UserError(
             f"training: tau is {chosen.tau}, but there are {config.target_words} target words; set it to fewer, or to 0"
         )
-    # More updates of the same run: it may go on from where it ended.
-    relevant = {name: value for name, value in asdict(chosen).items() if name not in ("updates", "epochs")}
     digests = [vocabulary.digest for vocabulary in vocabularies]
     sets = [None if part.sets is None else part.sets.digest for part in (text, held_out)]
-    arrays = [a for p in (text, held_out) for side in (p.source, p.target) for a in (side.values, side.offsets)]
-    run = fingerprint([relevant, seed, place.type, digests, sets, epochs is not None], *arrays)
+    sides = [side for part in (text, held_out) for side in (part.source, part.target)]
+    run = fingerprint([chosen.deciding(), seed, place.type, digests, sets, epochs is not None], *sides)
     network = AttentionNetwork(config, seed).to(place)
     task = AttentionTask(network, text, held_out, chosen, seed)
     log.info(

@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from neural_smt.files import atomic
+from neural_smt.ragged import Ragged
 
 log = logging.getLogger(__name__)
 
@@ -28,12 +29,13 @@ class Checkpoint(NamedTuple):
     progress: dict[str, Any]
 
 
-def fingerprint(values: Any, *arrays: np.ndarray) -> str:
-    """SHA-256 (hex) of everything that a run's result depends on: JSON values and arrays."""
+def fingerprint(values: Any, *data: np.ndarray | Ragged) -> str:
+    """SHA-256 (hex) of everything that a run's result depends on: JSON values, arrays and lists."""
     digest = hashlib.sha256(json.dumps([FORMAT, values], sort_keys=True).encode())
-    for array in arrays:
-        digest.update(f"{array.dtype} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array))
+    for part in data:
+        for array in (part.values, part.offsets) if isinstance(part, Ragged) else (part,):
+            digest.update(f"{array.dtype} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array))
     return digest.hexdigest()
 
 

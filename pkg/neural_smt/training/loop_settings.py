@@ -1,6 +1,7 @@
 """The settings that the training loop itself reads, whatever it trains."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from neural_smt.errors import UserError
 
@@ -31,6 +32,12 @@ class LoopSettings:
         self.check_positive("updates", "checkpoint_every")
         if self.keep not in ("last", "best"):
             raise UserError(f"training: keep is {self.keep!r}; set it to last or best")
+
+    def deciding(self, *others: str) -> dict[str, Any]:
+        """All that decides on where a run is after an update. Not how long it goes: with more updates or epochs it may
+        go on from where it ended; and not ``others``.
+        """
+        return {name: value for name, value in asdict(self).items() if name not in ("updates", "epochs", *others)}
 
     def check_positive(self, *names: str) -> None:
         """Raise ``UserError`` when one of the settings ``names`` is below 1."""

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,11 +99,9 @@ def train_recurrent(
     task = RecurrentTask(network, data.text, data.held_out, data.table, chosen.batch, seed)
     parameters = dict(network.named_parameters())
     optimiser = GradientDescent(parameters, chosen.rate, chosen.l2, chosen.optimiser == "adagrad")
-    # More epochs of the same run: it may go on from where it ended.
-    relevant = {name: value for name, value in asdict(chosen).items() if name not in ("updates", "epochs")}
-    arrays = [a for text in (data.text, data.held_out) for a in (text.sentences.values, text.sentences.offsets)]
     inputs = [a for a in (data.text.rows, data.held_out.rows, data.table) if a is not None]
-    run = fingerprint([relevant, seed, place.type, data.vocabulary.digest, config.to_json()], *arrays, *inputs)
+    decided_by = [chosen.deciding(), seed, place.type, data.vocabulary.digest, config.to_json()]
+    run = fingerprint(decided_by, data.text.sentences, data.held_out.sentences, *inputs)
     log.info(
         "%d predictions to train on, %d held out, %d words in %d classes, on %s",
         data.text.tokens,

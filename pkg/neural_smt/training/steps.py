@@ -1,7 +1,6 @@
 """The training stage: from a phrase table or text to a trained network."""
 
 import logging
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -91,11 +90,9 @@ def train_encoder_decoder(
         unit=chosen.unit,
         direction=chosen.direction,
     )
-    # More updates of the same run: it may go on from where it ended.
-    relevant = {name: value for name, value in asdict(chosen).items() if name != "updates"}
     digests = [shortlist.digest for shortlist in shortlists]
-    arrays = [a for p in (pairs, held_out) for side in (p.source, p.target) for a in (side.values, side.offsets)]
-    run = fingerprint([relevant, seed, place.type, digests], *arrays)
+    sides = [side for part in (pairs, held_out) for side in (part.source, part.target)]
+    run = fingerprint([chosen.deciding(), seed, place.type, digests], *sides)
     log.info("%d pairs to train on, %d held out, on %s", len(pairs), len(held_out), describe_device(place))
     network = EncoderDecoder(config, seed).to(place)
     task = PhraseTask(network, pairs, held_out, chosen, seed)
@@ -139,9 +136,8 @@ def train_cslm(
     text, validation = (
         NgramText.of(Ragged(ids[part.values], part.offsets), config.history) for part in (sentences, held_out)
     )
-    # More updates of the same run: it may go on from where it ended.
-    relevant = {name: value for name, value in asdict(chosen).items() if name not in ("updates", "ngram_order")}
-    run = fingerprint([relevant, seed, place.type, known.digest], text.stream, validation.stream)
+    decided_by = [chosen.deciding("ngram_order"), seed, place.type, known.digest]
+    run = fingerprint(decided_by, text.stream, validation.stream)
     log.info("%d n-grams to train on, %d held out, on %s", len(text), len(validation), describe_device(place))
     task = NgramTask(CslmNetwork(config, seed).to(place), text, validation, chosen.batch, seed)
     records = Trainer(task, chosen, Path(state), run).train()
