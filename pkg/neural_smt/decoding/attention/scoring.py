@@ -16,6 +16,7 @@ from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.chosen_logits import choose_logits
 from neural_smt.networks.device import precision_context
 from neural_smt.ragged import Ragged
+from neural_smt.rescoring.trie import Level, SortedSequences
 from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import EOS
 
@@ -41,20 +42,19 @@ def score_candidates(
     source, targets: int32 ids without end symbols; owner: int64 ``[n]``, the sentence of each translation; sets: the
     target words of each sentence, those of its translations among them (``with_words``); None: all target words;
     words: at most so many target words go through the network together, but at least one translation. Scores do not
-    depend on it, nor on the order; equal translations of a sentence are scored once.
+    depend on it, nor on the order; equal translations that go together are scored once.
     """
-    order, number = _distinct(source.lengths, targets, owner)
+    order = np.lexsort((owner, source.lengths[owner]))
     scores = np.empty(len(order))
     with torch.no_grad(), precision_context(network.output.weight.device, precision):
         for start, stop in _batches(owner[order], targets.lengths[order] + 1, words):
             rows = order[start:stop]
             sentences, places = np.unique(owner[rows], return_inverse=True)
-            by_sentence = np.argsort(places, kind="stable")
             output = OutputWords.of(network.output, sentences, sets, unknown=True)
             batch = SentenceBatch(network, source.take(sentences), output)
-            found = _score(network, batch, targets.take(rows[by_sentence]), places[by_sentence])
-            scores[start + by_sentence] = found
-    return scores[number]
+            sequences = SortedSequences.of(targets.take(rows), places)
+            scores[rows] = _score(network, batch, sequences.levels(0, len(sequences)))[sequences.row_of]
+    return scores
 
 
 def with_words(sets: CandidateSets, targets: Ragged, owner: np.ndarray) -> CandidateSets:
@@ -65,21 +65,6 @@ def with_words(sets: CandidateSets, targets: Ragged, owner: np.ndarray) -> Candi
     places = np.unique(sentences[kept] * sets.size + ids[kept])
     offsets = np.searchsorted(places, np.arange(len(sets) + 1) * sets.size)
     return replace(sets, own=Ragged((places % sets.size).astype(np.int32), offsets))
-
-
-def _distinct(lengths: np.ndarray, targets: Ragged, owner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """int64: one of each kind of translation, and int64 ``[n]``, which of these each translation is like.
-
-    They come by the length of their source, then by sentence, and those that begin alike together.
-    """
-    keys = [(lengths[o], o, ids.tobytes()) for o, ids in zip(owner.tolist(), targets, strict=True)]
-    ranked = sorted(range(len(keys)), key=keys.__getitem__)
-    order, number = [], np.empty(len(keys), dtype=np.int64)
-    for row in ranked:
-        if not order or keys[row] != keys[order[-1]]:
-            order.append(row)
-        number[row] = len(order) - 1
-    return np.array(order, dtype=np.int64), number
 
 
 def _batches(owner: np.ndarray, lengths: np.ndarray, words: int) -> Iterator[tuple[int, int]]:
@@ -95,31 +80,27 @@ def _batches(owner: np.ndarray, lengths: np.ndarray, words: int) -> Iterator[tup
         start = stop
 
 
-def _score(network: AttentionNetwork, batch: SentenceBatch, targets: Ragged, owner: np.ndarray) -> np.ndarray:
-    """float64 ``[n]``: log p of the translations of the sentences of a batch; owner: rising."""
-    size, totals = network.config.target_words, np.zeros(len(owner))
-    states, previous, weight = batch.initial, None, network.output
-    # The translations that go on, and the prefix that each has come to; at first that is the sentence.
-    alive, prefix = np.arange(len(owner)), owner
-    owners = np.arange(len(batch.initial))
-    for step in range(int(targets.lengths.max()) + 1):
-        groups = batch.groups(owners)
+def _score(network: AttentionNetwork, batch: SentenceBatch, levels: list[Level]) -> np.ndarray:
+    """float64 ``[rows]``: log p of the sequences of a tree whose first level is the sentences of the batch."""
+    weight, bias = network.output.weight, network.output.bias
+    scores = np.empty(sum(len(level.rows) for level in levels))
+    states, previous = batch.initial, None
+    # Of the prefixes that have been come to: their sentence, log p, and whether they go on.
+    owner = levels[0].symbols.astype(np.int64)
+    totals, goes_on = np.zeros(len(owner)), np.ones(len(owner), dtype=bool)
+    for level in levels[1:]:
+        groups = batch.groups(owner)
         inner, contexts, _ = network.look(states, previous, batch.memory, groups)
-        ends = targets.lengths[alive] == step
-        words = np.full(len(alive), EOS, dtype=np.int64)
-        words[~ends] = targets.values[targets.offsets[alive[~ends]] + step]
-        branches, branch = np.unique(prefix * size + words, return_inverse=True)
-        parents, chosen = batch.tensor(branches // size), batch.tensor(branches % size)
-        logits = choose_logits(inner, weight.weight, weight.bias, parents, chosen)
-        scores = logits - batch.output.log_normalisers(inner, groups)[parents]
-        totals[alive] += scores.cpu().numpy().astype(np.float64)[branch]
-        goes_on = branches % size != EOS
-        alive, branch = alive[~ends], branch[~ends]
-        if not len(alive):
-            break
-        prefix = (np.cumsum(goes_on) - 1)[branch]
-        kept = batch.tensor(np.flatnonzero(goes_on))
-        owners = owners[branches[goes_on] // size]
-        parents, previous = parents[kept], chosen[kept]
-        states = network.advance(states[parents], previous, contexts[parents])
-    return totals
+        # Prefixes that have ended stand among the nodes of a level, but have no row of the network's.
+        parents = (np.cumsum(goes_on) - 1)[level.parents]
+        numbers, words = batch.tensor(parents), batch.tensor(level.symbols)
+        normalisers = batch.output.log_normalisers(inner, groups)[numbers]
+        found = choose_logits(inner, weight, bias, numbers, words) - normalisers
+        totals = totals[level.parents] + found.cpu().numpy()
+        scores[level.rows] = totals[level.ends]
+        goes_on = level.symbols != EOS
+        if goes_on.any():
+            owner, kept = owner[parents[goes_on]], batch.tensor(np.flatnonzero(goes_on))
+            rows, previous = numbers[kept], words[kept]
+            states = network.advance(states[rows], previous, contexts[rows])
+    return scores
