@@ -2,7 +2,9 @@
 
 Random weights; a translation has as many words as its source, and none ends before, so that the work is the same in
 every case. Sets of 500 words a sentence (300 of them shared) and of 2,300 (2,000 shared), out of 30,000 target words or
-500,000, the full softmax over 30,000. Processor time is less disturbed by other work than the time that passes. Writes
+500,000, the full softmax over 30,000. United: all hypotheses of a batch multiply with the words of all its sentences,
+as CTranslate2 does with its vocabulary map; beyond those that are shared, words are drawn by 1 / rank, so that
+sentences have some in common. Processor time is less disturbed by other work than the time that passes. Writes
 benchmarks/results/attention_decoding.json.
 """
 
@@ -26,21 +28,28 @@ from neural_smt.ragged import Ragged
 from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import EOS
 
-SOURCE_WORDS, SENTENCES = 30_000, 32
+SOURCE_WORDS = 30_000
+SENTENCES = {"small": 32, "paper": 8}
+"""Size -> how many are translated, all in one batch."""
 
 
 class Case(NamedTuple):
-    """words: target words; shared, own: words that all sentences have, and that each has besides; 0: all words."""
+    """words: target words; shared, own: words that all sentences have, and that each has besides; 0: all words; united:
+    whether a batch has the words of all its sentences in common.
+    """
 
     words: int
     shared: int
     own: int
+    united: bool = False
 
 
 CASES = (
     Case(30_000, 300, 200),
+    Case(30_000, 300, 200, united=True),
     Case(500_000, 300, 200),
     Case(30_000, 2000, 300),
+    Case(30_000, 2000, 300, united=True),
     Case(500_000, 2000, 300),
     Case(30_000, 0, 0),
 )
@@ -51,14 +60,20 @@ SIZES = {
 }
 
 
-def random_sets(case: Case) -> CandidateSets | None:
-    """Those of the sentences of a case."""
+def random_sets(case: Case, count: int) -> CandidateSets | None:
+    """Those of ``count`` sentences of a case."""
     if case.own == 0:
         return None
     random = np.random.default_rng(1)
-    own = [case.shared + random.choice(case.words - case.shared, case.own, replace=False) for _ in range(SENTENCES)]
-    sets = Ragged.from_lists([np.sort(ids) for ids in own])
-    return CandidateSets(sets, np.arange(case.shared, dtype=np.int32), case.words)
+    shares = 1.0 / np.arange(case.shared, case.words)
+    shares /= shares.sum()
+    own = [random.choice(len(shares), case.own, replace=False, p=shares) for _ in range(count)]
+    sets = Ragged.from_lists([case.shared + np.sort(ids) for ids in own])
+    found = CandidateSets(sets, np.arange(case.shared, dtype=np.int32), case.words)
+    if not case.united:
+        return found
+    common = found.union(np.arange(count)).astype(np.int32)
+    return CandidateSets(Ragged.from_lists([[]] * count), common, case.words)
 
 
 def measure(size: str, case: Case, device: str, precision: str, beam: int, seconds: float) -> dict[str, float]:
@@ -67,11 +82,10 @@ def measure(size: str, case: Case, device: str, precision: str, beam: int, secon
     with torch.no_grad():
         network.output.bias[EOS] = -torch.inf
     random = np.random.default_rng(0)
-    source = Ragged.from_lists(
-        [random.integers(3, SOURCE_WORDS, length) for length in random.integers(5, 31, SENTENCES)]
-    )
+    count = SENTENCES[size]
+    source = Ragged.from_lists([random.integers(3, SOURCE_WORDS, length) for length in random.integers(5, 31, count)])
     settings = AttentionDecodingSettings(beam=beam, ratio=1, extra=0, precision=precision)
-    sets, rounds, processor = random_sets(case), [], []
+    sets, rounds, processor = random_sets(case, count), [], []
     began = time.perf_counter()
     while not rounds or time.perf_counter() - began < seconds:
         start, busy = time.perf_counter(), time.process_time()
@@ -80,33 +94,35 @@ def measure(size: str, case: Case, device: str, precision: str, beam: int, secon
         processor.append(time.process_time() - busy)
     return {
         **case._asdict(),
-        "sentences_per_second": SENTENCES / min(rounds),
+        "vocabulary": float(case.words if sets is None else sets.sizes.mean()),
+        "sentences_per_second": count / min(rounds),
         "words_per_second": len(source.values) / min(rounds),
-        "processor_seconds_per_sentence": min(processor) / SENTENCES,
+        "processor_seconds_per_sentence": min(processor) / count,
     }
 
 
 def main() -> None:
     """Measure the chosen sizes and print a table."""
     parser = network_parser(__doc__, SIZES)
-    parser.set_defaults(sizes=["small"])
+    parser.set_defaults(seconds=3.0)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--beam", type=int, default=12)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     device = describe_device(select_device(arguments.device))
     print(f"device: {device}, {arguments.precision}, {arguments.threads} threads, beam {arguments.beam}")
-    print(f"{'size':7}{'words':>8}{'shared':>8}{'own':>6}{'sentences/s':>13}{'words/s':>9}{'CPU s/sentence':>16}")
+    print(f"{'size':7}{'of':>8}{'predicted from':>23}{'sentences/s':>13}{'words/s':>9}{'CPU s/sentence':>16}")
     results = {}
     for size in arguments.sizes:
         rows = [
             measure(size, case, arguments.device, arguments.precision, arguments.beam, arguments.seconds)
             for case in CASES
+            if size == "small" or case.words == 30_000
         ]
         for row in rows:
-            shown = ("all", "") if row["own"] == 0 else (row["shared"], row["own"])
+            how = "all" if row["own"] == 0 else "united" if row["united"] else f"{row['shared']} + {row['own']}"
             print(
-                f"{size:7}{row['words']:8}{shown[0]:>8}{shown[1]:>6}{row['sentences_per_second']:13.2f}"
+                f"{size:7}{row['words']:8}{how:>16}{row['vocabulary']:7.0f}{row['sentences_per_second']:13.2f}"
                 f"{row['words_per_second']:9.0f}{row['processor_seconds_per_sentence']:16.4f}"
             )
         results[size] = [{key: round(value, 4) for key, value in row.items()} for row in rows]
