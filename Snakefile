@@ -12,6 +12,7 @@ if "experiment" not in config:
 
 include: "rules/common.smk"
 include: "rules/joint.smk"
+include: "rules/attention.smk"
 include: "rules/corpus.smk"
 include: "rules/selection.smk"
 include: "rules/alignment.smk"
@@ -51,3 +52,11 @@ rule auli2013:
     input:
         rules.all.input,
         lambda wildcards: need_joint_rows(),
+
+
+rule mi2016:
+    """Mi et al. (2016): attention networks with target vocabularies of sentences, their tables, and all that leads there."""
+    input:
+        rules.all.input,
+        rules.vocabularies.input,
+        lambda wildcards: need_attention_rows(),

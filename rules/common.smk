@@ -7,6 +7,17 @@ from snakemake.exceptions import WorkflowError
 
 sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 
+from neural_smt.attention_models import (
+    ALL_WORDS,
+    ATTENTION,
+    DEFAULT_SETS,
+    attention_networks,
+    attention_training,
+    sentence_vocabularies,
+    translating_words,
+    translation,
+    used_attention,
+)
 from neural_smt.code import code_digest
 from neural_smt.config import complete, load_schema
 from neural_smt.decoding.features import HOOKS, is_column
@@ -21,8 +32,10 @@ from neural_smt.recurrent_models import (
     used_recurrent,
 )
 from neural_smt.report.auli2013 import paper_systems
+from neural_smt.report.mi2016 import paper_systems as attention_systems
 from neural_smt.systems import (
     is_rescored,
+    list_networks,
     network_settings,
     paper_rows,
     resolve_data,
@@ -50,9 +63,12 @@ RECURRENT_SETTINGS = recurrent_settings(config)
 RECURRENT = used_recurrent(config)
 COMPARED_CLASSES = compared_classes(config)
 JOINT_INPUTS = {name: settings for name, settings in joint_inputs(config).items() if name in RECURRENT}
-RESCORES_LATTICES = [name for name, system in SYSTEMS.items() if rescores_lattices(system)]
+LIST_NETWORKS = list_networks(config)
+RESCORES_LATTICES = [name for name, system in SYSTEMS.items() if rescores_lattices(system, LIST_NETWORKS)]
 RESCORES_LISTS = [name for name, system in SYSTEMS.items() if system["rescore"] and name not in RESCORES_LATTICES]
-SEARCHED = [name for name, system in SYSTEMS.items() if not is_rescored(system)]
+TRANSLATED = [name for name, system in SYSTEMS.items() if translation(system)]
+TUNED = [name for name in SYSTEMS if name not in TRANSLATED]
+SEARCHED = [name for name in TUNED if not is_rescored(SYSTEMS[name])]
 EXPORTED = [name for name in SEARCHED if not HOOKS.keys() & resolve_features(SYSTEMS, name)]
 USES_CSLM = any("cslm" in [*resolve_features(SYSTEMS, name), *SYSTEMS[name].get("rescore", [])] for name in SYSTEMS)
 # several networks train (and score) side by side, which takes less time than one after the other with more threads
@@ -78,6 +94,16 @@ wildcard_constraints:
 def results(pattern, **values):
     """Paths of this experiment's results: every combination of the given values."""
     return expand(f"results/{EXPERIMENT}/{pattern}", **values)
+
+
+def results_of_runs(pattern, systems=SYSTEMS, **values):
+    """As `results`, of every run of systems."""
+    return [path for name in systems for path in results(pattern, system=name, run=runs(name), **values)]
+
+
+def runs(system):
+    """The numbers of a system's runs: an attention network has one, for nothing of it is tuned."""
+    return RUNS[:1] if system in TRANSLATED else RUNS
 
 
 def results_of_all_data(pattern, **values):
@@ -236,7 +262,16 @@ def memory(gigabytes):
 def score_files(experiment):
     """Evaluation files: system -> set -> one per run."""
     pattern = f"results/{experiment}/evaluation/{{system}}/run{{run}}/{{set}}.json"
-    return {system: {name: expand(pattern, system=system, run=RUNS, set=name) for name in SETS} for system in SYSTEMS}
+    return {
+        system: {name: expand(pattern, system=system, run=runs(system), set=name) for name in SETS}
+        for system in SYSTEMS
+    }
+
+
+def translations(systems, experiment, name):
+    """Detokenised translations of a set: system -> one per run."""
+    pattern = f"results/{experiment}/evaluation/{{system}}/run{{run}}/{name}.txt"
+    return {system: expand(pattern, system=system, run=runs(system)) for system in systems}
 
 
 def significance_files(experiment):
@@ -256,9 +291,10 @@ def network_files():
         }
         for name in NETWORKS
     }
-    for name in RECURRENT:
+    for name in [*RECURRENT, *ATTENTION_NETWORKS]:
         model, curve = f"{folder}/training/{name}/model", f"{folder}/training/{name}/curve.csv"
-        networks[name] = {"model": model, "curve": curve, "keep": "best"}
+        keep = ATTENTION_SETTINGS[name]["keep"] if name in ATTENTION_SETTINGS else "best"
+        networks[name] = {"model": model, "curve": curve, "keep": keep}
     if USES_CSLM:
         searched = [name for name in SEARCHED if "cslm" in resolve_features(SYSTEMS, name)]
         networks["cslm"] = {
@@ -278,7 +314,7 @@ def input_files(files):
 def history_files(experiment):
     """Tuning histories: system -> one per run."""
     pattern = f"results/{experiment}/tuning/{{system}}/run{{run}}/history.csv"
-    return {system: expand(pattern, system=system, run=RUNS) for system in SYSTEMS}
+    return {system: expand(pattern, system=system, run=RUNS) for system in TUNED}
 
 
 def compared_data():
@@ -314,8 +350,10 @@ def benchmark_files():
         *expand("training/train_recurrent.{network}", network=RECURRENT),
         *expand("representations/build_representation.{network}", network=JOINT_INPUTS),
         *expand("rescoring/score_phrase_table.{network}.extracted", network=NETWORKS),
-        *expand("tuning/tune/{system}.run{run}", system=SYSTEMS, run=RUNS),
-        *expand("decoding/decode/{system}.run{run}.{set}", system=SYSTEMS, run=RUNS, set=SETS),
+        *expand("training/train_attention.{network}", network=ATTENTION_NETWORKS),
+        *expand("tuning/tune/{system}.run{run}", system=TUNED, run=RUNS),
+        *expand("decoding/decode/{system}.run{run}.{set}", system=TUNED, run=RUNS, set=SETS),
+        *expand("decoding/decode/{system}.run1.{set}", system=TRANSLATED, set=SETS),
     ]
     files = [f"results/{{experiment}}/benchmarks/{name}.tsv" for name in names]
     return files + results("data/{variant}/benchmarks/{name}.tsv", variant=VARIANTS, name=of_data)

@@ -89,7 +89,7 @@ rule rescore:
     benchmark:
         "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.tsv"
     wildcard_constraints:
-        system=one_of(RESCORES_LISTS),
+        system=one_of([name for name in RESCORES_LISTS if name not in RESCORES_WITH_ATTENTION]),
     conda:
         "../envs/neural_smt.yaml"
     threads: 2
@@ -101,6 +101,32 @@ rule rescore:
         settings=config["decoding"]["cslm"],
     script:
         "../workflow_scripts/decoding.py"
+
+
+rule score_lists:
+    """Score n-best lists of a system's base with an attention network."""
+    input:
+        unpack(rescoring_attention_inputs),
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.scored.nbest.gz",
+    log:
+        "results/{experiment}/logs/rescore/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORES_WITH_ATTENTION),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(8),
+        runtime="12h",
+        gpu=USES_GPU,
+    params:
+        code=code("decoding.attention_steps"),
+        precision=config["decoding"]["attention"]["precision"],
+        nbest_size=lambda wildcards: SYSTEMS[wildcards.system]["rescoring"]["nbest"],
+    script:
+        "../workflow_scripts/attention.py"
 
 
 rule reorder:
@@ -215,6 +241,61 @@ rule measure_oracles:
         "../workflow_scripts/decoding.py"
 
 
+rule translate_attention:
+    """Translate a set with an attention network alone (Mi et al. 2016)."""
+    input:
+        unpack(attention_translation_inputs),
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
+        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
+        alignment="results/{experiment}/decoding/{system}/run{run}/{set}.align",
+    log:
+        "results/{experiment}/logs/decode/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(TRANSLATED),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(8),
+        runtime="12h",
+        gpu=USES_GPU,
+    params:
+        code=code("decoding.attention_steps"),
+        settings=lambda wildcards: config["decoding"]["attention"]
+        | {"replace_unknown": SYSTEMS[wildcards.system]["translate"]["replace_unknown"]},
+    script:
+        "../workflow_scripts/attention.py"
+
+
+rule measure_epochs:
+    """Translate the development set with the weights of every epoch of an attention network (Mi et al. 2016, Figure 2)."""
+    input:
+        unpack(epoch_inputs),
+    output:
+        output="results/{experiment}/training/{network}/epochs.csv",
+    log:
+        "results/{experiment}/logs/measure_epochs.{network}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/training/measure_epochs.{network}.tsv"
+    wildcard_constraints:
+        network=one_of(LEARNING_CURVES),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(8),
+        runtime="24h",
+        gpu=USES_GPU,
+    params:
+        code=code("decoding.epoch_steps"),
+        settings=config["decoding"]["attention"],
+        # not an output: a killed run finds there what it has measured
+        state=lambda wildcards: f"results/{wildcards.experiment}/training/{wildcards.network}/epochs.json",
+    script:
+        "../workflow_scripts/attention.py"
+
+
 rule export_moses:
     """Write a tuned system as a folder that Moses loads."""
     input:
@@ -254,4 +335,4 @@ rule export:
 rule decoding:
     """Translations of every set by every system and run."""
     input:
-        results("decoding/{system}/run{run}/{set}.hypothesis", system=SYSTEMS, run=RUNS, set=SETS),
+        results_of_runs("decoding/{system}/run{run}/{set}.hypothesis", set=SETS),

@@ -27,7 +27,7 @@ rule compare:
     """Test every system against the baseline, over all tuning runs."""
     input:
         reference=lambda wildcards: raw_text(wildcards.set, TARGET),
-        depends=expand("results/{{experiment}}/evaluation/{system}/run{run}/{{set}}.txt", system=SYSTEMS, run=RUNS),
+        depends=lambda wildcards: listed_paths(translations(SYSTEMS, EXPERIMENT, wildcards.set)),
     output:
         output="results/{experiment}/evaluation/significance/{set}.json",
     log:
@@ -41,12 +41,7 @@ rule compare:
         runtime="1h",
     params:
         code=code("evaluation.steps"),
-        systems=lambda wildcards: {
-            system: [
-                f"results/{wildcards.experiment}/evaluation/{system}/run{run}/{wildcards.set}.txt" for run in RUNS
-            ]
-            for system in SYSTEMS
-        },
+        systems=lambda wildcards: translations(SYSTEMS, wildcards.experiment, wildcards.set),
         baseline=config["evaluation"]["baseline"],
         settings={key: config["evaluation"][key] for key in ("test", "trials")},
         seed=config["seed"],
@@ -58,9 +53,7 @@ rule compare_neighbours:
     """Test the systems that stand for the paper's rows against each other, each against the one before."""
     input:
         reference=lambda wildcards: raw_text(wildcards.set, TARGET),
-        depends=expand(
-            "results/{{experiment}}/evaluation/{system}/run{run}/{{set}}.txt", system=PAPER_ROWS.values(), run=RUNS
-        ),
+        depends=lambda wildcards: listed_paths(translations(PAPER_ROWS.values(), EXPERIMENT, wildcards.set)),
     output:
         output="results/{experiment}/evaluation/order/{set}.json",
     log:
@@ -74,12 +67,7 @@ rule compare_neighbours:
         runtime="1h",
     params:
         code=code("evaluation.steps"),
-        systems=lambda wildcards: {
-            system: [
-                f"results/{wildcards.experiment}/evaluation/{system}/run{run}/{wildcards.set}.txt" for run in RUNS
-            ]
-            for system in PAPER_ROWS.values()
-        },
+        systems=lambda wildcards: translations(PAPER_ROWS.values(), wildcards.experiment, wildcards.set),
         settings={key: config["evaluation"][key] for key in ("test", "trials")},
         seed=config["seed"],
     script:
@@ -90,9 +78,7 @@ rule compare_joint:
     """Test the systems of Auli et al. (2013) against the target-only recurrent model by paired bootstrap, as they did."""
     input:
         reference=lambda wildcards: raw_text(wildcards.set, TARGET),
-        depends=expand(
-            "results/{{experiment}}/evaluation/{system}/run{run}/{{set}}.txt", system=PAPER_SYSTEMS, run=RUNS
-        ),
+        depends=lambda wildcards: listed_paths(translations(PAPER_SYSTEMS, EXPERIMENT, wildcards.set)),
     output:
         output="results/{experiment}/evaluation/joint/{set}.json",
     log:
@@ -106,12 +92,7 @@ rule compare_joint:
         runtime="1h",
     params:
         code=code("evaluation.steps"),
-        systems=lambda wildcards: {
-            system: [
-                f"results/{wildcards.experiment}/evaluation/{system}/run{run}/{wildcards.set}.txt" for run in RUNS
-            ]
-            for system in PAPER_SYSTEMS
-        },
+        systems=lambda wildcards: translations(PAPER_SYSTEMS, wildcards.experiment, wildcards.set),
         baseline="recurrent",
         settings={"test": "bootstrap", "trials": config["evaluation"]["trials"]},
         seed=config["seed"],
@@ -123,5 +104,5 @@ rule compare_joint:
 rule evaluation:
     """BLEU and significance of every system on every set."""
     input:
-        results("evaluation/{system}/run{run}/{set}.json", system=SYSTEMS, run=RUNS, set=SETS),
+        results_of_runs("evaluation/{system}/run{run}/{set}.json", set=SETS),
         results("evaluation/significance/{set}.json", set=SETS),

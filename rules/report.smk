@@ -2,7 +2,7 @@ rule write_table:
     """Write the table of systems: BLEU on every set, mean and spread over runs, significance."""
     input:
         depends=[
-            results("evaluation/{system}/run{run}/{set}.json", system=SYSTEMS, run=RUNS, set=SETS),
+            results_of_runs("evaluation/{system}/run{run}/{set}.json", set=SETS),
             results("evaluation/significance/{set}.json", set=SETS),
         ],
     output:
@@ -42,7 +42,7 @@ rule write_data_table:
     input:
         depends=[
             [file for files in compared_data().values() for name, file in files.items() if name != "data"],
-            results("evaluation/{system}/run{run}/{set}.json", system=list(compared_data()), run=RUNS, set=SETS),
+            results_of_runs("evaluation/{system}/run{run}/{set}.json", systems=list(compared_data()), set=SETS),
             results("evaluation/significance/{set}.json", set=SETS),
         ],
     output:
@@ -81,7 +81,7 @@ rule write_data_table:
 rule plot_scores:
     """Draw BLEU of every system and run."""
     input:
-        depends=results("evaluation/{system}/run{run}/{set}.json", system=SYSTEMS, run=RUNS, set=SETS),
+        depends=results_of_runs("evaluation/{system}/run{run}/{set}.json", set=SETS),
     output:
         plot=report(
             "results/{experiment}/report/bleu.png",
@@ -110,7 +110,7 @@ rule plot_scores:
 rule plot_tuning:
     """Draw development BLEU over the iterations of MERT."""
     input:
-        depends=results("tuning/{system}/run{run}/history.csv", system=SYSTEMS, run=RUNS),
+        depends=results("tuning/{system}/run{run}/history.csv", system=TUNED, run=RUNS),
     output:
         plot=report(
             "results/{experiment}/report/tuning.png",
@@ -238,7 +238,7 @@ rule write_networks_table:
 rule write_paper_order:
     """Write the systems beside Table 1 of Cho et al. (2014), with what may explain another order."""
     input:
-        depends=results("evaluation/{system}/run{run}/{set}.json", system=PAPER_ROWS.values(), run=RUNS, set=SETS),
+        depends=results_of_runs("evaluation/{system}/run{run}/{set}.json", systems=PAPER_ROWS.values(), set=SETS),
         order=results("evaluation/order/{set}.json", set=SETS),
         networks="results/{experiment}/report/networks.csv",
         phrase_table="results/{experiment}/phrases/table",
@@ -324,6 +324,56 @@ rule write_joint_tables:
         "../workflow_scripts/report.py"
 
 
+rule write_attention_tables:
+    """Write the experiment beside the tables of Mi et al. (2016), and draw their Figure 2."""
+    input:
+        depends=lambda wildcards: listed_paths(attention_files()),
+    output:
+        csv_output=report(
+            "results/{experiment}/report/attention.csv",
+            caption="report/attention.rst",
+            category="Attention networks",
+            labels={"what": "Tables (CSV)"},
+        ),
+        markdown_output=report(
+            "results/{experiment}/report/attention.md",
+            caption="report/attention.rst",
+            category="Attention networks",
+            labels={"what": "Tables (Markdown)"},
+        ),
+        plot=report(
+            "results/{experiment}/report/attention.png",
+            caption="report/attention.rst",
+            category="Attention networks",
+            labels={"what": "Figure 2"},
+        ),
+    log:
+        "results/{experiment}/logs/write_attention_tables.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_attention_tables.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        systems=attention_rows(),
+        scores=lambda wildcards: attention_files()["scores"],
+        significance=lambda wildcards: attention_files()["significance"],
+        translations=lambda wildcards: attention_files()["translations"],
+        curves=lambda wildcards: {
+            name: files | {"keep": ATTENTION_SETTINGS[name]["keep"]}
+            for name, files in attention_files()["curves"].items()
+        },
+        epochs=lambda wildcards: attention_files()["epochs"],
+        coverage=lambda wildcards: attention_files()["coverage"],
+        remarks=config["report"]["remarks"],
+        title=f"The tables of Mi et al. (2016) and {EXPERIMENT}",
+    script:
+        "../workflow_scripts/report.py"
+
+
 rule write_classes_table:
     """Write the table of word classes: what each computes for a word, and the perplexity of a model with them."""
     input:
@@ -368,4 +418,5 @@ rule report:
         results("report/data.csv") if VARIANTS else [],
         results("report/joint.csv") if RESCORES_LATTICES else [],
         results("report/classes.csv") if COMPARED_CLASSES else [],
+        results("report/attention.csv") if TRANSLATED else [],
         rules.analysis.input if NETWORKS else [],

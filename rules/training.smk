@@ -187,9 +187,61 @@ rule measure_recurrent:
         "../workflow_scripts/training.py"
 
 
+rule train_attention:
+    """Train an attention network on the selected pairs (Mi et al. 2016)."""
+    input:
+        unpack(attention_training_inputs),
+    output:
+        output=directory("results/{experiment}/training/{network}/model"),
+        curve=report(
+            "results/{experiment}/training/{network}/curve.csv",
+            caption="report/learning_curve.rst",
+            category="Networks",
+            labels={"network": "{network}", "what": "table"},
+        ),
+        plot=report(
+            "results/{experiment}/training/{network}/curve.png",
+            caption="report/learning_curve.rst",
+            category="Networks",
+            labels={"network": "{network}", "what": "learning curve"},
+        ),
+    log:
+        "results/{experiment}/logs/train_attention.{network}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/training/train_attention.{network}.tsv"
+    wildcard_constraints:
+        network=one_of([name for name in ATTENTION_NETWORKS if name not in LEARNING_CURVES]),
+    conda:
+        "../envs/neural_smt.yaml"
+    threads: ATTENTION_THREADS
+    resources:
+        mem_mb=memory(8),
+        runtime="240h",
+        gpu=USES_GPU,
+    params:
+        code=code("training.attention_steps"),
+        settings=lambda wildcards: attention_training(ATTENTION_SETTINGS[wildcards.network]),
+        title=lambda wildcards: f"Attention network ({wildcards.network})",
+        seed=config["seed"],
+        # not an output: a killed run finds its state there and goes on
+        state=lambda wildcards: f"results/{wildcards.experiment}/training/{wildcards.network}/state",
+        step="train_attention",
+    script:
+        "../workflow_scripts/attention.py"
+
+
+# the same, with the weights of every epoch kept
+use rule train_attention as train_attention_by_epoch with:
+    output:
+        **rules.train_attention.output,
+        epochs=directory("results/{experiment}/training/{network}/epochs"),
+    wildcard_constraints:
+        network=one_of(LEARNING_CURVES),
+
+
 rule training:
     """All networks of the experiment."""
     input:
         results("training/{network}/model", network=NETWORKS),
         results("training/cslm/{file}", file=["model", "perplexity.json"]) if USES_CSLM else [],
-        results("training/{network}/model", network=RECURRENT),
+        results("training/{network}/model", network=[*RECURRENT, *ATTENTION_NETWORKS]),

@@ -105,6 +105,6 @@ rule tune_recurrent:
 
 
 rule tuning:
-    """Weights of every system and run."""
+    """Weights of every system and run that is tuned."""
     input:
-        results("tuning/{system}/run{run}/weights.json", system=SYSTEMS, run=RUNS),
+        results("tuning/{system}/run{run}/weights.json", system=TUNED, run=RUNS),

@@ -1,25 +1,25 @@
 CANDIDATE_TABLES = {
-    "source_vocabulary": f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
-    "target_vocabulary": f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
-    "network_vocabulary": f"results/{{experiment}}/vocabularies/network.{TARGET}.tsv",
-    "lexical": "results/{experiment}/alignment/lexical",
-    "phrase_table": "results/{experiment}/phrases/table",
+    "source_vocabulary": f"results/{EXPERIMENT}/corpus/vocabulary.{SOURCE}.tsv",
+    "target_vocabulary": f"results/{EXPERIMENT}/corpus/vocabulary.{TARGET}.tsv",
+    "lexical": f"results/{EXPERIMENT}/alignment/lexical",
+    "phrase_table": f"results/{EXPERIMENT}/phrases/table",
 }
-CANDIDATE_SETTINGS = {
-    name: config["vocabularies"][name] for name in ("dictionary", "phrases", "frequent", "max_length")
-}
+# the network whose words coverage is measured for
+MEASURED_WORDS = ATTENTION_SETTINGS[ATTENTION]["target_words"]
 
 
 rule build_network_vocabulary:
-    """Choose the target words that an attention network knows."""
+    """Choose the words of a language that an attention network knows."""
     input:
-        text=f"results/{{experiment}}/selection/train.{TARGET}",
+        text="results/{experiment}/selection/train.{language}",
     output:
-        output=f"results/{{experiment}}/vocabularies/network.{TARGET}.tsv",
+        output="results/{experiment}/vocabularies/{words}/network.{language}.tsv",
     log:
-        "results/{experiment}/logs/build_network_vocabulary.log",
+        "results/{experiment}/logs/build_network_vocabulary.{words}.{language}.log",
     benchmark:
-        "results/{experiment}/benchmarks/vocabularies/build_network_vocabulary.tsv"
+        "results/{experiment}/benchmarks/vocabularies/build_network_vocabulary.{words}.{language}.tsv"
+    wildcard_constraints:
+        words=r"\d+",
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -27,7 +27,7 @@ rule build_network_vocabulary:
         runtime="1h",
     params:
         code=code("vocabularies.steps"),
-        size=config["vocabularies"]["size"],
+        size=lambda wildcards: int(wildcards.words),
     script:
         "../workflow_scripts/vocabularies.py"
 
@@ -36,15 +36,18 @@ rule build_candidates:
     """Draw the target vocabulary of every sentence of a text, with its reference for the training text only."""
     input:
         **CANDIDATE_TABLES,
+        network_vocabulary=lambda wildcards: network_vocabulary(wildcards.words, TARGET),
         source=lambda wildcards: candidate_text(wildcards.text, SOURCE),
         reference=lambda wildcards: candidate_text("train", TARGET) if wildcards.text == "train" else [],
     output:
-        output=directory("results/{experiment}/vocabularies/candidates/{text}"),
+        output=directory("results/{experiment}/vocabularies/{words}/{sets}/{text}"),
     log:
-        "results/{experiment}/logs/build_candidates.{text}.log",
+        "results/{experiment}/logs/build_candidates.{words}.{sets}.{text}.log",
     benchmark:
-        "results/{experiment}/benchmarks/vocabularies/build_candidates.{text}.tsv"
+        "results/{experiment}/benchmarks/vocabularies/build_candidates.{words}.{sets}.{text}.tsv"
     wildcard_constraints:
+        words=r"\d+",
+        sets=one_of(SENTENCE_VOCABULARIES),
         text=one_of(["train", *SETS]),
     conda:
         "../envs/neural_smt.yaml"
@@ -53,31 +56,7 @@ rule build_candidates:
         runtime="4h",
     params:
         code=code("vocabularies.steps"),
-        settings=CANDIDATE_SETTINGS,
-    script:
-        "../workflow_scripts/vocabularies.py"
-
-
-rule build_partitions:
-    """Cut the training text, in its order, into parts with a target vocabulary each (Jean et al. 2015)."""
-    input:
-        target=f"results/{{experiment}}/selection/train.{TARGET}",
-        network_vocabulary=CANDIDATE_TABLES["network_vocabulary"],
-    output:
-        output=directory("results/{experiment}/vocabularies/partitions"),
-    log:
-        "results/{experiment}/logs/build_partitions.log",
-    benchmark:
-        "results/{experiment}/benchmarks/vocabularies/build_partitions.tsv"
-    conda:
-        "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(4),
-        runtime="2h",
-    params:
-        code=code("vocabularies.steps"),
-        tau=config["vocabularies"]["tau"],
-        batch=config["vocabularies"]["batch"],
+        settings=lambda wildcards: SENTENCE_VOCABULARIES[wildcards.sets],
     script:
         "../workflow_scripts/vocabularies.py"
 
@@ -86,6 +65,7 @@ rule measure_candidates:
     """Coverage of the reference and sizes of target vocabularies (Tables 1 and 2 of Mi et al. 2016)."""
     input:
         **CANDIDATE_TABLES,
+        network_vocabulary=network_vocabulary(MEASURED_WORDS, TARGET),
         depends=[candidate_text(text, side) for text in ("train", *SETS) for side in (SOURCE, TARGET)],
     output:
         csv_output="results/{experiment}/vocabularies/coverage.csv",
@@ -107,7 +87,7 @@ rule measure_candidates:
     params:
         code=code("vocabularies.steps"),
         texts={text: [candidate_text(text, side) for side in (SOURCE, TARGET)] for text in ("train", *SETS)},
-        settings=CANDIDATE_SETTINGS,
+        settings=SENTENCE_VOCABULARIES[DEFAULT_SETS],
         tops=config["vocabularies"]["tops"],
         batch=config["vocabularies"]["batch"],
         training="train",
@@ -119,5 +99,5 @@ rule measure_candidates:
 rule vocabularies:
     """Target vocabularies of the sentences of all texts, what they cover and how large they are."""
     input:
-        results("vocabularies/candidates/{text}", text=["train", *SETS]),
+        results(f"vocabularies/{MEASURED_WORDS}/{DEFAULT_SETS}/{{text}}", text=["train", *SETS]),
         results("vocabularies/coverage.csv"),

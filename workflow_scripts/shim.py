@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from snakemake.script import Snakemake
 
 
-def call(snakemake: "Snakemake", steps: ModuleType) -> None:
+def call(snakemake: "Snakemake", *modules: ModuleType) -> None:
     """Call the step named like the rule (or by its param ``step``), with the log in the rule's log file.
+
+    modules: where it stands, in one of them.
 
     The step gets every named input and output as a path (or a list of paths) and every param as it is. The input
     ``depends`` and the param ``code`` only declare what a rule depends on and are left out. Threads, device and mirror
@@ -33,7 +35,9 @@ def call(snakemake: "Snakemake", steps: ModuleType) -> None:
         "mirror": snakemake.config["data_mirror"],
     }
     try:
-        invoke(getattr(steps, snakemake.params.get("step", snakemake.rule)), arguments, ambient)
+        name = snakemake.params.get("step", snakemake.rule)
+        step = next(getattr(module, name) for module in modules if hasattr(module, name))
+        invoke(step, arguments, ambient)
     except UserError as error:
         logging.error("%s", error)
         sys.exit(f"error: {error}")

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import yaml
 
+from neural_smt.attention_models import inherit_attention
 from neural_smt.errors import UserError
 from neural_smt.recurrent_models import inherit_recurrent
 from neural_smt.systems import check_systems, inherit_networks
@@ -28,6 +29,7 @@ def complete(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, 
     config = deepcopy(dict(config))
     inherit_networks(config)
     inherit_recurrent(config)
+    inherit_attention(config)
     _fill_defaults(config, schema, schema)
     validator = jsonschema.Draft202012Validator(schema)
     errors = sorted(validator.iter_errors(config), key=lambda error: [str(part) for part in error.absolute_path])

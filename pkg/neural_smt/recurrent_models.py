@@ -1,6 +1,6 @@
 """The recurrent models of an experiment (Auli et al. 2013): which there are, what they read, who needs them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -45,10 +45,13 @@ def rescoring_network(system: Mapping[str, Any]) -> str | None:
     return next(iter(system.get("rescore", ())), None)
 
 
-def rescores_lattices(system: Mapping[str, Any]) -> bool:
-    """Whether a system chooses among the lattices of its base, be it with a recurrent model or with other weights."""
+def rescores_lattices(system: Mapping[str, Any], list_networks: Collection[str]) -> bool:
+    """Whether a system chooses among the lattices of its base, be it with a recurrent model or with other weights.
+
+    list_networks: networks that score n-best lists.
+    """
     network = rescoring_network(system)
-    return network != "cslm" if network else bool(system.get("rescoring", {}).get("without"))
+    return network not in list_networks if network else bool(system.get("rescoring", {}).get("without"))
 
 
 def searched_with_one(system: Mapping[str, Any]) -> bool:
@@ -74,10 +77,10 @@ def compared_classes(config: Mapping[str, Any]) -> list[str]:
     return config["report"]["word_classes"]
 
 
-def check_recurrent(config: Mapping[str, Any], taken: tuple[str, ...]) -> None:
+def check_recurrent(config: Mapping[str, Any], taken: tuple[str, ...], list_networks: tuple[str, ...]) -> None:
     """Raise ``UserError`` for the first recurrent model, or system that rescores with one, that cannot be.
 
-    taken: names that mean something else.
+    taken: names that mean something else; list_networks: networks that score n-best lists.
     """
     networks = [name for name in recurrent_settings(config) if name != SOURCE_SIDE]
     for name in config["training"]["joint"]:
@@ -85,11 +88,10 @@ def check_recurrent(config: Mapping[str, Any], taken: tuple[str, ...]) -> None:
             raise UserError(f"training.joint: '{name}' means something else already; choose another name")
     for name, system in config["systems"].items():
         network = rescoring_network(system)
-        if network not in (None, "cslm", *networks):
-            raise UserError(
-                f"systems.{name}.rescore: there is no network '{network}'; known are cslm, {', '.join(networks)}"
-            )
-        if network == "cslm" and system["rescoring"]["without"]:
+        known = [*list_networks, *networks]
+        if network not in (None, *known):
+            raise UserError(f"systems.{name}.rescore: there is no network '{network}'; known are {', '.join(known)}")
+        if network in list_networks and system["rescoring"]["without"]:
             raise UserError(f"systems.{name}.rescoring.without: only lattices can do without scores; leave it out")
     _check_compared_classes(config, networks)
 

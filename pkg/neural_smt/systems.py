@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
+from neural_smt.attention_models import attention_networks, check_attention, translation
 from neural_smt.errors import UserError
 from neural_smt.recurrent_models import (
     SOURCE_SIDE,
@@ -11,7 +12,6 @@ from neural_smt.recurrent_models import (
     check_recurrent,
     joint_inputs,
     recurrent_settings,
-    rescores_lattices,
 )
 
 GROUPS = ("phrase", "language_model", "reordering", "cslm", "recurrent", "unknown_penalty")
@@ -115,7 +115,9 @@ def paper_rows(config: Mapping[str, Any]) -> dict[str, str]:
 def check_systems(config: Mapping[str, Any]) -> None:
     """Raise ``UserError`` for the first system of a complete configuration that cannot be."""
     _check_networks(config)
-    check_recurrent(config, (*TAKEN, *network_settings(config)))
+    taken = *TAKEN, *network_settings(config)
+    check_recurrent(config, taken, list_networks(config))
+    check_attention(config, (*taken, *recurrent_settings(config)))
     for name in config["systems"]:
         resolve_features(config["systems"], name)
         _check_hooks(config, name)
@@ -185,14 +187,21 @@ def _check_data(config: Mapping[str, Any], name: str) -> None:
 
 def is_rescored(system: Mapping[str, Any]) -> bool:
     """Whether a system chooses among what its base found, and is not searched itself."""
-    return bool(system.get("rescore")) or rescores_lattices(system)
+    return bool(system.get("rescore") or system.get("rescoring", {}).get("without"))
+
+
+def list_networks(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The networks that score n-best lists when systems rescore with them."""
+    return "cslm", *attention_networks(config)
 
 
 def _check_rescored(systems: Mapping[str, Mapping[str, Any]], name: str) -> None:
     system = systems[name]
     if is_rescored(system) and ("base" not in system or system["features"]):
         raise UserError(f"systems.{name}.rescore: what a base found is rescored; name a base and leave features empty")
-    if is_rescored(systems.get(system.get("base"), {})):
-        raise UserError(f"systems.{name}.base: '{system['base']}' is not searched but rescored; name another base")
+    base = systems.get(system.get("base"), {})
+    if is_rescored(base) or translation(base):
+        kind = "rescored" if is_rescored(base) else "an attention network"
+        raise UserError(f"systems.{name}.base: '{system['base']}' is not searched but {kind}; name another base")
     if set(system.get("rescore", ())) & set(resolve_features(systems, name)):
         raise UserError(f"systems.{name}.rescore: its base is searched with it already; name another base")

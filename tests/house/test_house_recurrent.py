@@ -12,7 +12,7 @@ from neural_smt.decoding.recurrent.settings import RescoringSettings
 from neural_smt.errors import UserError
 from neural_smt.recurrent_models import joint_inputs, recurrent_settings, rescores_lattices, used_recurrent
 from neural_smt.representations.settings import RepresentationSettings
-from neural_smt.systems import is_rescored, resolve_recurrent, used_networks
+from neural_smt.systems import is_rescored, list_networks, resolve_recurrent, used_networks
 from neural_smt.training.recurrent_settings import ClassSettings, RecurrentSettings
 
 
@@ -107,15 +107,20 @@ def test_classes_that_cannot_be_compared_are_named(
 def test_lattices_are_chosen_from_with_a_model_or_with_other_weights(repository: Path, schema: dict[str, Any]) -> None:
     systems = {
         "lists": rescored("cslm"),
+        "attention_lists": rescored("attention"),
         "lattices": rescored("recurrent", beam=10),
         "without": rescored(without=["TranslationModel0_2"]),
     }
     config = complete(experiment(repository, {}, systems), schema)
-    found = {name: (is_rescored(system), rescores_lattices(system)) for name, system in config["systems"].items()}
+    lists = list_networks(config)
+    found = {
+        name: (is_rescored(system), rescores_lattices(system, lists)) for name, system in config["systems"].items()
+    }
     assert found == {
         "baseline": (False, False),
         "rnn": (False, False),
         "lists": (True, False),
+        "attention_lists": (True, False),
         "lattices": (True, True),
         "without": (True, True),
     }
@@ -131,7 +136,7 @@ def test_an_experiment_of_joint_models_alone_needs_no_encoder_decoder(repository
 @pytest.mark.parametrize(
     ("training", "system", "sentence"),
     [
-        ({}, rescored("nowhere"), r"systems.row.rescore: there is no network 'nowhere'; known are cslm, recurrent"),
+        ({}, rescored("nowhere"), r"systems.row.rescore: there is no network 'nowhere'; known are cslm, attention, re"),
         ({}, rescored("recurrent_source"), r"systems.row.rescore: there is no network 'recurrent_source'"),
         ({"joint": {"cslm": {}}}, rescored("cslm"), r"training.joint: 'cslm' means something else already"),
         ({}, rescored("cslm", without=["LM0"]), r"systems.row.rescoring.without: only lattices can do without scores"),

@@ -1,22 +1,18 @@
 """The workflow as a user runs it: dry runs, faults, and one tiny experiment from text to table."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from workflow import TINY, planned, snakemake
 
 from neural_smt.cli import STAGES, main
 from neural_smt.files import read_csv, read_json, read_lines
 from neural_smt.vocabularies.candidates import CandidateSets, text_digest
 from neural_smt.vocabularies.sources import encode_words
 from neural_smt.vocabulary import Vocabulary
-
-TINY = "experiments/tiny.yaml"
 
 FORWARD = ["TranslationModel0_2", "TranslationModel0_3"]
 
@@ -66,51 +62,6 @@ ROWS = {
 search and on lists, phrases the network proposes, other data, recurrent and joint models on lattices, on lists and in
 the search, with and without channel scores, and a comparison of word classes.
 """
-
-
-def copy_checkout(repository: Path, folder: Path) -> Path:
-    """A copy of the tracked files, to run in and to edit."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=repository, capture_output=True, check=True).stdout
-    for name in filter(None, listed.decode().split("\0")):
-        if (repository / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(repository / name, folder / name)
-    return folder
-
-
-def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Snakemake in a checkout with the package of that checkout."""
-    environment = {**os.environ, "PYTHONPATH": str(folder / "pkg"), "COLUMNS": "200"}
-    return subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def planned(folder: Path, *arguments: str) -> set[str]:
-    """Names of the rules a dry run would execute."""
-    done = snakemake(folder, *arguments, "-n", "--quiet", "host", "--cores", "2")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return {
-        line.split()[1].rstrip(":") for line in done.stdout.splitlines() if line.startswith(("rule ", "localrule "))
-    }
-
-
-@pytest.fixture(scope="module")
-def checkout(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copy_checkout(repository, tmp_path_factory.mktemp("checkout"))
-
-
-@pytest.fixture(scope="module")
-def finished(checkout: Path) -> Path:
-    """The checkout after the tiny experiment has run to its table."""
-    done = snakemake(checkout, "--configfile", TINY, "--cores", "2")
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    return checkout
 
 
 @pytest.mark.parametrize("experiment", ["multi30k_fr_en", "news_fr_en"])
@@ -310,11 +261,11 @@ def test_target_vocabularies_of_every_text(finished: Path) -> None:
     done = snakemake(finished, "vocabularies", "--configfile", TINY, "--cores", "2")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     folder = finished / "results" / "tiny"
-    network = Vocabulary.load(folder / "vocabularies/network.fr.tsv")
+    network = Vocabulary.load(folder / "vocabularies/500000/network.fr.tsv")
     for name, text in (("train", "selection/train"), ("news_test", "corpus/tokenised/news_test")):
         source, target = (read_lines(folder / f"{text}.{side}") for side in ("en", "fr"))
         digests = {"vocabulary": network.digest, "source": text_digest(source)}
-        sets = CandidateSets.load(folder / f"vocabularies/candidates/{name}", **digests)
+        sets = CandidateSets.load(folder / f"vocabularies/500000/default/{name}", **digests)
         assert len(sets) == len(source)
         assert ("reference" in sets.origins) == (name == "train")
         if name == "train":

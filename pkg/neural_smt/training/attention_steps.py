@@ -79,7 +79,16 @@ def train_attention(
     run = fingerprint([chosen.deciding(), seed, place.type, digests, sets, epochs is not None], *sides)
     network = AttentionNetwork(config, seed).to(place)
     task = AttentionTask(network, text, held_out, chosen, seed)
-    _log_texts(task, held_out, config, describe_device(place))
+    log.info(
+        "%d pairs to train on, %d held out, %d and %d words, on %s",
+        len(task.usable),
+        len(held_out),
+        *(len(vocabulary) for vocabulary in vocabularies),
+        describe_device(place),
+    )
+    for name, part in (("training", text), ("held-out", held_out)):
+        if missing := part.uncovered():
+            log.warning("%d words of the %s references are in no set of theirs and count as unknown", missing, name)
     if chosen.epochs:
         chosen = replace(chosen, updates=min(chosen.updates, chosen.epochs * task.updates_per_epoch))
     parameters = dict(network.named_parameters())
@@ -97,14 +106,6 @@ def train_attention(
         snapshots.publish(epochs, records[-1].updates // task.updates_per_epoch)
     write_curve(curve, records)
     plot_curve(plot, records, title)
-
-
-def _log_texts(task: AttentionTask, held_out: SentencePairs, config: AttentionConfig, device: str) -> None:
-    counts = len(task.usable), len(held_out), config.source_words, config.target_words
-    log.info("%d pairs to train on, %d held out, %d and %d words, on %s", *counts, device)
-    for name, part in (("training", task.text), ("held-out", held_out)):
-        if missing := part.uncovered():
-            log.warning("%d words of the %s references are in no set of theirs and count as unknown", missing, name)
 
 
 def _check_held_out(

@@ -17,7 +17,6 @@ from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
 from neural_smt.settings import read_settings
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.training.attention_steps import train_attention
 from neural_smt.training.checkpoint import fingerprint
 from neural_smt.training.cslm_perplexity import measure_perplexities
 from neural_smt.training.cslm_settings import CslmSettings
@@ -34,7 +33,6 @@ from neural_smt.vocabulary import Vocabulary
 __all__ = [
     "measure_cslm",
     "measure_recurrent",
-    "train_attention",
     "train_cslm",
     "train_encoder_decoder",
     "train_recurrent",

@@ -1,0 +1,137 @@
+"""What the rules of attention networks share: their vocabularies, what they are trained and measured with."""
+
+ATTENTION_SETTINGS = attention_networks(config)
+ATTENTION_NETWORKS = used_attention(config)
+LEARNING_CURVES = [name for name in ATTENTION_NETWORKS if ATTENTION_SETTINGS[name]["learning_curve"]]
+SENTENCE_VOCABULARIES = sentence_vocabularies(config)
+RESCORES_WITH_ATTENTION = [name for name in RESCORES_LISTS if rescoring_network(SYSTEMS[name]) in ATTENTION_SETTINGS]
+# several networks train side by side, which takes less time than one after the other with more threads
+ATTENTION_THREADS = 2 if len(ATTENTION_NETWORKS) == 1 else 1
+
+
+def network_vocabulary(words, language):
+    """The words of a language that a network knows: the most frequent ones of the training text."""
+    return f"results/{EXPERIMENT}/vocabularies/{words}/network.{language}.tsv"
+
+
+def network_vocabularies(network):
+    """The words of both languages that an attention network knows."""
+    settings = ATTENTION_SETTINGS[network]
+    return {
+        "source_vocabulary": network_vocabulary(settings["source_words"], SOURCE),
+        "target_vocabulary": network_vocabulary(settings["target_words"], TARGET),
+    }
+
+
+def sentence_sets(network, vocabulary, text):
+    """The target vocabularies of a text's sentences for a network; nothing where it takes all words."""
+    words = ATTENTION_SETTINGS[network]["target_words"]
+    return [] if vocabulary == ALL_WORDS else [f"results/{EXPERIMENT}/vocabularies/{words}/{vocabulary}/{text}"]
+
+
+def attention_training_inputs(wildcards):
+    """What an attention network is trained on, and what its perplexity is measured with meanwhile: the dev set."""
+    settings, dev = ATTENTION_SETTINGS[wildcards.network], CORPUS["dev"]
+    vocabulary = settings["vocabulary"]
+    inputs = {
+        **network_vocabularies(wildcards.network),
+        "source": candidate_text("train", SOURCE),
+        "target": candidate_text("train", TARGET),
+        "held_out_source": candidate_text(dev, SOURCE),
+        "held_out_target": candidate_text(dev, TARGET),
+        "held_out_candidates": sentence_sets(wildcards.network, vocabulary, dev),
+        "candidates": [] if settings["tau"] else sentence_sets(wildcards.network, vocabulary, "train"),
+    }
+    return inputs
+
+
+def attention_translation_inputs(wildcards):
+    """What a system that is an attention network translates a set with."""
+    chosen = SYSTEMS[wildcards.system]["translate"]
+    network = chosen["network"]
+    return {
+        "text": candidate_text(wildcards.set, SOURCE),
+        "model": f"results/{EXPERIMENT}/training/{network}/model",
+        "candidates": sentence_sets(network, translating_words(config, wildcards.system), wildcards.set),
+        **(DICTIONARY if chosen["replace_unknown"] else {}),
+    }
+
+
+# what unknown words are replaced by, with the words of its ids
+DICTIONARY = {
+    "lexical": f"results/{EXPERIMENT}/alignment/lexical",
+    "source_vocabulary": f"results/{EXPERIMENT}/corpus/vocabulary.{SOURCE}.tsv",
+    "target_vocabulary": f"results/{EXPERIMENT}/corpus/vocabulary.{TARGET}.tsv",
+}
+
+
+def epoch_inputs(wildcards):
+    """What the BLEU of every epoch of a network is measured with."""
+    dev = CORPUS["dev"]
+    folder = f"results/{EXPERIMENT}/training/{wildcards.network}"
+    vocabulary = ATTENTION_SETTINGS[wildcards.network]["vocabulary"]
+    return {
+        "epochs": f"{folder}/epochs",
+        "curve": f"{folder}/curve.csv",
+        "text": candidate_text(dev, SOURCE),
+        "reference": candidate_text(dev, TARGET),
+        "candidates": sentence_sets(wildcards.network, vocabulary, dev),
+    }
+
+
+def rescoring_attention_inputs(wildcards):
+    """What an attention network scores n-best lists of a set with: with target vocabularies, or with all words."""
+    network = rescoring_network(SYSTEMS[wildcards.system])
+    vocabulary = ATTENTION_SETTINGS[network]["vocabulary"]
+    return {
+        "nbest": base_lists(wildcards),
+        "text": candidate_text(wildcards.set, SOURCE),
+        "model": f"results/{EXPERIMENT}/training/{network}/model",
+        "candidates": sentence_sets(network, vocabulary, wildcards.set),
+    }
+
+
+def attention_files():
+    """What the tables of attention networks are made from, by the names of the arguments of their step."""
+    folder = f"results/{EXPERIMENT}"
+    shown = [name for name in attention_systems() if name in SYSTEMS]
+    translated = [name for name in shown if name in TRANSLATED]
+    return {
+        "scores": {name: files for name, files in score_files(EXPERIMENT).items() if name in shown},
+        "significance": significance_files(EXPERIMENT),
+        "translations": {
+            name: {text: [f"{folder}/decoding/{name}/run1/{text}.json"] for text in SETS} for name in translated
+        },
+        "curves": {
+            name: {"curve": f"{folder}/training/{name}/curve.csv", "model": f"{folder}/training/{name}/model"}
+            for name in ATTENTION_NETWORKS
+        },
+        "epochs": {name: f"{folder}/training/{name}/epochs.csv" for name in LEARNING_CURVES},
+        "coverage": f"{folder}/vocabularies/coverage.csv",
+    }
+
+
+def attention_rows():
+    """How each system of these tables is made: its label, and of attention networks what they translate with."""
+    rows = {name: {"label": labels()[name]} for name in attention_systems() if name in SYSTEMS}
+    for name in rows:
+        if chosen := translation(SYSTEMS[name]):
+            vocabulary = translating_words(config, name)
+            sizes = SENTENCE_VOCABULARIES.get(vocabulary, {})
+            rows[name] |= {
+                "network": chosen["network"],
+                "vocabulary": vocabulary,
+                "replace_unknown": chosen["replace_unknown"],
+                "frequent": sizes.get("frequent"),
+            }
+    return rows
+
+
+def need_attention_rows():
+    """Nothing, where some system is an attention network; else say what is missing."""
+    if not TRANSLATED:
+        raise WorkflowError(
+            f"experiment {EXPERIMENT}: no system is an attention network; take --configfile experiments/multi30k_nmt.yaml "
+            "or give a system a 'translate'"
+        )
+    return []

@@ -1,0 +1,19 @@
+"""A checkout, and one in which the tiny experiment has run: made once for all tests of the workflow."""
+
+from pathlib import Path
+
+import pytest
+from workflow import TINY, copy_checkout, snakemake
+
+
+@pytest.fixture(scope="session")
+def checkout(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_checkout(repository, tmp_path_factory.mktemp("checkout"))
+
+
+@pytest.fixture(scope="session")
+def finished(checkout: Path) -> Path:
+    """The checkout after the tiny experiment has run to its table."""
+    done = snakemake(checkout, "--configfile", TINY, "--cores", "2")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return checkout

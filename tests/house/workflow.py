@@ -1,0 +1,42 @@
+"""A checkout to run Snakemake in, as a user does."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+TINY = "experiments/tiny.yaml"
+"""The smallest experiment, every stage for real."""
+
+
+def copy_checkout(repository: Path, folder: Path) -> Path:
+    """A copy of the tracked files, to run in and to edit."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=repository, capture_output=True, check=True).stdout
+    for name in filter(None, listed.decode().split("\0")):
+        if (repository / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(repository / name, folder / name)
+    return folder
+
+
+def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Snakemake in a checkout with the package of that checkout."""
+    environment = {**os.environ, "PYTHONPATH": str(folder / "pkg"), "COLUMNS": "200"}
+    return subprocess.run(
+        [sys.executable, "-m", "snakemake", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def planned(folder: Path, *arguments: str) -> set[str]:
+    """Names of the rules a dry run would execute."""
+    done = snakemake(folder, *arguments, "-n", "--quiet", "host", "--cores", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {
+        line.split()[1].rstrip(":") for line in done.stdout.splitlines() if line.startswith(("rule ", "localrule "))
+    }
