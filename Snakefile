@@ -11,6 +11,7 @@ if "experiment" not in config:
 
 
 include: "rules/common.smk"
+include: "rules/results.smk"
 include: "rules/joint.smk"
 include: "rules/attention.smk"
 include: "rules/corpus.smk"

@@ -136,13 +136,6 @@ def class_files():
     }
 
 
-def listed_paths(files):
-    """All paths in nested mappings and lists."""
-    if isinstance(files, str):
-        return [files]
-    return [path for part in (files.values() if isinstance(files, dict) else files) for path in listed_paths(part)]
-
-
 def need_joint_rows():
     """Nothing, where some system chooses among lattices; else say what is missing."""
     if not RESCORES_LATTICES:

@@ -1,0 +1,113 @@
+"""Files of results that tables, plots and tests are made from."""
+
+
+def labels():
+    """Row names of the tables, in the order the systems are declared."""
+    return {name: system.get("label", name) for name, system in SYSTEMS.items()}
+
+
+def listed_paths(files):
+    """All paths in nested mappings and lists."""
+    if isinstance(files, str):
+        return [files]
+    return [path for part in (files.values() if isinstance(files, dict) else files) for path in listed_paths(part)]
+
+
+def score_files(experiment):
+    """Evaluation files: system -> set -> one per run."""
+    pattern = f"results/{experiment}/evaluation/{{system}}/run{{run}}/{{set}}.json"
+    return {
+        system: {name: expand(pattern, system=system, run=runs(system), set=name) for name in SETS}
+        for system in SYSTEMS
+    }
+
+
+def translations(systems, experiment, name):
+    """Detokenised translations of a set: system -> one per run."""
+    pattern = f"results/{experiment}/evaluation/{{system}}/run{{run}}/{name}.txt"
+    return {system: expand(pattern, system=system, run=runs(system)) for system in systems}
+
+
+def significance_files(experiment):
+    """Comparisons with the baseline: set -> file."""
+    return {name: f"results/{experiment}/evaluation/significance/{name}.json" for name in SETS}
+
+
+def network_files():
+    """What the table of networks is made from: network -> its files, and which weights it kept."""
+    folder, training = f"results/{config['experiment']}", config["training"]
+    networks = {
+        name: {
+            "model": f"{folder}/training/{name}/model",
+            "curve": f"{folder}/training/{name}/curve.csv",
+            "keep": NETWORK_SETTINGS[name]["keep"],
+            "rescoring": f"{folder}/rescoring/extracted/{name}.json",
+        }
+        for name in NETWORKS
+    }
+    for name in [*RECURRENT, *ATTENTION_NETWORKS]:
+        model, curve = f"{folder}/training/{name}/model", f"{folder}/training/{name}/curve.csv"
+        keep = ATTENTION_SETTINGS[name]["keep"] if name in ATTENTION_SETTINGS else "best"
+        networks[name] = {"model": model, "curve": curve, "keep": keep}
+    if USES_CSLM:
+        searched = [name for name in SEARCHED if "cslm" in resolve_features(SYSTEMS, name)]
+        networks["cslm"] = {
+            "model": f"{folder}/training/cslm/model",
+            "curve": f"{folder}/training/cslm/curve.csv",
+            "keep": training["cslm"]["keep"],
+            "searches": results("decoding/{system}/run1/{set}.json", system=searched, set=SETS),
+        }
+    return networks
+
+
+def input_files(files):
+    """The paths among a network's files."""
+    return [files["model"], files["curve"], *files.get("searches", []), *filter(None, [files.get("rescoring")])]
+
+
+def history_files(experiment):
+    """Tuning histories: system -> one per run."""
+    pattern = f"results/{experiment}/tuning/{{system}}/run{{run}}/history.csv"
+    return {system: expand(pattern, system=system, run=RUNS) for system in TUNED}
+
+
+def compared_data():
+    """What the table of data is made from: the baseline and systems of other data -> their data and its files."""
+    shown = [name for name in SYSTEMS if name == config["evaluation"]["baseline"]]
+    shown += [name for name in SYSTEMS if name not in shown and resolve_data(SYSTEMS, name) != "selected"]
+    return {
+        name: {
+            "data": resolve_data(SYSTEMS, name),
+            "text": f"{data_folder(name)}/selection/train.{TARGET}",
+            "perplexity": f"{data_folder(name)}/language_model/perplexity.json",
+            "phrase_table": f"{data_folder(name)}/phrases/table",
+        }
+        for name in shown
+    }
+
+
+def benchmark_files():
+    """Snakemake's time and memory of the jobs that cost most; one stage per folder."""
+    of_data = [
+        *expand("alignment/align.{direction}", direction=["forward", "backward"]),
+        "alignment/symmetrise",
+        "alignment/build_lexical_tables",
+        "phrases/build_phrase_table",
+        "language_model/build_language_model",
+    ]
+    names = [
+        *expand("corpus/tokenise/{source}.{language}", source=CORPUS["train"], language=[SOURCE, TARGET]),
+        "selection/select_pairs",
+        *of_data,
+        *expand("training/train_encoder_decoder.{network}", network=NETWORKS),
+        *(["training/train_cslm"] if USES_CSLM else []),
+        *expand("training/train_recurrent.{network}", network=RECURRENT),
+        *expand("representations/build_representation.{network}", network=JOINT_INPUTS),
+        *expand("rescoring/score_phrase_table.{network}.extracted", network=NETWORKS),
+        *expand("training/train_attention.{network}", network=ATTENTION_NETWORKS),
+        *expand("tuning/tune/{system}.run{run}", system=TUNED, run=RUNS),
+        *expand("decoding/decode/{system}.run{run}.{set}", system=TUNED, run=RUNS, set=SETS),
+        *expand("decoding/decode/{system}.run1.{set}", system=TRANSLATED, set=SETS),
+    ]
+    files = [f"results/{{experiment}}/benchmarks/{name}.tsv" for name in names]
+    return files + results("data/{variant}/benchmarks/{name}.tsv", variant=VARIANTS, name=of_data)
