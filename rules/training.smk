@@ -187,24 +187,30 @@ rule measure_recurrent:
         "../workflow_scripts/training.py"
 
 
+# what is left of an attention network's training
+TRAINED_ATTENTION = {
+    "output": directory("results/{experiment}/training/{network}/model"),
+    "curve": report(
+        "results/{experiment}/training/{network}/curve.csv",
+        caption="report/learning_curve.rst",
+        category="Networks",
+        labels={"network": "{network}", "what": "table"},
+    ),
+    "plot": report(
+        "results/{experiment}/training/{network}/curve.png",
+        caption="report/learning_curve.rst",
+        category="Networks",
+        labels={"network": "{network}", "what": "learning curve"},
+    ),
+}
+
+
 rule train_attention:
     """Train an attention network on the selected pairs (Mi et al. 2016)."""
     input:
         unpack(attention_training_inputs),
     output:
-        output=directory("results/{experiment}/training/{network}/model"),
-        curve=report(
-            "results/{experiment}/training/{network}/curve.csv",
-            caption="report/learning_curve.rst",
-            category="Networks",
-            labels={"network": "{network}", "what": "table"},
-        ),
-        plot=report(
-            "results/{experiment}/training/{network}/curve.png",
-            caption="report/learning_curve.rst",
-            category="Networks",
-            labels={"network": "{network}", "what": "learning curve"},
-        ),
+        **TRAINED_ATTENTION,
     log:
         "results/{experiment}/logs/train_attention.{network}.log",
     benchmark:
@@ -233,7 +239,7 @@ rule train_attention:
 # the same, with the weights of every epoch kept
 use rule train_attention as train_attention_by_epoch with:
     output:
-        **rules.train_attention.output,
+        **TRAINED_ATTENTION,
         epochs=directory("results/{experiment}/training/{network}/epochs"),
     wildcard_constraints:
         network=one_of(LEARNING_CURVES),
