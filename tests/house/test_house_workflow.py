@@ -1,12 +1,11 @@
 """The workflow as a user runs it: dry runs, faults, and one tiny experiment from text to table."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 import yaml
-from workflow import TINY, planned, snakemake
+from workflow import TINY, copy_results, planned, snakemake
 
 from neural_smt.cli import STAGES, main
 from neural_smt.files import read_csv, read_json, read_lines
@@ -166,8 +165,7 @@ def test_the_table_has_both_systems_with_real_scores(finished: Path) -> None:
 
 @pytest.mark.slow
 def test_rows_of_every_kind_come_out(finished: Path, tmp_path: Path) -> None:
-    checkout = tmp_path / "checkout"
-    shutil.copytree(finished, checkout)
+    checkout = copy_results(finished, tmp_path / "checkout")
     (checkout / "rows.yaml").write_text(yaml.safe_dump(ROWS), encoding="utf-8")
     configuration = ["--configfile", TINY, "rows.yaml", "--cores", "2"]
     done = snakemake(checkout, *configuration)

@@ -1,11 +1,10 @@
 """Attention networks as a user runs them: planned, refused, and from text to their tables on the tiny experiment."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 import yaml
-from workflow import TINY, planned, snakemake
+from workflow import TINY, copy_results, planned, snakemake
 
 from neural_smt.files import read_csv, read_json, read_lines
 from neural_smt.networks.attention.folder import load_attention
@@ -19,7 +18,7 @@ ROWS = {
         "attention": SMALL | {"learning_curve": True},
         "attention_networks": {
             "attention_fixed": {"fix_embeddings": 1},
-            "jean": {"tau": 120, "vocabulary": "few", "learning_curve": False},
+            "jean": {"tau": 400, "vocabulary": "few", "learning_curve": False},
             "full": {"target_words": 100, "vocabulary": "all", "learning_curve": False},
         },
     },
@@ -60,8 +59,7 @@ def test_the_paper_needs_rows(checkout: Path) -> None:
 
 @pytest.mark.slow
 def test_rows_of_attention_networks_come_out(finished: Path, tmp_path: Path) -> None:
-    checkout = tmp_path / "checkout"
-    shutil.copytree(finished, checkout)
+    checkout = copy_results(finished, tmp_path / "checkout")
     (checkout / "rows.yaml").write_text(yaml.safe_dump(ROWS), encoding="utf-8")
     configuration = ["mi2016", "--configfile", TINY, "rows.yaml", "--cores", "2"]
     done = snakemake(checkout, *configuration)

@@ -20,6 +20,15 @@ def copy_checkout(repository: Path, folder: Path) -> Path:
     return folder
 
 
+def copy_results(checkout: Path, folder: Path) -> Path:
+    """A copy of a checkout and of what has run in it, to go on with; the package stays where it is compiled."""
+    compiled = ("pkg", "workflow_scripts")
+    shutil.copytree(checkout, folder, ignore=lambda place, _: compiled if Path(place) == checkout else ())
+    for name in compiled:
+        (folder / name).symlink_to(checkout / name)
+    return folder
+
+
 def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run Snakemake in a checkout with the package of that checkout."""
     environment = {**os.environ, "PYTHONPATH": str(folder / "pkg"), "COLUMNS": "200"}
