@@ -1,6 +1,4 @@
-"""Parts of the training text with vocabularies of fixed size: literal cases, a naive walk, the folder, faults."""
-
-from pathlib import Path
+"""Parts of the training text with vocabularies of fixed size: literal cases, a naive walk, faults."""
 
 import numpy as np
 import pytest
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 
 from neural_smt.errors import UserError
 from neural_smt.ragged import Ragged
-from neural_smt.vocabularies.partitions import Partitions, partitions
+from neural_smt.vocabularies.partitions import partitions
 from neural_smt.vocabulary import EOS, UNK
 
 
@@ -23,7 +21,6 @@ def test_a_batch_that_does_not_fit_begins_a_part() -> None:
     assert found.starts.tolist() == [0, 2, 4]
     # 3, 4, 9 and one of the most frequent; then 10, 11, 3 and the most frequent word of the part before
     assert found.ids.tolist() == [[UNK, EOS, 3, 4, 5, 9], [UNK, EOS, 3, 4, 10, 11]]
-    assert found.used.tolist() == [5, 5]
     assert [found.of_batch(batch).tolist() for batch in (1, 2)] == found.ids.tolist()
     assert found.of_batch(0).dtype == np.int64
 
@@ -56,19 +53,18 @@ def test_parts_equal_those_of_a_walk(lists: list[list[int]], tau: int) -> None:
         ids = set(found.ids[part].tolist())
         assert len(ids) == tau and found.ids[part].tolist() == sorted(ids)
         assert words <= ids <= words | before
-        assert found.used[part] == len(words)
         before = ids
 
 
 def test_a_batch_with_too_many_words_is_refused() -> None:
     sentences = Ragged.from_lists([[3], [4, 5, 6, 0]])
-    with pytest.raises(UserError, match=r"batch 2 has 5 distinct target words, more than vocabularies.tau \(4\)"):
+    with pytest.raises(UserError, match=r"batch 2 has 5 distinct target words, more than tau \(4\)"):
         partitions(sentences, batches_of([0], [1]), 4, 10)
 
 
 @pytest.mark.parametrize("tau", [2, 10, 11])
 def test_a_size_that_makes_no_sense_is_refused(tau: int) -> None:
-    with pytest.raises(UserError, match=r"vocabularies.tau is .* set it to 3 to 9"):
+    with pytest.raises(UserError, match=r"tau is .* set it to 3 to 9"):
         partitions(Ragged.from_lists([[3]]), batches_of([0]), tau, 10)
 
 
@@ -77,18 +73,3 @@ def test_a_batch_outside_is_an_error() -> None:
     for batch in (-1, 1):
         with pytest.raises(IndexError, match="of 1"):
             found.of_batch(batch)
-
-
-def test_the_folder_comes_back_and_refuses_others(tmp_path: Path) -> None:
-    found = partitions(Ragged.from_lists([[3, 4], [7, 8]]), batches_of([0], [1]), 4, 10)
-    Partitions(found.starts, found.ids, found.used, "v", "t").save(tmp_path / "parts")
-    again = Partitions.load(tmp_path / "parts", vocabulary="v", text="t")
-    for name in ("starts", "ids", "used"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(found, name))
-    with pytest.raises(UserError, match="parts: made with another network vocabulary"):
-        Partitions.load(tmp_path / "parts", vocabulary="w")
-    with pytest.raises(UserError, match="parts: made with another text"):
-        Partitions.load(tmp_path / "parts", text="w")
-    np.save(tmp_path / "parts" / "used.npy", np.zeros(3))
-    with pytest.raises(UserError, match="do not belong together"):
-        Partitions.load(tmp_path / "parts")

@@ -10,11 +10,9 @@ from neural_smt.cli import main
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, read_lines, write_lines
 from neural_smt.vocabularies.candidates import CandidateSets, text_digest
-from neural_smt.vocabularies.partitions import Partitions
 from neural_smt.vocabularies.steps import (
     build_candidates,
     build_network_vocabulary,
-    build_partitions,
     inspect_sentence,
     measure_candidates,
 )
@@ -71,18 +69,6 @@ def test_a_part_that_is_off_needs_no_table(world: dict[str, Path], tmp_path: Pat
             output=tmp_path / "other",
         )
     assert not (tmp_path / "other").exists()
-
-
-def test_partitions_follow_the_text(world: dict[str, Path], tmp_path: Path) -> None:
-    inputs = {"target": tmp_path / "target", "network_vocabulary": world["network_vocabulary"]}
-    build_partitions(**inputs, tau=8, batch=2, output=tmp_path / "parts")
-    network = Vocabulary.load(world["network_vocabulary"])
-    found = Partitions.load(tmp_path / "parts", vocabulary=network.digest)
-    assert found.starts[-1] == 4 and found.ids.shape[1] == 8
-    for line, words in enumerate(TARGET):
-        assert {network.index[word] for word in words.split()} <= set(found.of_batch(line // 2).tolist())
-    with pytest.raises(UserError, match="the batch has 0 sentences"):
-        build_partitions(**inputs, tau=6, batch=0, output=tmp_path / "none")
 
 
 def test_coverage_is_written_beside_the_papers(world: dict[str, Path], tmp_path: Path) -> None:

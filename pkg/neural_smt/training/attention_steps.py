@@ -69,10 +69,6 @@ def train_attention(
         raise UserError(f"{source}: no sentence pairs of 1 to {chosen.max_length} words to train on")
     sizes = {item.name: getattr(chosen, item.name) for item in fields(AttentionConfig) if hasattr(chosen, item.name)}
     config = AttentionConfig(len(vocabularies[0]), len(vocabularies[1]), **sizes)
-    if chosen.tau and not 3 <= chosen.tau < config.target_words:
-        raise UserError(
-            f"training: tau is {chosen.tau}, but there are {config.target_words} target words; set it to fewer, or to 0"
-        )
     digests = [vocabulary.digest for vocabulary in vocabularies]
     sets = [None if part.sets is None else part.sets.digest for part in (text, held_out)]
     sides = [side for part in (text, held_out) for side in (part.source, part.target)]

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, load_array, read_json, save_arrays, write_json
 from neural_smt.jit import kernel
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import EOS, RESERVED, UNK
@@ -18,16 +16,11 @@ class Partitions:
     """Batches in training order, cut into P parts, each with its vocabulary V'_i of ``tau`` words.
 
     starts: int64 ``[P + 1]``, the batches ``starts[p]`` to ``starts[p + 1] - 1`` are those of part p; ids: int32
-    ``[P, tau]``, distinct ids of the network vocabulary in rising order, UNK and EOS among them; used: int64 ``[P]``,
-    how many of these the part's own batches need; vocabulary, text: digests of the network vocabulary and of the text
-    with its order.
+    ``[P, tau]``, distinct ids of the network vocabulary in rising order, UNK and EOS among them.
     """
 
     starts: np.ndarray
     ids: np.ndarray
-    used: np.ndarray
-    vocabulary: str = ""
-    text: str = ""
 
     def __len__(self) -> int:
         """The number of parts P."""
@@ -38,31 +31,6 @@ class Partitions:
         if not 0 <= batch < self.starts[-1]:
             raise IndexError(f"batch {batch} of {self.starts[-1]}")
         return self.ids[np.searchsorted(self.starts, batch, side="right") - 1].astype(np.int64)
-
-    def save(self, folder: Path) -> None:
-        """Write the arrays and ``meta.json`` as a folder, atomically."""
-        with atomic(folder, directory=True) as temporary:
-            save_arrays(temporary, starts=self.starts, ids=self.ids, used=self.used)
-            meta = {"partitions": len(self), "tau": self.ids.shape[1], "vocabulary": self.vocabulary, "text": self.text}
-            write_json(temporary / "meta.json", meta)
-
-    @classmethod
-    def load(cls, folder: Path, *, vocabulary: str | None = None, text: str | None = None) -> "Partitions":
-        """Read what ``save`` wrote; raises ``UserError`` where it was made from another vocabulary or text."""
-        folder, advice = Path(folder), "make the partitions again"
-        meta = read_json(folder / "meta.json")
-        arrays = {name: load_array(folder / f"{name}.npy", mapped=False) for name in ("starts", "ids", "used")}
-        try:
-            found = cls(**arrays, vocabulary=meta["vocabulary"], text=meta["text"])
-            shape = meta["partitions"], meta["tau"]
-        except (KeyError, TypeError) as error:
-            raise UserError(f"{folder}: not the partitions of a text ({error}); {advice}") from None
-        if found.ids.shape != shape or len(found.used) != len(found) or len(found.starts) != len(found) + 1:
-            raise UserError(f"{folder}: the arrays do not belong together; {advice}")
-        for given, digest, name in ((vocabulary, found.vocabulary, "network vocabulary"), (text, found.text, "text")):
-            if given is not None and given != digest:
-                raise UserError(f"{folder}: made with another {name} than the one given; {advice}")
-        return found
 
 
 def partitions(sentences: Ragged, batches: Sequence[np.ndarray], tau: int, size: int) -> Partitions:
@@ -75,8 +43,8 @@ def partitions(sentences: Ragged, batches: Sequence[np.ndarray], tau: int, size:
     """
     if not len(RESERVED) <= tau < size:
         raise UserError(
-            f"setting vocabularies.tau is {tau}, but the network knows {size - 1} target words, UNK and EOS included; "
-            f"set it to {len(RESERVED)} to {size - 1}"
+            f"training: tau is {tau}, but the network knows {size - 1} target words, UNK and EOS included; "
+            f"set it to {len(RESERVED)} to {size - 1}, or to 0"
         )
     lists = [sentences.take(rows).values for rows in batches]
     words = Ragged.from_lists(lists)
@@ -85,7 +53,7 @@ def partitions(sentences: Ragged, batches: Sequence[np.ndarray], tau: int, size:
         batch = -int(starts[-1]) - 1
         distinct = len(np.union1d(words[batch], [UNK, EOS]))
         raise UserError(
-            f"batch {batch + 1} has {distinct} distinct target words, more than vocabularies.tau ({tau}); "
+            f"training: batch {batch + 1} has {distinct} distinct target words, more than tau ({tau}); "
             "make tau larger or the batches smaller"
         )
     return _fill(words, np.append(starts, len(words)), tau)
@@ -94,15 +62,13 @@ def partitions(sentences: Ragged, batches: Sequence[np.ndarray], tau: int, size:
 def _fill(words: Ragged, starts: np.ndarray, tau: int) -> Partitions:
     """Give every part its words and, up to ``tau``, those of the part before."""
     ids = np.empty((len(starts) - 1, tau), dtype=np.int32)
-    used = np.empty(len(ids), dtype=np.int64)
     before = np.concatenate([[UNK, EOS], np.arange(len(RESERVED), len(RESERVED) + tau - 2)])
     for part in range(len(ids)):
         own = words.values[words.offsets[starts[part]] : words.offsets[starts[part + 1]]]
         needed = np.union1d(own, [UNK, EOS])
         kept = np.setdiff1d(before, needed, assume_unique=True)[: tau - len(needed)]
         before = ids[part] = np.sort(np.concatenate([needed, kept]))
-        used[part] = len(needed)
-    return Partitions(starts.astype(np.int64), ids, used)
+    return Partitions(starts.astype(np.int64), ids)
 
 
 @kernel

@@ -11,13 +11,11 @@ from neural_smt.errors import UserError
 from neural_smt.files import read_lines, read_parallel, write_csv
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabularies.building import build_sets
-from neural_smt.vocabularies.candidates import text_digest
 from neural_smt.vocabularies.coverage import measure_combinations
 from neural_smt.vocabularies.coverage_table import Row, share, write_coverage
 from neural_smt.vocabularies.inspection import HEADER, explain, reason_rows
-from neural_smt.vocabularies.partitions import Partitions, partitions
 from neural_smt.vocabularies.settings import VocabularySettings
-from neural_smt.vocabularies.sources import Sources, encode_words, load_sources
+from neural_smt.vocabularies.sources import Sources, load_sources
 from neural_smt.vocabulary import RESERVED, Vocabulary
 
 log = logging.getLogger(__name__)
@@ -64,22 +62,6 @@ def build_candidates(
         "%d sentences, %d applicable phrases, %.0f phrases/s; %.1f words a sentence on average",
         *(len(lines), built.phrases, built.phrases / seconds, float(np.mean(built.sets.sizes)) if lines else 0),
     )
-
-
-def build_partitions(*, target: Path, network_vocabulary: Path, tau: int, batch: int, output: Path) -> None:
-    """Cut a training text into parts with a target vocabulary of ``tau`` words each (Jean et al. 2015).
-
-    target: target sentences in training order; batch: sentences of a minibatch. Writes the folder of ``Partitions``.
-    """
-    if batch < 1:
-        raise UserError(f"the batch has {batch} sentences; set it to 1 or more")
-    words = Vocabulary.load(network_vocabulary)
-    lines = read_lines(target)
-    rows = [np.arange(start, min(start + batch, len(lines))) for start in range(0, len(lines), batch)]
-    found = partitions(encode_words(words, lines), rows, tau, len(words))
-    text = text_digest([f"batches of {batch}", *lines])
-    Partitions(found.starts, found.ids, found.used, words.digest, text).save(output)
-    log.info("%d parts of %d batches", len(found), len(rows))
 
 
 def measure_candidates(
