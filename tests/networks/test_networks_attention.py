@@ -10,7 +10,7 @@ from paper_reference import in_numpy, in_torch
 from random_weights import assert_gradients_are_slopes, dense, enlarge
 
 from neural_smt.errors import UserError
-from neural_smt.networks.attention import decoder_step
+from neural_smt.networks.attention import scorer
 from neural_smt.networks.attention.batches import AttentionBatch, membership, pack_batch, pack_sentences
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.network import AttentionNetwork
@@ -71,7 +71,7 @@ def test_a_batch_equals_the_literal_equations(config: AttentionConfig) -> None:
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_gradients_are_those_of_the_equations(config: AttentionConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoder_step, "TILE", 100)  # a few rows at a time
+    monkeypatch.setattr(scorer, "TILE", 100)  # a few rows at a time
     network, (source, target) = random_network(config), random_pairs(5, seed=1)
     weights = np.random.default_rng(5).normal(size=5)
     reference = in_torch(network)

@@ -6,10 +6,8 @@ import torch
 from torch import Tensor
 
 from neural_smt.networks.attention.groups import Groups
+from neural_smt.networks.attention.scorer import energies
 from neural_smt.networks.precision import affine
-
-TILE = 1 << 18
-"""Numbers of the scorer's hidden layer that a CPU computes at a time: few enough to stay in its cache."""
 
 
 class Memory(NamedTuple):
@@ -50,13 +48,9 @@ def attend(queries: Tensor, memory: Memory, energy: Tensor, groups: Groups | Non
     queries: B s + C y*, ``[n, K]``; energy: v; e_j = v . tanh(keys_j + query). Without gradient, nothing rounded.
     groups: which row of the memory each looks at, in place of its own: a row is then not copied for each.
     """
-    energies = queries.new_empty(len(queries), memory.keys.shape[1])
+    owner = None if groups is None else groups.owner
+    weights = energies(queries, memory.keys, memory.padding, energy, owner).softmax(1)
     with torch.autocast(queries.device.type, enabled=False):
-        for part in tiles(queries, memory):
-            keys = memory.keys[part if groups is None else groups.owner[part]]
-            energies[part] = (keys + queries[part, None]).tanh_() @ energy
-        padding = memory.padding[: len(queries)] if groups is None else memory.padding[groups.owner]
-        weights = energies.masked_fill_(padding, -torch.inf).softmax(1)
         if groups is not None:
             return weights, groups.times(weights, memory.annotations)
         return weights, torch.bmm(weights[:, None], memory.annotations[: len(queries)])[:, 0]
@@ -70,10 +64,3 @@ def transition(inputs: Tensor, state: Tensor, weights: DecoderWeights) -> tuple[
     gated = reset * state
     candidate = affine(inputs[:, :hidden], gated, weights.candidate).tanh_()
     return torch.lerp(state, candidate, update), gates, candidate, gated
-
-
-def tiles(queries: Tensor, memory: Memory) -> list[slice]:
-    """Slices of a few rows each; of all rows on a GPU."""
-    count = len(queries)
-    rows = count if queries.is_cuda else max(TILE // memory.keys[0].numel(), 1)
-    return [slice(start, min(start + rows, count)) for start in range(0, count, rows)]

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from neural_smt.networks.attention.decoder_step import DecoderWeights, Memory, attend, tiles, transition
+from neural_smt.networks.attention.decoder_step import DecoderWeights, Memory, attend, transition
+from neural_smt.networks.attention.scorer import add_gradients
 from neural_smt.networks.precision import product
 
 
@@ -91,7 +92,16 @@ class _Decoder(torch.autograd.Function):
                 d_contexts[before] += product(d_input, weights.context, dtype)
             d_alpha = torch.bmm(memory.annotations[:size], d_contexts[here, :, None])[:, :, 0]
             d_energies = torch.ops.aten._softmax_backward_data(d_alpha, alphas[here], 1, alphas.dtype)
-            _scorer_backward(d_energies, queries[here], memory, weights.energy, d_queries[here], d_keys, d_energy)
+            add_gradients(
+                d_energies,
+                queries[here],
+                memory.keys,
+                memory.padding,
+                weights.energy,
+                d_queries[here],
+                d_keys,
+                d_energy,
+            )
             d_states[here] += product(d_queries[here], weights.query, dtype)
             alive = size
         d_annotations = _outer_over_time(alphas, d_contexts, sizes)
@@ -120,26 +130,6 @@ def _transition_backward(
     d_gates = torch.ops.aten.sigmoid_backward(d_gates, gates)
     d_old.addcmul_(d_product, reset)
     return torch.cat((d_candidate, d_gates), 1), d_old.add_(product(d_gates, weights.gates, dtype))
-
-
-def _scorer_backward(
-    d_energies: Tensor,
-    queries: Tensor,
-    memory: Memory,
-    energy: Tensor,
-    d_queries: Tensor,
-    d_keys: Tensor,
-    d_energy: Tensor,
-) -> None:
-    """Write the gradient of the queries; add those of the keys and of v. The hidden layer is computed again."""
-    for part in tiles(queries, memory):
-        layer = (memory.keys[part] + queries[part, None]).tanh_()
-        outer = d_energies[part, :, None]
-        d_energy += layer.flatten(0, 1).t() @ outer.flatten()
-        # d tanh: 1 - tanh^2
-        d_layer = layer.square_().neg_().add_(1).mul_(energy).mul_(outer)
-        torch.sum(d_layer, 1, out=d_queries[part])
-        d_keys[part] += d_layer
 
 
 def _outer_over_time(alphas: Tensor, d_contexts: Tensor, sizes: list[int]) -> Tensor:
