@@ -1,5 +1,6 @@
 """What the rules share: the checked configuration, names of things, and functions that find inputs."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from neural_smt.attention_models import (
 )
 from neural_smt.code import code_digest
 from neural_smt.config import complete, load_schema
+from neural_smt.corpus.archives import archive_name, collect_archives
 from neural_smt.decoding.features import HOOKS, is_column
 from neural_smt.errors import UserError
 from neural_smt.recurrent_models import (
@@ -52,6 +54,7 @@ except UserError as error:
 
 EXPERIMENT = config["experiment"]
 CORPUS = config["corpus"]
+ARCHIVES = collect_archives(CORPUS["sources"])
 SYSTEMS = config["systems"]
 SOURCE = config["languages"]["source"]
 TARGET = config["languages"]["target"]
@@ -120,9 +123,15 @@ def raw_text(source, side):
     """The text of one side of a source (a language, or `alignment`) before tokenisation."""
     declared = CORPUS["sources"][source]
     if "part" not in declared:
-        return f"results/{{experiment}}/corpus/raw/{source}.{side}.gz"
+        folder = "extracted" if "member" in declared[side] else "raw"
+        return f"results/{{experiment}}/corpus/{folder}/{source}.{side}.gz"
     suffix = "align" if side == "alignment" else f"{side}.gz"
     return f"results/{{experiment}}/corpus/generated/{declared['part']}.{suffix}"
+
+
+def archive_path(source, side):
+    """Where the archive that one side of a source is a member of is kept."""
+    return f"results/{EXPERIMENT}/corpus/archives/{archive_name(CORPUS['sources'][source][side])}"
 
 
 def tokenised(sources, side):

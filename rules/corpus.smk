@@ -21,6 +21,52 @@ rule fetch:
         "../workflow_scripts/corpus.py"
 
 
+rule fetch_archive:
+    """Fetch an archive once for all sides that are its members; as `fetch`."""
+    output:
+        output="results/{experiment}/corpus/archives/{archive}",
+    log:
+        "results/{experiment}/logs/fetch_archive/{archive}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/corpus/fetch_archive/{archive}.tsv"
+    wildcard_constraints:
+        archive=one_of(map(re.escape, ARCHIVES)),
+    retries: 3
+    localrule: True
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="12h",
+    params:
+        side=lambda wildcards: ARCHIVES[wildcards.archive],
+    script:
+        "../workflow_scripts/corpus.py"
+
+
+rule extract_member:
+    """Take one side of a source out of its archive."""
+    input:
+        archive=lambda wildcards: archive_path(wildcards.source, wildcards.side),
+    output:
+        output="results/{experiment}/corpus/extracted/{source}.{side}.gz",
+    log:
+        "results/{experiment}/logs/extract_member/{source}.{side}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/corpus/extract_member/{source}.{side}.tsv"
+    wildcard_constraints:
+        side=f"{SOURCE}|{TARGET}|alignment",
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="4h",
+    params:
+        member=lambda wildcards: CORPUS["sources"][wildcards.source][wildcards.side]["member"],
+    script:
+        "../workflow_scripts/corpus.py"
+
+
 rule generate:
     """Write the synthetic corpus of the embedded experiment, with its gold alignment."""
     output:

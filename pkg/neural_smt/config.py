@@ -10,6 +10,8 @@ import jsonschema
 import yaml
 
 from neural_smt.attention_models import inherit_attention
+from neural_smt.corpus.archives import collect_archives, member_name
+from neural_smt.corpus.test_sets import expand_test_set
 from neural_smt.errors import UserError
 from neural_smt.recurrent_models import inherit_recurrent
 from neural_smt.systems import check_systems, inherit_networks
@@ -35,7 +37,9 @@ def complete(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, 
     errors = sorted(validator.iter_errors(config), key=lambda error: [str(part) for part in error.absolute_path])
     if errors:
         raise UserError(_sentence(jsonschema.exceptions.best_match(errors)))
+    _expand_test_sets(config)
     _check_names(config)
+    _check_members(config["corpus"]["sources"])
     return config
 
 
@@ -85,6 +89,33 @@ def _named_sources(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         for position, name in enumerate(corpus[role]):
             yield f"corpus.{role}.{position}", name
     yield "corpus.dev", corpus["dev"]
+
+
+def _expand_test_sets(config: Mapping[str, Any]) -> None:
+    """Put declarations of both sides in the place of a test set's name."""
+    languages = config["languages"]
+    for name, source in config["corpus"]["sources"].items():
+        if "test_set" not in source:
+            continue
+        where = f"corpus.sources.{name}"
+        if further := sorted(source.keys() - {"test_set", "tokenised"}):
+            raise UserError(f"{where}: a test_set has both its sides already; leave out {', '.join(further)}")
+        try:
+            sides = expand_test_set(source.pop("test_set"), languages["source"], languages["target"])
+        except UserError as error:
+            raise UserError(f"{where}.test_set: {error}") from None
+        source.update(sides)
+
+
+def _check_members(sources: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, source in sources.items():
+        for key, side in source.items():
+            if isinstance(side, Mapping) and "member" in side:
+                try:
+                    member_name(side["member"])
+                except UserError as error:
+                    raise UserError(f"corpus.sources.{name}.{key}.member: {error}") from None
+    collect_archives(sources)
 
 
 def _check_names(config: Mapping[str, Any]) -> None:

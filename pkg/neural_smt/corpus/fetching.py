@@ -1,13 +1,9 @@
-"""One published file, from a mirror, a path or a URL, checked against its SHA-256 and kept gzipped."""
+"""One published file, from a mirror, a path or a URL, checked against its checksum: a text, or an archive of texts."""
 
-import gzip
-import hashlib
 import logging
-import shutil
 import sys
 import tempfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,8 +12,10 @@ from urllib.parse import unquote, urlsplit
 import pooch
 import requests
 
+from neural_smt.corpus import checksums
+from neural_smt.corpus.archives import verify
+from neural_smt.corpus.storing import file_pieces, store_text, store_whole
 from neural_smt.errors import UserError
-from neural_smt.files import atomic
 
 log = logging.getLogger(__name__)
 
@@ -27,9 +25,6 @@ RETRIES = 3
 
 TIMEOUT = 60
 """Seconds without a byte after which a connection counts as failed."""
-
-_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
-_TAR_OFFSET, _TAR = 257, b"ustar"
 
 
 def is_url(location: str) -> bool:
@@ -63,21 +58,40 @@ def locations(side: dict[str, Any], mirror: str | None) -> list[str]:
 
 
 def obtain(side: dict[str, Any], mirror: str | None, output: Path) -> None:
-    """Write the declared file to ``output`` (``.gz``), byte for byte when it is published gzipped.
+    """Write the declared text to ``output`` (``.gz``), byte for byte when it is published gzipped.
 
-    ``side``: ``url`` or ``path``, optionally ``sha256`` (of the file as published) and ``mirror_path``.
-    ``UserError`` when no place has the file, a URL is refused, the SHA-256 differs, or the archive is unusable.
+    ``side``: ``url`` or ``path``, optionally ``sha256`` or ``md5`` (of the file as published) and ``mirror_path``.
+    Without ``sha256``, that of the first download is kept beside ``output`` and holds from then on.
+    ``UserError`` when no place has the file, a URL is refused, a checksum differs, or the file is unusable.
     """
+    _obtain(side, mirror, output, lambda file, location: store_text(file_pieces(file), location, output))
+
+
+def obtain_archive(side: dict[str, Any], mirror: str | None, output: Path) -> None:
+    """Write the declared archive to ``output`` as it is published, after reading it to its end; as ``obtain``."""
+
+    def keep(file: Path, location: str) -> None:
+        verify(file, location)
+        store_whole(file, output, move=is_url(location))
+
+    _obtain(side, mirror, output, keep)
+
+
+def _obtain(side: dict[str, Any], mirror: str | None, output: Path, keep: Callable[[Path, str], None]) -> None:
     failures = []
+    record = checksums.record_of(output)
     for location in locations(side, mirror):
         try:
-            with _local_copy(location) as file:
-                _check(file, location, side.get("sha256"))
-                _write_gzipped(file, location, output)
-                log.info("%s: taken from %s", output, location)
-                return
+            with _local_copy(location, output.parent) as file:
+                sha256 = checksums.check(file, location, side, record)
+                keep(file, location)
         except _Absent as absence:
             failures.append(str(absence))
+            continue
+        if not side.get("sha256"):
+            checksums.remember(record, sha256, checksums.address(side))
+        log.info("%s: taken from %s", output, location)
+        return
     raise UserError(f"{output.name} could not be obtained: {'; '.join(failures)}; check the path, URL or data_mirror")
 
 
@@ -86,7 +100,8 @@ class _Absent(Exception):
 
 
 @contextmanager
-def _local_copy(location: str) -> Iterator[Path]:
+def _local_copy(location: str, beside: Path) -> Iterator[Path]:
+    """The file itself, or its download: in a hidden folder in ``beside``, where there is room for what is kept."""
     if not is_url(location):
         if not Path(location).is_file():
             raise _Absent(f"{location}: no such file")
@@ -95,7 +110,8 @@ def _local_copy(location: str) -> Iterator[Path]:
     scheme = urlsplit(location).scheme
     if scheme not in SCHEMES:
         raise UserError(f"{location}: '{scheme}' addresses are refused; use http, https or ftp, or a 'path'")
-    with tempfile.TemporaryDirectory() as folder:
+    beside.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".", dir=beside) as folder:
         yield _download(location, Path(folder))
 
 
@@ -116,52 +132,10 @@ def _download(url: str, folder: Path) -> Path:
         reason = f"the server answered {error.response.status_code} {error.response.reason}"
     except requests.Timeout:
         reason = f"no answer within {TIMEOUT} s"
+    except requests.exceptions.ChunkedEncodingError:
+        reason = "the connection broke off before the end of the file"
     except requests.ConnectionError:
         reason = "the connection was refused or broken"
     except (requests.RequestException, OSError, EOFError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     raise _Absent(f"{url}: {reason}")
-
-
-def _check(file: Path, location: str, expected: str | None) -> None:
-    if not expected:
-        return
-    with open(file, "rb") as stream:
-        actual = hashlib.file_digest(stream, "sha256").hexdigest()
-    if actual != expected.lower():
-        raise UserError(
-            f"{location}: its sha256 is {actual} but the configuration declares {expected.lower()}; "
-            "the file has changed or is damaged, so remove it or correct the sha256"
-        )
-
-
-def _write_gzipped(file: Path, location: str, output: Path) -> None:
-    with open(file, "rb") as stream:
-        head = stream.read(_TAR_OFFSET + len(_TAR))
-    gzipped = head.startswith(_GZIP)
-    if gzipped:
-        head = _test_archive(file, location)
-    if head.startswith(_ZIP) or head[_TAR_OFFSET:].startswith(_TAR):
-        raise UserError(f"{location}: an archive of several files; declare a plain or gzipped text file instead")
-    with atomic(output) as temporary:
-        if gzipped:
-            shutil.copyfile(file, temporary)
-        else:
-            with (
-                open(file, "rb") as plain,
-                open(temporary, "wb") as raw,
-                gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as compressed,
-            ):
-                shutil.copyfileobj(plain, compressed)
-
-
-def _test_archive(file: Path, location: str) -> bytes:
-    """Decompress once, so that a cut-off download is noticed here; return the first bytes."""
-    try:
-        with gzip.open(file, "rb") as stream:
-            head = stream.read(_TAR_OFFSET + len(_TAR))
-            while stream.read(1 << 20):
-                pass
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{location}: a damaged gzip file ({error}); fetch it again from its publisher") from None
-    return head

@@ -2,10 +2,11 @@
 
 import logging
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from neural_smt.corpus import cleaning, fetching, generation, tokenisation
+from neural_smt.corpus import archives, cleaning, fetching, generation, storing, tokenisation
 from neural_smt.errors import UserError
 from neural_smt.files import atomic, read_lines, read_parallel, write_csv, write_lines
 from neural_smt.vocabulary import Vocabulary
@@ -18,8 +19,27 @@ def fetch(*, side: dict[str, Any], mirror: str | None, output: Path) -> None:
 
     ``side``: ``url`` (http, https, ftp) or ``path``, with optional ``sha256`` of the file as published and
     ``mirror_path``. ``mirror`` (a folder or a base URL) is tried first, a relative ``path`` next, the URL last.
+    Where no ``sha256`` is declared, that of the first download is kept in ``<output>.sha256`` and holds from then on.
     """
     fetching.obtain(side, mirror, Path(output))
+
+
+def fetch_archive(*, side: dict[str, Any], mirror: str | None, output: Path) -> None:
+    """Fetch one published archive (tar, also gzipped or compressed with bzip2 or xz, or zip) and keep it as it is.
+
+    Declared and checked as the text of ``fetch``, and read to its end once, so that a damaged one is noticed here.
+    """
+    fetching.obtain_archive(side, mirror, Path(output))
+
+
+def extract_member(*, archive: Path, member: str, output: Path) -> None:
+    """Write one text of an archive to ``output`` (``.gz``); of SGML (``.sgm``) the segments, one a line.
+
+    ``member`` is its path inside the archive. ``UserError`` when it leaves its folder, is missing, or is a link, a
+    folder or a device.
+    """
+    with closing(archives.member_pieces(archive, member)) as pieces:
+        storing.store_text(pieces, f"{archive}, {member}", Path(output))
 
 
 def generate(*, settings: dict[str, Any], seed: int, output: Path) -> None:

@@ -1,0 +1,44 @@
+"""Test sets that sacreBLEU knows by name: where they are published, their checksums, and which file is which side.
+
+sacreBLEU would download them itself, but into a cache of its own, with no mirror, and it unpacks whole archives; what
+it knows of them is taken from it, and they are fetched as all other text is.
+"""
+
+from pathlib import PurePosixPath
+from typing import Any
+
+from neural_smt.errors import UserError
+
+
+def expand_test_set(name: str, source: str, target: str) -> dict[str, dict[str, Any]]:
+    """Declarations of both sides of a test set, language -> ``url``, ``md5``, ``member``, ``mirror_path``.
+
+    A mirror keeps its archive as ``<name>/<file>``, as those of several years have one name. ``UserError`` when
+    sacreBLEU has no such set, not in these languages, or not as members of one archive.
+    """
+    from sacrebleu.dataset import DATASETS  # reads much that experiments without test sets do not need
+
+    pair = f"{source}-{target}"
+    usable = {key: found for key, found in DATASETS.items() if _members(found, pair) is not None}
+    if name not in usable:
+        raise UserError(
+            f"sacreBLEU has no test set '{name}' for {pair} in one archive; it has {', '.join(sorted(usable))}"
+        )
+    declared = usable[name]
+    url = declared.data[0]
+    archive = {"url": url, "mirror_path": f"{name}/{PurePosixPath(url).name}"}
+    if declared.md5:
+        archive["md5"] = declared.md5[0]
+    return {
+        side: archive | {"member": member}
+        for side, member in zip((source, target), _members(declared, pair), strict=True)
+    }
+
+
+def _members(declared: Any, pair: str) -> list[str] | None:
+    """The members of the one archive of a set, source first; ``None`` where it is published in another way."""
+    members = (declared.langpairs or {}).get(pair)
+    if not members or len(members) != 2 or len(declared.data or []) != 1:
+        return None
+    in_archive = declared.data[0].endswith((".tgz", ".tar.gz", ".tar", ".zip"))
+    return members if in_archive and all(member.endswith(".sgm") for member in members) else None

@@ -1,0 +1,307 @@
+"""Members of archives: fetched from a loopback server laid out as WMT's, refused where they leave their folder."""
+
+import gzip
+import hashlib
+import io
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+
+import published_archives as published
+import pytest
+
+from neural_smt.corpus import archives, fetching, steps
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines
+
+ENGLISH = "training/europarl-v7.fr-en.en"
+
+
+@pytest.fixture(autouse=True)
+def no_retries(monkeypatch):
+    monkeypatch.setattr(fetching, "RETRIES", 0)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    return published.publish(tmp_path / "published")
+
+
+@pytest.fixture
+def server(folder):
+    with published.serve(folder) as running:
+        yield running
+
+
+def extract(archive: Path, member: str, output: Path) -> bytes:
+    steps.extract_member(archive=archive, member=member, output=output)
+    return gzip.decompress(output.read_bytes())
+
+
+def refused(output: Path, step, **arguments) -> str:
+    """The one sentence of a step that fails, and leaves nothing half-written."""
+    with pytest.raises(UserError) as caught:
+        step(output=output, **arguments)
+    assert not output.exists() and (not output.parent.exists() or not list(output.parent.glob(".*")))
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_members_of_every_kind_of_archive(folder, tmp_path):
+    output = tmp_path / "out" / "a.en.gz"
+    assert extract(folder / published.EUROPARL, ENGLISH, output) == published.SOURCE
+    assert extract(folder / published.EUROPARL, "./training//europarl-v7.fr-en.fr", output) == published.TARGET
+    assert extract(folder / published.OPUS, "News.en-fr.fr", output) == published.TARGET
+    for kind in ("w:", "w:bz2", "w:xz"):
+        archive = tmp_path / "any"  # what it is shows in the file, not in its name
+        archive.write_bytes(published.packed({"./training/a.en": published.SOURCE, "b": b"x"}, kind))
+        assert extract(archive, "training/a.en", output) == published.SOURCE
+    assert read_lines(output) == ["Resumption of the session", "I declare resumed the session"]
+
+
+def test_a_gzipped_member_is_kept_byte_for_byte(folder, tmp_path):
+    output = tmp_path / "out" / "giga.en.gz"
+    steps.extract_member(archive=folder / published.GIGA_TAR, member="giga-fren.release2.fixed.en.gz", output=output)
+    assert output.read_bytes() == published.GIGA
+
+
+def test_the_same_member_gives_the_same_bytes(folder, tmp_path):
+    outputs = [tmp_path / "out" / "a.gz", tmp_path / "out" / "b.gz"]
+    for output in outputs:
+        extract(folder / published.EUROPARL, ENGLISH, output)
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+
+
+def test_the_segments_of_a_test_set(folder, tmp_path):
+    output = tmp_path / "out" / "newstest2013.en.gz"
+    extract(folder / published.TEST, "test/newstest2013-src.en.sgm", output)
+    assert read_lines(output) == [
+        "A Republican strategy to counter the re-election of Obama",
+        "R&D 'grows', says AT&amp;T",
+    ]
+
+
+@pytest.mark.parametrize("member", ["../a.en", "training/../../a", "/etc/passwd", "a\\..\\b", "..", "", "./", "a\0b"])
+def test_members_that_leave_their_folder_are_refused(folder, tmp_path, member):
+    message = refused(tmp_path / "a.gz", steps.extract_member, archive=folder / published.EUROPARL, member=member)
+    assert message.startswith(f"'{member}' would leave the folder of its archive; name the file by its path inside")
+
+
+def test_an_archive_of_names_that_leave_their_folder_writes_nothing_there(tmp_path):
+    """Such names are never used, nor taken for what they would amount to."""
+    outside = {"../outside.en": b"bad\n", "/outside.en": b"bad\n", "in/../text.en": b"bad\n", "in/text.en": b"good\n"}
+    output = tmp_path / "deep" / "er" / "a.en.gz"
+    for name, data in (("a.tgz", published.packed(outside)), ("a.zip", published.zipped(outside))):
+        (tmp_path / name).write_bytes(data)
+        assert extract(tmp_path / name, "in/text.en", output) == b"good\n"
+        for member in ("text.en", "outside.en"):
+            message = refused(tmp_path / "b.gz", steps.extract_member, archive=tmp_path / name, member=member)
+            assert "has no member" in message
+        assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == sorted(
+            {"a.en.gz", *(file.name for file in tmp_path.glob("a.*"))}
+        )
+
+
+def tar_entry(kind: bytes, target: str = "") -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        entry = tarfile.TarInfo("training/a.en")
+        entry.type, entry.linkname = kind, target
+        archive.addfile(entry)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "what"),
+    [
+        (tarfile.SYMTYPE, "/etc/passwd", "a link to /etc/passwd"),
+        (tarfile.LNKTYPE, "../../secret", "a link to ../../secret"),
+        (tarfile.CHRTYPE, "", "a device or pipe"),
+        (tarfile.BLKTYPE, "", "a device or pipe"),
+        (tarfile.FIFOTYPE, "", "a device or pipe"),
+        (tarfile.DIRTYPE, "", "a folder"),
+    ],
+)
+def test_links_devices_and_folders_are_refused(tmp_path, kind, target, what):
+    archive = tmp_path / "a.tgz"
+    archive.write_bytes(tar_entry(kind, target))
+    message = refused(tmp_path / "a.gz", steps.extract_member, archive=archive, member="training/a.en")
+    assert message == f"{archive}: its member training/a.en is {what}; name a regular file that anyone can read"
+
+
+def test_links_folders_and_encrypted_files_of_zip_are_refused(tmp_path):
+    archive = tmp_path / "a.zip"
+    with zipfile.ZipFile(archive, "w") as stored:
+        link = zipfile.ZipInfo("link.en")
+        link.create_system, link.external_attr = 3, 0o120777 << 16
+        stored.writestr(link, "/etc/passwd")
+        stored.writestr("training/", b"")
+    output = tmp_path / "a.gz"
+    assert "is a link or device;" in refused(output, steps.extract_member, archive=archive, member="link.en")
+    assert "is a folder;" in refused(output, steps.extract_member, archive=archive, member="training")
+    data = bytearray(published.zipped({"a.en": b"text\n"}))
+    data[6] |= 1  # of the local header
+    data[data.index(b"PK\x01\x02") + 8] |= 1  # of the directory
+    archive.write_bytes(data)
+    assert "is encrypted;" in refused(output, steps.extract_member, archive=archive, member="a.en")
+
+
+def test_a_missing_member_names_the_nearest(folder, tmp_path):
+    for archive, member, near in (
+        (published.EUROPARL, "training/europarl-v7.fr-en.es", "training/europarl-v7.fr-en."),
+        (published.OPUS, "News.en-fr.e", "News.en-fr.en"),
+    ):
+        message = refused(tmp_path / "a.gz", steps.extract_member, archive=folder / archive, member=member)
+        assert message.startswith(f"{folder / archive}: has no member {member}; is it {near}")
+
+
+def test_a_member_that_is_an_archive_itself_is_refused(folder, tmp_path):
+    nested = tmp_path / "nested.tar"
+    nested.write_bytes(
+        published.packed({"inner.tgz": (folder / published.EUROPARL).read_bytes(), "b.zip": b"PK\x03\x04"})
+    )
+    for member in ("inner.tgz", "b.zip"):
+        message = refused(tmp_path / "a.gz", steps.extract_member, archive=nested, member=member)
+        assert message == f"{nested}, {member}: an archive of several files; name the one that is wanted as 'member'"
+
+
+def test_damaged_archives_are_refused_at_the_download(folder, tmp_path):
+    """Cut off, and with one byte changed in the middle."""
+    random = {"a.en": os.urandom(40_000), "b.en": b"text\n"}  # does not shrink, so that the middle is data
+    for name, data in {
+        "a.tgz": published.packed(random),
+        "a.tar.bz2": published.packed(random, "w:bz2"),
+        "a.tar.xz": published.packed(random, "w:xz"),
+        "a.tar": published.packed(random, "w:"),
+        "a.zip": published.zipped(random),
+    }.items():
+        changed = bytearray(data)
+        changed[len(data) // 2] ^= 0xFF
+        for damaged in (data[: len(data) // 2], bytes(changed)):
+            if name == "a.tar" and damaged == bytes(changed):
+                continue  # holds no checksum of data
+            (folder / name).write_bytes(damaged)
+            message = refused(
+                tmp_path / "out" / name, steps.fetch_archive, side={"path": name, "member": "b.en"}, mirror=str(folder)
+            )
+            assert message.startswith(f"{folder / name}: a damaged archive, or none ("), name
+    (folder / "text.tgz").write_bytes(gzip.compress(b"text alone\n"))
+    assert "a damaged archive, or none" in refused(
+        tmp_path / "out" / "b", steps.fetch_archive, side={"path": "text.tgz"}, mirror=str(folder)
+    )
+
+
+def test_an_archive_is_kept_as_it_is_published(server, folder, tmp_path):
+    output = tmp_path / "out" / "deep" / "europarl.tgz"
+    steps.fetch_archive(side={"url": f"{server.address}/{published.EUROPARL}"}, mirror=None, output=output)
+    assert output.read_bytes() == (folder / published.EUROPARL).read_bytes()
+    assert output.stat().st_mode & 0o777 == 0o644
+    steps.fetch_archive(side={"url": "http://127.0.0.1:9/wmt13/en-fr.txt.zip"}, mirror=str(folder), output=output)
+    assert output.read_bytes() == (folder / published.OPUS).read_bytes()
+    assert (folder / published.OPUS).is_file(), "a mirror keeps its files"
+
+
+def test_a_broken_transfer(server, tmp_path):
+    """A server that sends half of what it promised: nothing is kept, and the next attempt begins anew."""
+    url = f"{server.address}/{published.EUROPARL}"
+    server.cut.add(f"/{published.EUROPARL}")
+    output = tmp_path / "out" / "europarl.tgz"
+    assert refused(output, steps.fetch_archive, side={"url": url}, mirror=None) == (
+        f"europarl.tgz could not be obtained: {url}: the connection broke off before the end of the file; "
+        "check the path, URL or data_mirror"
+    )
+    assert not list(output.parent.iterdir()), "no checksum of half a file is recorded"
+    server.cut.clear()
+    steps.fetch_archive(side={"url": url}, mirror=None, output=output)
+    assert extract(output, ENGLISH, tmp_path / "a.gz") == published.SOURCE
+
+
+def test_a_transfer_that_breaks_once_is_tried_again(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(fetching, "RETRIES", 1)
+    server.cut.add(f"/{published.OPUS}")
+    monkeypatch.setattr(fetching.pooch.core.time, "sleep", lambda _: server.cut.clear())
+    output = tmp_path / "out" / "opus.zip"
+    steps.fetch_archive(side={"url": f"{server.address}/{published.OPUS}"}, mirror=None, output=output)
+    assert extract(output, "News.en-fr.en", tmp_path / "a.gz") == published.SOURCE
+    assert server.asked == [f"/{published.OPUS}"] * 2
+
+
+def test_wrong_checksums_of_archives(server, folder, tmp_path):
+    data = (folder / published.EUROPARL).read_bytes()
+    url, output = f"{server.address}/{published.EUROPARL}", tmp_path / "out" / "europarl.tgz"
+    for name, algorithm in (("sha256", hashlib.sha256), ("md5", hashlib.md5)):
+        good = algorithm(data).hexdigest()
+        bad = "0" * len(good)
+        assert refused(output, steps.fetch_archive, side={"url": url, name: bad}, mirror=None) == (
+            f"{url}: its {name} is {good} but the configuration declares {bad}; "
+            f"the file has changed or is damaged, so remove it or correct the {name}"
+        )
+        steps.fetch_archive(side={"url": url, name: good}, mirror=None, output=output)
+        output.unlink()
+
+
+def test_the_checksum_of_the_first_download_holds(server, folder, tmp_path):
+    output, record = tmp_path / "out" / "europarl.tgz", tmp_path / "out" / "europarl.tgz.sha256"
+    side = {"url": f"{server.address}/{published.EUROPARL}"}
+    first = (folder / published.EUROPARL).read_bytes()
+    steps.fetch_archive(side=side, mirror=None, output=output)
+    known = hashlib.sha256(first).hexdigest()
+    assert record.read_text() == f"{known}  {side['url']}\n"
+    (folder / published.EUROPARL).write_bytes(published.packed({ENGLISH: b"another text\n"}))
+    other = hashlib.sha256((folder / published.EUROPARL).read_bytes()).hexdigest()
+    output.unlink()
+    assert refused(output, steps.fetch_archive, side=side, mirror=None) == (
+        f"{server.address}/{published.EUROPARL}: its sha256 is {other} but that of the first download was {known} "
+        f"({record}); the file has changed or is damaged, so fetch it from elsewhere, or remove the record to accept it"
+    )
+    steps.fetch_archive(side=side | {"sha256": other}, mirror=None, output=output)
+    assert record.read_text().startswith(known), "what is declared needs no record"
+    record.write_text("nonsense\n")
+    assert "line 1: not a SHA-256; remove the file" in _message(
+        steps.fetch_archive, side=side, mirror=None, output=output
+    )
+    record.unlink()
+    steps.fetch_archive(side=side, mirror=None, output=output)
+    assert record.read_text() == f"{other}  {side['url']}\n"
+    elsewhere = {"url": f"{server.address}/{published.OPUS}"}
+    steps.fetch_archive(side=elsewhere, mirror=None, output=output)
+    assert record.read_text().endswith(f"  {elsewhere['url']}\n"), "another address is another file"
+
+
+def _message(step, **arguments) -> str:
+    with pytest.raises(UserError) as caught:
+        step(**arguments)
+    return str(caught.value)
+
+
+def test_the_checksum_of_a_plain_text_is_that_of_the_published_file(server, tmp_path):
+    output = tmp_path / "out" / "news.fr.gz"
+    side = {"url": f"{server.address}/news.2013.fr.shuffled.gz"}
+    steps.fetch(side=side, mirror=None, output=output)
+    digest = hashlib.sha256(output.read_bytes()).hexdigest()
+    assert (tmp_path / "out" / "news.fr.gz.sha256").read_text() == f"{digest}  {side['url']}\n"
+
+
+def test_archives_are_collected_once():
+    url = "https://www.statmt.org/wmt13/training-parallel-europarl-v7.tgz"
+    sides = {"en": {"url": url, "member": "a.en", "sha256": "1" * 64}, "fr": {"url": url, "member": "a.fr"}}
+    sources = {"europarl": sides, "pool": {"part": "train"}, "plain": {"fr": {"path": "x.fr"}, "tokenised": True}}
+    name = "www.statmt.org/wmt13/training-parallel-europarl-v7.tgz"
+    assert archives.collect_archives(sources) == {name: {"url": url, "sha256": "1" * 64}}
+    sides["fr"]["sha256"] = "2" * 64
+    with pytest.raises(UserError, match=r"corpus.sources.europarl.fr.sha256: 2+ here, but 1+ at another side"):
+        archives.collect_archives(sources)
+
+
+@pytest.mark.parametrize(
+    ("side", "name"),
+    [
+        ({"url": "https://h.org:81/a/../b c.tgz?x=1"}, "h.org_81/a/b_c.tgz"),
+        ({"path": "/data/../x.zip"}, "data/x.zip"),
+        ({"path": "wmt/{x}.tar"}, "wmt/_x_.tar"),
+    ],
+)
+def test_archives_are_kept_under_names_that_are_safe(side, name):
+    assert archives.archive_name(side) == name
