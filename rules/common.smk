@@ -122,6 +122,8 @@ def code(module):
 def raw_text(source, side):
     """The text of one side of a source (a language, or `alignment`) before tokenisation."""
     declared = CORPUS["sources"][source]
+    if "join" in declared:
+        return f"results/{{experiment}}/corpus/joined/{source}.{side}.gz"
     if "part" not in declared:
         folder = "extracted" if "member" in declared[side] else "raw"
         return f"results/{{experiment}}/corpus/{folder}/{source}.{side}.gz"

@@ -67,6 +67,27 @@ rule extract_member:
         "../workflow_scripts/corpus.py"
 
 
+rule join_texts:
+    """Put one side of several sources together, as one source."""
+    input:
+        texts=lambda wildcards: [raw_text(part, wildcards.side) for part in CORPUS["sources"][wildcards.source]["join"]],
+    output:
+        output="results/{experiment}/corpus/joined/{source}.{side}.gz",
+    log:
+        "results/{experiment}/logs/join_texts/{source}.{side}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/corpus/join_texts/{source}.{side}.tsv"
+    wildcard_constraints:
+        side=f"{SOURCE}|{TARGET}",
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="4h",
+    script:
+        "../workflow_scripts/corpus.py"
+
+
 rule generate:
     """Write the synthetic corpus of the embedded experiment, with its gold alignment."""
     output:

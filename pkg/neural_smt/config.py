@@ -107,6 +107,19 @@ def _expand_test_sets(config: Mapping[str, Any]) -> None:
         source.update(sides)
 
 
+def _check_join(where: str, source: Mapping[str, Any], sources: Mapping[str, Any], sides: list[str]) -> None:
+    if further := sorted(source.keys() - {"join", "tokenised"}):
+        raise UserError(f"{where}: a join has the sides of what is joined; leave out {', '.join(further)}")
+    for position, part in enumerate(source["join"]):
+        joined = sources.get(part, {})
+        if "join" in joined or not ("part" in joined or joined.keys() >= set(sides)):
+            raise UserError(
+                f"{where}.join.{position}: '{part}' is no source with both sides of its own; define it, or name another"
+            )
+        if joined["tokenised"] != source["tokenised"]:
+            raise UserError(f"{where}.join.{position}: '{part}' is not tokenised as the join is; set tokenised alike")
+
+
 def _check_members(sources: Mapping[str, Mapping[str, Any]]) -> None:
     for name, source in sources.items():
         for key, side in source.items():
@@ -128,6 +141,9 @@ def _check_names(config: Mapping[str, Any]) -> None:
         if name not in sources:
             raise UserError(f"{where}: there is no source '{name}'; define it under corpus.sources")
         source = sources[name]
+        if "join" in source:
+            _check_join(f"corpus.sources.{name}", source, sources, list(languages.values()))
+            continue
         sides = ["part"] if "part" in source else list(languages.values())
         if where.startswith("corpus.monolingual") and "part" not in source:
             sides = [languages["target"]]

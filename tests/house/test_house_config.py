@@ -44,6 +44,44 @@ def test_shipped_experiments_are_valid(repository: Path, schema: dict[str, Any],
     assert config["corpus"]["cleaning"] == {"max_length": 80, "max_ratio": 9}
 
 
+def test_full_size_experiments_are_those_of_the_papers(repository: Path, schema: dict[str, Any]) -> None:
+    def read(name: str) -> dict[str, Any]:
+        return complete(yaml.safe_load((repository / "experiments" / name).read_text(encoding="utf-8")), schema)
+
+    cho_and_mi = read("wmt14.yaml")
+    network, attention = cho_and_mi["training"]["encoder_decoder"], cho_and_mi["training"]["attention"]
+    assert [network[key] for key in ("hidden", "rank", "maxout", "batch", "rho", "epsilon")] == [
+        1000,
+        100,
+        500,
+        64,
+        0.95,
+        1e-6,
+    ]
+    assert [attention[key] for key in ("source_words", "target_words", "batch", "hidden")] == [
+        500_000,
+        500_000,
+        80,
+        1000,
+    ]
+    assert cho_and_mi["training"]["cslm"]["projection"] * 6 == 3072
+    assert cho_and_mi["corpus"]["sources"]["newstest2014"]["fr"]["member"] == "test-full/newstest2014-fren-ref.fr.sgm"
+    auli = read("wmt12.yaml")
+    assert [auli["training"]["recurrent"][key] for key in ("hidden", "bptt", "rate", "epochs", "direct_order")] == [
+        100,
+        20,
+        0.1,
+        20,
+        3,
+    ]
+    assert auli["languages"] == {"source": "fr", "target": "en"}
+    for config in (cho_and_mi, auli):
+        assert complete(config, schema) == config, "what is complete stays as it is"
+        for source in config["corpus"]["sources"].values():
+            for side in filter(lambda side: isinstance(side, dict), source.values()):
+                assert side["url"].startswith(("https://www.statmt.org/wmt1", "https://statmt.org/wmt"))
+
+
 def test_given_values_win_over_defaults(embedded: dict[str, Any], schema: dict[str, Any]) -> None:
     config = complete(changed(embedded, "decoding.test.stack_size", 17), schema)
     assert config["decoding"]["test"]["stack_size"] == 17
@@ -63,6 +101,38 @@ def test_given_values_win_over_defaults(embedded: dict[str, Any], schema: dict[s
         ("corpus.dev", "nowhere", "corpus.dev: there is no source 'nowhere'; define it under corpus.sources"),
         ("corpus.train", ["pool", "pol"], "corpus.train.1: there is no source 'pol'"),
         ("corpus.sources.pool", {"en": {"path": "x"}}, "corpus.sources.pool: the side 'fr' is missing"),
+        (
+            "corpus.sources.a",
+            {"test_set": "wmt99"},
+            "corpus.sources.a.test_set: sacreBLEU has no test set 'wmt99' for en-fr",
+        ),
+        (
+            "corpus.sources.a",
+            {"test_set": "wmt13", "fr": {"path": "x"}},
+            "a test_set has both its sides already; leave out fr",
+        ),
+        (
+            "corpus.sources.a",
+            {"fr": {"path": "x.tgz", "member": "../x.fr"}},
+            "corpus.sources.a.fr.member: '../x.fr' would leave the folder of its archive",
+        ),
+        ("corpus.sources.a", {"fr": {"path": "x.tgz", "member": ""}}, "corpus.sources.a.fr.member: "),
+        (
+            "corpus.sources.a",
+            {"en": {"path": "x", "member": "e", "md5": "0" * 32}, "fr": {"path": "x", "member": "f", "md5": "1" * 32}},
+            f"corpus.sources.a.fr.md5: {'1' * 32} here, but {'0' * 32} at another side of the same archive",
+        ),
+        (
+            "corpus.sources.news_dev",
+            {"join": ["news", "nowhere"]},
+            "corpus.sources.news_dev.join.1: 'nowhere' is no source",
+        ),
+        ("corpus.sources.news_dev", {"join": ["news_dev"]}, "corpus.sources.news_dev.join.0: 'news_dev' is no source"),
+        (
+            "corpus.sources.news_dev",
+            {"join": ["news"], "part": "dev"},
+            "a join has the sides of what is joined; leave out part",
+        ),
         ("corpus.in_domain", [], "selection.method: selection needs in-domain text"),
         ("systems.rnn.base", "basline", "systems.rnn.base: there is no system 'basline'"),
         ("systems.baseline.base", "rnn", "their bases go in a circle|its bases go in a circle"),

@@ -42,6 +42,11 @@ def extract_member(*, archive: Path, member: str, output: Path) -> None:
         storing.store_text(pieces, f"{archive}, {member}", Path(output))
 
 
+def join_texts(*, texts: list[Path], output: Path) -> None:
+    """Write texts one after the other to ``output`` (``.gz``): several test sets as one."""
+    storing.join_texts(texts, Path(output))
+
+
 def generate(*, settings: dict[str, Any], seed: int, output: Path) -> None:
     """Generate the synthetic corpus: raw text of both languages and the gold word alignment of every part.
 

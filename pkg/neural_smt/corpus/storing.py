@@ -4,13 +4,13 @@ import gzip
 import itertools
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from neural_smt.corpus.archives import HEAD, PIECE, looks_like_archive
 from neural_smt.corpus.segments import read_segments
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, write_lines
+from neural_smt.files import atomic, read_pieces, write_lines
 
 GZIP = b"\x1f\x8b"
 
@@ -48,6 +48,22 @@ def store_text(pieces: Iterator[bytes], origin: str, output: Path) -> None:
             with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as compressed:
                 for piece in pieces:
                     compressed.write(piece)
+
+
+def join_texts(texts: Iterable[Path], output: Path) -> None:
+    """Write texts one after the other, gzipped; each ends its last line. ``UserError`` for what is not UTF-8 text."""
+    with (
+        atomic(output) as temporary,
+        open(temporary, "wb") as raw,
+        gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as compressed,
+    ):
+        for text in texts:
+            end = b"\n"
+            for _, piece in read_pieces(text):
+                compressed.write(piece)
+                end = piece[-1:]
+            if end != b"\n":
+                compressed.write(b"\n")
 
 
 def store_whole(file: Path, output: Path, move: bool) -> None:
