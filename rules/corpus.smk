@@ -62,6 +62,7 @@ rule extract_member:
         mem_mb=memory(1),
         runtime="4h",
     params:
+        code=code("corpus.storing"),
         member=lambda wildcards: CORPUS["sources"][wildcards.source][wildcards.side]["member"],
     script:
         "../workflow_scripts/corpus.py"
@@ -84,6 +85,8 @@ rule join_texts:
     resources:
         mem_mb=memory(1),
         runtime="4h",
+    params:
+        code=code("corpus.storing"),
     script:
         "../workflow_scripts/corpus.py"
 

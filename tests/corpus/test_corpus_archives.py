@@ -284,6 +284,26 @@ def test_the_checksum_of_a_plain_text_is_that_of_the_published_file(server, tmp_
     assert (tmp_path / "out" / "news.fr.gz.sha256").read_text() == f"{digest}  {side['url']}\n"
 
 
+def test_files_of_ones_own_may_change(tmp_path):
+    text, output = tmp_path / "mine.fr", tmp_path / "out" / "mine.fr.gz"
+    for content in (b"une phrase\n", b"une autre\n"):
+        text.write_bytes(content)
+        steps.fetch(side={"path": str(text)}, mirror=None, output=output)
+        assert gzip.decompress(output.read_bytes()) == content
+    assert [path.name for path in output.parent.iterdir()] == ["mine.fr.gz"]
+
+
+def test_joined_texts_end_their_lines(tmp_path):
+    texts = [tmp_path / "a", tmp_path / "b.gz", tmp_path / "empty", tmp_path / "c"]
+    for text, content in zip(texts, (b"one\ntwo", gzip.compress(b"three\n"), b"", b"four"), strict=True):
+        text.write_bytes(content)
+    steps.join_texts(texts=texts, output=tmp_path / "all.gz")
+    assert gzip.decompress((tmp_path / "all.gz").read_bytes()) == b"one\ntwo\nthree\nfour\n"
+    texts[3].write_bytes(b"\xff\n")
+    message = refused(tmp_path / "other.gz", steps.join_texts, texts=texts)
+    assert message.startswith(f"{texts[3]}, line 1: not valid UTF-8")
+
+
 def test_archives_are_collected_once():
     url = "https://www.statmt.org/wmt13/training-parallel-europarl-v7.tgz"
     sides = {"en": {"url": url, "member": "a.en", "sha256": "1" * 64}, "fr": {"url": url, "member": "a.fr"}}

@@ -17,14 +17,15 @@ def record_of(output: Path) -> Path:
 def check(file: Path, location: str, declared: dict[str, Any], record: Path) -> str:
     """Return the SHA-256 (hex) of a published file, compared with what is known of it.
 
-    ``declared`` may hold ``sha256`` and ``md5``. Where it has no ``sha256``, the one in ``record`` counts, if there is
-    one of the same address. ``UserError`` when one of them is another, or the record cannot be understood.
+    ``declared`` may hold ``sha256`` and ``md5``. Where it has no ``sha256``, the one that ``record`` holds of the same
+    ``url`` counts; a user's own files, which have none, may change. ``UserError`` when one of them is another, or the
+    record cannot be understood.
     """
     actual = digest(file, "sha256")
     _compare(location, "md5", declared.get("md5"), lambda: digest(file, "md5"))
     if declared.get("sha256"):
         _compare(location, "sha256", declared["sha256"], lambda: actual)
-    elif (known := recorded(record, address(declared))) not in (None, actual):
+    elif (known := recorded(record, declared.get("url"))) not in (None, actual):
         raise UserError(
             f"{location}: its sha256 is {actual} but that of the first download was {known} ({record}); "
             "the file has changed or is damaged, so fetch it from elsewhere, or remove the record to accept it"
@@ -32,26 +33,22 @@ def check(file: Path, location: str, declared: dict[str, Any], record: Path) -> 
     return actual
 
 
-def address(declared: dict[str, Any]) -> str:
-    """What a file is known by, wherever it is taken from: its URL, or its path."""
-    return declared.get("url") or str(declared["path"])
-
-
-def remember(record: Path, sha256: str, address: str) -> None:
-    """Write the SHA-256 of the published file of an address, as ``sha256sum`` does, in the place of another's."""
-    if recorded(record, address) is None:
+def remember(record: Path, declared: dict[str, Any], sha256: str) -> None:
+    """Write the SHA-256 of what is declared by ``url`` alone, as ``sha256sum`` does, in the place of another's."""
+    url = declared.get("url")
+    if url and not declared.get("sha256") and recorded(record, url) is None:
         with atomic(record) as temporary:
-            temporary.write_text(f"{sha256}  {address}\n", encoding="utf-8")
+            temporary.write_text(f"{sha256}  {url}\n", encoding="utf-8")
 
 
-def recorded(record: Path, address: str) -> str | None:
-    """The SHA-256 that ``remember`` wrote for an address; ``UserError`` for a file that it did not write."""
-    if not record.is_file():
+def recorded(record: Path, url: str | None) -> str | None:
+    """The SHA-256 that ``remember`` wrote of a URL; ``UserError`` for a file that it did not write."""
+    if not url or not record.is_file():
         return None
     sha256, _, known = record.read_bytes().decode("utf-8", "replace").rstrip("\n").partition("  ")
     if not re.fullmatch("[0-9a-f]{64}", sha256) or not known:
         raise UserError(f"{record}, line 1: not a SHA-256; remove the file, and the next download is recorded there")
-    return sha256 if known == address else None
+    return sha256 if known == url else None
 
 
 def digest(file: Path, algorithm: str) -> str:

@@ -61,7 +61,7 @@ def obtain(side: dict[str, Any], mirror: str | None, output: Path) -> None:
     """Write the declared text to ``output`` (``.gz``), byte for byte when it is published gzipped.
 
     ``side``: ``url`` or ``path``, optionally ``sha256`` or ``md5`` (of the file as published) and ``mirror_path``.
-    Without ``sha256``, that of the first download is kept beside ``output`` and holds from then on.
+    Where a ``url`` has no ``sha256``, that of the first download is kept beside ``output`` and holds from then on.
     ``UserError`` when no place has the file, a URL is refused, a checksum differs, or the file is unusable.
     """
     _obtain(side, mirror, output, lambda file, location: store_text(file_pieces(file), location, output))
@@ -88,8 +88,7 @@ def _obtain(side: dict[str, Any], mirror: str | None, output: Path, keep: Callab
         except _Absent as absence:
             failures.append(str(absence))
             continue
-        if not side.get("sha256"):
-            checksums.remember(record, sha256, checksums.address(side))
+        checksums.remember(record, side, sha256)
         log.info("%s: taken from %s", output, location)
         return
     raise UserError(f"{output.name} could not be obtained: {'; '.join(failures)}; check the path, URL or data_mirror")

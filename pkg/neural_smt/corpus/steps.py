@@ -19,7 +19,7 @@ def fetch(*, side: dict[str, Any], mirror: str | None, output: Path) -> None:
 
     ``side``: ``url`` (http, https, ftp) or ``path``, with optional ``sha256`` of the file as published and
     ``mirror_path``. ``mirror`` (a folder or a base URL) is tried first, a relative ``path`` next, the URL last.
-    Where no ``sha256`` is declared, that of the first download is kept in ``<output>.sha256`` and holds from then on.
+    Where a URL has no ``sha256``, that of the first download is kept in ``<output>.sha256`` and holds from then on.
     """
     fetching.obtain(side, mirror, Path(output))
 
