@@ -114,7 +114,7 @@ def _check_join(where: str, source: Mapping[str, Any], sources: Mapping[str, Any
         joined = sources.get(part, {})
         if "join" in joined or not ("part" in joined or joined.keys() >= set(sides)):
             raise UserError(
-                f"{where}.join.{position}: '{part}' is no source with both sides of its own; define it, or name another"
+                f"{where}.join.{position}: '{part}' is no source with {' and '.join(sides)} of its own; define them"
             )
         if joined["tokenised"] != source["tokenised"]:
             raise UserError(f"{where}.join.{position}: '{part}' is not tokenised as the join is; set tokenised alike")
@@ -141,12 +141,14 @@ def _check_names(config: Mapping[str, Any]) -> None:
         if name not in sources:
             raise UserError(f"{where}: there is no source '{name}'; define it under corpus.sources")
         source = sources[name]
-        if "join" in source:
-            _check_join(f"corpus.sources.{name}", source, sources, list(languages.values()))
-            continue
         sides = ["part"] if "part" in source else list(languages.values())
         if where.startswith("corpus.monolingual") and "part" not in source:
             sides = [languages["target"]]
+        if "join" in source:
+            if where.startswith("corpus.gold"):
+                raise UserError(f"{where}: '{name}' joins other sources, without their alignments; name these instead")
+            _check_join(f"corpus.sources.{name}", source, sources, sides)
+            continue
         for side in sides:
             if side not in source:
                 raise UserError(f"corpus.sources.{name}: the side '{side}' is missing; give its url or path")

@@ -193,6 +193,23 @@ def test_damaged_archives_are_refused_at_the_download(folder, tmp_path):
     )
 
 
+def test_a_tar_archive_that_was_cut_off_before_it_was_compressed(tmp_path):
+    """All checksums are right; that the member is short shows where it is read."""
+    archive = tmp_path / "a.tgz"
+    archive.write_bytes(gzip.compress(published.packed({"a.en": bytes(100_000)}, "w:")[:50_000]))
+    message = refused(tmp_path / "a.gz", steps.extract_member, archive=archive, member="a.en")
+    assert message.startswith(f"{archive}: a damaged archive, or none (")
+
+
+def test_members_are_read_a_piece_at_a_time(tmp_path):
+    data = os.urandom(3 * archives.PIECE + 5)
+    for name, content in (("a.tgz", published.packed({"a": data})), ("a.zip", published.zipped({"a": data}))):
+        (tmp_path / name).write_bytes(content)
+        pieces = list(archives.member_pieces(tmp_path / name, "a"))
+        assert max(map(len, pieces)) <= archives.PIECE
+        assert b"".join(pieces) == data
+
+
 def test_an_archive_is_kept_as_it_is_published(server, folder, tmp_path):
     output = tmp_path / "out" / "deep" / "europarl.tgz"
     steps.fetch_archive(side={"url": f"{server.address}/{published.EUROPARL}"}, mirror=None, output=output)

@@ -133,6 +133,11 @@ def test_given_values_win_over_defaults(embedded: dict[str, Any], schema: dict[s
             {"join": ["news"], "part": "dev"},
             "a join has the sides of what is joined; leave out part",
         ),
+        (
+            "corpus.sources.news_gold",
+            {"join": ["news"]},
+            "corpus.gold.0: 'news_gold' joins other sources, without their",
+        ),
         ("corpus.in_domain", [], "selection.method: selection needs in-domain text"),
         ("systems.rnn.base", "basline", "systems.rnn.base: there is no system 'basline'"),
         ("systems.baseline.base", "rnn", "their bases go in a circle|its bases go in a circle"),
