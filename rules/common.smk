@@ -78,6 +78,8 @@ USES_CSLM = any("cslm" in [*resolve_features(SYSTEMS, name), *SYSTEMS[name].get(
 NETWORK_THREADS = 2 if len(NETWORKS) + USES_CSLM == 1 else 1
 PAPER_ROWS = paper_rows(config)
 USES_GPU = int(config["device"] == "cuda")
+# that train a network together, each on a GPU of its own or with its own threads
+PROCESSES = config["training"]["processes"]
 # data that systems are built from besides the selected ones; their results lie in folders of their own
 VARIANTS = sorted({resolve_data(SYSTEMS, name) for name in SYSTEMS} - {"selected"})
 

@@ -28,11 +28,11 @@ rule train_encoder_decoder:
         network=one_of(NETWORKS),
     conda:
         "../envs/neural_smt.yaml"
-    threads: NETWORK_THREADS
+    threads: NETWORK_THREADS * PROCESSES
     resources:
         mem_mb=memory(8),
         runtime="72h",
-        gpu=USES_GPU,
+        gpu=USES_GPU * PROCESSES,
     params:
         code=code("training.steps"),
         settings=lambda wildcards: NETWORK_SETTINGS[wildcards.network],
@@ -71,11 +71,11 @@ rule train_cslm:
         "results/{experiment}/benchmarks/training/train_cslm.tsv"
     conda:
         "../envs/neural_smt.yaml"
-    threads: NETWORK_THREADS
+    threads: NETWORK_THREADS * PROCESSES
     resources:
         mem_mb=memory(8),
         runtime="72h",
-        gpu=USES_GPU,
+        gpu=USES_GPU * PROCESSES,
     params:
         code=code("training.steps"),
         settings=config["training"]["cslm"],
@@ -143,10 +143,11 @@ rule train_recurrent:
         network=one_of(RECURRENT),
     conda:
         "../envs/neural_smt.yaml"
+    threads: PROCESSES
     resources:
         mem_mb=memory(8),
         runtime="72h",
-        gpu=USES_GPU,
+        gpu=USES_GPU * PROCESSES,
     params:
         code=code("training.steps"),
         settings=lambda wildcards: RECURRENT_SETTINGS[wildcards.network],
@@ -219,11 +220,11 @@ rule train_attention:
         network=one_of([name for name in ATTENTION_NETWORKS if name not in LEARNING_CURVES]),
     conda:
         "../envs/neural_smt.yaml"
-    threads: ATTENTION_THREADS
+    threads: ATTENTION_THREADS * PROCESSES
     resources:
         mem_mb=memory(8),
         runtime="240h",
-        gpu=USES_GPU,
+        gpu=USES_GPU * PROCESSES,
     params:
         code=code("training.attention_steps"),
         settings=lambda wildcards: attention_training(ATTENTION_SETTINGS[wildcards.network]),

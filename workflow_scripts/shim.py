@@ -21,8 +21,9 @@ def call(snakemake: "Snakemake", *modules: ModuleType) -> None:
     modules: where it stands, in one of them.
 
     The step gets every named input and output as a path (or a list of paths) and every param as it is. The input
-    ``depends`` and the param ``code`` only declare what a rule depends on and are left out. Threads, device and mirror
-    do not change what is made, so they are no params (a change reruns nothing); steps that do not take them do without.
+    ``depends`` and the param ``code`` only declare what a rule depends on and are left out. Threads, processes, device
+    and mirror do not change what is made, so they are no params (a change reruns nothing); steps that do not take them
+    do without.
     """
     logging.basicConfig(
         filename=snakemake.log[0], level=logging.INFO, format="%(asctime)s %(name)s: %(message)s", force=True
@@ -31,6 +32,7 @@ def call(snakemake: "Snakemake", *modules: ModuleType) -> None:
     arguments: dict[str, Any] = {name: value for name, value in named if name not in ("code", "depends", "step")}
     ambient = {
         "threads": snakemake.threads,
+        "processes": snakemake.config["training"]["processes"],
         "device": snakemake.config["device"],
         "mirror": snakemake.config["data_mirror"],
     }

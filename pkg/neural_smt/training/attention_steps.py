@@ -17,7 +17,9 @@ from neural_smt.training.attention_settings import AttentionSettings
 from neural_smt.training.attention_task import AttentionTask, SentencePairs
 from neural_smt.training.checkpoint import fingerprint
 from neural_smt.training.curve import plot_curve, write_curve
+from neural_smt.training.launch import in_processes
 from neural_smt.training.loop import Trainer
+from neural_smt.training.processes import Processes
 from neural_smt.training.snapshots import Snapshots
 from neural_smt.vocabularies.candidates import CandidateSets, text_digest
 from neural_smt.vocabularies.sources import encode_words
@@ -26,6 +28,7 @@ from neural_smt.vocabulary import Vocabulary
 log = logging.getLogger(__name__)
 
 
+@in_processes
 def train_attention(
     *,
     source: Path,
@@ -45,12 +48,14 @@ def train_attention(
     held_out_candidates: Path | None = None,
     epochs: Path | None = None,
     title: str = "attention network",
+    processes: int = 1,
 ) -> None:
     """Train an attention network on tokenised parallel text, with all target words or with those of each sentence.
 
     source_vocabulary, target_vocabulary: the words that the network knows; settings: see ``AttentionSettings``; device:
-    auto, cpu or cuda. candidates: the target vocabularies of the training sentences (Mi et al. 2016), references among
-    them; without, the softmax is over all target words, or over those of a part of the text (``tau``).
+    auto, cpu or cuda; processes: see ``launch``. candidates: the target vocabularies of the training sentences (Mi et
+    al. 2016), references among them; without, the softmax is over all target words, or over those of a part of the text
+    (``tau``).
     held_out: sentences to measure perplexity with while training, each under its own target vocabulary; words of the
     references that are not in it count as unknown.
     Writes the model folder, the learning curve as CSV and PNG, and checkpoints into ``state``: a run that was killed
@@ -97,6 +102,8 @@ def train_attention(
 
     snapshots = Snapshots(state, run, keep)
     records = Trainer(task, chosen, Path(state), run, optimiser, epoch_ended=snapshots.keep if epochs else None).train()
+    if not Processes.current().first:
+        return
     save_attention(output, trained, origin)
     if epochs:
         snapshots.publish(epochs, records[-1].updates // task.updates_per_epoch)

@@ -10,7 +10,7 @@ from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.ragged import Ragged
 from neural_smt.training.attention_settings import AttentionSettings
 from neural_smt.training.batches import BatchOrder
-from neural_smt.training.loop import Minibatch
+from neural_smt.training.loop import NOTHING, WHOLE, Minibatch
 from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabularies.partitions import Partitions, partitions
 from neural_smt.vocabulary import UNK
@@ -95,13 +95,15 @@ class AttentionTask:
         chunks = (rows[start : start + VALIDATION_BATCH] for start in range(0, len(rows), VALIDATION_BATCH))
         self.validation = [self._pack_held_out(held_out, chunk) for chunk in chunks]
 
-    def minibatch(self, update: int) -> Minibatch:
-        """That of an update, counted from 0; fixes the embeddings when their time has come, and not before."""
+    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
+        """That of an update, counted from 0, or a share of it, predicted from the words of the whole; fixes the
+        embeddings when their time has come, and not before.
+        """
         learnt = not 0 < self.fixed_from <= update
         for embedding in (self.network.source_embedding, self.network.target_embedding):
             embedding.requires_grad_(learnt)
         rows = self.usable[self.order.rows(update)]
-        return self._pack(self.text, rows, self._words(update, rows))
+        return self._pack(self.text, rows[share], self._words(update, rows))
 
     def _words(self, update: int, rows: np.ndarray) -> np.ndarray | None:
         """int64: the target words of a minibatch, or None for all."""
@@ -124,6 +126,8 @@ class AttentionTask:
     def _pack(
         self, pairs: SentencePairs, rows: np.ndarray, ids: np.ndarray | None = None, allowed: np.ndarray | None = None
     ) -> Minibatch:
+        if len(rows) == 0:
+            return NOTHING
         device = self.network.output.weight.device
         batch = pack_batch(pairs.source.take(rows), pairs.target.take(rows), device, ids, allowed)
         return Minibatch(batch, batch.pairs.pairs, batch.pairs.predictions)

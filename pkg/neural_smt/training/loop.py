@@ -17,14 +17,16 @@ from neural_smt.networks.device import precision_context
 from neural_smt.training.adadelta import ClippedAdaDelta
 from neural_smt.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from neural_smt.training.curve import Record
+from neural_smt.training.gradient_sums import sum_gradients
 from neural_smt.training.loop_settings import LoopSettings
+from neural_smt.training.processes import Processes
 
 log = logging.getLogger(__name__)
 
 
 class Minibatch(NamedTuple):
-    """inputs: what the network is called with; examples: how many it holds; words: how many it predicts; divisor: of
-    the sum of their log-probabilities, whose gradient an update takes.
+    """inputs: what the network is called with (nothing, where there are no examples); examples: how many it holds;
+    words: how many it predicts; divisor: of the sum of their log-probabilities, whose gradient an update takes.
     """
 
     inputs: Any
@@ -33,19 +35,27 @@ class Minibatch(NamedTuple):
     divisor: int = 1
 
 
+WHOLE = slice(None)
+"""The share of a process that trains alone."""
+
+NOTHING = Minibatch(None, 0, 0)
+"""The share of a process for which no example is left."""
+
+
 class Task(Protocol):
     """What is trained, and on what.
 
     network: called with the inputs of a minibatch, it gives the log-probability of each example; validation: the
     held-out examples; updates_per_epoch: after so many every example has been seen; minibatch: that of an update
-    (counted from 0), a function of this number alone.
+    (counted from 0), a function of this number alone, or the share of it that a process takes: with fewer examples, or
+    none, and the divisor of the whole.
     """
 
     network: nn.Module
     validation: list[Minibatch]
     updates_per_epoch: int
 
-    def minibatch(self, update: int) -> Minibatch: ...
+    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch: ...
 
 
 class Optimiser(Protocol):
@@ -97,6 +107,8 @@ class Trainer:
     are all that a run needs to go on where it was and end as if it had never been stopped. optimiser: AdaDelta with the
     constants of ``settings`` where none is given; schedule: needs ``settings.keep`` best; epoch_ended: is told the
     number of every epoch, from 1, after its last update, and again by a run that goes on from before.
+    Of several processes (``Processes``) each differentiates its share of a minibatch; all take the same steps, and the
+    first one writes. Their number decides on rounding alone.
     """
 
     def __init__(
@@ -118,7 +130,8 @@ class Trainer:
         self.device = next(self.network.parameters()).device
         self.optimiser = optimiser or ClippedAdaDelta(self.parameters, settings.rho, settings.epsilon, settings.clip)
         self.schedule = schedule
-        self.epoch_ended = epoch_ended
+        self.processes = Processes.current()
+        self.epoch_ended = epoch_ended if self.processes.first else None
         self.validate_every = settings.validate_every or task.updates_per_epoch
         self.progress = Progress()
         self.best_weights: dict[str, Tensor] = {}
@@ -129,8 +142,9 @@ class Trainer:
         The network then holds the weights that ``settings.keep`` asks for.
         """
         settings, progress = self.settings, self._restore()
+        self.processes.start_alike(f"{self.run_fingerprint} {progress.updates}", self.parameters)
         began = time.perf_counter() - progress.seconds
-        interactive = sys.stderr.isatty()
+        interactive = sys.stderr.isatty() and self.processes.first
         with tqdm(total=settings.updates, initial=progress.updates, unit="update", disable=not interactive) as bar:
             while progress.updates < settings.updates and not self._exhausted():
                 self.update()
@@ -161,25 +175,33 @@ class Trainer:
         batches = self.task.validation
         if not batches:
             return None
+        totals = [0.0] * len(batches)
         with torch.no_grad(), precision_context(self.device, self.settings.precision):
-            total = sum(self.network(batch.inputs).double().sum().item() for batch in batches)
-        return math.exp(-total / sum(batch.words for batch in batches))
+            for number in range(len(batches))[self.processes.share]:
+                totals[number] = self.network(batches[number].inputs).double().sum().item()
+        return math.exp(-sum(self.processes.total(*totals)) / sum(batch.words for batch in batches))
 
     def update(self) -> None:
         """One minibatch: cost, gradient, step."""
         progress = self.progress
-        batch = self.task.minibatch(progress.updates)
+        batch = self.task.minibatch(progress.updates, self.processes.share)
         for parameter in self.parameters.values():
             parameter.grad = None
-        with precision_context(self.device, self.settings.precision):
-            cost = -self.network(batch.inputs).sum()
-        (cost / batch.divisor).backward()
+        cost = None
+        if batch.examples:
+            with precision_context(self.device, self.settings.precision):
+                cost = -self.network(batch.inputs).sum()
+            (cost / batch.divisor).backward()
+        if self.processes.size > 1:
+            sum_gradients(self.parameters)
         if not math.isfinite(self.optimiser.update()):
             progress.non_finite += 1
         progress.updates += 1
-        progress.examples += batch.examples
-        progress.cost += cost.item()
-        progress.words += batch.words
+        nats = 0.0 if cost is None else cost.item()
+        nats, examples, words = self.processes.total(nats, batch.examples, batch.words)
+        progress.examples += int(examples)
+        progress.cost += nats
+        progress.words += int(words)
 
     def _validate(self) -> Record:
         """Add a record to the learning curve, log it, and remember the best weights."""
@@ -216,6 +238,8 @@ class Trainer:
         return 0 < self.settings.patience <= self.progress.stale
 
     def _save(self) -> None:
+        if not self.processes.first:
+            return
         tensors = {f"weights/{name}": tensor for name, tensor in self.network.state_dict().items()}
         tensors |= {f"best/{name}": tensor for name, tensor in self.best_weights.items()}
         tensors |= {f"optimiser/{name}": tensor for name, tensor in self.optimiser.tensors().items()}

@@ -5,7 +5,7 @@ import torch
 
 from neural_smt.networks.cslm_network import CslmNetwork, NgramBatch, word_classes
 from neural_smt.training.batches import BatchOrder
-from neural_smt.training.loop import Minibatch
+from neural_smt.training.loop import NOTHING, WHOLE, Minibatch
 from neural_smt.training.ngram_text import NgramText
 
 VALIDATION_BATCH = 1024
@@ -25,11 +25,13 @@ class NgramTask:
         chunks = (rows[start : start + VALIDATION_BATCH] for start in range(0, len(rows), VALIDATION_BATCH))
         self.validation = [self._pack(held_out, chunk) for chunk in chunks]
 
-    def minibatch(self, update: int) -> Minibatch:
-        """That of an update, counted from 0."""
-        return self._pack(self.text, self.order.rows(update))
+    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
+        """That of an update, counted from 0, or a share of it."""
+        return self._pack(self.text, self.order.rows(update)[share])
 
     def _pack(self, text: NgramText, rows: np.ndarray) -> Minibatch:
+        if len(rows) == 0:
+            return NOTHING
         device = self.network.projection.device
         contexts, words = text.ngrams(rows)
         arrays = contexts.astype(np.int64), word_classes(words).astype(np.int64)

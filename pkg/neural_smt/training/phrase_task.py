@@ -5,7 +5,7 @@ import numpy as np
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.training.batches import BatchOrder
-from neural_smt.training.loop import Minibatch
+from neural_smt.training.loop import NOTHING, WHOLE, Minibatch
 from neural_smt.training.pairs import PhrasePairs
 from neural_smt.training.settings import TrainingSettings
 
@@ -27,12 +27,16 @@ class PhraseTask:
         self.updates_per_epoch = self.order.updates_per_epoch
         rows = np.argsort(held_out.lengths, kind="stable")
         chunks = (rows[start : start + VALIDATION_BATCH] for start in range(0, len(rows), VALIDATION_BATCH))
-        self.validation = [self._pack(held_out.take(chunk)) for chunk in chunks]
+        self.validation = [self._pack(held_out.take(chunk), len(chunk)) for chunk in chunks]
 
-    def minibatch(self, update: int) -> Minibatch:
-        """That of an update, counted from 0."""
-        return self._pack(self.pairs.take(self.order.rows(update)))
+    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
+        """That of an update, counted from 0, or a share of it."""
+        rows = self.order.rows(update)
+        return self._pack(self.pairs.take(rows[share]), len(rows))
 
-    def _pack(self, pairs: PhrasePairs) -> Minibatch:
+    def _pack(self, pairs: PhrasePairs, whole: int) -> Minibatch:
+        """Pairs of a minibatch of so many."""
+        if len(pairs) == 0:
+            return NOTHING
         batch = pack_pairs(pairs.source, pairs.target, self.network.output.weight.device)
-        return Minibatch(batch, batch.pairs, batch.predictions, batch.pairs if self.mean else 1)
+        return Minibatch(batch, batch.pairs, batch.predictions, whole if self.mean else 1)

@@ -27,8 +27,10 @@ from neural_smt.training.gradient_descent import GradientDescent
 from neural_smt.training.halving import Halving
 from neural_smt.training.joint_reading import read_inputs, read_texts
 from neural_smt.training.joint_text import JointText, predicted_counts, without_boundaries, words_seen_twice
+from neural_smt.training.launch import in_processes
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_text import draw_sentences
+from neural_smt.training.processes import Processes
 from neural_smt.training.recurrent_perplexity import measure_beside_ngrams
 from neural_smt.training.recurrent_settings import RecurrentSettings
 from neural_smt.training.recurrent_task import RecurrentTask
@@ -53,6 +55,7 @@ class _Data(NamedTuple):
     input_rows: int = 0
 
 
+@in_processes
 def train_recurrent(
     *,
     texts: list[Path],
@@ -68,12 +71,13 @@ def train_recurrent(
     sources: list[Path] = (),  # type: ignore[assignment]
     alignment: Path | None = None,
     representation: Path | None = None,
+    processes: int = 1,
 ) -> None:
     """Train the recurrent language model, or with a representation the joint model, of Auli et al. (2013).
 
     texts: tokenised text of the target language, taken together; settings: see ``RecurrentSettings``; device: auto, cpu
-    or cuda. sources, alignment, representation: what a joint model knows of the source, ``sources`` parallel to
-    ``texts`` and ``alignment`` with a line for each line of theirs.
+    or cuda; processes: see ``launch``. sources, alignment, representation: what a joint model knows of the source,
+    ``sources`` parallel to ``texts`` and ``alignment`` with a line for each line of theirs.
     Writes the model folder, the learning curve as CSV and PNG, and as JSON the figures of ``measure_beside_ngrams`` for
     the held-out sentences, with an n-gram model of the training sentences, and what was trained: words, word classes
     and their cost on the training text, direct features that share weights, words of training per second. Checkpoints
@@ -113,6 +117,8 @@ def train_recurrent(
     limited = replace(chosen, updates=min(chosen.updates, chosen.epochs * task.updates_per_epoch))
     schedule = Halving(optimiser, chosen.rate, chosen.improvement)
     records = Trainer(task, limited, Path(state), run, optimiser, schedule).train()
+    if not Processes.current().first:
+        return
     save_recurrent(output, TrainedRecurrent(network, data.vocabulary))
     write_curve(curve, records)
     plot_curve(plot, records, title)

@@ -8,7 +8,7 @@ from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.networks.recurrent.packing import SentenceBatch, pack_sentences
 from neural_smt.training.batches import BatchOrder
 from neural_smt.training.joint_text import JointText
-from neural_smt.training.loop import Minibatch
+from neural_smt.training.loop import NOTHING, WHOLE, Minibatch
 
 VALIDATION_BATCH = 128
 """Sentences that are scored together."""
@@ -52,10 +52,12 @@ class RecurrentTask:
         self.updates_per_epoch = self.order.updates_per_epoch
         self.validation = [self._pack(held_out, chosen) for chosen in by_length(held_out)]
 
-    def minibatch(self, update: int) -> Minibatch:
-        """That of an update, counted from 0."""
-        return self._pack(self.text, self.order.rows(update))
+    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
+        """That of an update, counted from 0, or a share of it."""
+        return self._pack(self.text, self.order.rows(update)[share])
 
     def _pack(self, text: JointText, chosen: np.ndarray) -> Minibatch:
+        if len(chosen) == 0:
+            return NOTHING
         batch = pack(self.network, text, chosen, self.table)
         return Minibatch(batch, len(chosen), len(batch.tokens))

@@ -21,11 +21,13 @@ from neural_smt.training.checkpoint import fingerprint
 from neural_smt.training.cslm_perplexity import measure_perplexities
 from neural_smt.training.cslm_settings import CslmSettings
 from neural_smt.training.curve import plot_curve, write_curve
+from neural_smt.training.launch import in_processes
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_task import NgramTask
 from neural_smt.training.ngram_text import NgramText, split_sentences
 from neural_smt.training.pairs import split_pairs, table_pairs
 from neural_smt.training.phrase_task import PhraseTask
+from neural_smt.training.processes import Processes
 from neural_smt.training.recurrent_steps import measure_recurrent, train_recurrent
 from neural_smt.training.settings import TrainingSettings
 from neural_smt.vocabulary import Vocabulary
@@ -41,6 +43,7 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 
+@in_processes
 def train_encoder_decoder(
     *,
     phrase_table: Path,
@@ -56,10 +59,12 @@ def train_encoder_decoder(
     plot: Path,
     state: Path,
     title: str = "RNN encoder-decoder",
+    processes: int = 1,
 ) -> None:
     """Train the RNN encoder-decoder of Cho et al. (2014) on the distinct pairs of a phrase table.
 
-    settings: see ``TrainingSettings``, whose ``unit`` and ``direction`` make variants of it; device: auto, cpu or cuda.
+    settings: see ``TrainingSettings``, whose ``unit`` and ``direction`` make variants of it; device: auto, cpu or cuda;
+    processes: see ``launch``.
     Writes the model folder, the learning curve as CSV and PNG, and checkpoints into ``state``: a run that was killed
     goes on from there and ends with the same model. title: of the plot.
     """
@@ -95,11 +100,14 @@ def train_encoder_decoder(
     network = EncoderDecoder(config, seed).to(place)
     task = PhraseTask(network, pairs, held_out, chosen, seed)
     records = Trainer(task, chosen, Path(state), run).train()
+    if not Processes.current().first:
+        return
     save_model(output, TrainedModel(network, *shortlists))
     write_curve(curve, records)
     plot_curve(plot, records, title)
 
 
+@in_processes
 def train_cslm(
     *,
     texts: list[Path],
@@ -113,13 +121,15 @@ def train_cslm(
     plot: Path,
     perplexity: Path,
     state: Path,
+    processes: int = 1,
 ) -> None:
     """Train the CSLM of Cho et al. (2014, section 4.1.2) on tokenised text of the target language.
 
-    texts: one sentence a line, taken together; settings: see ``CslmSettings``; device: auto, cpu or cuda. Writes the
-    model folder, the learning curve as CSV and PNG, and as JSON the perplexities of the held-out sentences: that of the
-    network alone, whose class of words outside the shortlist is one word, and those of ``measure_perplexities`` beside
-    an n-gram model of the same training sentences (that of the stage ``language_model`` has seen those held out).
+    texts: one sentence a line, taken together; settings: see ``CslmSettings``; device: auto, cpu or cuda; processes:
+    see ``launch``. Writes the model folder, the learning curve as CSV and PNG, and as JSON the perplexities of the
+    held-out sentences: that of the network alone, whose class of words outside the shortlist is one word, and those of
+    ``measure_perplexities`` beside an n-gram model of the same training sentences (that of the stage ``language_model``
+    has seen those held out).
     Checkpoints go into ``state``: a run that was killed goes on from there and ends with the same model.
     """
     chosen = read_settings(CslmSettings, settings, "training.cslm")
@@ -139,6 +149,8 @@ def train_cslm(
     log.info("%d n-grams to train on, %d held out, on %s", len(text), len(validation), describe_device(place))
     task = NgramTask(CslmNetwork(config, seed).to(place), text, validation, chosen.batch, seed)
     records = Trainer(task, chosen, Path(state), run).train()
+    if not Processes.current().first:
+        return
     trained = TrainedCslm(task.network, known)
     save_cslm(output, trained)
     write_curve(curve, records)
