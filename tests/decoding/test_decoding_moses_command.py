@@ -85,6 +85,15 @@ def test_each_line_is_answered_while_the_input_still_comes(model):
     assert process.returncode == 0
 
 
+@pytest.fixture
+def interruptible():
+    """What runs in the background of a script ignores interruptions, and so does what it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_is_no_accident(model, tmp_path):
     with start("--moses-ini", model, "--output", tmp_path / "output", "--nbest", "-", 1) as process:
         process.stdin.write(b"a b\n")
