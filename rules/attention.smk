@@ -33,7 +33,7 @@ def attention_training_inputs(wildcards):
     """What an attention network is trained on, and what its perplexity is measured with meanwhile: the dev set."""
     settings, dev = ATTENTION_SETTINGS[wildcards.network], CORPUS["dev"]
     vocabulary = settings["vocabulary"]
-    inputs = {
+    return {
         **network_vocabularies(wildcards.network),
         "source": candidate_text("train", SOURCE),
         "target": candidate_text("train", TARGET),
@@ -42,7 +42,6 @@ def attention_training_inputs(wildcards):
         "held_out_candidates": sentence_sets(wildcards.network, vocabulary, dev),
         "candidates": [] if settings["tau"] else sentence_sets(wildcards.network, vocabulary, "train"),
     }
-    return inputs
 
 
 def attention_translation_inputs(wildcards):
@@ -57,7 +56,7 @@ def attention_translation_inputs(wildcards):
     }
 
 
-# what unknown words are replaced by, with the words of its ids
+# what is known of words' translations, with the words of its ids
 DICTIONARY = {
     "lexical": f"results/{EXPERIMENT}/alignment/lexical",
     "source_vocabulary": f"results/{EXPERIMENT}/corpus/vocabulary.{SOURCE}.tsv",
@@ -102,10 +101,7 @@ def attention_files():
         "translations": {
             name: {text: [f"{folder}/decoding/{name}/run1/{text}.json"] for text in SETS} for name in translated
         },
-        "curves": {
-            name: {"curve": f"{folder}/training/{name}/curve.csv", "model": f"{folder}/training/{name}/model"}
-            for name in ATTENTION_NETWORKS
-        },
+        "curves": {name: trained_files(name) for name in ATTENTION_NETWORKS},
         "epochs": {name: f"{folder}/training/{name}/epochs.csv" for name in LEARNING_CURVES},
         "coverage": f"{folder}/vocabularies/coverage.csv",
     }

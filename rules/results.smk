@@ -33,28 +33,28 @@ def significance_files(experiment):
     return {name: f"results/{experiment}/evaluation/significance/{name}.json" for name in SETS}
 
 
+def trained_files(network):
+    """The model and the learning curve of a network."""
+    folder = f"results/{EXPERIMENT}/training/{network}"
+    return {"model": f"{folder}/model", "curve": f"{folder}/curve.csv"}
+
+
 def network_files():
     """What the table of networks is made from: network -> its files, and which weights it kept."""
-    folder, training = f"results/{config['experiment']}", config["training"]
     networks = {
-        name: {
-            "model": f"{folder}/training/{name}/model",
-            "curve": f"{folder}/training/{name}/curve.csv",
+        name: trained_files(name)
+        | {
             "keep": NETWORK_SETTINGS[name]["keep"],
-            "rescoring": f"{folder}/rescoring/extracted/{name}.json",
+            "rescoring": f"results/{EXPERIMENT}/rescoring/extracted/{name}.json",
         }
         for name in NETWORKS
     }
-    for name in [*RECURRENT, *ATTENTION_NETWORKS]:
-        model, curve = f"{folder}/training/{name}/model", f"{folder}/training/{name}/curve.csv"
-        keep = ATTENTION_SETTINGS[name]["keep"] if name in ATTENTION_SETTINGS else "best"
-        networks[name] = {"model": model, "curve": curve, "keep": keep}
+    networks |= {name: trained_files(name) | {"keep": "best"} for name in RECURRENT}
+    networks |= {name: trained_files(name) | {"keep": ATTENTION_SETTINGS[name]["keep"]} for name in ATTENTION_NETWORKS}
     if USES_CSLM:
         searched = [name for name in SEARCHED if "cslm" in resolve_features(SYSTEMS, name)]
-        networks["cslm"] = {
-            "model": f"{folder}/training/cslm/model",
-            "curve": f"{folder}/training/cslm/curve.csv",
-            "keep": training["cslm"]["keep"],
+        networks["cslm"] = trained_files("cslm") | {
+            "keep": config["training"]["cslm"]["keep"],
             "searches": results("decoding/{system}/run1/{set}.json", system=searched, set=SETS),
         }
     return networks

@@ -1,3 +1,21 @@
+# what is left of the training of a network that has a name
+TRAINED = {
+    "output": directory("results/{experiment}/training/{network}/model"),
+    "curve": report(
+        "results/{experiment}/training/{network}/curve.csv",
+        caption="report/learning_curve.rst",
+        category="Networks",
+        labels={"network": "{network}", "what": "table"},
+    ),
+    "plot": report(
+        "results/{experiment}/training/{network}/curve.png",
+        caption="report/learning_curve.rst",
+        category="Networks",
+        labels={"network": "{network}", "what": "learning curve"},
+    ),
+}
+
+
 rule train_encoder_decoder:
     """Train an RNN encoder-decoder on the distinct phrase pairs of the table (Cho et al. 2014)."""
     input:
@@ -7,19 +25,7 @@ rule train_encoder_decoder:
         source_shortlist=f"results/{{experiment}}/shortlist/shortlist.{SOURCE}.tsv",
         target_shortlist=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
     output:
-        output=directory("results/{experiment}/training/{network}/model"),
-        curve=report(
-            "results/{experiment}/training/{network}/curve.csv",
-            caption="report/learning_curve.rst",
-            category="Networks",
-            labels={"network": "{network}", "what": "table"},
-        ),
-        plot=report(
-            "results/{experiment}/training/{network}/curve.png",
-            caption="report/learning_curve.rst",
-            category="Networks",
-            labels={"network": "{network}", "what": "learning curve"},
-        ),
+        **TRAINED,
     log:
         "results/{experiment}/logs/train_encoder_decoder.{network}.log",
     benchmark:
@@ -121,19 +127,7 @@ rule train_recurrent:
             f"results/{wildcards.experiment}/selection/train.{recurrent_language(wildcards.network)}"
         ],
     output:
-        output=directory("results/{experiment}/training/{network}/model"),
-        curve=report(
-            "results/{experiment}/training/{network}/curve.csv",
-            caption="report/learning_curve.rst",
-            category="Networks",
-            labels={"network": "{network}", "what": "table"},
-        ),
-        plot=report(
-            "results/{experiment}/training/{network}/curve.png",
-            caption="report/learning_curve.rst",
-            category="Networks",
-            labels={"network": "{network}", "what": "learning curve"},
-        ),
+        **TRAINED,
         perplexity="results/{experiment}/training/{network}/held_out.json",
     log:
         "results/{experiment}/logs/train_recurrent.{network}.log",
@@ -188,30 +182,12 @@ rule measure_recurrent:
         "../workflow_scripts/training.py"
 
 
-# what is left of an attention network's training
-TRAINED_ATTENTION = {
-    "output": directory("results/{experiment}/training/{network}/model"),
-    "curve": report(
-        "results/{experiment}/training/{network}/curve.csv",
-        caption="report/learning_curve.rst",
-        category="Networks",
-        labels={"network": "{network}", "what": "table"},
-    ),
-    "plot": report(
-        "results/{experiment}/training/{network}/curve.png",
-        caption="report/learning_curve.rst",
-        category="Networks",
-        labels={"network": "{network}", "what": "learning curve"},
-    ),
-}
-
-
 rule train_attention:
     """Train an attention network on the selected pairs (Mi et al. 2016)."""
     input:
         unpack(attention_training_inputs),
     output:
-        **TRAINED_ATTENTION,
+        **TRAINED,
     log:
         "results/{experiment}/logs/train_attention.{network}.log",
     benchmark:
@@ -240,7 +216,7 @@ rule train_attention:
 # the same, with the weights of every epoch kept
 use rule train_attention as train_attention_by_epoch with:
     output:
-        **TRAINED_ATTENTION,
+        **TRAINED,
         epochs=directory("results/{experiment}/training/{network}/epochs"),
     wildcard_constraints:
         network=one_of(LEARNING_CURVES),

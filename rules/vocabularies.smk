@@ -1,9 +1,4 @@
-CANDIDATE_TABLES = {
-    "source_vocabulary": f"results/{EXPERIMENT}/corpus/vocabulary.{SOURCE}.tsv",
-    "target_vocabulary": f"results/{EXPERIMENT}/corpus/vocabulary.{TARGET}.tsv",
-    "lexical": f"results/{EXPERIMENT}/alignment/lexical",
-    "phrase_table": f"results/{EXPERIMENT}/phrases/table",
-}
+CANDIDATE_TABLES = {**DICTIONARY, "phrase_table": f"results/{EXPERIMENT}/phrases/table"}
 # the network whose words coverage is measured for
 MEASURED_WORDS = ATTENTION_SETTINGS[ATTENTION]["target_words"]
 

@@ -128,12 +128,11 @@ def _systems(results: AttentionResults, table: PaperTable) -> list[str]:
                 "" if took is None else f"{took.seconds:.1f}",
             ]
         )
-    title = f"Table {table.name}: {table.title}" if table.name.isdigit() else f"{table.name}: {table.title}"
     notes = (
         "p: paired test against the baseline, all runs. Words/sentence: those that a sentence is predicted from, on "
         "average. UNK written: by the network, before any replacement. Seconds: of the search."
     )
-    return [f"## {title}", "", *table_lines(header, found, left=2), "", table.note, "", notes, ""]
+    return [f"## {table.heading}", "", *table_lines(header, found, left=2), "", table.note, "", notes, ""]
 
 
 def _words_a_sentence(took: Translation | None) -> str:

@@ -93,10 +93,9 @@ def _systems(results: JointResults, table: PaperTable) -> list[str]:
         cells += [number_text(results.perplexity(row.system, sets[-1]), 2)] if perplexity else []
         cells += [p_value_text(results.p_values.get(row.system, {}).get(name)) for name in sets[1:]]
         found.append(cells)
-    title = f"Table {table.name}: {table.title}" if table.name.isdigit() else f"{table.name}: {table.title}"
     notes = [table.note, ""] if table.note else []
     tested = ["p: paired bootstrap against target-only, all tuning runs.", ""]
-    return [f"## {title}", "", *table_lines(header, found), "", *notes, *tested]
+    return [f"## {table.heading}", "", *table_lines(header, found), "", *notes, *tested]
 
 
 def _channel(results: JointResults) -> list[str]:

@@ -27,3 +27,8 @@ class PaperTable(NamedTuple):
     title: str
     rows: tuple[PaperRow, ...]
     note: str = ""
+
+    @property
+    def heading(self) -> str:
+        """What stands above the table: its number in the paper, if it has one, and its title."""
+        return f"Table {self.name}: {self.title}" if self.name.isdigit() else f"{self.name}: {self.title}"
