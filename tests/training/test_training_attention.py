@@ -252,6 +252,7 @@ def test_epochs_end_the_training(inputs: dict[str, Path], tmp_path: Path) -> Non
         ({"hidden": 0}, "hidden is 0"),
         ({"batch": 0}, "batch is 0"),
         ({"fix_embeddings": -1}, "fix_embeddings is -1"),
+        ({"average": -1}, "average is -1"),
         ({"tau": 15}, "tau is 15, but the network knows 14 target words"),
     ],
 )

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from killed_runs import Killed, kill_at, places, weights
+from safetensors.torch import load_file
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_json, write_lines
@@ -14,6 +15,7 @@ from neural_smt.networks.attention.folder import load_attention, read_training
 from neural_smt.ragged import Ragged
 from neural_smt.training import attention_steps
 from neural_smt.training.attention_steps import train_attention
+from neural_smt.training.averaging import write_average
 from neural_smt.training.snapshots import Snapshots, read_snapshots
 from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import Vocabulary
@@ -171,3 +173,66 @@ def test_a_model_says_which_sets_it_was_trained_with(inputs: dict[str, Path], tm
         assert read_training(tmp_path / "epochs" / "1") == {"candidates": sets.digest, "updates": EPOCH}
     assert digests[0] != digests[1]
     assert read_json(tmp_path / "model" / "config.json")["vocabularies"]["target"] == target.digest
+
+
+def raw(folder: Path) -> dict[int, dict[str, torch.Tensor]]:
+    return {epoch: load_file(path / "weights.safetensors") for epoch, path in read_snapshots(folder / "epochs")}
+
+
+def assert_mean(model: Path, parts: list[dict[str, torch.Tensor]]) -> None:
+    """Each weight is the float64 mean of the parts, rounded once."""
+    found = load_file(model / "weights.safetensors")
+    assert found.keys() == parts[0].keys()
+    for name, tensor in found.items():
+        expected = np.mean([part[name].double().numpy() for part in parts], axis=0).astype(np.float32)
+        assert np.array_equal(tensor.numpy(), expected)
+
+
+def test_the_model_is_the_mean_of_the_last_epochs(inputs: dict[str, Path], whole: Path, tmp_path: Path) -> None:
+    train(inputs, tmp_path, average=2)  # 19 updates: the fourth epoch is not completed
+    epochs = raw(whole)
+    assert_mean(tmp_path / "model", [epochs[2], epochs[3]])
+    assert read_training(tmp_path / "model") == {"candidates": None, "updates": 3 * EPOCH}
+    for epoch, parts in {1: [1], 2: [1, 2], 3: [2, 3]}.items():
+        assert_mean(tmp_path / "epochs" / str(epoch), [epochs[part] for part in parts])
+    train(inputs, tmp_path, epochs=False, average=9)
+    assert_mean(tmp_path / "model", list(epochs.values()))
+    train(inputs, tmp_path, epochs=False, average=1)
+    assert_mean(tmp_path / "model", [epochs[3]])
+
+
+def test_a_killed_run_has_the_same_mean_and_keeps_no_more_than_it_needs(
+    inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(inputs, tmp_path / "whole", epochs=False, average=2)
+    for update in (9, 11, 16):
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            kill_at(patch, update)
+            train(inputs, tmp_path / "killed", epochs=False, average=2)
+    train(inputs, tmp_path / "killed", epochs=False, average=2)
+    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+    (run,) = (tmp_path / "killed" / "state" / "epochs").iterdir()
+    assert sorted(path.name for path in run.iterdir()) == ["2", "3"]
+
+
+def test_a_mean_goes_on_from_a_run_without_one(inputs: dict[str, Path], whole: Path, tmp_path: Path) -> None:
+    train(inputs, tmp_path, epochs=False, updates=EPOCH)
+    train(inputs, tmp_path, epochs=False, average=2)
+    assert_mean(tmp_path / "model", [raw(whole)[2], raw(whole)[3]])
+    with pytest.raises(UserError, match=r"/1: no such folder; delete .*state and train again"):
+        train(inputs, tmp_path, epochs=False, average=3)
+
+
+def test_a_mean_needs_an_epoch(inputs: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="4 updates are less than one epoch of 5; set average to 0 or updates higher"):
+        train(inputs, tmp_path, average=1, updates=4)
+
+
+def test_models_of_different_networks_have_no_mean(inputs: dict[str, Path], whole: Path, tmp_path: Path) -> None:
+    train(inputs, tmp_path, hidden=7)
+    with pytest.raises(UserError, match="not the network of"):
+        write_average([whole / "model", tmp_path / "model"], tmp_path / "mean")
+    (tmp_path / "model" / "weights.safetensors").write_bytes(b"broken")
+    with pytest.raises(UserError, match=r"model/weights.safetensors: cannot be read .*train the model again"):
+        write_average([whole / "model", tmp_path / "model"], tmp_path / "mean")
+    assert not (tmp_path / "mean").exists()

@@ -47,8 +47,9 @@ def measure_epochs(
 
     epochs, curve: folder and learning curve that ``train_attention`` wrote; reference: the translations of ``text``,
     tokenised; settings, candidates: as for ``translate_attention``, but that unknown words are never replaced, as in
-    the figure. Writes a CSV: epoch, updates, held-out perplexity after these (empty where training did not measure it),
-    BLEU on tokens (0 to 100) and seconds of search. What is measured is kept in the JSON file ``state`` and not
+    the figure. Writes a CSV: epoch, updates, held-out perplexity of the weights after these (empty where training did
+    not measure it), BLEU on tokens (0 to 100) and seconds of search of the epoch's model, which may be a mean of
+    weights (``AttentionSettings.average``). What is measured is kept in the JSON file ``state`` and not
     translated again while models, texts, settings and program are the same.
     """
     # They load PyTorch, which most systems need none of.

@@ -1,6 +1,7 @@
 """The settings of training an attention network, their defaults and their meaning."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from neural_smt.errors import UserError
 from neural_smt.training.loop_settings import LoopSettings
@@ -19,6 +20,8 @@ class AttentionSettings(LoopSettings):
     max_length: pairs with a longer sentence on either side are left out.
     epochs: at most, 0 for as many as ``updates`` allows; fix_embeddings: after so many epochs the embeddings of both
     sides stay as they are, 0 for never.
+    average: the model is the mean of the weights at the ends of so many epochs, the last ones, whatever ``keep`` says;
+    0 for what ``keep`` says.
     """
 
     hidden: int = 1000
@@ -34,10 +37,14 @@ class AttentionSettings(LoopSettings):
     max_length: int = 50
     epochs: int = 0
     fix_embeddings: int = 0
+    average: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_positive("batch", "buffer", "max_length")
-        for name in ("tau", "epochs", "fix_embeddings"):
+        for name in ("tau", "epochs", "fix_embeddings", "average"):
             if getattr(self, name) < 0:
                 raise UserError(f"training: {name} is {getattr(self, name)}; set it to 0 or more")
+
+    def deciding(self, *others: str) -> dict[str, Any]:
+        return super().deciding("average", *others)

@@ -59,8 +59,8 @@ def train_attention(
     held_out: sentences to measure perplexity with while training, each under its own target vocabulary; words of the
     references that are not in it count as unknown.
     Writes the model folder, the learning curve as CSV and PNG, and checkpoints into ``state``: a run that was killed
-    goes on from there and ends with the same model. epochs: a folder for the models at the end of each epoch (``1``,
-    ``2``, ...), which lie in ``state`` too. title: of the plot.
+    goes on from there and ends with the same model. epochs: a folder for the models that the training would have ended
+    with after each epoch (``1``, ``2``, ...). title: of the plot.
     """
     chosen = read_settings(AttentionSettings, settings, "training.attention")
     place = select_device(device)
@@ -90,6 +90,11 @@ def train_attention(
     for name, part in (("training", text), ("held-out", held_out)):
         if missing := part.uncovered():
             log.warning("%d words of the %s references are in no set of theirs and count as unknown", missing, name)
+    if chosen.average and chosen.updates < task.updates_per_epoch:
+        raise UserError(
+            f"training: average takes weights at ends of epochs, but {chosen.updates} updates are less than one epoch "
+            f"of {task.updates_per_epoch}; set average to 0 or updates higher"
+        )
     if chosen.epochs:
         chosen = replace(chosen, updates=min(chosen.updates, chosen.epochs * task.updates_per_epoch))
     parameters = dict(network.named_parameters())
@@ -100,13 +105,19 @@ def train_attention(
     def keep(folder: Path, epoch: int) -> None:
         save_attention(folder, trained, origin | {"updates": epoch * task.updates_per_epoch})
 
-    snapshots = Snapshots(state, run, keep)
-    records = Trainer(task, chosen, Path(state), run, optimiser, epoch_ended=snapshots.keep if epochs else None).train()
+    snapshots = Snapshots(state, run, keep, last=0 if epochs else chosen.average, average=max(chosen.average, 1))
+    kept = snapshots.keep if epochs or chosen.average else None
+    records = Trainer(task, chosen, Path(state), run, optimiser, epoch_ended=kept).train()
     if not Processes.current().first:
         return
-    save_attention(output, trained, origin)
+    completed = records[-1].updates // task.updates_per_epoch
+    if chosen.average:
+        snapshots.publish_last(output, completed)
+    else:
+        save_attention(output, trained, origin)
     if epochs:
-        snapshots.publish(epochs, records[-1].updates // task.updates_per_epoch)
+        snapshots.publish(epochs, completed)
+    snapshots.forget_other_runs()
     write_curve(curve, records)
     plot_curve(plot, records, title)
 

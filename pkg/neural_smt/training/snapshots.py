@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from neural_smt.errors import UserError
 from neural_smt.files import atomic
+from neural_smt.training.averaging import write_average
 
 NAME = "epochs"
 
@@ -24,29 +25,50 @@ class Snapshots:
 
     They stay with the checkpoint, so a run that was killed, or that is given more updates, has those of its first
     epochs; what it kept after its checkpoint it keeps again. save: writes the model that is being trained into a
-    folder, all or nothing, and is told the epoch.
+    folder, all or nothing, and is told the epoch. last: only the last so many are kept; 0 for all. average: what is
+    published after an epoch is the mean of so many, up to this one.
     """
 
-    def __init__(self, state: Path, run: str, save: Callable[[Path, int], None]):
+    def __init__(self, state: Path, run: str, save: Callable[[Path, int], None], last: int = 0, average: int = 1):
         self.folder = Path(state) / NAME / run[:16]
         self.save = save
+        self.last = last
+        self.average = average
 
     def keep(self, epoch: int) -> None:
         """Keep the model as it is now, at the end of an epoch (counted from 1)."""
         self.save(self.folder / str(epoch), epoch)
+        if self.last:
+            for older, folder in _models(self.folder):
+                if older <= epoch - self.last:
+                    shutil.rmtree(folder)
 
     def publish(self, output: Path, epochs: int) -> None:
         """Write the folder ``output`` with the models of so many epochs, ``1`` to ``epochs``, all or nothing.
 
-        The files are shared with ``state`` where the file system can. Those of other runs are deleted there. Raises
-        ``UserError`` where one is missing.
+        The files are shared with ``state`` where the file system can. Raises ``UserError`` where one is missing.
         """
         with atomic(output, directory=True) as temporary:
             for epoch in range(1, epochs + 1):
-                kept = self.folder / str(epoch)
-                if not kept.is_dir():
-                    raise UserError(f"{kept}: no such folder; delete {self.folder.parent.parent} and train again")
-                shutil.copytree(kept, temporary / str(epoch), copy_function=_link)
+                self.publish_last(temporary / str(epoch), epoch)
+
+    def publish_last(self, output: Path, epochs: int) -> None:
+        """Write the folder ``output`` with the model after so many epochs (at least one)."""
+        kept = [self._kept(epoch) for epoch in range(max(epochs - self.average, 0) + 1, epochs + 1)]
+        if len(kept) > 1:
+            write_average(kept, output)
+        else:
+            with atomic(output, directory=True) as temporary:
+                shutil.copytree(kept[0], temporary, copy_function=_link, dirs_exist_ok=True)
+
+    def _kept(self, epoch: int) -> Path:
+        folder = self.folder / str(epoch)
+        if not folder.is_dir():
+            raise UserError(f"{folder}: no such folder; delete {self.folder.parent.parent} and train again")
+        return folder
+
+    def forget_other_runs(self) -> None:
+        """Delete what other runs kept below ``state``."""
         if self.folder.parent.is_dir():
             for other in self.folder.parent.iterdir():
                 if other != self.folder:
@@ -63,7 +85,11 @@ def _link(source: str, target: str) -> None:
 
 def read_snapshots(folder: Path) -> list[Snapshot]:
     """The models in a folder that ``Snapshots.publish`` wrote, by epoch; ``UserError`` where there are none."""
-    found = [Snapshot(int(path.name), path) for path in Path(folder).glob("[1-9]*") if path.name.isdecimal()]
+    found = _models(folder)
     if not found:
         raise UserError(f"{folder}: holds no models of epochs; train with a folder for them, for at least one epoch")
-    return sorted(found)
+    return found
+
+
+def _models(folder: Path) -> list[Snapshot]:
+    return sorted(Snapshot(int(path.name), path) for path in Path(folder).glob("[1-9]*") if path.name.isdecimal())
