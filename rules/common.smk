@@ -80,8 +80,14 @@ PAPER_ROWS = paper_rows(config)
 USES_GPU = int(config["device"] == "cuda")
 # that train a network together, each on a GPU of its own or with its own threads
 PROCESSES = config["training"]["processes"]
+# jobs that share the work of a stage; with one, the jobs are those of whole texts and tables
+SHARDS = config["shards"]
 # data that systems are built from besides the selected ones; their results lie in folders of their own
 VARIANTS = sorted({resolve_data(SYSTEMS, name) for name in SYSTEMS} - {"selected"})
+
+
+scattergather:
+    shards=SHARDS,
 
 
 wildcard_constraints:

@@ -1,0 +1,30 @@
+"""Shards: the parts of a stage's work that jobs of their own do, numbered as Snakemake's scatter names them."""
+
+import re
+from dataclasses import dataclass
+
+from neural_smt.errors import UserError
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Shard ``number`` (from 1) of ``count``; the only one by default."""
+
+    number: int = 1
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.number <= self.count:
+            raise UserError(f"shard {self.number} of {self.count}: number shards from 1 to how many there are")
+
+    @classmethod
+    def parse(cls, name: str) -> "Shard":
+        """The shard of a name such as ``2-of-4``."""
+        found = re.fullmatch(r"(\d+)-of-(\d+)", name)
+        if not found:
+            raise UserError(f"shard {name!r}: name shards as 2-of-4 does, by number and how many there are")
+        return cls(int(found[1]), int(found[2]))
+
+    def range(self, items: int) -> range:
+        """Which of ``items`` are this shard's: all shards together have each once, in order, as equally as can be."""
+        return range((self.number - 1) * items // self.count, self.number * items // self.count)
