@@ -36,6 +36,7 @@ from neural_smt.recurrent_models import (
 from neural_smt.report.auli2013 import paper_systems
 from neural_smt.report.mi2016 import paper_systems as attention_systems
 from neural_smt.systems import (
+    drawn_pairs,
     is_rescored,
     list_networks,
     network_settings,
@@ -84,6 +85,7 @@ PROCESSES = config["training"]["processes"]
 SHARDS = config["shards"]
 # data that systems are built from besides the selected ones; their results lie in folders of their own
 VARIANTS = sorted({resolve_data(SYSTEMS, name) for name in SYSTEMS} - {"selected"})
+VARIANT = r"all|random(?:_\d+)?"
 
 
 scattergather:
@@ -93,8 +95,8 @@ scattergather:
 wildcard_constraints:
     experiment=EXPERIMENT,
     # where the results of one choice of data lie: the selected ones', or those of a variant
-    data=f"{EXPERIMENT}(?:/data/(?:all|random))?",
-    variant="all|random",
+    data=f"{EXPERIMENT}(?:/data/(?:{VARIANT}))?",
+    variant=VARIANT,
     language=f"{SOURCE}|{TARGET}",
     source="|".join(CORPUS["sources"]),
     system="|".join(SYSTEMS),

@@ -167,6 +167,39 @@ rule summarise_benchmarks:
         "../workflow_scripts/report.py"
 
 
+rule write_scaling_table:
+    """Show how time and memory grow with the number of sentence pairs."""
+    input:
+        depends=list(scaling_files().values()),
+    output:
+        output=report(
+            "results/{experiment}/report/scaling.csv",
+            caption="report/scaling.rst",
+            category="Costs",
+            labels={"what": "over pairs (table)"},
+        ),
+        plot=report(
+            "results/{experiment}/report/scaling.png",
+            caption="report/scaling.rst",
+            category="Costs",
+            labels={"what": "over pairs (plot)"},
+        ),
+    log:
+        "results/{experiment}/logs/write_scaling_table.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_scaling_table.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        benchmarks=scaling_files(),
+    script:
+        "../workflow_scripts/report.py"
+
+
 rule show_translations:
     """Show sentences that the systems translate differently, side by side."""
     input:
@@ -416,6 +449,7 @@ rule report:
         results("report/paper_order.csv") if {"baseline", "rnn"} <= set(PAPER_ROWS) else [],
         results("report/translations.{set}.html", set=CORPUS["test"]),
         results("report/data.csv") if VARIANTS else [],
+        results("report/scaling.csv") if len(scaling_files()) > 1 else [],
         results("report/joint.csv") if RESCORES_LATTICES else [],
         results("report/classes.csv") if COMPARED_CLASSES else [],
         results("report/attention.csv") if TRANSLATED else [],

@@ -86,19 +86,37 @@ def compared_data():
     }
 
 
+# benchmarks of what is built from the training text alone
+OF_DATA = [
+    *expand("alignment/align.{direction}", direction=["forward", "backward"]),
+    "alignment/symmetrise",
+    "alignment/build_lexical_tables",
+    "phrases/build_phrase_table",
+    "language_model/build_language_model",
+]
+
+
+def scaling_files():
+    """Number of pairs drawn -> benchmarks of the first system of it, from taking the pairs to translating the sets."""
+    found = {}
+    for name in SEARCHED:
+        data = resolve_data(SYSTEMS, name)
+        if drawn_pairs(data) is not None:
+            names = [
+                *expand("data/{variant}/benchmarks/{name}", variant=data, name=["selection/take_pairs", *OF_DATA]),
+                f"benchmarks/tuning/tune/{name}.run1",
+                *expand("benchmarks/decoding/decode/{system}.run1.{set}", system=name, set=SETS),
+            ]
+            found.setdefault(drawn_pairs(data), results("{name}.tsv", name=names))
+    return found
+
+
 def benchmark_files():
     """Snakemake's time and memory of the jobs that cost most; one stage per folder."""
-    of_data = [
-        *expand("alignment/align.{direction}", direction=["forward", "backward"]),
-        "alignment/symmetrise",
-        "alignment/build_lexical_tables",
-        "phrases/build_phrase_table",
-        "language_model/build_language_model",
-    ]
     names = [
         *expand("corpus/tokenise/{source}.{language}", source=CORPUS["train"], language=[SOURCE, TARGET]),
         "selection/select_pairs",
-        *of_data,
+        *OF_DATA,
         *expand("training/train_encoder_decoder.{network}", network=NETWORKS),
         *(["training/train_cslm"] if USES_CSLM else []),
         *expand("training/train_recurrent.{network}", network=RECURRENT),
@@ -110,4 +128,4 @@ def benchmark_files():
         *expand("decoding/decode/{system}.run1.{set}", system=TRANSLATED, set=SETS),
     ]
     files = [f"results/{{experiment}}/benchmarks/{name}.tsv" for name in names]
-    return files + results("data/{variant}/benchmarks/{name}.tsv", variant=VARIANTS, name=of_data)
+    return files + results("data/{variant}/benchmarks/{name}.tsv", variant=VARIANTS, name=OF_DATA)

@@ -80,7 +80,7 @@ rule select_text:
 
 
 rule take_pairs:
-    """Take all pairs of the pool, or as many at random as selection keeps: what selected ones are compared with."""
+    """Take all pairs of the pool, or some at random (as many as selection keeps): what selected ones are compared with."""
     input:
         pool_source=f"results/{{experiment}}/corpus/train.{SOURCE}",
         pool_target=f"results/{{experiment}}/corpus/train.{TARGET}",
@@ -101,6 +101,7 @@ rule take_pairs:
         runtime="1h",
     params:
         code=code("selection.steps"),
+        pairs=lambda wildcards: drawn_pairs(wildcards.variant),
         seed=config["seed"],
     script:
         "../workflow_scripts/selection.py"

@@ -47,9 +47,19 @@ def resolve_table(systems: Mapping[str, Mapping[str, Any]], name: str) -> str:
 def resolve_data(systems: Mapping[str, Mapping[str, Any]], name: str) -> str:
     """The data of a system's phrase table and language model: its own, or those of the nearest base that names some.
 
-    ``selected``; ``all``: the whole pool; ``random``: as many pairs of the pool as selection keeps.
+    ``selected``; ``all``: the whole pool; ``random``: as many pairs of the pool as selection keeps; ``random_50000``:
+    so many (``pairs`` of the system that names the data).
     """
-    return _inherited(systems, name, "data", "selected")
+    system = _owner(systems, name, "data")
+    if system is None:
+        return "selected"
+    return f"{system['data']}_{system['pairs']}" if "pairs" in system else system["data"]
+
+
+def drawn_pairs(data: str) -> int | None:
+    """How many pairs are drawn at random for data as ``resolve_data`` names them; None where no number is given."""
+    _, _, pairs = data.partition("_")
+    return int(pairs) if pairs else None
 
 
 def resolve_recurrent(systems: Mapping[str, Mapping[str, Any]], name: str) -> str | None:
@@ -62,12 +72,18 @@ def resolve_recurrent(systems: Mapping[str, Mapping[str, Any]], name: str) -> st
 
 
 def _inherited(systems: Mapping[str, Mapping[str, Any]], name: str, key: str, default: str) -> str:
+    system = _owner(systems, name, key)
+    return default if system is None else system[key]
+
+
+def _owner(systems: Mapping[str, Mapping[str, Any]], name: str, key: str) -> Mapping[str, Any] | None:
+    """The system itself or its nearest base that has a key; None where none has."""
     current: str | None = name
     while current is not None:
         if key in systems[current]:
-            return systems[current][key]
+            return systems[current]
         current = systems[current].get("base")
-    return default
+    return None
 
 
 def network_settings(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -172,10 +188,14 @@ def _check_hooks(config: Mapping[str, Any], name: str) -> None:
 def _check_data(config: Mapping[str, Any], name: str) -> None:
     """Networks, their shortlists and what they score are of the selected data; other data have none of them."""
     systems = config["systems"]
+    if "pairs" in systems[name] and systems[name].get("data") != "random":
+        raise UserError(
+            f"systems.{name}.pairs: a number of pairs is drawn at random; add 'data: random' or leave it out"
+        )
     data = resolve_data(systems, name)
     if data == "selected":
         return
-    if config["selection"]["method"] == "none":
+    if config["selection"]["method"] == "none" and drawn_pairs(data) is None:
         raise UserError(f"systems.{name}.data: selection is off, so '{data}' is what all systems have; leave it out")
     groups = [*resolve_features(systems, name), *systems[name].get("rescore", ())]
     others = [group for group in groups if group not in ("phrase", "language_model", "reordering")]

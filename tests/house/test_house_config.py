@@ -9,7 +9,14 @@ import yaml
 
 from neural_smt.config import complete, load_schema
 from neural_smt.errors import UserError
-from neural_smt.systems import network_settings, resolve_data, resolve_features, resolve_table, used_networks
+from neural_smt.systems import (
+    drawn_pairs,
+    network_settings,
+    resolve_data,
+    resolve_features,
+    resolve_table,
+    used_networks,
+)
 
 
 @pytest.fixture(scope="module")
@@ -238,6 +245,27 @@ def test_other_data_need_a_selection(embedded: dict[str, Any], schema: dict[str,
     config = changed(changed(embedded, "systems.drawn", row), "selection.method", "none")
     with pytest.raises(UserError, match=r"^systems.drawn.data: selection is off, so 'random' is what all systems have"):
         complete(config, schema)
+
+
+def test_a_number_of_pairs_makes_data_of_its_own(embedded: dict[str, Any], schema: dict[str, Any]) -> None:
+    rows = {
+        "drawn": {"base": "baseline", "features": [], "data": "random", "pairs": 500},
+        "more": {"base": "drawn", "features": ["reordering"]},
+        "other": {"base": "drawn", "features": [], "data": "random"},
+    }
+    config = embedded
+    for name, row in rows.items():
+        config = changed(config, f"systems.{name}", row)
+    systems = complete(config, schema)["systems"]
+    assert [resolve_data(systems, name) for name in rows] == ["random_500", "random_500", "random"]
+    assert [drawn_pairs(data) for data in ("random_500", "random", "all", "selected")] == [500, None, None, None]
+    # without a selection, a number of pairs is still a part of the whole
+    config = changed(changed(embedded, "systems.drawn", rows["drawn"]), "selection.method", "none")
+    complete(config, schema)
+    for data in ("all", "selected", None):
+        row = {"base": "baseline", "features": [], "pairs": 500} | ({"data": data} if data else {})
+        with pytest.raises(UserError, match=r"^systems.drawn.pairs: .* add 'data: random' or leave it out$"):
+            complete(changed(embedded, "systems.drawn", row), schema)
 
 
 def test_unknown_data_are_refused(embedded: dict[str, Any], schema: dict[str, Any]) -> None:

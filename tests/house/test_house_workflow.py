@@ -138,6 +138,14 @@ def test_rows_of_other_data_are_planned_with_models_of_their_own(checkout: Path,
     assert not {"write_data_table", "measure_language_model"} & planned(checkout, *files[:2])
 
 
+def test_parts_of_the_data_are_planned_with_a_table_of_their_growth(checkout: Path) -> None:
+    rules = planned(checkout, "--configfile", "experiments/news_scaling.yaml")
+    assert {"take_pairs", "align", "build_phrase_table", "tune", "decode", "write_data_table"} <= rules
+    assert "write_scaling_table" in rules
+    assert not {"train_encoder_decoder", "train_cslm", "take_text"} & rules
+    assert "write_scaling_table" not in planned(checkout, "--configfile", "experiments/news.yaml")
+
+
 def test_a_fault_in_the_configuration_stops_at_once_with_one_sentence(checkout: Path) -> None:
     done = snakemake(checkout, "-n", "--config", "tunning=1")
     assert done.returncode != 0

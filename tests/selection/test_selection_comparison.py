@@ -1,5 +1,6 @@
 """What selected data are compared with: the whole pool, and as many of its lines drawn at random."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,34 @@ def test_as_many_pairs_are_drawn_as_selection_kept(folder: Path) -> None:
     numbers = [int(line.split()[1]) for line in source[2:]]
     assert len(numbers) == 4 and numbers == sorted(set(numbers)), "none twice, in the pool's order"
     assert target == ["news fr 0", "news fr 1", *(f"fr {number}" for number in numbers)], "sides stay together"
+
+
+def test_a_number_of_pairs_is_drawn_and_is_part_of_a_larger_one(folder: Path) -> None:
+    pool = [[f"{side} {number}" for number in range(40)] for side in ("en", "fr")]
+    drawn = {number: compared_lines(pool, None, 5, number) for number in (0, 1, 10, 25, 40)}
+    for number, (source, target) in drawn.items():
+        numbers = [int(line.split()[1]) for line in source]
+        assert len(numbers) == number and numbers == sorted(set(numbers)), "none twice, in the pool's order"
+        assert target == [f"fr {number}" for number in numbers], "sides stay together"
+    sources = [set(source) for source, _ in drawn.values()]
+    assert all(smaller < larger for smaller, larger in pairwise(sources))
+    assert compared_lines(pool, None, 6, 10) != drawn[10], "another seed, other pairs"
+    assert compared_lines(pool, folder / "scores.tsv.gz", 5, 10) == drawn[10], "the number goes before what is kept"
+
+
+def test_no_more_pairs_are_drawn_than_there_are(folder: Path) -> None:
+    with pytest.raises(UserError, match="11 pairs are to be drawn, but the pool has 10; lower 'pairs' of the system"):
+        take_pairs(
+            pool_source=folder / "pool.en",
+            pool_target=folder / "pool.fr",
+            in_domain_source=None,
+            in_domain_target=None,
+            pairs=11,
+            seed=1,
+            source_output=folder / "out.en",
+            target_output=folder / "out.fr",
+        )
+    assert not (folder / "out.en").exists()
 
 
 def test_the_seed_decides_what_is_drawn(folder: Path) -> None:

@@ -12,6 +12,7 @@ from neural_smt.report.data_table import NOTES, read_facts, shown_columns
 from neural_smt.report.networks_table import network_row, write_networks
 from neural_smt.report.paper_steps import write_attention_tables, write_joint_tables, write_paper_order
 from neural_smt.report.plots import draw_histories, draw_scores
+from neural_smt.report.scaling import draw_scaling, read_costs, write_scaling
 from neural_smt.report.scores import read_scores
 from neural_smt.report.table import terminal, write_markdown, write_scores
 from neural_smt.report.translations import choose, render
@@ -28,6 +29,7 @@ __all__ = [
     "write_joint_tables",
     "write_networks_table",
     "write_paper_order",
+    "write_scaling_table",
     "write_table",
 ]
 
@@ -112,6 +114,16 @@ def summarise_benchmarks(*, benchmarks: list[Path], output: Path, plot: Path) ->
         raise UserError("no benchmark files were given; run the workflow first")
     write_costs(output, jobs)
     draw_costs(plot, jobs)
+
+
+def write_scaling_table(*, benchmarks: dict, output: Path, plot: Path) -> None:
+    """Show how time and memory grow with the number of sentence pairs (CSV and plot).
+
+    benchmarks: number of pairs -> Snakemake's benchmark files of the jobs that were run for it.
+    """
+    costs = read_costs({int(pairs): files for pairs, files in benchmarks.items()})
+    write_scaling(output, costs)
+    draw_scaling(plot, costs)
 
 
 def show_translations(*, source: Path, reference: Path, systems: dict, sentences: int, seed: int, output: Path) -> None:

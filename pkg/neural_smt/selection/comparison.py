@@ -9,16 +9,25 @@ from neural_smt.errors import UserError
 from neural_smt.files import load_array, read_lines
 
 
-def compared_lines(pool: Sequence[list[str]], scores: Path | None, seed: int) -> list[list[str]]:
-    """What is taken of every side of a pool: all its lines, or with ``scores`` as many as selection kept.
+def compared_lines(
+    pool: Sequence[list[str]], scores: Path | None, seed: int, number: int | None = None
+) -> list[list[str]]:
+    """What is taken of every side of a pool: all its lines, with ``scores`` as many as selection kept, or ``number``.
 
     Those are drawn without replacement, any set of lines as likely as another, and stay in the pool's order; the same
-    lines are taken of every side.
+    lines are taken of every side. Of one seed, a smaller number of lines is among a larger one. ``UserError`` where the
+    pool has fewer.
     """
-    if scores is None:
-        return list(pool)
     lines = len(pool[0])
-    drawn = np.random.default_rng(seed).choice(lines, size=count_kept(scores, lines), replace=False)
+    generator = np.random.default_rng(seed)
+    if number is not None:
+        if number > lines:
+            raise UserError(f"{number} pairs are to be drawn, but the pool has {lines}; lower 'pairs' of the system")
+        drawn = generator.permutation(lines)[:number]
+    elif scores is not None:
+        drawn = generator.choice(lines, size=count_kept(scores, lines), replace=False)
+    else:
+        return list(pool)
     rows = np.sort(drawn).tolist()
     return [[side[row] for row in rows] for side in pool]
 

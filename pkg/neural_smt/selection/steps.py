@@ -87,18 +87,20 @@ def take_pairs(
     in_domain_source: Path | None,
     in_domain_target: Path | None,
     scores: Path | None = None,
+    pairs: int | None = None,
     seed: int,
     source_output: Path,
     target_output: Path,
 ) -> None:
     """Take pairs without looking at them, to be compared with selected ones: all, or with ``scores`` as many at random.
 
-    scores: those that ``select_pairs`` wrote of the same pool; they tell how many pairs it kept. Writes the in-domain
-    pairs followed by those taken, in the pool's order, as ``select_pairs`` does.
+    scores: those that ``select_pairs`` wrote of the same pool; they tell how many pairs it kept. pairs: how many are
+    drawn in place of that. Writes the in-domain pairs followed by those taken, in the pool's order, as
+    ``select_pairs`` does.
     """
     pool = read_parallel(pool_source, pool_target)
     in_domain = read_parallel(in_domain_source, in_domain_target) if in_domain_source and in_domain_target else ([], [])
-    taken = compared_lines(pool, scores, seed)
+    taken = compared_lines(pool, scores, seed, pairs)
     logger.info("took %d of %d pairs", len(taken[0]), len(pool[0]))
     for path, inside, lines in zip((source_output, target_output), in_domain, taken, strict=True):
         write_lines(path, [*inside, *lines])
