@@ -75,6 +75,26 @@ def test_same_input_same_bytes(corpus, tmp_path):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+def test_little_memory_same_bytes(corpus, tmp_path):
+    texts, vocabulary = corpus
+    for name, memory in (("much", "1G"), ("little", "100b")):
+        settings = SETTINGS | {"memory": memory, "prune": [0, 0, 1]}
+        arpa = tmp_path / f"{name}.arpa"
+        build_language_model(texts=texts, vocabulary=vocabulary, settings=settings, output=tmp_path / name, arpa=arpa)
+    for path in (tmp_path / "much").iterdir():
+        assert path.read_bytes() == (tmp_path / "little" / path.name).read_bytes()
+    assert (tmp_path / "much.arpa").read_bytes() == (tmp_path / "little.arpa").read_bytes()
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_memory_must_be_a_size(corpus, tmp_path):
+    texts, vocabulary = corpus
+    with pytest.raises(UserError, match="memory is 'much'"):
+        build_language_model(
+            texts=texts, vocabulary=vocabulary, settings=SETTINGS | {"memory": "much"}, output=tmp_path / "model"
+        )
+
+
 def test_perplexity_with_and_without_unknown_words(corpus, tmp_path):
     texts, vocabulary = corpus
     build_language_model(texts=texts, vocabulary=vocabulary, settings=SETTINGS, output=tmp_path / "model")

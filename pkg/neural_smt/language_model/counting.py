@@ -1,7 +1,7 @@
 """Counting n-grams by sorting: every order's n-grams come out sorted, with links to their contexts and suffixes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -15,7 +15,7 @@ class NgramCounts:
 
     context, suffix: int32 ``[rows]``, rows of the order below that hold all words but the last, and all but the first
     (0 for unigrams); word: int32 ``[rows]``, the last word; count: int64 ``[rows]``, occurrences;
-    begins: bool ``[rows]``, whether the first word is ``<s>``.
+    begins: bool ``[rows]``, whether the first word is ``<s>``. Counted on disk, each is a ``Column`` of these.
     """
 
     context: np.ndarray
@@ -26,6 +26,10 @@ class NgramCounts:
 
     def __len__(self) -> int:
         return len(self.word)
+
+    def part(self, start: int, stop: int) -> "NgramCounts":
+        """The rows from ``start`` up to ``stop``, in memory."""
+        return NgramCounts(*(getattr(self, field.name)[start:stop] for field in fields(self)))
 
 
 def with_boundaries(sentences: Ragged) -> np.ndarray:
@@ -57,14 +61,22 @@ def count_ngrams(tokens: np.ndarray, order: int) -> Iterator[NgramCounts]:
         keys = tokens[ends].astype(np.int64)
         if n > 1:
             keys |= row[ends - 1].astype(np.int64) << 32
-        by_key = np.argsort(keys)
-        keys = keys[by_key]
-        first = np.flatnonzero(np.concatenate([np.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]]))
-        count = np.diff(first, append=len(keys))
-        distinct = keys[first]
-        context = (distinct >> 32).astype(np.int32)
-        word = distinct.astype(np.int32)
+        by_key, first, count, context, word = group_keys(keys)
         suffix = row[ends[by_key[first]]]
         begins = begins[context] if n > 1 else word == BOS
         yield NgramCounts(context, suffix, word, count, begins)
         row[ends[by_key]] = np.repeat(np.arange(len(first), dtype=np.int32), count)
+
+
+def group_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Sort keys (int64, row of the context << 32 | last word) and find the distinct ones.
+
+    Returns the order of the keys (int64), where in it each distinct key begins (int64), how often it stands
+    (int64), and its two halves (int32).
+    """
+    by_key = np.argsort(keys)
+    keys = keys[by_key]
+    first = np.flatnonzero(np.concatenate([np.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]]))
+    count = np.diff(first, append=len(keys))
+    distinct = keys[first]
+    return by_key, first, count, (distinct >> 32).astype(np.int32), distinct.astype(np.int32)

@@ -1,4 +1,4 @@
-"""Estimation by KenLM's lmplz, for text that does not fit into memory: it sorts on disk."""
+"""Estimation by KenLM's lmplz, the reference: it sorts on disk, with several threads."""
 
 import shutil
 import subprocess

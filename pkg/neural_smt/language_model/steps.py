@@ -1,20 +1,25 @@
 """The steps of the stage ``language_model``."""
 
 import logging
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_json
+from neural_smt.files import read_lines, read_pieces, write_json
 from neural_smt.language_model.arpa import write_arpa
-from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.lmplz import estimate_with_lmplz
+from neural_smt.language_model.memory import estimate_within, parse_memory
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import comparable_perplexity, measure_perplexity
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
+
+_PIECE = 4 << 20
+"""Bytes of text that are held as strings at a time."""
 
 
 def build_language_model(
@@ -24,26 +29,30 @@ def build_language_model(
 
     texts: one sentence a line, taken together; words outside the vocabulary count as ``<unk>`` (lmplz: as words of
     their own, left out afterwards; it skips words spelt ``<unk>``, ``<s>`` or ``</s>``). settings: order, prune
-    (thresholds as of lmplz), estimator (``internal``, or ``lmplz`` where it is installed), memory (lmplz only).
+    (thresholds as of lmplz), estimator (``internal``, or ``lmplz`` where it is installed), memory (of estimation, as of
+    lmplz: larger texts are worked through on disk, beside the output, with the same outcome).
     Writes the model's folder, and an ARPA file if asked for.
     """
     if not texts:
         raise UserError("language model: no texts are given; name at least one file")
     words = Vocabulary.load(vocabulary)
     order, prune = settings["order"], settings["prune"]
-    if settings["estimator"] == "lmplz":
-        Path(output).parent.mkdir(parents=True, exist_ok=True)
-        tables = estimate_with_lmplz(texts, words, order, prune, settings["memory"], Path(output).parent)
-    else:
-        estimated = estimate(_encode(texts, words), order, prune)
-        tables = estimated.tables
-        for n, discounts in enumerate(estimated.discounts, start=1):
-            logger.info("order %d: D1=%.6g D2=%.6g D3+=%.6g", n, *discounts)
-    model = NgramModel.from_tables(tables, words)
-    logger.info("n-grams of order 1 to %d: %s", model.order, " ".join(map(str, model.ngrams)))
-    model.save(output)
-    if arpa is not None:
-        write_arpa(arpa, tables, words)
+    memory = parse_memory(settings["memory"])
+    folder = Path(output).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".estimation.", dir=folder) as scratch:
+        if settings["estimator"] == "lmplz":
+            tables = estimate_with_lmplz(texts, words, order, prune, settings["memory"], Path(scratch))
+        else:
+            estimated = estimate_within(_encode(texts, words), order, prune, memory, Path(scratch))
+            tables = estimated.tables
+            for n, discounts in enumerate(estimated.discounts, start=1):
+                logger.info("order %d: D1=%.6g D2=%.6g D3+=%.6g", n, *discounts)
+        model = NgramModel.from_tables(tables, words)
+        logger.info("n-grams of order 1 to %d: %s", model.order, " ".join(map(str, model.ngrams)))
+        model.save(output)
+        if arpa is not None:
+            write_arpa(arpa, tables, words)
 
 
 def measure_language_model(*, model: Path, vocabulary: Path, text: Path, output: Path) -> None:
@@ -74,6 +83,9 @@ def measure_language_model(*, model: Path, vocabulary: Path, text: Path, output:
     )
 
 
-def _encode(texts: list[Path], vocabulary: Vocabulary) -> Ragged:
-    """The sentences of all texts as word ids; one text at a time is held as strings."""
-    return Ragged.concatenate([vocabulary.encode(read_lines(text)) for text in texts])
+def _encode(texts: list[Path], vocabulary: Vocabulary) -> Iterator[Ragged]:
+    """The sentences of all texts as word ids, in parts; one piece of text at a time is held as strings."""
+    for text in texts:
+        for _, piece in read_pieces(text, _PIECE):
+            lines = piece.decode().split("\n")
+            yield vocabulary.encode(lines if lines[-1] else lines[:-1])

@@ -1,0 +1,150 @@
+"""Estimation in blocks on disk gives the n-grams of estimation in memory, to the last bit, and keeps to its memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines
+from neural_smt.language_model import counting_on_disk
+from neural_smt.language_model.columns import Column, count_values, put_rising, take, take_rising
+from neural_smt.language_model.estimation import estimate
+from neural_smt.language_model.estimation_on_disk import estimate_on_disk
+from neural_smt.language_model.kneser_ney import Estimate
+from neural_smt.language_model.memory import estimate_within, parse_memory
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
+
+
+def assert_same(ours: Estimate, theirs: Estimate) -> None:
+    assert ours.discounts.tobytes() == theirs.discounts.tobytes()
+    for our, their in zip(ours.tables, theirs.tables, strict=True):
+        for name in ("words", "log10_prob", "backoff"):
+            one, other = getattr(our, name), getattr(their, name)
+            assert (one.dtype, one.shape) == (other.dtype, other.shape)
+            assert one.tobytes() == other.tobytes(), (our.order, name)
+
+
+def random_sentences(count: int, words: int = 40) -> Ragged:
+    generator = np.random.default_rng(5)
+    return Ragged.from_lists([3 + generator.zipf(1.4, size=n) % words for n in generator.integers(0, 14, count)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sentences=st.lists(st.lists(st.integers(0, 7), max_size=7), min_size=1, max_size=14).filter(any),
+    order=st.integers(1, 5),
+    prune=st.sampled_from([[], [0, 1], [0, 0, 1], [0, 1, 2]]),
+    cut=st.integers(0, 14),
+    block=st.integers(1, 30),
+)
+def test_every_block_size_gives_the_same_bytes(tmp_path_factory, sentences, order, prune, cut, block):
+    whole = Ragged.from_lists(sentences)
+    parts = [Ragged.from_lists(sentences[:cut]), Ragged.from_lists(sentences[cut:])]
+    folder = tmp_path_factory.mktemp("columns")
+    assert_same(
+        estimate_on_disk(parts, order, prune[:order], folder=folder, block=block), estimate(whole, order, prune[:order])
+    )
+
+
+@pytest.mark.parametrize("prune", [[], [0, 0, 1]])
+@pytest.mark.parametrize("block", [500, 7000])
+def test_real_text_in_blocks_gives_the_same_bytes(shared, tmp_path, prune, block):
+    lines = read_lines(shared / "oracle/extraction/train.fr.gz")
+    vocabulary = Vocabulary.from_sentences(lines)
+    text = vocabulary.encode(lines)
+    estimated = estimate_on_disk([text], 5, prune, len(vocabulary) - 1, folder=tmp_path, block=block)
+    assert_same(estimated, estimate(text, 5, prune, len(vocabulary) - 1))
+
+
+def test_values_by_hand(tmp_path):
+    a, b, c = 3, 4, 5
+    unigrams, bigrams = estimate_on_disk(
+        [Ragged.from_lists([[a, b], [a, b], [a, c]])], 2, folder=tmp_path, block=2
+    ).tables
+    assert unigrams.words[:, 0].tolist() == [UNK, BOS, EOS, a, b, c]
+    np.testing.assert_allclose(10.0**unigrams.log10_prob, [0.1, 1, 0.3, 0.2, 0.2, 0.2], rtol=1e-6)
+    np.testing.assert_allclose(10.0**unigrams.backoff, [1, 1, 1, 11 / 18, 0.75, 1 / 3], rtol=1e-6)
+    assert bigrams.words.tolist() == [[BOS, a], [a, b], [a, c], [b, EOS], [c, EOS]]
+    assert 10 ** float(bigrams.log10_prob[0]) == pytest.approx(0.2)
+
+
+def test_memory_depends_on_the_block_and_not_on_the_text(tmp_path):
+    text = random_sentences(12000, words=2000)
+    peaks = {}
+    for name, work in {
+        "memory": lambda: estimate(text, 4),
+        "disk": lambda: estimate_on_disk(
+            [text.take(np.arange(i, i + 500)) for i in range(0, 12000, 500)], 4, folder=tmp_path, block=4000
+        ),
+    }.items():
+        tracemalloc.start()
+        work()
+        peaks[name] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peaks["disk"] < 160 * 4000 + 4 * len(text.values) + 200_000
+    assert peaks["disk"] < peaks["memory"] / 4
+
+
+def test_small_texts_are_held_in_memory_and_large_ones_are_not(tmp_path):
+    text = random_sentences(600)
+    parts = [text.take(np.arange(start, start + 100)) for start in range(0, 600, 100)]
+    tokens = len(text.values) + 2 * len(text)
+    expected = estimate(text, 3)
+    assert_same(estimate_within(parts, 3, [], 24 * 3 * tokens, tmp_path), expected)
+    assert not any(tmp_path.iterdir())
+    assert_same(estimate_within(parts, 3, [], 24 * 3 * tokens - 1, tmp_path), expected)
+    assert any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("memory", [1, 1 << 30])
+def test_text_without_words_is_refused(tmp_path, memory):
+    for parts in ([], [Ragged.from_lists([[], []])]):
+        with pytest.raises(UserError, match="no words"):
+            estimate_within(parts, 3, [], memory, tmp_path)
+
+
+def test_more_ngrams_than_there_are_numbers(tmp_path, monkeypatch):
+    monkeypatch.setattr(counting_on_disk, "_LARGEST", 50)
+    with pytest.raises(UserError, match="more than 50 distinct 2-grams"):
+        estimate_on_disk([random_sentences(200)], 3, folder=tmp_path, block=100)
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [("7b", 7), ("2K", 2048), ("1.5M", 3 << 19), ("4G", 1 << 32), ("0.5T", 1 << 39)]
+)
+def test_sizes(size, expected):
+    assert parse_memory(size) == expected
+
+
+def test_a_share_of_the_machine():
+    kilobytes = next(int(line.split()[1]) for line in read_lines("/proc/meminfo") if line.startswith("MemTotal"))
+    assert parse_memory("50%") == pytest.approx(512 * kilobytes, rel=1e-3)
+
+
+@pytest.mark.parametrize("size", ["", "4", "4 G", "4g", "-1G", "G", "1e3M"])
+def test_sizes_that_are_none(size):
+    with pytest.raises(UserError, match="give a number and one of"):
+        parse_memory(size)
+
+
+def test_columns_are_read_and_written_in_windows(tmp_path):
+    column = Column(tmp_path / "numbers", np.int64)
+    column.append(np.arange(0, 50, 10))
+    column.append(np.arange(50, 70, 10))
+    assert len(column) == 7 and column[2:4].tolist() == [20, 30] and column[5:99].tolist() == [50, 60]
+    for block in (1, 2, 3, 100):
+        assert take(column, np.array([6, 0, 3, 3]), block).tolist() == [60, 0, 30, 30]
+        assert take_rising(column, np.array([0, 3, 3, 6]), block).tolist() == [0, 30, 30, 60]
+        assert count_values(column, 10, 31, block).nonzero()[0].tolist() == [0, 10, 20]
+    for block in (1, 4, 100):
+        put_rising(column, np.array([1, 2, 6]), np.array([block, 2, 3]), block)
+        assert column[:].tolist() == [0, block, 2, 30, 40, 50, 3]
+    rows = Column(tmp_path / "rows", np.int32, 2)
+    assert rows.mapped().shape == (0, 2)
+    rows.extend(2)
+    rows.write(1, np.array([[7, 8]]))
+    assert rows[:].tolist() == rows.mapped().tolist() == [[0, 0], [7, 8]]
