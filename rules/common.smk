@@ -119,6 +119,11 @@ def runs(system):
     return RUNS[:1] if system in TRANSLATED else RUNS
 
 
+def of_shards(pattern):
+    """A file of a job, or those of the shards that share its work."""
+    return [pattern] if SHARDS == 1 else [f"{pattern}.{shard}" for shard in scatter.shards("{scatteritem}")]
+
+
 def results_of_all_data(pattern, **values):
     """As `results`, and the same for every variant of the data that systems use."""
     return [*results(pattern, **values), *results(f"data/{{variant}}/{pattern}", variant=VARIANTS, **values)]
@@ -144,6 +149,10 @@ def raw_text(source, side):
 def archive_path(source, side):
     """Where the archive that one side of a source is a member of is kept."""
     return f"results/{EXPERIMENT}/corpus/archives/{archive_name(CORPUS['sources'][source][side])}"
+
+
+# sources of training text, which may be long: shards tokenise them
+LONG_SOURCES = [] if SHARDS == 1 else [*CORPUS["train"], *CORPUS["monolingual"]]
 
 
 def tokenised(sources, side):

@@ -127,15 +127,54 @@ rule tokenise:
         "results/{experiment}/logs/tokenise/{source}.{language}.log",
     benchmark:
         "results/{experiment}/benchmarks/corpus/tokenise/{source}.{language}.tsv"
+    wildcard_constraints:
+        source=one_of([name for name in CORPUS["sources"] if name not in LONG_SOURCES]),
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        mem_mb=memory(3),
+        mem_mb=memory(1),
         runtime="4h",
     params:
         code=code("corpus.steps"),
         language=lambda wildcards: wildcards.language,
         tokenised=lambda wildcards: CORPUS["sources"][wildcards.source].get("tokenised", False),
+    script:
+        "../workflow_scripts/corpus.py"
+
+
+use rule tokenise as tokenise_shard with:
+    output:
+        output=temp("results/{experiment}/corpus/tokenised/shards/{source}.{language}.{scatteritem}"),
+    log:
+        "results/{experiment}/logs/tokenise/{source}.{language}.{scatteritem}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/corpus/tokenise/{source}.{language}.{scatteritem}.tsv"
+    wildcard_constraints:
+        source=one_of(LONG_SOURCES),
+    params:
+        shard="{scatteritem}",
+        step="tokenise",
+
+
+rule join_lines:
+    """Put the shards of a tokenised text together."""
+    input:
+        parts=gather.shards("results/{{experiment}}/corpus/tokenised/shards/{{source}}.{{language}}.{scatteritem}"),
+    output:
+        output="results/{experiment}/corpus/tokenised/{source}.{language}",
+    log:
+        "results/{experiment}/logs/join_lines/{source}.{language}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/corpus/join_lines/{source}.{language}.tsv"
+    wildcard_constraints:
+        source=one_of(LONG_SOURCES),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("corpus.steps"),
     script:
         "../workflow_scripts/corpus.py"
 
@@ -163,7 +202,7 @@ rule clean_pairs:
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        mem_mb=memory(4),
+        mem_mb=memory(1),
         runtime="2h",
     params:
         code=code("corpus.steps"),
@@ -192,7 +231,7 @@ rule clean_text:
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        mem_mb=memory(4),
+        mem_mb=memory(1),
         runtime="2h",
     params:
         code=code("corpus.steps"),

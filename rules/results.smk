@@ -114,7 +114,7 @@ def scaling_files():
 def benchmark_files():
     """Snakemake's time and memory of the jobs that cost most; one stage per folder."""
     names = [
-        *expand("corpus/tokenise/{source}.{language}", source=CORPUS["train"], language=[SOURCE, TARGET]),
+        *expand(of_shards("corpus/tokenise/{source}.{language}"), source=CORPUS["train"], language=[SOURCE, TARGET]),
         "selection/select_pairs",
         *OF_DATA,
         *expand("training/train_encoder_decoder.{network}", network=NETWORKS),

@@ -82,7 +82,7 @@ def open_text(path: Path, mode: str = "r") -> Iterator[IO[str]]:
 
 
 @contextmanager
-def _named_errors(path: Path) -> Iterator[None]:
+def named_errors(path: Path) -> Iterator[None]:
     """Turn what goes wrong while reading ``path`` into a ``UserError`` that names it."""
     try:
         yield
@@ -95,7 +95,7 @@ def _named_errors(path: Path) -> Iterator[None]:
 def read_bytes(path: Path) -> bytes:
     """Return the contents of a file, unpacked when it ends in ``.gz``; ``UserError`` when it cannot be read."""
     path = Path(path)
-    with _named_errors(path):
+    with named_errors(path):
         return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
 
@@ -107,7 +107,7 @@ def read_pieces(path: Path, size: int = 1 << 20) -> Iterator[tuple[int, bytes]]:
     """
     path = Path(path)
     lines, rest = 0, b""
-    with _named_errors(path), gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
+    with named_errors(path), gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
         while block := stream.read(size):
             end = block.rfind(b"\n") + 1
             if end == 0:
@@ -151,30 +151,38 @@ def read_lines(path: Path) -> list[str]:
     Only ``\\n`` and ``\\r\\n`` end a line. Raises ``UserError`` naming file and line for a missing file, bytes
     that are not UTF-8, or a broken archive.
     """
-    path = Path(path)
-    data = read_bytes(path)
+    return decode_lines(Path(path), read_bytes(path))
+
+
+def decode_lines(path: Path, data: bytes, before: int = 0) -> list[str]:
+    """The lines of bytes of a file that come after ``before`` of its lines, as ``read_lines`` gives them."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = before + data.count(b"\n", 0, error.start) + 1
         raise UserError(
             f"{path}, line {line}: not valid UTF-8 (byte 0x{data[error.start]:02x}); convert the file to UTF-8"
         ) from None
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
-    return [line[:-1] if line.endswith("\r") else line for line in lines]
+    return [line[:-1] if line.endswith("\r") else line for line in lines] if "\r" in text else lines
 
 
 def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
     """Read two files that must have the same number of lines; ``UserError`` when they do not."""
     sides = read_lines(source), read_lines(target)
     if len(sides[0]) != len(sides[1]):
-        raise UserError(
-            f"{source} has {len(sides[0])} lines but {target} has {len(sides[1])}; "
-            "line i of one must be the translation of line i of the other"
-        )
+        raise unequal_lengths(source, len(sides[0]), target, len(sides[1]))
     return sides
+
+
+def unequal_lengths(source: Path, source_lines: int, target: Path, target_lines: int) -> UserError:
+    """What is wrong where the two sides of a text differ in their lines."""
+    return UserError(
+        f"{source} has {source_lines} lines but {target} has {target_lines}; "
+        "line i of one must be the translation of line i of the other"
+    )
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

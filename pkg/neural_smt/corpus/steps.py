@@ -2,13 +2,16 @@
 
 import logging
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from neural_smt.corpus import archives, cleaning, fetching, generation, storing, tokenisation
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, read_lines, read_parallel, write_csv, write_lines
+from neural_smt.files import atomic, write_csv, write_lines
+from neural_smt.shards import Shard
+from neural_smt.streams import concatenate, count_lines, stream_lines, stream_parallel, write_pairs
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
@@ -61,17 +64,25 @@ def generate(*, settings: dict[str, Any], seed: int, output: Path) -> None:
             log.info("%s: %d generated pairs", name, len(part.source))
 
 
-def tokenise(*, text: Path, language: str, output: Path, tokenised: bool = False, threads: int = 1) -> None:
+def tokenise(
+    *, text: Path, language: str, output: Path, tokenised: bool = False, shard: str = "1-of-1", threads: int = 1
+) -> None:
     """Normalise and tokenise a text, line for line.
 
     Unicode NFC, Moses' punctuation normaliser and tokeniser with escapes; with ``tokenised`` the tokens are kept
-    and only NFC and consistent escapes applied.
+    and only NFC and consistent escapes applied. shard: the share of the lines that is written, as ``2-of-4``.
     """
-    lines = read_lines(text)
+    part = Shard.parse(shard)
+    lines = stream_lines(text, part.range(count_lines(text)) if part.count > 1 else None)
     if tokenised:
         write_lines(output, map(tokenisation.accept_tokens, lines))
     else:
-        write_lines(output, tokenisation.tokenise_lines(lines, language, threads))
+        write_lines(output, tokenisation.tokenise_stream(lines, language, threads))
+
+
+def join_lines(*, parts: list[Path], output: Path) -> None:
+    """Write what the shards of a text became, one after the other."""
+    concatenate(parts, output)
 
 
 def clean_pairs(
@@ -90,48 +101,48 @@ def clean_pairs(
     of a corpus differ in line count or nothing of a corpus is left.
     """
     rows: list[list[Any]] = []
-    kept: list[tuple[str, str | None]] = []
-    for name, source, target in zip(names, sources, targets, strict=True):
-        pairs = list(zip(*read_parallel(source, target), strict=True))
-        kept.extend(_clean(name, source, pairs, settings, rows))
-    with atomic(source_output) as source_temporary, atomic(target_output) as target_temporary:
-        write_lines(source_temporary, (source for source, _ in kept))
-        write_lines(target_temporary, (target for _, target in kept if target is not None))
+    kept = (
+        pair
+        for name, source, target in zip(names, sources, targets, strict=True)
+        for pair in _clean(name, source, stream_parallel(source, target), settings, rows)
+    )
+    write_pairs(source_output, target_output, kept)
     write_csv(table, ["source", "pairs", "kept", *cleaning.REASONS], rows)
 
 
 def clean_text(*, names: list[str], texts: list[Path], output: Path, table: Path, settings: dict[str, Any]) -> None:
     """Join tokenised monolingual texts, dropping sentences that are empty or too long; ``table`` as in clean_pairs."""
     rows: list[list[Any]] = []
-    kept: list[str] = []
-    for name, text in zip(names, texts, strict=True):
-        lines = [(line, None) for line in read_lines(text)]
-        kept.extend(source for source, _ in _clean(name, text, lines, settings, rows))
+    kept = (
+        line
+        for name, text in zip(names, texts, strict=True)
+        for line, _ in _clean(name, text, ((line, None) for line in stream_lines(text)), settings, rows)
+    )
     write_lines(output, kept)
     write_csv(table, ["source", "pairs", "kept", *cleaning.REASONS], rows)
 
 
 def _clean(
-    name: str, path: Path, pairs: list[tuple[str, str | None]], settings: dict[str, Any], rows: list[list[Any]]
-) -> list[tuple[str, str | None]]:
+    name: str, path: Path, pairs: Iterable[tuple[str, str | None]], settings: dict[str, Any], rows: list[list[Any]]
+) -> Iterator[tuple[str, str | None]]:
+    """Yield what is kept of a corpus; its row of the table comes after the last pair."""
     limits = cleaning.DEFAULTS | settings
     counts: Counter = Counter()
-    kept = list(cleaning.clean(pairs, counts, limits["max_length"], limits["max_ratio"]))
-    rows.append([name, len(pairs), len(kept), *(counts[reason] for reason in cleaning.REASONS)])
-    if not kept:
+    yield from cleaning.clean(pairs, counts, limits["max_length"], limits["max_ratio"])
+    rows.append([name, counts.total(), counts["kept"], *(counts[reason] for reason in cleaning.REASONS)])
+    if not counts["kept"]:
         raise UserError(
-            f"{name}: none of the {len(pairs)} lines of {path} is left after cleaning; "
+            f"{name}: none of the {counts.total()} lines of {path} is left after cleaning; "
             "check the file and the limits max_length and max_ratio"
         )
-    log.info("%s: %d of %d lines kept", name, len(kept), len(pairs))
-    return kept
+    log.info("%s: %d of %d lines kept", name, counts["kept"], counts.total())
 
 
 def build_vocabulary(*, texts: list[Path], output: Path) -> None:
     """Number the words of tokenised texts by falling count: one vocabulary per language."""
     counts: Counter = Counter()
     for text in texts:
-        for line in read_lines(text):
+        for line in stream_lines(text):
             counts.update(line.split())
     if not counts:
         raise UserError(

@@ -5,8 +5,9 @@ Moses escapes the characters that are special in its files (``'`` becomes ``&apo
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain, islice
 
 from joblib import Parallel, delayed
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
@@ -80,15 +81,23 @@ def _tokenise_chunk(lines: Sequence[str], language: str) -> list[str]:
     return [tokeniser(line) for line in lines]
 
 
-def tokenise_lines(lines: Sequence[str], language: str, threads: int = 1) -> list[str]:
-    """Tokenise lines in ``threads`` processes; the result has the order and number of ``lines``.
+def tokenise_lines(lines: Iterable[str], language: str, threads: int = 1) -> list[str]:
+    """Tokenise lines in ``threads`` processes; the result has the order and number of ``lines``."""
+    return list(tokenise_stream(lines, language, threads))
+
+
+def tokenise_stream(lines: Iterable[str], language: str, threads: int = 1) -> Iterator[str]:
+    """Yield what ``tokenise_lines`` returns; a few chunks for each process are in memory.
 
     The processes are joblib's: they start afresh and do not import the caller's main script.
     """
-    chunks = [lines[start : start + CHUNK] for start in range(0, len(lines), CHUNK)]
-    if threads <= 1 or len(chunks) <= 1:
-        results = [_tokenise_chunk(chunk, language) for chunk in chunks]
+    rest = iter(lines)
+    chunks = iter(lambda: list(islice(rest, CHUNK)), [])
+    first = list(islice(chunks, 2))
+    chunks = chain(first, chunks)
+    if threads <= 1 or len(first) <= 1:
+        results = (_tokenise_chunk(chunk, language) for chunk in chunks)
     else:
         jobs = (delayed(_tokenise_chunk)(chunk, language) for chunk in chunks)
-        results = Parallel(n_jobs=min(threads, len(chunks)))(jobs)
-    return [line for chunk in results for line in chunk]
+        results = Parallel(n_jobs=threads, return_as="generator")(jobs)
+    return chain.from_iterable(results)
