@@ -166,6 +166,31 @@ def cleaned_in_domain(side):
     return [f"results/{{experiment}}/corpus/in_domain.{side}"] if CORPUS["in_domain"] else []
 
 
+# how lines are chosen of each text that they are chosen of
+SELECTED = {"train": config["selection"]["method"]}
+if CORPUS["monolingual"]:
+    SELECTED["monolingual"] = config["selection"]["monolingual_method"]
+SHARDED_POOLS = [text for text, method in SELECTED.items() if SHARDS > 1 and method != "none"]
+
+
+def pool_texts(wildcards):
+    """The sides of a text that lines are chosen of: both of pairs, that of the target language alone of extra text."""
+    sides = [SOURCE, TARGET] if wildcards.text == "train" else [TARGET]
+    return [f"results/{wildcards.experiment}/corpus/{wildcards.text}.{side}" for side in sides]
+
+
+def in_domain_texts(wildcards):
+    """The same sides of the in-domain text."""
+    sides = [SOURCE, TARGET] if wildcards.text == "train" else [TARGET]
+    return [f"results/{wildcards.experiment}/corpus/in_domain.{side}" for side in sides] if CORPUS["in_domain"] else []
+
+
+def scores_of_shards(text):
+    """The scores of a text's lines, where shards compute them."""
+    pattern = f"results/{{{{experiment}}}}/selection/shards/{text}.{{scatteritem}}.npy"
+    return gather.shards(pattern) if text in SHARDED_POOLS else []
+
+
 def scores_of(name):
     """The scores that selection gave a text, where a variant of the data takes as many lines as it kept."""
     scores = f"results/{EXPERIMENT}/selection/{name}.scores.tsv.gz"

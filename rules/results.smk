@@ -115,6 +115,7 @@ def benchmark_files():
     """Snakemake's time and memory of the jobs that cost most; one stage per folder."""
     names = [
         *expand(of_shards("corpus/tokenise/{source}.{language}"), source=CORPUS["train"], language=[SOURCE, TARGET]),
+        *(of_shards("selection/score_pool/train") if "train" in SHARDED_POOLS else []),
         "selection/select_pairs",
         *OF_DATA,
         *expand("training/train_encoder_decoder.{network}", network=NETWORKS),

@@ -1,3 +1,54 @@
+rule train_selection_models:
+    """Train the models of the in-domain text and of the pool that shards of the pool are scored with."""
+    input:
+        pool=pool_texts,
+        in_domain=in_domain_texts,
+    output:
+        output=directory("results/{experiment}/selection/models/{text}"),
+    log:
+        "results/{experiment}/logs/train_selection_models.{text}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/selection/train_selection_models.{text}.tsv"
+    wildcard_constraints:
+        text=one_of(SHARDED_POOLS),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="4h",
+    params:
+        code=code("selection.scoring_steps"),
+        settings=lambda wildcards: {"method": SELECTED[wildcards.text], "order": config["selection"]["order"]},
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/selection.py"
+
+
+rule score_pool:
+    """Score a shard of the pool by how much more its lines resemble the in-domain text."""
+    input:
+        pool=pool_texts,
+        models="results/{experiment}/selection/models/{text}",
+    output:
+        output=temp("results/{experiment}/selection/shards/{text}.{scatteritem}.npy"),
+    log:
+        "results/{experiment}/logs/score_pool/{text}.{scatteritem}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/selection/score_pool/{text}.{scatteritem}.tsv"
+    wildcard_constraints:
+        text=one_of(SHARDED_POOLS),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="4h",
+    params:
+        code=code("selection.scoring_steps"),
+        shard="{scatteritem}",
+    script:
+        "../workflow_scripts/selection.py"
+
+
 rule select_pairs:
     """Keep the pool's pairs that resemble the in-domain text most (Axelrod et al. 2011)."""
     input:
@@ -7,6 +58,7 @@ rule select_pairs:
         in_domain_target=cleaned_in_domain(TARGET),
         dev_source=tokenised(CORPUS["dev"], SOURCE)[0],
         dev_target=tokenised(CORPUS["dev"], TARGET)[0],
+        scored=scores_of_shards("train"),
     output:
         source_output=f"results/{{experiment}}/selection/train.{SOURCE}",
         target_output=f"results/{{experiment}}/selection/train.{TARGET}",
@@ -47,6 +99,7 @@ rule select_text:
         pool=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
         in_domain=cleaned_in_domain(TARGET),
         dev=tokenised(CORPUS["dev"], TARGET)[0],
+        scored=scores_of_shards("monolingual"),
     output:
         output=f"results/{{experiment}}/selection/monolingual.{TARGET}",
         scores="results/{experiment}/selection/monolingual.scores.tsv.gz",
@@ -97,7 +150,7 @@ rule take_pairs:
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        mem_mb=memory(4),
+        mem_mb=memory(1),
         runtime="1h",
     params:
         code=code("selection.steps"),
@@ -121,7 +174,7 @@ rule take_text:
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        mem_mb=memory(4),
+        mem_mb=memory(1),
         runtime="1h",
     params:
         code=code("selection.steps"),

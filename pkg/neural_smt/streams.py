@@ -4,6 +4,7 @@ import gzip
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import IO
@@ -27,6 +28,17 @@ def stream_lines(path: Path, part: range | None = None) -> Iterator[str]:
     """
     start, stop = (part.start, part.stop) if part is not None else (0, None)
     return islice(chain.from_iterable(_line_pieces(Path(path), start)), start, stop)
+
+
+@dataclass(frozen=True)
+class TextLines:
+    """The lines of a file, or a part of them, read anew each time they are gone through."""
+
+    path: Path
+    part: range | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        return stream_lines(self.path, self.part)
 
 
 def _line_pieces(path: Path, start: int) -> Iterator[list[str]]:

@@ -53,15 +53,21 @@ def test_as_many_pairs_are_drawn_as_selection_kept(folder: Path) -> None:
 
 def test_a_number_of_pairs_is_drawn_and_is_part_of_a_larger_one(folder: Path) -> None:
     pool = [[f"{side} {number}" for number in range(40)] for side in ("en", "fr")]
-    drawn = {number: compared_lines(pool, None, 5, number) for number in (0, 1, 10, 25, 40)}
+
+    def taken(scores: Path | None, seed: int, number: int) -> list[list[str]]:
+        count, sides = compared_lines(pool, 40, scores, seed, number)
+        assert count == number
+        return [list(side) for side in sides]
+
+    drawn = {number: taken(None, 5, number) for number in (0, 1, 10, 25, 40)}
     for number, (source, target) in drawn.items():
         numbers = [int(line.split()[1]) for line in source]
         assert len(numbers) == number and numbers == sorted(set(numbers)), "none twice, in the pool's order"
         assert target == [f"fr {number}" for number in numbers], "sides stay together"
     sources = [set(source) for source, _ in drawn.values()]
     assert all(smaller < larger for smaller, larger in pairwise(sources))
-    assert compared_lines(pool, None, 6, 10) != drawn[10], "another seed, other pairs"
-    assert compared_lines(pool, folder / "scores.tsv.gz", 5, 10) == drawn[10], "the number goes before what is kept"
+    assert taken(None, 6, 10) != drawn[10], "another seed, other pairs"
+    assert taken(folder / "scores.tsv.gz", 5, 10) == drawn[10], "the number goes before what is kept"
 
 
 def test_no_more_pairs_are_drawn_than_there_are(folder: Path) -> None:
@@ -90,7 +96,7 @@ def test_every_line_is_drawn_as_often(folder: Path) -> None:
     pool = [list(map(str, range(10)))]
     times = np.zeros(10)
     for seed in range(1000):
-        (drawn,) = compared_lines(pool, folder / "scores.tsv.gz", seed)
+        _, (drawn,) = compared_lines(pool, 10, folder / "scores.tsv.gz", seed)
         times[list(map(int, drawn))] += 1
     # 4 of 10 drawn: mean 400, standard deviation 15.5
     assert times.sum() == 4000 and np.abs(times - 400).max() < 5 * 15.5

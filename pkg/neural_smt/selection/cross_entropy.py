@@ -6,9 +6,12 @@ is estimated on random lines of it, drawn with replacement until they have as ma
 the cross-entropy of a sentence, log2, is divided by its words, while its probability includes ``</s>``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import compress, islice
 from math import log2
+from pathlib import Path
 
 import numpy as np
 
@@ -19,18 +22,71 @@ from neural_smt.vocabulary import Vocabulary
 
 _LOG2_OF_10 = log2(10)
 
+LINES = 1 << 14
+"""Lines of the pool that are in memory at a time."""
 
-def cross_entropy_difference(
-    pool: Sequence[list[str]], in_domain: Sequence[list[str]], order: int, generator: np.random.Generator, threads: int
-) -> np.ndarray:
-    """Score every line of the pool, float64 ``[lines]`` in bits per word; the lowest are most like the in-domain text.
 
-    pool, in_domain: the tokenised lines of one side (monolingual) or of both (bilingual, then the sum is taken).
+@dataclass(frozen=True)
+class SideModels:
+    """The models of one side: of the in-domain text, and of as much text of the pool, over the words of the former."""
+
+    vocabulary: Vocabulary
+    inside: NgramModel
+    outside: NgramModel
+
+    def score(self, lines: Iterable[str]) -> np.ndarray:
+        """float64 ``[lines]``: the cross-entropy difference of each line, bits per word."""
+        scores = [self._difference(piece) for piece in _pieces(lines)]
+        return np.concatenate([np.zeros(0), *scores])
+
+    def _difference(self, lines: list[str]) -> np.ndarray:
+        sentences = self.vocabulary.encode(lines)
+        inside, outside = (sentence_cross_entropy(model, sentences) for model in (self.inside, self.outside))
+        return inside - outside
+
+    def save(self, folder: Path) -> None:
+        """Write into an existing folder, for shards of the pool."""
+        self.vocabulary.save(folder / "vocabulary.tsv")
+        self.inside.save(folder / "inside")
+        self.outside.save(folder / "outside")
+
+    @classmethod
+    def load(cls, folder: Path) -> "SideModels":
+        """Read what ``save`` wrote, the models memory-mapped."""
+        vocabulary = Vocabulary.load(folder / "vocabulary.tsv")
+        return cls(vocabulary, *(NgramModel.load(folder / name, vocabulary) for name in ("inside", "outside")))
+
+
+def train_sides(
+    pool: Sequence[Iterable[str]], in_domain: Sequence[list[str]], order: int, generator: np.random.Generator
+) -> list[SideModels]:
+    """The models that score a pool.
+
+    pool, in_domain: the tokenised lines of one side (monolingual) or of both (bilingual); those of the pool are gone
+    through several times and may stay on disk.
     """
     sample = _sample_like(pool, in_domain, generator)
+    return [_train_side(p, i, sample, order) for p, i in zip(pool, in_domain, strict=True)]
+
+
+def score_sides(models: Sequence[SideModels], pool: Sequence[Iterable[str]], threads: int = 1) -> np.ndarray:
+    """Score every line of the pool, float64 ``[lines]`` in bits per word; the lowest are most like the in-domain text.
+
+    Of both sides of a bilingual pool the sum is taken.
+    """
     with ThreadPoolExecutor(max_workers=threads) as executor:
-        sides = executor.map(lambda p, i: _score_side(p, i, sample, order), pool, in_domain)
-        return np.sum(list(sides), axis=0)
+        return np.sum(list(executor.map(SideModels.score, models, pool)), axis=0)
+
+
+def cross_entropy_difference(
+    pool: Sequence[Iterable[str]],
+    in_domain: Sequence[list[str]],
+    order: int,
+    generator: np.random.Generator,
+    threads: int,
+) -> np.ndarray:
+    """``score_sides`` with models of ``train_sides``."""
+    return score_sides(train_sides(pool, in_domain, order, generator), pool, threads)
 
 
 def sentence_cross_entropy(model: NgramModel, sentences: Ragged) -> np.ndarray:
@@ -39,21 +95,31 @@ def sentence_cross_entropy(model: NgramModel, sentences: Ragged) -> np.ndarray:
     return -log10_prob * _LOG2_OF_10 / np.maximum(sentences.lengths, 1)
 
 
-def _score_side(pool: list[str], in_domain: list[str], sample: np.ndarray, order: int) -> np.ndarray:
+def _pieces(lines: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(lines)
+    return iter(lambda: list(islice(rest, LINES)), [])
+
+
+def _train_side(pool: Iterable[str], in_domain: list[str], sample: np.ndarray, order: int) -> SideModels:
     vocabulary = Vocabulary.from_sentences(in_domain)
-    encoded_pool = vocabulary.encode(pool)
-    inside = vocabulary.encode(in_domain)
-    outside = encoded_pool.take(sample)
-    entropies = []
-    for text in (inside, outside):
+    texts = (vocabulary.encode(in_domain), _encode_rows(vocabulary, pool, sample))
+    models = []
+    for text in texts:
         estimated = estimate(text, order, vocabulary_size=len(vocabulary) - 1)
-        model = NgramModel.from_tables(estimated.tables, vocabulary)
-        entropies.append(sentence_cross_entropy(model, encoded_pool))
-    return entropies[0] - entropies[1]
+        models.append(NgramModel.from_tables(estimated.tables, vocabulary))
+    return SideModels(vocabulary, *models)
+
+
+def _encode_rows(vocabulary: Vocabulary, lines: Iterable[str], rows: np.ndarray) -> Ragged:
+    """The lines at ``rows`` (int ``[n]``), in that order; the others are not kept."""
+    distinct = np.unique(rows)
+    wanted = np.zeros(distinct[-1] + 1, dtype=np.bool_)
+    wanted[distinct] = True
+    return vocabulary.encode(compress(lines, wanted)).take(np.searchsorted(distinct, rows))
 
 
 def _sample_like(
-    pool: Sequence[list[str]], in_domain: Sequence[list[str]], generator: np.random.Generator
+    pool: Sequence[Iterable[str]], in_domain: Sequence[list[str]], generator: np.random.Generator
 ) -> np.ndarray:
     """Rows of the pool, drawn with replacement until they have as many words (all sides) as the in-domain text."""
     lengths = sum(_words_per_line(side) for side in pool)
@@ -65,5 +131,5 @@ def _sample_like(
     return rows[: np.searchsorted(np.cumsum(lengths[rows]), wanted) + 1]
 
 
-def _words_per_line(lines: list[str]) -> np.ndarray:
-    return np.fromiter((len(line.split()) for line in lines), dtype=np.int64, count=len(lines))
+def _words_per_line(lines: Iterable[str]) -> np.ndarray:
+    return np.fromiter((len(line.split()) for line in lines), dtype=np.int64)

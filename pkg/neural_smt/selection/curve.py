@@ -7,15 +7,19 @@ samples can be compared.
 """
 
 import logging
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import chain, islice
 
 import numpy as np
 
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import measure_perplexity
+from neural_smt.ragged import Ragged
+from neural_smt.selection.cross_entropy import LINES
 from neural_smt.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
@@ -51,12 +55,15 @@ class Curve:
 
 
 class PoolModels:
-    """Trains models on rows of the pool and measures them on the dev set; all text is the target side."""
+    """Trains models on rows of the pool and measures them on the dev set; all text is the target side.
 
-    def __init__(self, pool: list[str], in_domain: list[str], dev: list[str], order: int):
-        vocabulary = Vocabulary.from_sentences([*pool, *in_domain])
+    The pool is gone through twice and may stay on disk: its ids lie in a temporary file that is mapped into memory.
+    """
+
+    def __init__(self, pool: Iterable[str], in_domain: list[str], dev: list[str], order: int):
+        vocabulary = Vocabulary.from_sentences(chain(pool, in_domain))
         self.vocabulary, self.order = vocabulary, order
-        self.pool, self.dev = vocabulary.encode(pool), vocabulary.encode(dev)
+        self.pool, self.dev = _encode_on_disk(vocabulary, pool), vocabulary.encode(dev)
 
     def measure(self, fraction: float, rows: np.ndarray) -> Point:
         """The dev perplexity of a model of the pool's ``rows``."""
@@ -69,6 +76,20 @@ class PoolModels:
         """Random rows, without replacement, that have ``words`` words together (the last may exceed it)."""
         rows = generator.permutation(len(self.pool))
         return rows[: np.searchsorted(np.cumsum(self.pool.lengths[rows]), words) + 1]
+
+
+def _encode_on_disk(vocabulary: Vocabulary, lines: Iterable[str]) -> Ragged:
+    """As ``Vocabulary.encode``, with the ids in a file that nobody else sees and that goes when they do."""
+    rest, lengths = iter(lines), [np.zeros(1, dtype=np.int64)]
+    with tempfile.TemporaryFile() as stream:
+        while piece := list(islice(rest, LINES)):
+            encoded = vocabulary.encode(piece)
+            stream.write(encoded.values)
+            lengths.append(encoded.lengths)
+        stream.flush()
+        words = stream.tell() // np.dtype(np.int32).itemsize
+        values = np.memmap(stream, np.int32, "r", shape=words) if words else np.zeros(0, dtype=np.int32)
+    return Ragged(np.asarray(values), np.cumsum(np.concatenate(lengths)))
 
 
 def draw_curve(

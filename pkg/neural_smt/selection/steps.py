@@ -3,17 +3,20 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, read_lines, read_parallel, write_csv, write_lines
+from neural_smt.files import atomic, load_array, read_lines, read_parallel, write_csv, write_lines
+from neural_smt.selection.checks import check_settings
 from neural_smt.selection.comparison import compared_lines
 from neural_smt.selection.cross_entropy import cross_entropy_difference
 from neural_smt.selection.curve import Curve, PoolModels, draw_curve, lines_of
 from neural_smt.selection.plot import plot_curve
+from neural_smt.streams import TextLines, count_lines, count_parallel
 
 logger = logging.getLogger(__name__)
 
@@ -35,22 +38,25 @@ def select_pairs(
     scores: Path,
     curve: Path,
     plot: Path,
+    scored: list[Path] | None = None,
     threads: int = 1,
 ) -> None:
     """Keep the pairs of a pool that resemble in-domain pairs (Axelrod et al. 2011).
 
     Pairs are ranked by the cross-entropy difference of both sides; how many are kept is what gives the lowest dev
     perplexity on the target side. settings: method (``axelrod`` or ``none``: keep all), order, fractions,
-    random_samples. Writes the in-domain pairs followed by those kept, in the pool's order; a score and 0/1 for kept per
-    pair of the pool (``.npy``: records; else tab-separated text); the curve and its plot.
+    random_samples; scored: the scores of all shards in their order (see ``score_pool``), without them they are computed
+    here. Writes the in-domain pairs followed by those kept, in the pool's order; a score and 0/1 for kept per pair of
+    the pool (``.npy``: records; else tab-separated text); the curve and its plot.
     """
-    pool = read_parallel(pool_source, pool_target)
-    in_domain = read_parallel(in_domain_source, in_domain_target) if in_domain_source and in_domain_target else ([], [])
+    lines = count_parallel(pool_source, pool_target)
+    pool = (TextLines(pool_source), TextLines(pool_target))
+    in_domain = _in_domain_pairs(in_domain_source, in_domain_target)
     dev = read_parallel(dev_source, dev_target)[1]
-    _check(settings, "axelrod", in_domain_target, in_domain[1], {pool_target: pool[1], dev_target: dev})
-    selection = _select(pool, in_domain, dev, settings, seed, threads)
-    for path, inside, lines in zip((source_output, target_output), in_domain, pool, strict=True):
-        write_lines(path, [*inside, *_kept(lines, selection)])
+    check_settings(settings, "axelrod", in_domain_target, in_domain[1], pool_target, dev_target)
+    selection = _select(pool, lines, in_domain, dev, settings, seed, scored, threads)
+    for path, inside, side in zip((source_output, target_output), in_domain, pool, strict=True):
+        write_lines(path, chain(inside, compress(side, selection.kept)))
     _write_report(selection, scores, curve, plot, "Selection of training pairs (target side)")
 
 
@@ -65,6 +71,7 @@ def select_text(
     scores: Path,
     curve: Path,
     plot: Path,
+    scored: list[Path] | None = None,
     threads: int = 1,
 ) -> None:
     """Keep the lines of extra text that resemble in-domain text (Moore and Lewis 2010).
@@ -72,11 +79,11 @@ def select_text(
     As ``select_pairs`` with one side and the method ``moore_lewis`` or ``none``, but only the kept lines of the pool
     are written: they are added to training text that holds the in-domain text already.
     """
-    lines, dev_lines = read_lines(pool), read_lines(dev)
+    text, lines, dev_lines = TextLines(pool), count_lines(pool), read_lines(dev)
     inside = read_lines(in_domain) if in_domain else []
-    _check(settings, "moore_lewis", in_domain, inside, {pool: lines, dev: dev_lines})
-    selection = _select([lines], [inside], dev_lines, settings, seed, threads)
-    write_lines(output, _kept(lines, selection))
+    check_settings(settings, "moore_lewis", in_domain, inside, pool, dev)
+    selection = _select([text], lines, [inside], dev_lines, settings, seed, scored, threads)
+    write_lines(output, compress(text, selection.kept))
     _write_report(selection, scores, curve, plot, "Selection of extra language-model text")
 
 
@@ -98,20 +105,20 @@ def take_pairs(
     drawn in place of that. Writes the in-domain pairs followed by those taken, in the pool's order, as
     ``select_pairs`` does.
     """
-    pool = read_parallel(pool_source, pool_target)
-    in_domain = read_parallel(in_domain_source, in_domain_target) if in_domain_source and in_domain_target else ([], [])
-    taken = compared_lines(pool, scores, seed, pairs)
-    logger.info("took %d of %d pairs", len(taken[0]), len(pool[0]))
-    for path, inside, lines in zip((source_output, target_output), in_domain, taken, strict=True):
-        write_lines(path, [*inside, *lines])
+    lines = count_parallel(pool_source, pool_target)
+    in_domain = _in_domain_pairs(in_domain_source, in_domain_target)
+    count, taken = compared_lines((TextLines(pool_source), TextLines(pool_target)), lines, scores, seed, pairs)
+    for path, inside, side in zip((source_output, target_output), in_domain, taken, strict=True):
+        write_lines(path, chain(inside, side))
+    logger.info("took %d of %d pairs", count, lines)
 
 
 def take_text(*, pool: Path, scores: Path | None = None, seed: int, output: Path) -> None:
     """Take extra text without looking at it: all lines, or with ``scores`` (of ``select_text``) as many at random."""
-    lines = read_lines(pool)
-    (taken,) = compared_lines([lines], scores, seed)
-    logger.info("took %d of %d lines", len(taken), len(lines))
+    lines = count_lines(pool)
+    count, (taken,) = compared_lines([TextLines(pool)], lines, scores, seed)
     write_lines(output, taken)
+    logger.info("took %d of %d lines", count, lines)
 
 
 @dataclass(frozen=True)
@@ -123,39 +130,27 @@ class _Selection:
     curve: Curve | None
 
 
-def _check(
-    settings: dict[str, Any],
-    method: str,
-    in_domain: Path | None,
-    in_domain_lines: list[str],
-    texts: dict[Path, list[str]],
-) -> None:
-    """Raise ``UserError`` unless selection is off, or is by ``method`` and has all the text it needs."""
-    if settings["method"] not in (method, "none"):
-        raise UserError(f"selection: unknown method '{settings['method']}'; set it to {method} or none")
-    if settings["method"] == "none":
-        return
-    if not any(in_domain_lines):
-        where = f"{in_domain} is empty" if in_domain else "corpus.in_domain names none"
-        raise UserError(f"selection: method {method} needs in-domain text, but {where}; give some or set method: none")
-    for path, lines in texts.items():
-        if not any(lines):
-            raise UserError(f"{path}: no text, but selection needs a pool and a dev set; give some or set method: none")
+def _in_domain_pairs(source: Path | None, target: Path | None) -> tuple[list[str], list[str]]:
+    return read_parallel(source, target) if source and target else ([], [])
 
 
 def _select(
-    pool: Sequence[list[str]],
+    pool: Sequence[TextLines],
+    lines: int,
     in_domain: Sequence[list[str]],
     dev: list[str],
     settings: dict[str, Any],
     seed: int,
+    scored: Sequence[Path] | None,
     threads: int,
 ) -> _Selection:
-    """Score the pool, draw the curve on the last (target) side, and keep the share that it chooses."""
-    lines = len(pool[-1])
+    """Score the pool of so many lines, draw the curve on the last (target) side, and keep the share that it chooses."""
     if settings["method"] == "none":
         return _Selection(np.full(lines, np.nan), np.ones(lines, dtype=np.bool_), None)
-    scores = cross_entropy_difference(pool, in_domain, settings["order"], np.random.default_rng(seed), threads)
+    if scored:
+        scores = _join_scores(scored, lines)
+    else:
+        scores = cross_entropy_difference(pool, in_domain, settings["order"], np.random.default_rng(seed), threads)
     ranking = np.argsort(scores, kind="stable")
     models = PoolModels(pool[-1], in_domain[-1], dev, settings["order"])
     curve = draw_curve(models, ranking, settings["fractions"], settings["random_samples"], seed, threads)
@@ -165,8 +160,11 @@ def _select(
     return _Selection(scores, kept, curve)
 
 
-def _kept(lines: list[str], selection: _Selection) -> list[str]:
-    return [line for line, kept in zip(lines, selection.kept.tolist(), strict=True) if kept]
+def _join_scores(scored: Sequence[Path], lines: int) -> np.ndarray:
+    scores = np.concatenate([load_array(path) for path in scored])
+    if len(scores) != lines:
+        raise UserError(f"{scored[0]} and other shards: {len(scores)} scores of {lines} lines; score them again")
+    return scores
 
 
 def _write_report(selection: _Selection, scores: Path, curve: Path, plot: Path, title: str) -> None:
@@ -176,7 +174,7 @@ def _write_report(selection: _Selection, scores: Path, curve: Path, plot: Path, 
         with atomic(scores) as temporary:
             np.save(temporary, table, allow_pickle=False)
     else:
-        pairs = zip(selection.scores.tolist(), selection.kept.tolist(), strict=True)
+        pairs = zip(selection.scores, selection.kept, strict=True)
         write_lines(scores, (f"{score:.6f}\t{int(kept)}" for score, kept in pairs))
     rows = []
     for method in ("selected", "random") if selection.curve else ():
