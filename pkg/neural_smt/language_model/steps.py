@@ -18,6 +18,9 @@ from neural_smt.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
 
+_MEMORY = "1G"
+"""Of estimation, unless the settings say another."""
+
 _PIECE = 4 << 20
 """Bytes of text that are held as strings at a time."""
 
@@ -37,7 +40,7 @@ def build_language_model(
         raise UserError("language model: no texts are given; name at least one file")
     words = Vocabulary.load(vocabulary)
     order, prune = settings["order"], settings["prune"]
-    memory = parse_memory(settings["memory"])
+    memory = parse_memory(settings.get("memory", _MEMORY))
     folder = Path(output).parent
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".estimation.", dir=folder) as scratch:
