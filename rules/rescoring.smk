@@ -13,7 +13,7 @@ rule score_phrase_table:
     benchmark:
         "results/{experiment}/benchmarks/rescoring/score_phrase_table.{network}.{table}.tsv"
     wildcard_constraints:
-        network=one_of(NETWORKS),
+        network=one_of(NETWORKS if SHARDS == 1 else []),
         table="extracted|proposed",
     conda:
         "../envs/neural_smt.yaml"
@@ -25,6 +25,51 @@ rule score_phrase_table:
     params:
         code=code("rescoring.steps"),
         settings=config["rescoring"],
+    script:
+        "../workflow_scripts/rescoring.py"
+
+
+use rule score_phrase_table as score_phrase_table_shard with:
+    output:
+        output=temp("results/{experiment}/rescoring/{table}/shards/{network}.{scatteritem}.safetensors"),
+        statistics=temp("results/{experiment}/rescoring/{table}/shards/{network}.{scatteritem}.json"),
+    log:
+        "results/{experiment}/logs/score_phrase_table.{network}.{table}.{scatteritem}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/rescoring/score_phrase_table.{network}.{table}.{scatteritem}.tsv"
+    wildcard_constraints:
+        network=one_of(NETWORKS),
+        table="extracted|proposed",
+    params:
+        shard="{scatteritem}",
+        step="score_phrase_table",
+
+
+rule join_columns:
+    """Put the scores that shards gave phrase pairs together."""
+    input:
+        phrase_table=table_folder,
+        parts=gather.shards("results/{{experiment}}/rescoring/{{table}}/shards/{{network}}.{scatteritem}.safetensors"),
+        part_statistics=gather.shards(
+            "results/{{experiment}}/rescoring/{{table}}/shards/{{network}}.{scatteritem}.json"
+        ),
+    output:
+        output="results/{experiment}/rescoring/{table}/{network}.safetensors",
+        statistics="results/{experiment}/rescoring/{table}/{network}.json",
+    log:
+        "results/{experiment}/logs/join_columns.{network}.{table}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/rescoring/join_columns.{network}.{table}.tsv"
+    wildcard_constraints:
+        network=one_of(NETWORKS if SHARDS > 1 else []),
+        table="extracted|proposed",
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="1h",
+    params:
+        code=code("rescoring.steps"),
     script:
         "../workflow_scripts/rescoring.py"
 

@@ -122,7 +122,7 @@ def benchmark_files():
         *(["training/train_cslm"] if USES_CSLM else []),
         *expand("training/train_recurrent.{network}", network=RECURRENT),
         *expand("representations/build_representation.{network}", network=JOINT_INPUTS),
-        *expand("rescoring/score_phrase_table.{network}.extracted", network=NETWORKS),
+        *expand(of_shards("rescoring/score_phrase_table.{network}.extracted"), network=NETWORKS),
         *expand("training/train_attention.{network}", network=ATTENTION_NETWORKS),
         *expand("tuning/tune/{system}.run{run}", system=TUNED, run=RUNS),
         *expand("decoding/decode/{system}.run{run}.{set}", system=TUNED, run=RUNS, set=SETS),

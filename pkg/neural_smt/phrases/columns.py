@@ -14,8 +14,10 @@ from neural_smt.errors import UserError
 from neural_smt.files import atomic
 from neural_smt.phrases.table import PhraseTable
 
-SCORES, DIGEST = "scores", "phrase_table"
-"""The name of the array, and that of the table's digest in the metadata."""
+SCORES, ROWS, DIGEST = "scores", "rows", "phrase_table"
+"""The names of the arrays, and that of the table's digest in the metadata."""
+
+ADVICE = "run the rescoring stage again"
 
 
 def save_column(path: Path, scores: np.ndarray, table: PhraseTable) -> None:
@@ -29,17 +31,35 @@ def load_column(path: Path, table: PhraseTable) -> np.ndarray:
 
     Raises ``UserError`` when the file is no column, belongs to another table or holds a number that is not finite.
     """
-    advice = "run the rescoring stage again"
+    digest, (scores,) = _read(path, SCORES)
+    if digest != table.digest or scores.shape != (len(table),):
+        raise UserError(f"{path}: the scores of another phrase table than the one given; {ADVICE}")
+    if not np.isfinite(scores).all():
+        raise UserError(f"{path}: a score is not a finite number; {ADVICE}")
+    return scores
+
+
+def save_part(path: Path, rows: np.ndarray, scores: np.ndarray, table: PhraseTable) -> None:
+    """Write the scores (float32 ``[n]``) of some rows (int64 ``[n]``) of ``table``."""
+    arrays = {SCORES: np.ascontiguousarray(scores, dtype=np.float32), ROWS: np.ascontiguousarray(rows, dtype=np.int64)}
+    with atomic(path) as temporary:
+        save_file(arrays, temporary, {DIGEST: table.digest})
+
+
+def load_part(path: Path, table: PhraseTable) -> tuple[np.ndarray, np.ndarray]:
+    """Read what ``save_part`` wrote: rows and scores; ``UserError`` when it is no part of a column of ``table``."""
+    digest, (rows, scores) = _read(path, ROWS, SCORES)
+    if digest != table.digest or rows.shape != scores.shape:
+        raise UserError(f"{path}: scores of another phrase table than the one given; {ADVICE}")
+    return rows, scores
+
+
+def _read(path: Path, *names: str) -> tuple[str | None, list[np.ndarray]]:
+    """The digest and the arrays of a file."""
     try:
         with safe_open(path, framework="np") as file:
-            digest = (file.metadata() or {}).get(DIGEST)
-            scores = file.get_tensor(SCORES)
+            return (file.metadata() or {}).get(DIGEST), [file.get_tensor(name) for name in names]
     except FileNotFoundError:
-        raise UserError(f"{path}: no such file; {advice}") from None
+        raise UserError(f"{path}: no such file; {ADVICE}") from None
     except (OSError, SafetensorError) as error:
-        raise UserError(f"{path}: not a score column ({str(error).splitlines()[0]}); {advice}") from None
-    if digest != table.digest or scores.shape != (len(table),):
-        raise UserError(f"{path}: the scores of another phrase table than the one given; {advice}")
-    if not np.isfinite(scores).all():
-        raise UserError(f"{path}: a score is not a finite number; {advice}")
-    return scores
+        raise UserError(f"{path}: not a score column ({str(error).splitlines()[0]}); {ADVICE}") from None

@@ -5,8 +5,7 @@ The costly part is the normaliser of the softmax over the whole shortlist. It de
 prefix alone, so there is one for each such prefix, whatever words follow it.
 """
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -14,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from neural_smt.networks.device import precision_context
 from neural_smt.networks.encoder_decoder import EncoderDecoder
@@ -37,6 +35,13 @@ class WorkDone(NamedTuple):
     prefixes: int
     steps: int
     states: int
+
+    def __add__(self, other: "WorkDone") -> "WorkDone":
+        """What two lots of pairs took."""
+        return WorkDone(*map(sum, zip(self, other, strict=True)))
+
+
+NOTHING = WorkDone(0, 0, 0, 0, 0, 0)
 
 
 @contextmanager
@@ -86,11 +91,19 @@ class PairScorer:
             self.word_readouts = network.word_readout(target)
             self.normalisers = Normalisers(network.output.weight.to(self.word_readouts.dtype), network.output.bias)
 
-    def score(self, source: Ragged, source_of: np.ndarray, target: Ragged, batch: int) -> tuple[np.ndarray, WorkDone]:
+    def score(
+        self,
+        source: Ragged,
+        source_of: np.ndarray,
+        target: Ragged,
+        batch: int,
+        progress: Callable[[int], object] = lambda pairs: None,
+    ) -> tuple[np.ndarray, WorkDone]:
         """Natural log p(target | source), end symbol included: float32 ``[pairs]``.
 
         source: phrases of shortlist ids; source_of: int ``[pairs]``, the source phrase of each pair; target: one
-        phrase for each pair; batch: distinct source phrases that go through the network together.
+        phrase for each pair; batch: distinct source phrases that go through the network together; progress: is told the
+        number of pairs whenever some have been scored.
         """
         # Phrases that differ only in words outside the shortlist are one phrase here.
         sources = SortedSequences.of(source)
@@ -112,15 +125,11 @@ class PairScorer:
 
         workers = 1 if self.device.type == "cuda" else torch.get_num_threads()
         prefixes = states = 0
-        interactive = sys.stderr.isatty()
-        with (
-            one_thread_each(workers) as pool,
-            tqdm(total=len(pairs), unit="pair", unit_scale=True, disable=not interactive) as bar,
-        ):
+        with one_thread_each(workers) as pool:
             for scored, distinct, computed in pool.map(score_chunk, range(len(starts) - 1)):
                 prefixes += distinct
                 states += computed
-                bar.update(scored)
+                progress(scored)
         words = len(target.values) + len(target)
         steps = int((source.lengths + 1)[source_of].sum()) + len(target.values)
         return scores[pairs.row_of], WorkDone(len(target), words, len(sources), prefixes, steps, states)

@@ -1,23 +1,26 @@
 """The rescoring stage: a network's score of every phrase pair as a column of the phrase table."""
 
 import logging
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_json
+from neural_smt.files import read_json, read_lines, write_json
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.folder import TrainedModel, load_forward_model, load_model
-from neural_smt.phrases.columns import save_column
+from neural_smt.phrases.columns import load_part, save_column, save_part
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
+from neural_smt.rescoring.blocks import BackwardBlocks, ForwardBlocks
 from neural_smt.rescoring.proposed_table import ProposalSettings, propose_table
-from neural_smt.rescoring.scorer import PairScorer, WorkDone
+from neural_smt.rescoring.scorer import NOTHING, PairScorer, WorkDone
 from neural_smt.settings import read_settings
+from neural_smt.shards import Shard
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import UNK, Vocabulary
 
@@ -36,51 +39,92 @@ def score_phrase_table(
     statistics: Path,
     device: str,
     settings: dict[str, Any],
+    shard: str = "1-of-1",
 ) -> None:
     """Give every phrase pair log p(target | source) under a trained encoder-decoder.
 
     A network of the direction ``backward`` gives log p(source | target). settings: batch, distinct phrases of the side
     it reads that go through the network together; precision, ``auto`` (bf16 on CUDA, else fp32), ``fp32`` or ``bf16``.
-    Writes a score column (natural log, end symbol included) and what it cost as JSON.
+    Writes a score column (natural log, end symbol included) and what it cost as JSON; or of a shard, named as
+    ``2-of-4``, what ``join_columns`` takes.
     """
     chosen = DEFAULTS | settings
     if chosen["batch"] < 1:
         raise UserError(f"rescoring: batch is {chosen['batch']}; set it to 1 or more")
-    place = select_device(device)
+    part, place = Shard.parse(shard), select_device(device)
     trained = load_model(model, place)
     table = PhraseTable.load(phrase_table)
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
     table.check_vocabularies(*vocabularies)
     began = time.perf_counter()
-    scores, work = score_table(table, trained, vocabularies, chosen["batch"], chosen["precision"])
+    rows, scores, work = score_table(table, trained, vocabularies, chosen["batch"], chosen["precision"], part)
     seconds = time.perf_counter() - began
     if not np.isfinite(scores).all():
         raise UserError(f"{model}: the model gives scores that are not finite; train it again with a smaller clip")
-    save_column(output, scores, table)
-    report = work._asdict() | {
-        "seconds": round(seconds, 3),
-        "pairs_per_second": round(work.pairs / max(seconds, 1e-9), 1),
-        "mean_log_probability": float(scores.mean(dtype=np.float64)) if len(scores) else None,
-        "device": describe_device(place),
+    cost = work._asdict() | {"seconds": round(seconds, 3), "device": describe_device(place)}
+    if part.count == 1:
+        _write_column(output, statistics, rows, scores, cost, table)
+    else:
+        save_part(output, rows, scores, table)
+        write_json(statistics, cost)
+    log.info("%d pairs in %.1f s, %.0f pairs/s", work.pairs, seconds, work.pairs / max(seconds, 1e-9))
+
+
+def join_columns(
+    *, phrase_table: Path, parts: list[Path], part_statistics: list[Path], output: Path, statistics: Path
+) -> None:
+    """Make the score column, and what it cost, of what ``score_phrase_table`` wrote of all shards."""
+    table = PhraseTable.load(phrase_table)
+    rows, scores = (np.concatenate(arrays) for arrays in zip(*(load_part(part, table) for part in parts), strict=True))
+    costs = [read_json(path) for path in part_statistics]
+    summed = {key: sum(cost[key] for cost in costs) for key in (*WorkDone._fields, "seconds")}
+    summed["seconds"] = round(summed["seconds"], 3)
+    _write_column(output, statistics, rows, scores, summed | {"device": costs[0]["device"]}, table)
+
+
+def _write_column(
+    output: Path, statistics: Path, rows: np.ndarray, scores: np.ndarray, cost: dict[str, Any], table: PhraseTable
+) -> None:
+    """Write the scores of all rows in the order of the table, and what they cost, seconds of all shards together."""
+    column = np.empty(len(table), dtype=np.float32)
+    missing = np.ones(len(table), dtype=np.bool_)
+    column[rows], missing[rows] = scores, False
+    if missing.any() or len(rows) != len(table):
+        raise UserError(f"{output}: {len(rows)} scores do not make a column of {len(table)}; score all shards again")
+    save_column(output, column, table)
+    further = {
+        "pairs_per_second": round(cost["pairs"] / max(cost["seconds"], 1e-9), 1),
+        "mean_log_probability": float(column.mean(dtype=np.float64)) if len(column) else None,
     }
-    write_json(statistics, report)
-    log.info("%d pairs in %.1f s, %.0f pairs/s", work.pairs, seconds, report["pairs_per_second"])
+    write_json(statistics, cost | further)
 
 
 def score_table(
-    table: PhraseTable, model: TrainedModel, vocabularies: tuple[Vocabulary, Vocabulary], batch: int, precision: str
-) -> tuple[np.ndarray, WorkDone]:
-    """The column of ``score_phrase_table`` for tables and models in memory: float32 ``[E]``, and what it took."""
+    table: PhraseTable,
+    model: TrainedModel,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    batch: int,
+    precision: str,
+    shard: Shard,
+) -> tuple[np.ndarray, np.ndarray, WorkDone]:
+    """The share of the column of ``score_phrase_table`` that a shard has, for tables and models in memory.
+
+    int64 ``[n]``, rows of the table, float32 ``[n]``, their scores, and what it took.
+    """
     backward = model.network.config.direction == "backward"
     shortlists = (model.target, model.source) if backward else (model.source, model.target)
-    source, target = (
-        Ragged(shortlist_ids(vocabulary, shortlist)[phrases.values], np.asarray(phrases.offsets))
-        for phrases, vocabulary, shortlist in zip((table.source, table.target), vocabularies, shortlists, strict=True)
-    )
-    scorer = PairScorer(model.network, precision)
-    if backward:
-        return scorer.score(target, np.arange(len(table)), source.take(table.entry_source), batch)
-    return scorer.score(source, table.entry_source, target, batch)
+    ids = [shortlist_ids(*both) for both in zip(vocabularies, shortlists, strict=True)]
+    blocks = (BackwardBlocks if backward else ForwardBlocks)(table, *ids)
+    scorer, work = PairScorer(model.network, precision), NOTHING
+    rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.float32)]
+    with tqdm(total=len(table) // shard.count, unit="pair", unit_scale=True, disable=not sys.stderr.isatty()) as bar:
+        for number in shard.range(len(blocks)):
+            block = blocks[number]
+            found, done = scorer.score(block.read, block.read_of, block.predicted, batch, bar.update)
+            rows.append(block.rows)
+            scores.append(found)
+            work += done
+    return np.concatenate(rows), np.concatenate(scores), work
 
 
 def count_unknown_words(
