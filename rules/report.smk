@@ -22,6 +22,7 @@ rule write_table:
         "results/{experiment}/logs/write_table.log",
     benchmark:
         "results/{experiment}/benchmarks/report/write_table.tsv"
+    localrule: True
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -93,6 +94,7 @@ rule plot_scores:
         "results/{experiment}/logs/plot_scores.log",
     benchmark:
         "results/{experiment}/benchmarks/report/plot_scores.tsv"
+    localrule: True
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -122,6 +124,7 @@ rule plot_tuning:
         "results/{experiment}/logs/plot_tuning.log",
     benchmark:
         "results/{experiment}/benchmarks/report/plot_tuning.tsv"
+    localrule: True
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -156,6 +159,7 @@ rule summarise_benchmarks:
         "results/{experiment}/logs/summarise_benchmarks.log",
     benchmark:
         "results/{experiment}/benchmarks/report/summarise_benchmarks.tsv"
+    localrule: True
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -217,6 +221,7 @@ rule show_translations:
         "results/{experiment}/logs/show_translations.{set}.log",
     benchmark:
         "results/{experiment}/benchmarks/report/show_translations.{set}.tsv"
+    localrule: True
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -255,6 +260,7 @@ rule write_networks_table:
         "results/{experiment}/logs/write_networks_table.log",
     benchmark:
         "results/{experiment}/benchmarks/report/write_networks_table.tsv"
+    localrule: True
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -428,6 +434,7 @@ rule write_classes_table:
         "results/{experiment}/logs/write_classes_table.log",
     benchmark:
         "results/{experiment}/benchmarks/report/write_classes_table.tsv"
+    localrule: True
     conda:
         "../envs/neural_smt.yaml"
     resources:

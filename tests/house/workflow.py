@@ -20,6 +20,15 @@ def copy_checkout(repository: Path, folder: Path) -> Path:
     return folder
 
 
+def link_checkout(repository: Path, folder: Path) -> Path:
+    """As `copy_checkout`, but the package stays where it is compiled."""
+    copy_checkout(repository, folder)
+    for name in ("pkg", "workflow_scripts"):
+        shutil.rmtree(folder / name)
+        (folder / name).symlink_to(repository / name)
+    return folder
+
+
 def copy_results(checkout: Path, folder: Path) -> Path:
     """A copy of a checkout and of what has run in it, to go on with; the package stays where it is compiled."""
     compiled = ("pkg", "workflow_scripts")

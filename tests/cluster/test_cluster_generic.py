@@ -1,0 +1,84 @@
+"""The profile of a scheduler that is told by commands: what it submits, how it learns of ends, and of failures."""
+
+import importlib.util
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from workflow import TINY, link_checkout, snakemake
+
+FAKE = Path(__file__).parent / "fake_pbs.py"
+
+TEXT = "results/tiny/corpus/tokenised/news_dev.en"
+"""Made by two jobs, one after the other."""
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, command: str, script: str) -> None:
+    """Put a command on the path, before all others."""
+    folder.mkdir(exist_ok=True)
+    (folder / command).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / command).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+
+
+@pytest.mark.slow
+def test_a_killed_job_is_submitted_again_with_more_memory(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("snakemake_executor_plugin_cluster_generic", reason="it is in envs/requirements.lock")
+    for command in ("qsub", "qstat", "qdel"):
+        call = shlex.join([sys.executable, str(FAKE), command])
+        install(tmp_path / "bin", monkeypatch, command, f'exec {call} "$@"')
+    (tmp_path / "jobs").mkdir()
+    monkeypatch.setenv("FAKE_PBS", str(tmp_path / "jobs"))
+    monkeypatch.setenv("FAKE_PBS_KILLS", "tokenise")
+    submitted = link_checkout(repository, tmp_path / "submitted")
+    options = ["--workflow-profile", "profiles/cluster-generic", "--latency-wait", "5"]
+    done = snakemake(submitted, TEXT, "--configfile", TINY, *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    jobs = [json.loads((tmp_path / "jobs" / str(number) / "request.json").read_text()) for number in (1, 2, 3)]
+    alike = {"select": "1", "ncpus": "1", "ngpus": "0"}
+    assert jobs == [
+        {"name": "generate", "killed": False, "mem": "2000mb", "walltime": "3600"} | alike,
+        {"name": "tokenise", "killed": True, "mem": "1000mb", "walltime": "14400"} | alike,
+        {"name": "tokenise", "killed": False, "mem": "2000mb", "walltime": "14400"} | alike,
+    ]
+    local = link_checkout(repository, tmp_path / "local")
+    done = snakemake(local, TEXT, "--configfile", TINY, "--cores", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (submitted / TEXT).read_bytes() == (local / TEXT).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("printed", "status", "expected"),
+    [
+        ({"job_state": "Q"}, 0, "running"),
+        ({"job_state": "R"}, 0, "running"),
+        ({"job_state": "E"}, 0, "running"),
+        ({"job_state": "F", "Exit_status": 0}, 0, "success"),
+        ({"job_state": "F", "Exit_status": 1}, 0, "failed"),
+        ({"job_state": "F", "Exit_status": 265}, 0, "failed"),
+        ({"job_state": "F"}, 0, "failed"),
+        ({}, 153, "failed"),
+        ({}, 1, "running"),
+    ],
+    ids=["waits", "runs", "ends", "succeeded", "failed", "killed", "deleted", "unknown", "no answer"],
+)
+def test_what_pbs_says_of_a_job(
+    repository: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    printed: dict[str, str | int],
+    status: int,
+    expected: str,
+) -> None:
+    answer = json.dumps({"timestamp": 1, "Jobs": {"7.server": {"Job_Name": "tune"} | printed}})
+    check = 'test "$*" = "-x -f -F json 7.server" || exit 2'
+    install(tmp_path, monkeypatch, "qstat", f"{check}\necho {shlex.quote(answer)}\nexit {status}")
+    place = importlib.util.spec_from_file_location("status", repository / "profiles/cluster-generic/status.py")
+    assert place is not None and place.loader is not None
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    assert module.job_status("7.server") == expected
