@@ -86,12 +86,22 @@ def compared_data():
     }
 
 
+PHRASE_TABLE_JOBS = ["phrases/build_phrase_table"]
+if SHARDS > 1:
+    PHRASE_TABLE_JOBS = [
+        *gather.shards(
+            "phrases/{rule}.{scatteritem}", rule=["extract_phrases", "group_phrases", "count_targets", "score_phrases"]
+        ),
+        "phrases/gather_phrase_table",
+    ]
+
+
 # benchmarks of what is built from the training text alone
 OF_DATA = [
     *expand("alignment/align.{direction}", direction=["forward", "backward"]),
     "alignment/symmetrise",
     "alignment/build_lexical_tables",
-    "phrases/build_phrase_table",
+    *PHRASE_TABLE_JOBS,
     "language_model/build_language_model",
 ]
 

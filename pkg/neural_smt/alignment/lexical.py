@@ -154,6 +154,59 @@ def _share(counts: np.ndarray, totals: np.ndarray) -> np.ndarray:
     return np.divide(counts, totals, out=np.zeros(len(counts)), where=totals > 0)
 
 
+class LinkCounts:
+    """Linked words and words without links, counted in one part of an aligned text after another.
+
+    source_size, target_size: word ids are below them.
+    """
+
+    def __init__(self, source_size: int, target_size: int):
+        self._source_free = np.zeros(source_size, dtype=np.int64)
+        self._target_free = np.zeros(target_size, dtype=np.int64)
+        self._pairs = np.zeros(0, dtype=np.int64)
+        self._counts = np.zeros(0, dtype=np.int64)
+
+    def add(self, source: Ragged, target: Ragged, alignments: Ragged) -> None:
+        """Count further sentence pairs (see ``lexical_table``)."""
+        keys = _linked_words(
+            source.values,
+            source.offsets,
+            target.values,
+            target.offsets,
+            alignments.values,
+            alignments.offsets,
+            self._source_free,
+            self._target_free,
+        )
+        pairs, counts = np.unique(keys, return_counts=True)
+        places = np.searchsorted(self._pairs, pairs)
+        known = places < len(self._pairs)
+        known[known] = self._pairs[places[known]] == pairs[known]
+        self._counts[places[known]] += counts[known]
+        self._pairs = np.insert(self._pairs, places[~known], pairs[~known])
+        self._counts = np.insert(self._counts, places[~known], counts[~known])
+
+    def table(self) -> LexicalTable:
+        """The table of all that was counted."""
+        counts, source_free, target_free = self._counts, self._source_free, self._target_free
+        source_size, target_size = len(source_free), len(target_free)
+        sources, targets = self._pairs >> 32, self._pairs & 0xFFFFFFFF
+        source_totals = np.bincount(sources, counts, source_size) + source_free
+        target_totals = np.bincount(targets, counts, target_size) + target_free
+        offsets = np.zeros(source_size + 1, dtype=np.int64)
+        np.cumsum(np.bincount(sources, minlength=source_size), out=offsets[1:])
+        return LexicalTable(
+            offsets=offsets,
+            targets=targets.astype(np.int32),
+            source_given_target=counts / target_totals[targets],
+            target_given_source=counts / source_totals[sources],
+            source_given_null=source_free / max(source_free.sum(), 1),
+            target_given_null=target_free / max(target_free.sum(), 1),
+            null_given_source=_share(source_free, source_totals),
+            null_given_target=_share(target_free, target_totals),
+        )
+
+
 def lexical_table(
     source: Ragged, target: Ragged, alignments: Ragged, source_size: int, target_size: int
 ) -> LexicalTable:
@@ -162,30 +215,6 @@ def lexical_table(
     source, target: int32 word ids per sentence, below ``source_size`` and ``target_size``; alignments: int16
     ``[links, 2]`` per sentence, inside it (see ``check_alignments``). A word with several links counts once for each.
     """
-    source_free, target_free = np.zeros(source_size, dtype=np.int64), np.zeros(target_size, dtype=np.int64)
-    keys = _linked_words(
-        source.values,
-        source.offsets,
-        target.values,
-        target.offsets,
-        alignments.values,
-        alignments.offsets,
-        source_free,
-        target_free,
-    )
-    pairs, counts = np.unique(keys, return_counts=True)
-    sources, targets = pairs >> 32, pairs & 0xFFFFFFFF
-    source_totals = np.bincount(sources, counts, source_size) + source_free
-    target_totals = np.bincount(targets, counts, target_size) + target_free
-    offsets = np.zeros(source_size + 1, dtype=np.int64)
-    np.cumsum(np.bincount(sources, minlength=source_size), out=offsets[1:])
-    return LexicalTable(
-        offsets=offsets,
-        targets=targets.astype(np.int32),
-        source_given_target=counts / target_totals[targets],
-        target_given_source=counts / source_totals[sources],
-        source_given_null=source_free / max(source_free.sum(), 1),
-        target_given_null=target_free / max(target_free.sum(), 1),
-        null_given_source=_share(source_free, source_totals),
-        null_given_target=_share(target_free, target_totals),
-    )
+    counts = LinkCounts(source_size, target_size)
+    counts.add(source, target, alignments)
+    return counts.table()

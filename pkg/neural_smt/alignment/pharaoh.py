@@ -102,7 +102,11 @@ def read_marked_alignments(path: Path) -> tuple[Ragged, np.ndarray]:
 
     Raises ``UserError`` naming the line that holds anything but ``i-j`` and ``i?j``.
     """
-    lines = read_lines(path)
+    return _parse_marked(read_lines(path), path, 0)
+
+
+def _parse_marked(lines: list[str], path: Path, before: int) -> tuple[Ragged, np.ndarray]:
+    """``read_marked_alignments`` of some lines of a file, after so many others."""
     text = "\n".join(lines)
     data = np.frombuffer((text + "\n" if lines else "").encode(), dtype=np.uint8)
     # A link takes at least four bytes with the separator after it.
@@ -112,7 +116,7 @@ def read_marked_alignments(path: Path) -> tuple[Ragged, np.ndarray]:
     links, fault = _parse(data, values, sure, offsets)
     if fault >= 0:
         raise UserError(
-            f"{path}, line {fault + 1}: expected links such as 0-0 1-2 (positions up to {LARGEST_INDEX}) "
+            f"{path}, line {before + fault + 1}: expected links such as 0-0 1-2 (positions up to {LARGEST_INDEX}) "
             f"but found {_shortened(lines[fault])!r}; write the alignment again in Pharaoh format"
         )
     return Ragged(values[:links].copy(), offsets), sure[:links].copy()
@@ -123,31 +127,45 @@ def read_alignments(path: Path) -> Ragged:
 
     Raises ``UserError`` naming the line of a malformed or a merely possible (``i?j``) link.
     """
-    alignments, sure = read_marked_alignments(path)
+    return parse_alignments(read_lines(path), path)
+
+
+def parse_alignments(lines: list[str], path: Path, before: int = 0) -> Ragged:
+    """``read_alignments`` of some lines of the file ``path``, those after its first ``before``."""
+    alignments, sure = _parse_marked(lines, path, before)
     if not sure.all():
-        line = int(np.searchsorted(alignments.offsets, np.argmin(sure), side="right"))
+        line = before + int(np.searchsorted(alignments.offsets, np.argmin(sure), side="right"))
         raise UserError(f"{path}, line {line}: holds a possible link (i?j), which only a gold alignment may have")
     return alignments
 
 
 def check_alignments(
-    alignments: Ragged, source_lengths: np.ndarray, target_lengths: np.ndarray, path: Path, text: Path
+    alignments: Ragged,
+    source_lengths: np.ndarray,
+    target_lengths: np.ndarray,
+    path: Path,
+    text: Path,
+    before: int = 0,
 ) -> None:
     """Raise ``UserError`` unless every link of ``path`` points inside its sentence pair.
 
-    source_lengths, target_lengths: int ``[n]``, words a sentence; ``text`` is the file to name beside ``path``.
+    source_lengths, target_lengths: int ``[n]``, words a sentence; ``text`` is the file to name beside ``path``;
+    before: lines of both files before these.
     """
-    if len(alignments) != len(source_lengths):
-        raise UserError(
-            f"{path} has {len(alignments)} lines but {text} has {len(source_lengths)}; align that text again"
-        )
+    check_lines(path, text, len(alignments), len(source_lengths))
     sentence, link = _first_outside(alignments.values, alignments.offsets, source_lengths, target_lengths)
     if sentence >= 0:
         i, j = alignments.values[link].tolist()
         raise UserError(
-            f"{path}, line {sentence + 1}: link {i}-{j} lies outside the sentence pair of {source_lengths[sentence]} "
-            f"and {target_lengths[sentence]} words in {text}; align that text again"
+            f"{path}, line {before + sentence + 1}: link {i}-{j} lies outside the sentence pair of "
+            f"{source_lengths[sentence]} and {target_lengths[sentence]} words in {text}; align that text again"
         )
+
+
+def check_lines(path: Path, text: Path, lines: int, text_lines: int) -> None:
+    """Raise ``UserError`` when an alignment has not as many lines as its text."""
+    if lines != text_lines:
+        raise UserError(f"{path} has {lines} lines but {text} has {text_lines}; align that text again")
 
 
 def write_alignments(path: Path, alignments: Ragged) -> None:

@@ -7,11 +7,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from neural_smt.alignment.aligned_text import count_pairs, read_aligned
 from neural_smt.alignment.eflomal import EflomalSettings, eflomal_align
 from neural_smt.alignment.error_rate import ErrorCounts, count_errors
 from neural_smt.alignment.fast_align import FastAlignSettings, fast_align
-from neural_smt.alignment.lexical import lexical_table
-from neural_smt.alignment.pharaoh import check_alignments, read_alignments, read_marked_alignments, write_alignments
+from neural_smt.alignment.lexical import LinkCounts
+from neural_smt.alignment.pharaoh import read_alignments, read_marked_alignments, write_alignments
 from neural_smt.alignment.symmetrisation import HEURISTICS, symmetrise_alignments
 from neural_smt.errors import UserError
 from neural_smt.files import read_parallel, write_csv
@@ -20,6 +21,9 @@ from neural_smt.settings import read_settings
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
+
+COUNTED_TOGETHER = 1 << 17
+"""Sentence pairs in memory while linked words are counted."""
 
 Settings = TypeVar("Settings", EflomalSettings, FastAlignSettings)
 
@@ -107,14 +111,14 @@ def build_lexical_tables(
     *, source: Path, target: Path, alignment: Path, source_vocabulary: Path, target_vocabulary: Path, output: Path
 ) -> None:
     """Estimate word translation probabilities in both directions from an aligned text."""
-    source_lines, target_lines = read_parallel(source, target)
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
-    encoded = [
-        vocabulary.encode(lines) for vocabulary, lines in zip(vocabularies, (source_lines, target_lines), strict=True)
-    ]
-    alignments = read_alignments(alignment)
-    check_alignments(alignments, encoded[0].lengths, encoded[1].lengths, alignment, source)
-    table = lexical_table(encoded[0], encoded[1], alignments, len(vocabularies[0]), len(vocabularies[1]))
+    pairs = count_pairs(source, target, alignment)
+    counts = LinkCounts(len(vocabularies[0]), len(vocabularies[1]))
+    for first in range(0, pairs, COUNTED_TOGETHER):
+        part = range(first, min(first + COUNTED_TOGETHER, pairs))
+        text = read_aligned(source, target, alignment, vocabularies, part)
+        counts.add(text.source, text.target, text.alignments)
+    table = counts.table()
     log.info("%d word pairs", len(table.targets))
     table.save(output)
 

@@ -57,8 +57,10 @@ class _Marks(NamedTuple):
     """uint64 ``[words]``: the partners of each target word, as bits counted from the first one"""
 
 
-class _Output(NamedTuple):
-    """Where pairs are written: spans (``pack_span``), links and orientation as in ``ExtractedPairs``."""
+class PairSpans(NamedTuple):
+    """Every occurrence of a phrase pair by its place: int32 spans (``pack_span``) of its sentence pair; links and
+    orientation as in ``ExtractedPairs``.
+    """
 
     source_spans: np.ndarray
     target_spans: np.ndarray
@@ -125,7 +127,7 @@ def _widen(
     marks: _Marks,
     source_length: int,
     max_length: int,
-    out: _Output,
+    out: PairSpans,
     position: int,
     write: bool,
 ) -> int:
@@ -152,7 +154,7 @@ def _widen(
 
 @kernel
 def _extract_sentence(
-    marks: _Marks, source_length: int, target_length: int, max_length: int, out: _Output, position: int, write: bool
+    marks: _Marks, source_length: int, target_length: int, max_length: int, out: PairSpans, position: int, write: bool
 ) -> int:
     """Visit the phrase pairs of one sentence pair, writing them from ``position`` on; return the next position."""
     _, source_reach, target_reach, target_rows = marks
@@ -185,7 +187,7 @@ def _extract_range(
     link_offsets: np.ndarray,
     max_length: int,
     pair_offsets: np.ndarray,
-    out: _Output,
+    out: PairSpans,
     write: bool,
 ) -> None:
     """Count the pairs of each sentence of a range into ``pair_offsets[sentence + 1]``, or ``write`` them."""
@@ -211,14 +213,15 @@ def _extract_range(
         _clear_links(own, marks, source_length, target_length)
 
 
-def extract_pairs(
+def extract_spans(
     source: Ragged, target: Ragged, alignments: Ragged, max_length: int = 7, threads: int = 1
-) -> ExtractedPairs:
-    """Extract all phrase pairs of at most ``max_length`` words a side (1 to 8) from an aligned text.
+) -> tuple[PairSpans, np.ndarray]:
+    """Extract the places of all phrase pairs of at most ``max_length`` words a side (1 to 8) from an aligned text.
 
     source, target: int32 word ids per sentence; alignments: int16 ``[links, 2]`` per sentence, inside it (see
     ``alignment.pharaoh.check_alignments``). The pairs are counted first and then written into arrays of just the
-    right size. The result does not depend on ``threads``.
+    right size. Returns the pairs in the order of the text, and int64 ``[sentences + 1]``, where those of each sentence
+    begin. The result does not depend on ``threads``.
     """
     if not 1 <= max_length <= LONGEST_PHRASE:
         raise UserError(f"max_length is {max_length}, but phrases of 1 to {LONGEST_PHRASE} words can be extracted")
@@ -226,17 +229,32 @@ def extract_pairs(
     offsets = np.zeros(len(alignments) + 1, dtype=np.int64)
     ranges = split_evenly(source.offsets, threads)
 
-    def run(pairs: int, write: bool) -> _Output:
-        out = _Output(*(np.empty(pairs, dtype=dtype) for dtype in (np.int32, np.int32, np.uint64, np.uint8)))
+    def run(pairs: int, write: bool) -> PairSpans:
+        out = PairSpans(*(np.empty(pairs, dtype=dtype) for dtype in (np.int32, np.int32, np.uint64, np.uint8)))
         text = source.offsets, target.offsets, links, alignments.offsets
         run_ranges(_extract_range, ranges, threads, *text, max_length, offsets, out, write)
         return out
 
     run(0, write=False)
     np.cumsum(offsets, out=offsets)
-    if offsets[-1] > MOST_PAIRS:
-        raise UserError(f"{offsets[-1]} phrase pairs are more than {MOST_PAIRS}; select less text or lower max_length")
-    out = run(int(offsets[-1]), write=True)
+    check_pairs(int(offsets[-1]))
+    return run(int(offsets[-1]), write=True), offsets
+
+
+def check_pairs(pairs: int) -> None:
+    """Raise ``UserError`` when so many occurrences cannot be numbered."""
+    if pairs > MOST_PAIRS:
+        raise UserError(
+            f"{pairs} phrase pairs are more than {MOST_PAIRS}; "
+            "raise the setting shards, select less text or lower max_length"
+        )
+
+
+def extract_pairs(
+    source: Ragged, target: Ragged, alignments: Ragged, max_length: int = 7, threads: int = 1
+) -> ExtractedPairs:
+    """Extract all phrase pairs as ``extract_spans`` does, and number their phrases."""
+    out, offsets = extract_spans(source, target, alignments, max_length, threads)
     with ThreadPoolExecutor(min(threads, 2)) as pool:
         sides = [
             pool.submit(intern_spans, text, Ragged(spans, offsets), max_length)

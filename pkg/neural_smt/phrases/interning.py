@@ -4,6 +4,8 @@ The phrases are the nodes of a trie. An edge (parent node, word) is one exact 64
 for equal that only hashes alike.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from neural_smt.jit import kernel, mix
@@ -30,10 +32,18 @@ def _grow(edges: np.ndarray, nodes: int, needed: int) -> tuple[np.ndarray, np.nd
 
 
 @kernel
-def _build_trie(
-    words: np.ndarray, sentence_offsets: np.ndarray, spans: np.ndarray, span_offsets: np.ndarray, max_length: int
-) -> np.ndarray:
-    """Replace every span by its trie node, in place; return the edge (parent + 1) << 32 | word of each node.
+def _extend_trie(
+    edges: np.ndarray,
+    slots: np.ndarray,
+    nodes: int,
+    words: np.ndarray,
+    sentence_offsets: np.ndarray,
+    spans: np.ndarray,
+    span_offsets: np.ndarray,
+    max_length: int,
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Replace every span by its trie node, in place; return the trie with the nodes of these spans: ``edges`` has
+    (parent + 1) << 32 | word of each node, ``slots`` is a hash table over them, ``nodes`` their number.
 
     Parents come before their children. Within a sentence the nodes of a start position are remembered, so that a
     word sequence costs one probe however many phrase pairs use it.
@@ -43,8 +53,6 @@ def _build_trie(
     for sentence in range(sentences):
         longest = max(longest, sentence_offsets[sentence + 1] - sentence_offsets[sentence])
     known_nodes = np.empty((longest, max_length), dtype=np.int32)
-    nodes = 0
-    edges, slots = _grow(np.empty(1 << 12, dtype=np.uint64), 0, 0)
     for sentence in range(sentences):
         if span_offsets[sentence] == span_offsets[sentence + 1]:
             continue
@@ -74,7 +82,7 @@ def _build_trie(
                 known_nodes[start, depth] = node
                 depth += 1
             spans[number] = node
-    return edges[:nodes].copy()
+    return edges, slots, nodes
 
 
 @kernel
@@ -126,17 +134,34 @@ def intern_spans(text: Ragged, spans: Ragged, max_length: int) -> Ragged:
     longer than ``max_length``. Returns the distinct phrases as int32 ``Ragged`` in shortlex order of ids; number
     ``p`` is row ``p``.
     """
-    edges = _build_trie(text.values, text.offsets, spans.values, spans.offsets, max_length)
-    parents = (edges >> np.uint64(32)).astype(np.int32) - np.int32(1)
-    last_words = (edges & np.uint64(0xFFFFFFFF)).astype(np.int32)
+    return intern_parts([(text, spans)], max_length)
+
+
+def intern_parts(parts: Iterable[tuple[Ragged, Ragged]], max_length: int) -> Ragged:
+    """As ``intern_spans``, of the spans of several texts together; each text is needed no longer than its turn."""
+    capacity = 1 << 12
+    edges, slots = np.empty(capacity, dtype=np.uint64), np.full(2 * capacity, -1, dtype=np.int32)
+    nodes = 0
+    numbers = []
+    for text, spans in parts:
+        edges, slots, nodes = _extend_trie(
+            edges, slots, nodes, text.values, text.offsets, spans.values, spans.offsets, max_length
+        )
+        numbers.append(spans.values)
+    del slots
+    parents = (edges[:nodes] >> np.uint64(32)).astype(np.int32) - np.int32(1)
+    last_words = (edges[:nodes] & np.uint64(0xFFFFFFFF)).astype(np.int32)
+    del edges
     depths = _node_depths(parents)
-    used = np.zeros(len(edges), dtype=bool)
-    used[spans.values] = True
+    used = np.zeros(nodes, dtype=bool)
+    for own in numbers:
+        used[own] = True
     order = _shortlex_order(parents, last_words, depths)
     order = order[used[order]]
-    number = np.empty(len(edges), dtype=np.int32)
+    number = np.empty(nodes, dtype=np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
-    _renumber(spans.values, number)
+    for own in numbers:
+        _renumber(own, number)
     offsets = np.zeros(len(order) + 1, dtype=np.int64)
     np.cumsum(depths[order], out=offsets[1:])
     return Ragged(_spell(order, parents, last_words, offsets), offsets)

@@ -3,6 +3,8 @@
 Follows Moses' ``score``, ``consolidate`` and ``lexical-reordering-score``; f is the source phrase, e the target phrase.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from neural_smt.alignment.lexical import LexicalTable
@@ -10,13 +12,26 @@ from neural_smt.alignment.primitives import find_pair
 from neural_smt.errors import UserError
 from neural_smt.jit import kernel
 from neural_smt.phrases.extraction import ExtractedPairs
-from neural_smt.phrases.grouping import group_pairs, unpack_links
+from neural_smt.phrases.grouping import GroupedPairs, group_pairs, unpack_links
 from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.primitives import has_link
 from neural_smt.phrases.ranges import run_ranges, split_evenly
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The arrays of a ``PhraseTable`` (which see), or of a part of one, without what finds and identifies them."""
+
+    source: Ragged
+    entry_offsets: np.ndarray
+    target: Ragged
+    scores: np.ndarray
+    alignment: Ragged
+    counts: np.ndarray
+    reordering: np.ndarray
 
 
 @kernel
@@ -111,16 +126,39 @@ def score_pairs(
 
     The result does not depend on ``threads``. Raises ``UserError`` when there is no pair.
     """
-    if len(pairs) == 0:
-        raise UserError("no phrase pair could be extracted; check the aligned text and its alignment")
+    check_extracted(len(pairs))
     grouped = group_pairs(pairs, threads)
-    source, target = pairs.source_phrases, gather_phrases(pairs.target_phrases, grouped.target)
+    entries = score_entries(grouped, pairs.source_phrases, pairs.target_phrases, lexical, smoothing, threads)
+    return PhraseTable(
+        **vars(entries),
+        source_digest=source_vocabulary.digest,
+        target_digest=target_vocabulary.digest,
+        max_length=max_length,
+    )
+
+
+def check_extracted(pairs: int) -> None:
+    """Raise ``UserError`` when no pair was extracted."""
+    if pairs == 0:
+        raise UserError("no phrase pair could be extracted; check the aligned text and its alignment")
+
+
+def score_entries(
+    grouped: GroupedPairs,
+    source_phrases: Ragged,
+    target_phrases: Ragged,
+    lexical: LexicalTable,
+    smoothing: float,
+    threads: int = 1,
+) -> Entries:
+    """Score grouped pairs (see ``score_pairs``), whose counts must be those of all occurrences there are."""
+    target = gather_phrases(target_phrases, grouped.target)
     scores = np.empty((len(target), 4), dtype=np.float32)
     run_ranges(
         _score_range,
         split_evenly(grouped.entry_offsets, threads),
         threads,
-        (source.values, source.offsets),
+        (source_phrases.values, source_phrases.offsets),
         grouped.entry_offsets,
         (target.values, target.offsets),
         grouped.counts,
@@ -128,17 +166,14 @@ def score_pairs(
         _lexical_arrays(lexical),
         scores,
     )
-    return PhraseTable(
-        source=source,
+    return Entries(
+        source=source_phrases,
         entry_offsets=grouped.entry_offsets,
         target=target,
         scores=scores,
         alignment=unpack_links(grouped.links_by_target),
         counts=grouped.counts,
         reordering=smooth_orientations(grouped.orientations, smoothing),
-        source_digest=source_vocabulary.digest,
-        target_digest=target_vocabulary.digest,
-        max_length=max_length,
     )
 
 

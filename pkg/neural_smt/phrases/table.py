@@ -1,6 +1,7 @@
 """The phrase table as the stages share it: flat arrays of integer ids in a folder."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -76,12 +77,8 @@ class PhraseTable:
     @cached_property
     def digest(self) -> str:
         """SHA-256 (hex) of what the rows are: both vocabularies' digests, source phrases, target phrases, entries."""
-        digest = hashlib.sha256(f"{self.source_digest} {self.target_digest}".encode())
-        for side in (self.source, self.target):
-            digest.update(np.ascontiguousarray(side.values))
-            digest.update(np.ascontiguousarray(side.offsets))
-        digest.update(np.ascontiguousarray(self.entry_offsets))
-        return digest.hexdigest()
+        sides = (self.source.values, self.source.offsets, self.target.values, self.target.offsets)
+        return rows_digest(self.source_digest, self.target_digest, (*sides, self.entry_offsets))
 
     def check_vocabularies(self, source: Vocabulary, target: Vocabulary) -> None:
         """Raise ``UserError`` unless the ids of this table are those of the two vocabularies."""
@@ -97,19 +94,12 @@ class PhraseTable:
 
     def save(self, folder: Path) -> None:
         """Write ``.npy`` arrays and ``meta.json`` as a new folder, atomically, replacing an older one."""
-        meta = {
-            "rows": len(self),
-            "sources": len(self.source),
-            "source_vocabulary": self.source_digest,
-            "target_vocabulary": self.target_digest,
-            "max_length": self.max_length,
-            "digest": self.digest,
-        }
         with atomic(folder, directory=True) as temporary:
             for name in RAGGED:
                 getattr(self, name).save(temporary, name)
             save_arrays(temporary, **{name: getattr(self, name) for name in PLAIN})
-            write_json(temporary / "meta.json", meta)
+            digests = (self.source_digest, self.target_digest)
+            write_meta(temporary, len(self), len(self.source), digests, self.max_length, self.digest)
 
     @classmethod
     def load(cls, folder: Path, mapped: bool = True) -> "PhraseTable":
@@ -132,3 +122,26 @@ class PhraseTable:
             # computed when the table was written: to compute it again would read a whole mapped table
             object.__setattr__(table, "digest", meta["digest"])
         return table
+
+
+def rows_digest(source_digest: str, target_digest: str, pieces: Iterable[np.ndarray]) -> str:
+    """``PhraseTable.digest`` of the source phrases' values and offsets, those of the target phrases, and the entries'
+    offsets, one after the other, each whole or in pieces.
+    """
+    digest = hashlib.sha256(f"{source_digest} {target_digest}".encode())
+    for piece in pieces:
+        digest.update(np.ascontiguousarray(piece))
+    return digest.hexdigest()
+
+
+def write_meta(folder: Path, rows: int, sources: int, digests: tuple[str, str], max_length: int, digest: str) -> None:
+    """Write ``meta.json`` of a saved table; digests: those of the source and the target vocabulary."""
+    meta = {
+        "rows": rows,
+        "sources": sources,
+        "source_vocabulary": digests[0],
+        "target_vocabulary": digests[1],
+        "max_length": max_length,
+        "digest": digest,
+    }
+    write_json(folder / "meta.json", meta)

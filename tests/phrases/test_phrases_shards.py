@@ -1,0 +1,225 @@
+"""The phrase table made in shards: the same bytes as made at once."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slow_extraction import alignments_of, random_text
+
+from neural_smt.alignment.lexical import lexical_table
+from neural_smt.alignment.pharaoh import read_alignments, write_alignments
+from neural_smt.errors import UserError
+from neural_smt.files import load_array, read_lines, write_lines
+from neural_smt.phrases import gathering
+from neural_smt.phrases.array_files import ArrayReader, ArrayWriter
+from neural_smt.phrases.merging import merge_phrases
+from neural_smt.phrases.partitions import GroupedPartition
+from neural_smt.phrases.shard_steps import (
+    count_targets,
+    extract_phrases,
+    gather_phrase_table,
+    group_phrases,
+    score_phrases,
+)
+from neural_smt.phrases.shards import find_partitions
+from neural_smt.phrases.steps import build_phrase_table
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.ragged import Ragged
+from neural_smt.vocabulary import Vocabulary
+
+SMOOTHING = 0.5
+
+
+def write_inputs(folder: Path, lines: tuple[list[str], list[str]], alignments: Ragged) -> dict[str, Path]:
+    """Text, alignment, vocabularies and lexical tables, as the steps take them."""
+    paths = {name: folder / name for name in ("source", "target", "alignment", "lexical")}
+    vocabularies = [Vocabulary.from_sentences(side) for side in lines]
+    for side, vocabulary, own in zip(("source", "target"), vocabularies, lines, strict=True):
+        write_lines(paths[side], own)
+        paths[f"{side}_vocabulary"] = folder / f"{side}_vocabulary"
+        vocabulary.save(paths[f"{side}_vocabulary"])
+    write_alignments(paths["alignment"], alignments)
+    texts = [vocabulary.encode(side) for vocabulary, side in zip(vocabularies, lines, strict=True)]
+    lexical_table(*texts, alignments, *map(len, vocabularies)).save(paths["lexical"])
+    return paths
+
+
+def random_inputs(folder: Path, seed: int, sentences: int, words: int) -> dict[str, Path]:
+    source, target, links = random_text(seed, sentences, words)
+    spelt = ([" ".join(f"w{word}" for word in sentence) for sentence in side] for side in (source, target))
+    return write_inputs(folder, tuple(spelt), alignments_of(links))
+
+
+def build_at_once(inputs: dict[str, Path], output: Path, max_length: int) -> Path:
+    settings = {"max_length": max_length, "reordering_smoothing": SMOOTHING}
+    build_phrase_table(**inputs, settings=settings, output=output)
+    return output
+
+
+def build_in_shards(inputs: dict[str, Path], folder: Path, shards: int, max_length: int) -> Path:
+    """The steps in the order of the rules."""
+    names = [f"{number}-of-{shards}" for number in range(1, shards + 1)]
+    extracted, grouped, totals, parts = (
+        [folder / f"{step}-{name}" for name in names] for step in ("extracted", "grouped", "totals", "part")
+    )
+    vocabularies = {name: inputs[name] for name in ("source_vocabulary", "target_vocabulary")}
+    text = {name: inputs[name] for name in ("source", "target", "alignment")} | vocabularies
+    lexical = {"lexical": inputs["lexical"], "smoothing": SMOOTHING}
+    for name, output in zip(names, extracted, strict=True):
+        extract_phrases(**text, shard=name, max_length=max_length, output=output)
+    for name, output in zip(names, grouped, strict=True):
+        group_phrases(extracted=extracted, shard=name, max_length=max_length, output=output)
+    for name, output in zip(names, totals, strict=True):
+        count_targets(grouped=grouped, shard=name, output=output)
+    for name, own, output in zip(names, grouped, parts, strict=True):
+        score_phrases(grouped=own, totals=totals, shard=name, **lexical, output=output)
+    gather_phrase_table(parts=parts, **vocabularies, max_length=max_length, output=folder / "table")
+    return folder / "table"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("batch", [4, gathering.BATCH])
+@pytest.mark.parametrize("shards", [1, 4, 16])
+def test_any_number_of_shards_makes_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shards: int, batch: int
+) -> None:
+    """Few words, so that phrases are frequent and their links differ and tie; batches down to one phrase of a part."""
+    monkeypatch.setattr(gathering, "BATCH", batch)
+    inputs = random_inputs(tmp_path, seed=shards, sentences=150, words=5)
+    whole = contents(build_at_once(inputs, tmp_path / "table", 4))
+    assert set(whole) == {"meta.json", *(f"{name}.npy" for name in ARRAYS)}
+    assert contents(build_in_shards(inputs, tmp_path / "shards", shards, 4)) == whole
+
+
+ARRAYS = (
+    *(f"{name}_{kind}" for name in ("source", "target", "alignment") for kind in ("values", "offsets")),
+    *("entry_offsets", "scores", "counts", "reordering", "source_index"),
+)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    sentences=st.integers(1, 40),
+    words=st.integers(1, 30),
+    shards=st.integers(1, 50),
+    max_length=st.integers(1, 8),
+)
+@settings(deadline=None, max_examples=25)
+def test_random_texts_in_shards(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, sentences: int, words: int, shards: int, max_length: int
+) -> None:
+    """Also more shards than sentences, empty partitions, and nothing to extract at all."""
+    folder = tmp_path_factory.mktemp("shards")
+    inputs = random_inputs(folder, seed, sentences, words)
+    try:
+        whole = contents(build_at_once(inputs, folder / "table", max_length))
+    except UserError as error:
+        with pytest.raises(UserError, match=str(error)):
+            build_in_shards(inputs, folder / "shards", shards, max_length)
+    else:
+        assert contents(build_in_shards(inputs, folder / "shards", shards, max_length)) == whole
+
+
+def test_real_text_in_shards(shared: Path, tmp_path: Path) -> None:
+    folder = shared / "oracle" / "extraction"
+    lines = read_lines(folder / "train.en.gz"), read_lines(folder / "train.fr.gz")
+    alignments = read_alignments(folder.parent / "symmetrization" / "grow-diag-final-and.align.gz")
+    inputs = write_inputs(tmp_path, lines, alignments)
+    whole = build_at_once(inputs, tmp_path / "table", 7)
+    assert contents(build_in_shards(inputs, tmp_path / "shards", 4, 7)) == contents(whole)
+    assert len(PhraseTable.load(whole)) > 50_000
+
+
+def test_counts_of_target_phrases_are_those_of_all_partitions(tmp_path: Path) -> None:
+    """``x`` is the translation of three words that lie in different partitions of five."""
+    lines = (["a", "b", "c", "a"], ["x", "x", "x", "y"])
+    inputs = write_inputs(tmp_path, lines, alignments_of([[(0, 0)]] * 4))
+    table = PhraseTable.load(build_in_shards(inputs, tmp_path / "shards", 5, 1))
+    source, target = (Vocabulary.load(inputs[f"{side}_vocabulary"]) for side in ("source", "target"))
+    pairs = zip(table.entry_source, table.target, strict=True)
+    spelt = [(source.text(table.source[s]), target.text(t)) for s, t in pairs]
+    assert spelt == [("a", "x"), ("a", "y"), ("b", "x"), ("c", "x")]
+    assert table.counts.tolist() == [[3, 2, 1], [1, 2, 1], [3, 1, 1], [3, 1, 1]]
+    np.testing.assert_allclose(table.scores[:, [0, 2]], [[1 / 3, 0.5], [1, 0.5], [1 / 3, 1], [1 / 3, 1]])
+    own = [GroupedPartition.load(tmp_path / "shards" / f"grouped-{number}-of-5") for number in range(1, 6)]
+    assert sorted(len(part.source) for part in own) != [0, 0, 0, 0, 3], "all in one partition"
+    assert sum(part.pairs.counts[:, 0].sum() for part in own) < table.counts[:, 0].sum()
+
+
+def test_the_partition_of_a_phrase_follows_from_its_first_two_words() -> None:
+    phrases = Ragged.from_lists([[5], [5, 6], [5, 6, 7], [5, 6, 8, 9], [6, 5], *([n, 1] for n in range(200))])
+    found = find_partitions(phrases, 7)
+    assert found[1] == found[2] == found[3]
+    assert np.bincount(found[5:], minlength=7).min() > 10
+    assert (find_partitions(phrases, 1) == 0).all()
+
+
+def test_a_link_outside_its_sentence_is_named_by_its_line_in_the_file(tmp_path: Path) -> None:
+    inputs = random_inputs(tmp_path, seed=2, sentences=30, words=4)
+    lines = read_lines(inputs["alignment"])
+    lines[21] = "40-0"
+    write_lines(inputs["alignment"], lines)
+    with pytest.raises(UserError, match="alignment, line 22: link 40-0 lies outside the sentence pair"):
+        build_in_shards(inputs, tmp_path / "shards", 4, 7)
+    write_lines(inputs["alignment"], [*lines[:21], "1-x", *lines[22:]])
+    with pytest.raises(UserError, match="alignment, line 22: expected links such as"):
+        build_in_shards(inputs, tmp_path / "shards", 4, 7)
+    write_lines(inputs["alignment"], lines[:-1])
+    with pytest.raises(UserError, match=r"alignment has 29 lines but .*source has 30; align"):
+        build_in_shards(inputs, tmp_path / "shards", 4, 7)
+    write_lines(inputs["target"], [])
+    with pytest.raises(UserError, match=r"source has 30 lines but .*target has 0"):
+        build_in_shards(inputs, tmp_path / "shards", 4, 7)
+
+
+def test_lexical_tables_of_other_vocabularies_are_refused(tmp_path: Path) -> None:
+    inputs = random_inputs(tmp_path, seed=2, sentences=30, words=20)
+    text = Ragged.from_lists([[1]])
+    lexical_table(text, text, alignments_of([[(0, 0)]]), 5, 5).save(inputs["lexical"])
+    with pytest.raises(UserError, match="lexical: made with other vocabularies"):
+        build_in_shards(inputs, tmp_path / "shards", 2, 7)
+
+
+def test_merging_ends_with_the_first_list_that_goes_on() -> None:
+    lists = [Ragged.from_lists(own) for own in ([[3], [1, 2]], [[4], [7, 1]], [], [[1], [9], [1, 1]])]
+    assert merge_phrases(lists, [False] * 4).tolist() == [3, 0, 1, 3, 3, 0, 1]
+    assert merge_phrases(lists, [True, False, False, False]).tolist() == [3, 0, 1, 3, 3, 0]
+    assert merge_phrases(lists, [False, True, False, True]).tolist() == [3, 0, 1, 3, 3]
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=3), unique_by=tuple), st.integers(1, 9))
+def test_merged_lists_are_sorted(phrases: list[list[int]], count: int) -> None:
+    phrases = sorted(phrases, key=lambda words: (len(words), words))
+    belongs = [hash(tuple(words)) % count for words in phrases]
+    lists = [
+        Ragged.from_lists([w for w, own in zip(phrases, belongs, strict=True) if own == part]) for part in range(count)
+    ]
+    assert merge_phrases(lists, [False] * count).tolist() == belongs
+
+
+@pytest.mark.parametrize("shape", [(0,), (5,), (7, 3), (0, 2)])
+def test_arrays_written_in_pieces_are_those_that_numpy_writes(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    array = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    np.save(tmp_path / "whole.npy", array)
+    with ArrayWriter(tmp_path / "pieces.npy", array.dtype, shape) as writer:
+        for row in range(0, len(array), 2):
+            writer.append(array[row : row + 2])
+    assert (tmp_path / "pieces.npy").read_bytes() == (tmp_path / "whole.npy").read_bytes()
+    reader = ArrayReader(tmp_path / "whole.npy")
+    np.testing.assert_array_equal(reader.rows(1, len(reader)) if len(reader) else reader.rows(0, 0), array[1:])
+    np.testing.assert_array_equal(load_array(tmp_path / "pieces.npy"), array)
+
+
+def test_an_array_with_rows_missing_or_of_another_kind_is_refused(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ValueError, match="1 of 2 rows are missing"),
+        ArrayWriter(tmp_path / "a.npy", np.int32, (2,)) as writer,
+    ):
+        writer.append(np.zeros(1, dtype=np.int32))
+    with ArrayWriter(tmp_path / "b.npy", np.int32, (0, 2)) as writer, pytest.raises(ValueError, match="belong"):
+        writer.append(np.zeros((1, 3), dtype=np.int32))
