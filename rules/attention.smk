@@ -5,6 +5,7 @@ ATTENTION_NETWORKS = used_attention(config)
 LEARNING_CURVES = [name for name in ATTENTION_NETWORKS if ATTENTION_SETTINGS[name]["learning_curve"]]
 SENTENCE_VOCABULARIES = sentence_vocabularies(config)
 RESCORES_WITH_ATTENTION = [name for name in RESCORES_LISTS if rescoring_network(SYSTEMS[name]) in ATTENTION_SETTINGS]
+RESCORES_WITH_CSLM = [name for name in RESCORES_LISTS if name not in RESCORES_WITH_ATTENTION]
 # several networks train side by side, which takes less time than one after the other with more threads
 ATTENTION_THREADS = 2 if len(ATTENTION_NETWORKS) == 1 else 1
 

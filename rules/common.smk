@@ -73,6 +73,7 @@ RESCORES_LISTS = [name for name, system in SYSTEMS.items() if system["rescore"] 
 TRANSLATED = [name for name, system in SYSTEMS.items() if translation(system)]
 TUNED = [name for name in SYSTEMS if name not in TRANSLATED]
 SEARCHED = [name for name in TUNED if not is_rescored(SYSTEMS[name])]
+RESCORED = [name for name in TUNED if name not in SEARCHED]
 EXPORTED = [name for name in SEARCHED if not HOOKS.keys() & resolve_features(SYSTEMS, name)]
 USES_CSLM = any("cslm" in [*resolve_features(SYSTEMS, name), *SYSTEMS[name].get("rescore", [])] for name in SYSTEMS)
 # several networks train (and score) side by side, which takes less time than one after the other with more threads

@@ -19,7 +19,7 @@ rule decode:
     benchmark:
         "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.tsv"
     wildcard_constraints:
-        system=one_of(SEARCHED),
+        system=one_of(SEARCHED if SHARDS == 1 else []),
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -31,6 +31,49 @@ rule decode:
         features=features,
         cslm_settings=cslm_settings,
         settings=config["decoding"]["test"],
+    script:
+        "../workflow_scripts/decoding.py"
+
+
+use rule decode as decode_shard with:
+    output:
+        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}"),
+        statistics=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.json"),
+    log:
+        "results/{experiment}/logs/decode/{system}.run{run}.{set}.{scatteritem}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.{scatteritem}.tsv"
+    wildcard_constraints:
+        system=one_of(SEARCHED),
+    params:
+        shard="{scatteritem}",
+        step="decode",
+
+
+rule join_translations:
+    """Put the translations of shards of a set together."""
+    input:
+        text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
+        parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}"),
+        part_statistics=gather.shards(
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.json"
+        ),
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
+        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
+    log:
+        "results/{experiment}/logs/join_translations/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/join_translations/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(SEARCHED if SHARDS > 1 else []),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("decoding.joining_steps"),
     script:
         "../workflow_scripts/decoding.py"
 
@@ -57,7 +100,7 @@ rule decode_lists:
     benchmark:
         "results/{experiment}/benchmarks/decoding/decode_lists/{system}.run{run}.{set}.tsv"
     wildcard_constraints:
-        system=one_of(SEARCHED),
+        system=one_of(SEARCHED if SHARDS == 1 else []),
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -75,6 +118,46 @@ rule decode_lists:
         "../workflow_scripts/decoding.py"
 
 
+use rule decode_lists as decode_lists_shard with:
+    output:
+        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.listed.{scatteritem}"),
+        statistics=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.listed.{scatteritem}.json"),
+        nbest=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.nbest.gz"),
+    log:
+        "results/{experiment}/logs/decode_lists/{system}.run{run}.{set}.{scatteritem}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/decode_lists/{system}.run{run}.{set}.{scatteritem}.tsv"
+    wildcard_constraints:
+        system=one_of(SEARCHED),
+    params:
+        shard="{scatteritem}",
+
+
+use rule join_translations as join_lists with:
+    input:
+        text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
+        parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.listed.{scatteritem}"),
+        part_statistics=gather.shards(
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.listed.{scatteritem}.json"
+        ),
+        part_lists=gather.shards(
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.nbest.gz"
+        ),
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.listed",
+        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.listed.json",
+        nbest="results/{experiment}/decoding/{system}/run{run}/{set}.nbest.gz",
+    log:
+        "results/{experiment}/logs/join_lists/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/join_lists/{system}.run{run}.{set}.tsv"
+    resources:
+        mem_mb=memory(4),
+        runtime="1h",
+    params:
+        step="join_translations",
+
+
 rule rescore:
     """Score n-best lists of a system's base with the CSLM."""
     input:
@@ -89,7 +172,7 @@ rule rescore:
     benchmark:
         "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.tsv"
     wildcard_constraints:
-        system=one_of([name for name in RESCORES_LISTS if name not in RESCORES_WITH_ATTENTION]),
+        system=one_of(RESCORES_WITH_CSLM if SHARDS == 1 else []),
     conda:
         "../envs/neural_smt.yaml"
     threads: 2
@@ -103,6 +186,20 @@ rule rescore:
         "../workflow_scripts/decoding.py"
 
 
+use rule rescore as rescore_shard with:
+    output:
+        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.scored.{scatteritem}.nbest.gz"),
+    log:
+        "results/{experiment}/logs/rescore/{system}.run{run}.{set}.{scatteritem}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.{scatteritem}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORES_WITH_CSLM),
+    params:
+        shard="{scatteritem}",
+        step="rescore",
+
+
 rule score_lists:
     """Score n-best lists of a system's base with an attention network."""
     input:
@@ -114,7 +211,7 @@ rule score_lists:
     benchmark:
         "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.tsv"
     wildcard_constraints:
-        system=one_of(RESCORES_WITH_ATTENTION),
+        system=one_of(RESCORES_WITH_ATTENTION if SHARDS == 1 else []),
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -127,6 +224,45 @@ rule score_lists:
         nbest_size=lambda wildcards: SYSTEMS[wildcards.system]["rescoring"]["nbest"],
     script:
         "../workflow_scripts/attention.py"
+
+
+use rule score_lists as score_lists_shard with:
+    output:
+        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.scored.{scatteritem}.nbest.gz"),
+    log:
+        "results/{experiment}/logs/rescore/{system}.run{run}.{set}.{scatteritem}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.{scatteritem}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORES_WITH_ATTENTION),
+    params:
+        shard="{scatteritem}",
+        step="score_lists",
+
+
+rule join_scores:
+    """Put the scored n-best lists of shards together."""
+    input:
+        parts=gather.shards(
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.scored.{scatteritem}.nbest.gz"
+        ),
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.scored.nbest.gz",
+    log:
+        "results/{experiment}/logs/join_scores/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/join_scores/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORES_LISTS if SHARDS > 1 else []),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("decoding.joining_steps"),
+    script:
+        "../workflow_scripts/decoding.py"
 
 
 rule reorder:

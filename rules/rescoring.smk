@@ -19,7 +19,7 @@ rule score_phrase_table:
         "../envs/neural_smt.yaml"
     threads: NETWORK_THREADS
     resources:
-        mem_mb=memory(8),
+        mem_mb=memory(4),
         runtime="24h",
         gpu=USES_GPU,
     params:

@@ -135,7 +135,8 @@ def benchmark_files():
         *expand(of_shards("rescoring/score_phrase_table.{network}.extracted"), network=NETWORKS),
         *expand("training/train_attention.{network}", network=ATTENTION_NETWORKS),
         *expand("tuning/tune/{system}.run{run}", system=TUNED, run=RUNS),
-        *expand("decoding/decode/{system}.run{run}.{set}", system=TUNED, run=RUNS, set=SETS),
+        *expand(of_shards("decoding/decode/{system}.run{run}.{set}"), system=SEARCHED, run=RUNS, set=SETS),
+        *expand("decoding/decode/{system}.run{run}.{set}", system=RESCORED, run=RUNS, set=SETS),
         *expand("decoding/decode/{system}.run1.{set}", system=TRANSLATED, set=SETS),
     ]
     files = [f"results/{{experiment}}/benchmarks/{name}.tsv" for name in names]

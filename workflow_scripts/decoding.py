@@ -1,6 +1,6 @@
 """Rules of the stage ``decoding``."""
 
 import shim
-from neural_smt.decoding import steps
+from neural_smt.decoding import joining_steps, steps
 
-shim.call(snakemake, steps)  # noqa: F821
+shim.call(snakemake, steps, joining_steps)  # noqa: F821

@@ -11,8 +11,10 @@ import torch
 from attention_world import lively, log_probabilities, random_sentences
 
 from neural_smt.cli import steps
+from neural_smt.decoding import nbest
 from neural_smt.decoding.attention.scoring import SENTENCES, score_candidates, with_words
 from neural_smt.decoding.attention_steps import score_lists
+from neural_smt.decoding.joining_steps import join_scores
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
 from neural_smt.errors import UserError
 from neural_smt.files import write_lines
@@ -231,6 +233,26 @@ def test_the_words_of_a_sentence_are_its_set_and_those_of_its_kept_list(world: d
     score_lists(**world, candidates=candidates, nbest_size=1)
     scores = [entry.features["Attention0"][0] for entry in read_nbest(world["output"])]
     assert scores == pytest.approx([expected_scores(own)[n] for n in (0, 4, 5)], rel=1e-4)
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_shards_score_as_the_whole(
+    world: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limited: bool
+) -> None:
+    monkeypatch.setattr(nbest, "BLOCK", 2)
+    options = {"candidates": sets_of(tmp_path / "sets", TEXT)} if limited else {}
+    score_lists(**world, **options, nbest_size=3)
+    for count in (1, 4, 16):
+        parts = [tmp_path / f"{number}-of-{count}" for number in range(1, count + 1)]
+        for part in parts:
+            score_lists(**world | {"output": part}, **options, nbest_size=3, shard=part.name)
+        join_scores(parts=parts, output=tmp_path / "joined")
+        assert (tmp_path / "joined").read_bytes() == world["output"].read_bytes()
+    scores = [entry.features["Attention0"][0] for entry in read_nbest(world["output"])]
+    monkeypatch.setattr(nbest, "BLOCK", 100)
+    score_lists(**world, **options, nbest_size=3)
+    assert [entry.features["Attention0"][0] for entry in read_nbest(world["output"])] == pytest.approx(scores, rel=1e-4)
+    assert len(scores) == 7
 
 
 def test_sets_that_do_not_belong_are_refused(world: dict[str, Any], tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from test_decoding_search import SENTENCES, assert_lists_equal, search_all
 from tiny_models import SOURCE, TARGET, all_derivations, random_model
 
 from neural_smt.cli import main
-from neural_smt.decoding import search
+from neural_smt.decoding import nbest, search
 from neural_smt.decoding.cslm import CslmHook
+from neural_smt.decoding.joining_steps import join_scores, join_translations
 from neural_smt.decoding.moses.steps import export_moses
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest
 from neural_smt.decoding.ngram_cache import NgramCache
@@ -316,6 +317,42 @@ def test_decoding_reports_the_cache(system):
         decode(**system | {"cslm_settings": {"normaliser": "none"}})
     with pytest.raises(UserError, match=r"decoding\.cslm\.size is unknown"):
         decode(**system | {"cslm_settings": {"size": 0}})
+
+
+def test_shards_translate_as_the_whole(system, tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "HOOK_BATCH", 5)
+    decode(**system)
+    shards = [f"{number}-of-4" for number in range(1, 5)]
+    files = {
+        "parts": [tmp_path / shard for shard in shards],
+        "part_statistics": [tmp_path / f"{shard}.json" for shard in shards],
+        "part_lists": [tmp_path / f"{shard}.nbest" for shard in shards],
+    }
+    for shard, part, statistics, lists in zip(shards, *files.values(), strict=True):
+        decode(**system | {"output": part, "statistics": statistics, "nbest": lists}, shard=shard)
+    joined = {name: tmp_path / f"joined.{name}" for name in ("output", "statistics", "nbest")}
+    join_translations(text=system["text"], **files, **joined)
+    for name in ("output", "nbest"):
+        assert joined[name].read_bytes() == system[name].read_bytes()
+    asked = [read_json(path)["cslm"] for path in (joined["statistics"], system["statistics"])]
+    assert asked[0]["ngrams"] == asked[1]["ngrams"] and asked[0]["cache_hits"] < asked[1]["cache_hits"]
+
+
+def test_shards_score_lists_as_the_whole(system, tmp_path, monkeypatch):
+    monkeypatch.setattr(nbest, "BLOCK", 4)
+    decode(**system)
+    files = {name: system[name] for name in ("nbest", "cslm", "language_model", "target_vocabulary")}
+    rescore(**files, output=tmp_path / "whole.gz")
+    for count in (1, 4, 16):
+        parts = [tmp_path / f"{number}-of-{count}.gz" for number in range(1, count + 1)]
+        for part in parts:
+            rescore(**files, output=part, shard=part.stem)
+        join_scores(parts=parts, output=tmp_path / "joined.gz")
+        assert (tmp_path / "joined.gz").read_bytes() == (tmp_path / "whole.gz").read_bytes()
+        assert sum(len(read_nbest(part)) > 0 for part in parts) == min(count, 8)
+    assert [entry.tokens for entry in read_nbest(tmp_path / "whole.gz")] == [
+        e.tokens for e in read_nbest(files["nbest"])
+    ]
 
 
 def test_rescoring_lists_gives_the_searchs_scores_and_order(system, tmp_path):

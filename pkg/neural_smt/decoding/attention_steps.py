@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import numpy as np
 from neural_smt.alignment.pharaoh import write_alignments
 from neural_smt.decoding.attention.hypotheses import Found, Hypothesis
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
-from neural_smt.decoding.nbest import read_nbest, write_entries
+from neural_smt.decoding.nbest import ListedTranslation, read_blocks, write_entries
 from neural_smt.errors import UserError
 from neural_smt.files import read_lines, write_json, write_lines
 from neural_smt.ragged import Ragged
 from neural_smt.settings import read_settings
+from neural_smt.shards import Shard
 from neural_smt.vocabulary import UNK
 
 log = logging.getLogger(__name__)
@@ -87,6 +89,7 @@ def score_lists(
     candidates: Path | None = None,
     nbest_size: int = 0,
     precision: str = "fp32",
+    shard: str = "1-of-1",
     device: str = "cpu",
 ) -> None:
     """Score n-best lists (in the format of Moses) with an attention network: the same with the feature Attention0.
@@ -96,8 +99,10 @@ def score_lists(
     feature is the natural log of p(translation | sentence), end symbol included; words that the network does not know
     count as the unknown word, and the empty translation of an empty sentence has 0. With candidates, the softmax of a
     sentence is over its target vocabulary and all words of its list, so that its translations can be compared; without,
-    over all target words. Totals stay as they are (see ``reorder``).
+    over all target words. Totals stay as they are (see ``reorder``). shard: the share of the lists that is read and
+    written, as ``2-of-4`` (see ``join_scores``).
     """
+    part = Shard.parse(shard)
     if nbest_size < 0:
         raise UserError(f"the n-best size is {nbest_size}; set it to 0 or more")
     # They load PyTorch, which most systems need none of.
@@ -107,19 +112,24 @@ def score_lists(
     from neural_smt.networks.device import select_device
 
     loaded, lines = load_attention(model, select_device(device)), read_lines(text)
-    entries = first_of_each(read_nbest(nbest), nbest_size)
-    strange = next((entry.sentence for entry in entries if not 0 <= entry.sentence < len(lines)), None)
-    if strange is not None:
-        raise UserError(
-            f"{nbest}: a list of sentence {strange}, but {text} has {len(lines)}; give the text of the lists"
-        )
     sets = None if candidates is None else read_sets(candidates, loaded.target, lines, text)
-    began = time.perf_counter()
-    scored = add_scores(entries, loaded, lines, sets, precision)
+    count, began = 0, time.perf_counter()
+
+    def scored() -> Iterator[ListedTranslation]:
+        nonlocal count
+        for block in read_blocks(nbest, part):
+            entries = first_of_each(block, nbest_size)
+            strange = next((entry.sentence for entry in entries if not 0 <= entry.sentence < len(lines)), None)
+            if strange is not None:
+                raise UserError(
+                    f"{nbest}: a list of sentence {strange}, but {text} has {len(lines)}; give the text of the lists"
+                )
+            count += len(entries)
+            yield from add_scores(entries, loaded, lines, sets, precision)
+
+    write_entries(output, scored())
     seconds = time.perf_counter() - began
-    write_entries(output, scored)
-    speed = len(entries) / max(seconds, 1e-9)
-    log.info("scored %d translations in %.1f s, %.0f a second", len(entries), seconds, speed)
+    log.info("scored %d translations in %.1f s, %.0f a second", count, seconds, count / max(seconds, 1e-9))
 
 
 def _links(best: list[Hypothesis], sources: list[list[str]]) -> Ragged:

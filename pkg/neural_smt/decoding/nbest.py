@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,11 @@ from neural_smt.decoding.features import FeatureSet
 from neural_smt.decoding.search import Translation
 from neural_smt.errors import UserError
 from neural_smt.files import read_lines, write_lines
+from neural_smt.shards import Shard
+from neural_smt.streams import stream_lines
+
+BLOCK = 256
+"""Sentences whose lists are scored together."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,26 @@ def write_entries(path: Path, entries: Iterable[ListedTranslation]) -> None:
 def read_nbest(path: Path) -> list[ListedTranslation]:
     """Read an n-best list (plain or ``.gz``); fields after the total are not read. ``UserError`` names a bad line."""
     return [_parse(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
+
+
+def read_blocks(path: Path, shard: Shard | None = None) -> Iterator[list[ListedTranslation]]:
+    """Yield what ``read_nbest`` returns in blocks of ``BLOCK`` sentences (their numbers), one in memory at a time.
+
+    shard: its share of the blocks alone; blocks are the same whatever the number of shards.
+    """
+    chosen = None
+    if shard is not None and shard.count > 1:
+        chosen = shard.range(sum(1 for _ in groupby(map(_block_of, stream_lines(path)))))
+    numbered = enumerate(stream_lines(path), start=1)
+    for number, (_, lines) in enumerate(groupby(numbered, key=lambda item: _block_of(item[1]))):
+        if chosen is None or number in chosen:
+            yield [_parse(line, path, position) for position, line in lines]
+
+
+def _block_of(line: str) -> int:
+    """The block of a line's sentence; -1 for what is no line of a list."""
+    number = line.partition(" ||| ")[0]
+    return int(number) // BLOCK if number.isdecimal() else -1
 
 
 def _parse(line: str, path: Path, number: int) -> ListedTranslation:

@@ -22,6 +22,7 @@ from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.lattices.pruning import prune
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import PreparedSentences, prepare, weigh
+from neural_smt.decoding.plan import SearchPlan
 from neural_smt.decoding.primitives import WINDOW, Search
 from neural_smt.decoding.translations import Translation, empty_translation, translate
 from neural_smt.decoding.weights import Weights
@@ -109,6 +110,10 @@ class Decoder:
                     f"the language model {name} holds a score that is not a finite number; build the model again"
                 )
 
+    def plan(self, sentences: list[list[str]]) -> SearchPlan:
+        """Which of these sentences are searched together."""
+        return SearchPlan.of(sentences, HOOK_BATCH if self.hook else BATCH)
+
     def prepare(self, sentences: list[list[str]]) -> PreparedSentences:
         """Look up all phrase pairs of the sentences; any decoder of the same model may use the result again."""
         return prepare(self.model, sentences)
@@ -154,15 +159,8 @@ class Decoder:
         limit, language = self.settings.table_limit, self._language(hook)
         weighted = weigh(prepared, self.model, self.feature_set, self.vector, limit, name, language)
         search = self._search(keep_arcs, hook)
-        lengths = np.diff(prepared.first)
-        searched: dict[tuple[str, ...], int] = {}  # equal sentences share one search
-        same = [searched.setdefault(tuple(tokens), number) for number, tokens in enumerate(prepared.tokens)]
-        distinct = np.fromiter(searched.values(), dtype=np.int64)
-        distinct = distinct[lengths[distinct] > 0]
-        order = distinct[np.argsort(-lengths[distinct], kind="stable")]  # longest first: threads end together
-        size = HOOK_BATCH if self.hook else BATCH
-        batches = [order[start : start + size] for start in range(0, len(order), size)]
-        results: list = [None] * len(lengths)
+        plan = self.plan(prepared.tokens)
+        results: list = [None] * len(prepared.tokens)
 
         def work(members: np.ndarray) -> None:
             lattices = search_batch(weighted, members, self.settings.algorithm, search, hook)
@@ -171,11 +169,11 @@ class Decoder:
 
         if self.threads > 1:
             with ThreadPoolExecutor(self.threads) as pool:
-                list(pool.map(work, batches))
+                list(pool.map(work, plan.batches))
         else:
-            for batch in batches:
+            for batch in plan.batches:
                 work(batch)
-        return [results[number] for number in same]
+        return [results[number] for number in plan.same]
 
     def _language(self, hook: Hook | None) -> np.ndarray:
         """float64 ``[models]``: the weights of the language models, that of a hook added to the one that stands in."""

@@ -2,21 +2,24 @@
 
 import logging
 import time
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from neural_smt.decoding.loading import load_hook
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.nbest import read_nbest, write_entries, write_nbest
+from neural_smt.decoding.nbest import read_blocks, read_nbest, write_entries, write_nbest
 from neural_smt.decoding.recurrent_steps import decode_lattices, measure_oracles, rescore_lattices
 from neural_smt.decoding.rescoring import add_feature, best_of_each
 from neural_smt.decoding.rescoring import reorder as sort_lists
 from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.decoding.statistics import PartStatistics, summarise
 from neural_smt.decoding.weights import Weights
 from neural_smt.files import read_lines, write_json, write_lines
 from neural_smt.language_model.model import NgramModel
 from neural_smt.settings import read_settings
+from neural_smt.shards import Shard
 from neural_smt.vocabulary import Vocabulary
 
 __all__ = [
@@ -51,6 +54,7 @@ def decode(
     cslm_settings: dict | None = None,
     recurrent: Path | None = None,
     representation: Path | None = None,
+    shard: str = "1-of-1",
     device: str = "cpu",
     threads: int = 1,
 ) -> None:
@@ -61,8 +65,9 @@ def decode(
     the same for the group ``recurrent``, with the representation that the model reads. Writes the translations, with
     ``nbest`` a list of ``nbest_size`` distinct ones per sentence, with ``alignment`` their word alignments (Pharaoh),
     and statistics: sentences, seconds of search, sentences per second, mean model score, unknown words, and what the
-    network was asked.
+    network was asked; or of a shard, named as ``2-of-4``, what ``join_translations`` takes.
     """
+    part = Shard.parse(shard)
     model = TranslationModel.load(
         phrase_table=phrase_table,
         language_models=[language_model],
@@ -74,6 +79,8 @@ def decode(
     hook = load_hook(features, model, cslm, cslm_settings or {}, device, recurrent, representation)
     decoder = Decoder(model, read_settings(SearchSettings, settings, "decoding"), Weights.load(weights), threads, hook)
     sentences = [line.split() for line in read_lines(text)]
+    members = list(range(len(sentences))) if part.count == 1 else decoder.plan(sentences).members(part)
+    sentences = [sentences[number] for number in members]
     began = time.perf_counter()
     translations = decoder.decode(sentences, nbest_size if nbest else 0)
     seconds = time.perf_counter() - began
@@ -82,20 +89,16 @@ def decode(
         write_nbest(nbest, translations, decoder.feature_set)
     if alignment:
         write_lines(alignment, (" ".join(f"{i}-{j}" for i, j in t.alignment) for t in translations))
-    unknown = sum(token not in model.source_vocabulary for tokens in sentences for token in tokens)
-    content = {
-        "sentences": len(sentences),
-        "seconds": round(seconds, 3),
-        "sentences_per_second": round(len(sentences) / max(seconds, 1e-9), 2),
-        "mean_score": float(np.mean([t.score for t in translations])) if translations else 0.0,
-        "unknown_words": unknown,
-        "threads": threads,
-    }
+    asked = {"cslm" if "cslm" in features else "recurrent": hook.statistics()} if hook else {}
+    scores = [translation.score for translation in translations]
+    unknown = [sum(token not in model.source_vocabulary for token in tokens) for tokens in sentences]
+    if part.count == 1:
+        write_json(statistics, summarise(scores, unknown, seconds, threads, asked))
+    else:
+        write_json(statistics, PartStatistics(members, scores, unknown, seconds, threads, asked).content())
     if hook:
-        content["cslm" if "cslm" in features else "recurrent"] = hook.statistics()
         log.info("%s", hook.describe())
-    write_json(statistics, content)
-    log.info("translated %d sentences in %.1f s, mean model score %.4f", len(sentences), seconds, content["mean_score"])
+    log.info("translated %d sentences in %.1f s", len(sentences), seconds)
 
 
 def rescore(
@@ -107,21 +110,23 @@ def rescore(
     output: Path,
     settings: dict | None = None,
     weights: Path | None = None,
+    shard: str = "1-of-1",
     device: str = "cpu",
 ) -> None:
     """Score n-best lists (in the format of Moses) with a CSLM: the same lists with the feature Cslm0.
 
     cslm: model folder; language_model: the n-gram model for words outside the CSLM's shortlist; settings: see
-    ``CslmSettings``. With weights the lists are also reordered (see ``reorder``).
+    ``CslmSettings``. With weights the lists are also reordered (see ``reorder``). shard: the share of the lists that is
+    read and written, as ``2-of-4`` (see ``join_scores``).
     """
+    part = Shard.parse(shard)
     vocabulary = Vocabulary.load(target_vocabulary)
     from neural_smt.decoding.cslm import CslmHook  # loads PyTorch, which most systems need none of
 
     hook = CslmHook.load(cslm, NgramModel.load(language_model, vocabulary), vocabulary, settings or {}, device)
-    entries = add_feature(read_nbest(nbest), hook, vocabulary)
-    if weights:
-        entries = sort_lists(entries, Weights.load(weights).values)
-    write_entries(output, entries)
+    vector = Weights.load(weights).values if weights else None
+    blocks = (add_feature(block, hook, vocabulary) for block in read_blocks(nbest, part))
+    write_entries(output, chain.from_iterable(sort_lists(b, vector) if weights else b for b in blocks))
     log.info("%s", hook.describe())
 
 

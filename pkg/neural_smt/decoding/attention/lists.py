@@ -32,11 +32,16 @@ def add_scores(
     lines: the tokenised sentences that they translate; sets: the target words of each, to which all words of its
     translations are added; None: all target words. The empty translation of an empty sentence has a score of 0.
     """
-    source = encode_words(model.source, lines)
-    asked = np.array([bool(e.tokens) or len(source[e.sentence]) > 0 for e in entries], dtype=bool)
+    # nothing but the sentences of these lists is looked at
+    first = min((entry.sentence for entry in entries), default=0)
+    last = max((entry.sentence for entry in entries), default=-1)
+    source = encode_words(model.source, lines[first : last + 1])
+    if sets is not None:
+        sets = replace(sets, own=sets.own.take(np.arange(first, last + 1)))
+    asked = np.array([bool(e.tokens) or len(source[e.sentence - first]) > 0 for e in entries], dtype=bool)
     listed = [entries[row] for row in np.flatnonzero(asked)]
     targets = encode_words(model.target, [" ".join(entry.tokens) for entry in listed])
-    owner = np.array([entry.sentence for entry in listed], dtype=np.int64)
+    owner = np.array([entry.sentence - first for entry in listed], dtype=np.int64)
     sets = None if sets is None else with_words(sets, targets, owner)
     scores = np.zeros(len(entries))
     scores[asked] = score_candidates(model.network, source, targets, owner, sets, precision=precision)

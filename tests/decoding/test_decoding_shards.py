@@ -1,0 +1,135 @@
+"""Search in shards: the files of the whole, byte for byte, whatever the number of shards."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny_models import SOURCE, TARGET, random_model
+
+from neural_smt.decoding import search
+from neural_smt.decoding.joining_steps import join_translations
+from neural_smt.decoding.plan import SearchPlan
+from neural_smt.decoding.statistics import sum_asked
+from neural_smt.decoding.steps import decode
+from neural_smt.errors import UserError
+from neural_smt.files import read_json, read_lines, write_json, write_lines
+from neural_smt.shards import Shard
+
+COUNTS = [1, 4, 16]
+TIMES = {"seconds", "sentences_per_second", "ngrams_per_second"}
+
+SENTENCES = st.lists(st.lists(st.sampled_from("abc"), max_size=3), max_size=25)
+
+
+@given(SENTENCES, st.integers(1, 7), st.integers(1, 9))
+def test_shards_have_whole_batches_of_the_plan(sentences: list[list[str]], size: int, count: int) -> None:
+    plan = SearchPlan.of(sentences, size)
+    members = [plan.members(Shard(number, count)) for number in range(1, count + 1)]
+    assert sorted(number for shard in members for number in shard) == sorted(set(plan.same))
+    assert all(sentences[number] == sentences[same] for number, same in enumerate(plan.same))
+    batches = {tuple(batch.tolist()) for batch in plan.batches}
+    found = [
+        tuple(np.array(shard)[batch].tolist())
+        for shard in members
+        for batch in SearchPlan.of([sentences[number] for number in shard], size).batches
+    ]
+    assert len(found) == len(batches) and set(found) == batches
+
+
+@pytest.fixture(params=[3, 8])
+def system(tmp_path: Path, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """A system's files as arguments of ``decode``; some of 70 sentences are equal or empty, some words are unknown."""
+    model, weights = random_model(request.param)
+    model.phrase_table.save(tmp_path / "table")
+    model.language_models[0].save(tmp_path / "lm")
+    SOURCE.save(tmp_path / "source.tsv")
+    TARGET.save(tmp_path / "target.tsv")
+    weights.save(tmp_path / "weights.json")
+    random = np.random.default_rng(request.param)
+    words = ["a", "a", "b", "b", "c", "new", "other", "third"]
+    write_lines(tmp_path / "text", [" ".join(random.choice(words, random.integers(0, 9))) for _ in range(70)])
+    return {
+        "text": tmp_path / "text",
+        "phrase_table": tmp_path / "table",
+        "language_model": tmp_path / "lm",
+        "source_vocabulary": tmp_path / "source.tsv",
+        "target_vocabulary": tmp_path / "target.tsv",
+        "columns": {},
+        "features": ["phrase", "language_model", "reordering"],
+        "weights": tmp_path / "weights.json",
+        "settings": {"stack_size": 20},
+        "nbest_size": 5,
+    }
+
+
+def decode_in_shards(system: Mapping[str, Any], folder: Path, count: int) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Translations and lists of ``count`` shards put together, and the statistics but for times."""
+    shards = [f"{number}-of-{count}" for number in range(1, count + 1)]
+    files = {
+        "parts": [folder / shard for shard in shards],
+        "part_statistics": [folder / f"{shard}.json" for shard in shards],
+        "part_lists": [folder / f"{shard}.nbest.gz" for shard in shards],
+    }
+    for shard, part, statistics, nbest in zip(shards, *files.values(), strict=True):
+        decode(**system, output=part, statistics=statistics, nbest=nbest, shard=shard)
+    outputs = {"output": folder / "o", "statistics": folder / "s.json", "nbest": folder / "n.gz"}
+    if count > 1:
+        join_translations(text=system["text"], **files, **outputs)
+    else:
+        decode(**system, **outputs)
+    return {name: outputs[name].read_bytes() for name in ("output", "nbest")}, untimed(read_json(outputs["statistics"]))
+
+
+def untimed(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: untimed(value) if isinstance(value, Mapping) else value
+        for key, value in content.items()
+        if key not in TIMES
+    }
+
+
+def test_shards_make_the_whole(system: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "BATCH", 4)
+    found = []
+    for count in COUNTS:
+        (tmp_path / str(count)).mkdir()
+        found.append(decode_in_shards(system, tmp_path / str(count), count))
+    assert found[0] == found[1] == found[2]
+    lines, statistics = read_lines(tmp_path / "16" / "o"), found[2][1]
+    assert len(lines) == statistics["sentences"] == 70 and "" in lines and any("new" in line for line in lines)
+    flat = " ".join(read_lines(system["text"])).split()
+    assert statistics["unknown_words"] == sum(word not in SOURCE for word in flat) > 0
+    monkeypatch.setattr(search, "BATCH", 16)
+    assert decode_in_shards(system, tmp_path, 1) == found[0], "a sentence does not depend on those beside it"
+
+
+def test_shards_without_sentences(system: dict[str, Any], tmp_path: Path) -> None:
+    for lines in ([], [""], ["a b"]):
+        write_lines(system["text"], lines)
+        whole = decode_in_shards(system, tmp_path, 1)
+        assert decode_in_shards(system, tmp_path, 4) == whole
+        assert whole[1]["sentences"] == len(lines)
+
+
+def test_shards_that_do_not_make_a_text_are_refused(system: dict[str, Any], tmp_path: Path) -> None:
+    decode(**system, output=tmp_path / "p", statistics=tmp_path / "p.json", shard="1-of-2")
+    files = {"text": system["text"], "output": tmp_path / "o", "statistics": tmp_path / "s.json"}
+    with pytest.raises(UserError, match=r"p and other shards do not make a translation of .*text; decode all shards"):
+        join_translations(parts=[tmp_path / "p"], part_statistics=[tmp_path / "p.json"], **files)
+    write_json(tmp_path / "p.json", {"sentences": 3})
+    with pytest.raises(UserError, match=r"p\.json: not the statistics of a shard"):
+        join_translations(parts=[tmp_path / "p"], part_statistics=[tmp_path / "p.json"], **files)
+    assert not (tmp_path / "o").exists()
+
+
+def test_what_a_network_was_asked_is_added_up() -> None:
+    exact = {"ngrams": 10, "cache_hits": 5, "cache_hit_rate": 0.5, "seconds": 0.5, "ngrams_per_second": 10.0}
+    other = {"ngrams": 30, "cache_hits": 5, "cache_hit_rate": 0.1667, "seconds": 1.5, "ngrams_per_second": 16.7}
+    both = {"ngrams": 40, "cache_hits": 10, "cache_hit_rate": 0.25, "seconds": 2.0, "ngrams_per_second": 15.0}
+    assert sum_asked([{"cslm": exact}, {"cslm": other}]) == {"cslm": both}
+    assert sum_asked([{"recurrent": {"hypotheses": 2}}] * 3) == {"recurrent": {"hypotheses": 6}}
+    assert sum_asked([{}, {}]) == {}

@@ -1,0 +1,82 @@
+"""Texts, scores and translations in shards, as Snakemake makes them: the same files as at once."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from workflow import TINY, copy_results, planned, snakemake
+
+from neural_smt.files import read_json
+
+SHARDED = {
+    "selection": {"tokenise_shard", "join_lines", "train_selection_models", "score_pool"},
+    "rescoring": {"score_phrase_table_shard", "join_columns"},
+    "decoding": {"decode_shard", "join_translations"},
+}
+LISTS = {"decode_lists_shard", "join_lists", "rescore_shard", "join_scores"}
+AT_ONCE = {"score_phrase_table", "decode", "decode_lists", "rescore", "score_lists"}
+RESCORED = {
+    "training": {"cslm": {"order": 4, "projection": 8, "layers": [16, 8], "updates": 60}},
+    "systems": {"rescored": {"base": "rnn", "features": [], "rescore": ["cslm"]}},
+}
+
+COLUMN = "rescoring/extracted/encoder_decoder"
+TRANSLATION = "decoding/rnn/run1/news_test"
+REMADE = {
+    "decoding": {f"{TRANSLATION}.hypothesis": {"decode_shard", "join_translations"}},
+    "rescoring": {f"{COLUMN}.safetensors": {"score_phrase_table_shard", "join_columns"}},
+    "selection": {
+        "selection/train.fr": SHARDED["selection"] | {"clean_pairs", "select_pairs"},
+        "selection/monolingual.fr": {"train_selection_models", "score_pool", "select_text"},
+    },
+}
+"""What is made again in shards, and the rules that do it, one stage after the other against the flow of the data."""
+
+SAME = (".hypothesis", ".safetensors", ".fr", ".en", ".gz", ".csv")
+"""Files that hold no times, and no plots."""
+
+
+@pytest.mark.parametrize("stage", SHARDED)
+def test_shards_share_the_work_of_a_stage(checkout: Path, stage: str) -> None:
+    at_once = planned(checkout, stage, "--configfile", TINY)
+    in_shards = planned(checkout, stage, "--configfile", TINY, "--config", "shards=4")
+    assert in_shards >= SHARDED[stage]
+    assert not SHARDED[stage] & at_once
+    assert not AT_ONCE & in_shards
+
+
+def test_shards_list_and_rescore(checkout: Path, tmp_path: Path) -> None:
+    (tmp_path / "rows.yaml").write_text(yaml.safe_dump(RESCORED), encoding="utf-8")
+    files = ("results/tiny/tuning/rescored/run1/weights.json", "--configfile", TINY, str(tmp_path / "rows.yaml"))
+    in_shards = planned(checkout, *files, "--config", "shards=4")
+    assert in_shards >= LISTS
+    assert not AT_ONCE & in_shards
+    assert not LISTS & planned(checkout, *files)
+
+
+@pytest.mark.slow
+def test_what_shards_make_has_the_same_bytes(finished: Path, tmp_path: Path) -> None:
+    run, whole = copy_results(finished, tmp_path / "shards"), finished / "results/tiny"
+    made = run / "results/tiny"
+    for part in ("pool.en", "pool.fr"):
+        (made / "corpus/tokenised" / part).unlink()
+    # what is already there came about otherwise than in shards, but is the same
+    options = ("--configfile", TINY, "--config", "shards=4", "--rerun-triggers", "mtime")
+    for stage, files in REMADE.items():
+        shutil.rmtree(made / stage)
+        targets = [f"results/tiny/{name}" for name in files]
+        assert planned(run, *targets, *options) == set().union(*files.values())
+        done = snakemake(run, *targets, *options, "--cores", "2")
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+        assert not list((made / stage).glob("**/*-of-*")), "what the shards leave is temporary"
+        compared = [path for path in (made / stage).glob("**/*") if path.suffix in SAME]
+        for path in compared:
+            assert path.read_bytes() == (whole / path.relative_to(made)).read_bytes(), path.name
+        assert {made / name for name in files} <= set(compared)
+    for part in ("tokenised/pool.en", "tokenised/pool.fr", "train.en", "train.fr", "cleaning.train.csv"):
+        assert (made / "corpus" / part).read_bytes() == (whole / "corpus" / part).read_bytes()
+    for name, timed in ((COLUMN, {"seconds", "pairs_per_second"}), (TRANSLATION, {"seconds", "sentences_per_second"})):
+        found, expected = (read_json(folder / f"{name}.json") for folder in (made, whole))
+        assert found.keys() == expected.keys()
+        assert all(found[key] == expected[key] for key in found.keys() - timed)
