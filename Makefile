@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 NAME := $(if $(EXPERIMENT),$(basename $(notdir $(EXPERIMENT))),embedded)
 OPTIONS := $(if $(EXPERIMENT),--configfile $(EXPERIMENT)) $(if $(CONFIG),--config $(CONFIG))
 
-.PHONY: run report test lint bench clean
+.PHONY: run report test test-cluster lint bench clean
 
 run: $(READY)
 	$(BIN)/snakemake --cores $(CORES) $(OPTIONS)
@@ -23,6 +23,11 @@ report: run
 
 test: $(READY)
 	$(BIN)/python -m pytest
+
+# the smallest experiment on a real Slurm of one node; EXPERIMENT=config.yaml runs the embedded one there
+test-cluster: $(READY)
+	$(BIN)/python tests/cluster/install_slurm.py
+	CLUSTER_EXPERIMENT=$(EXPERIMENT) $(BIN)/python -m pytest -m cluster tests/cluster
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,0 +1,220 @@
+"""A real Slurm cluster of one node, on loopback, in a folder of its own.
+
+Nothing outside the folder is read or changed: the key and the socket of ``munged``, the configuration, what the daemons
+remember and their logs lie in it, and programs find it through the environment variable ``SLURM_CONF``. The daemons
+are processes of whoever starts them, and only those are ended, by their numbers.
+"""
+
+import contextlib
+import getpass
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "sinfo")
+"""What Debian's packages ``munge`` and ``slurm-wlm`` install."""
+
+PATIENCE = 30
+"""Seconds that a daemon may take to answer, or to end."""
+
+CONFIGURATION = """\
+ClusterName=one
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+CredType=cred/munge
+AuthInfo=socket={folder}/munge.socket
+CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+MpiDefault=none
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=2
+SlurmdParameters=config_overrides
+GresTypes=gpu
+KillWait=2
+ReturnToService=2
+MinJobAge=86400
+NodeName=node NodeHostname={host} NodeAddr=127.0.0.1 Port={node} CPUs={cpus} RealMemory={memory} Gres=gpu:2
+PartitionName=batch Nodes=node Default=YES MaxTime=24:00:00
+PartitionName=long Nodes=node MaxTime=14-00:00:00
+PartitionName=gpu Nodes=node MaxTime=14-00:00:00
+"""
+"""The node claims more than the machine may have: as many CPUs and as much memory as the jobs ask for, and two GPUs
+that are not there. Slurm counts them and gives them to jobs as if they were. The partitions are the profile's.
+"""
+
+
+@dataclass(frozen=True)
+class Slurm:
+    """A cluster that runs, and what its programs need to find it."""
+
+    folder: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables under which ``sbatch`` and the others, and Snakemake with them, use this cluster."""
+        path = f"{self.folder / 'bin'}:{os.environ.get('PATH', '')}"
+        return {**os.environ, "PATH": path, "SLURM_CONF": str(self.folder / "slurm.conf")}
+
+    def ask(self, *command: str) -> str:
+        """What a program of Slurm prints."""
+        done = subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def jobs(self, *options: str) -> list[str]:
+        """The jobs that wait or run, each as ``squeue`` prints it with the given options."""
+        return self.ask("squeue", "--noheader", *options).splitlines()
+
+
+@contextlib.contextmanager
+def running_slurm(folder: Path, cpus: int = 8, memory: int = 64000) -> Iterator[Slurm]:
+    """A cluster of one node with so many CPUs and so much memory (MB), which ends with the block, its jobs first.
+
+    ``folder`` has a short name, for it holds a socket. Raises ``RuntimeError`` with the end of its log when a daemon
+    does not come up within ``PATIENCE`` seconds.
+    """
+    slurm = Slurm(folder)
+    _write_configuration(folder, cpus, memory)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_ending_with_a_signal())
+        # forced, for it would have a folder that all users may enter
+        munged = stack.enter_context(
+            _daemon(
+                "munged",
+                "--foreground",
+                "--force",
+                *(f"--{name}-file={folder}/munge.{name}" for name in ("key", "pid", "log", "seed")),
+                f"--socket={folder}/munge.socket",
+                log=folder / "munged.out",
+            )
+        )
+        _await_answer(lambda: (folder / "munge.socket").exists(), "munged", munged, folder / "munged.out")
+        controller = stack.enter_context(_daemon("slurmctld", "-D", log=folder / "slurmctld.out"))
+        node = stack.enter_context(_daemon("slurmd", "-D", "-N", "node", log=folder / "slurmd.out"))
+        _await_answer(lambda: "idle" in _node_state(slurm), "slurmctld", controller, folder / "slurmctld.log")
+        stack.callback(_end_jobs, slurm, node)
+        yield slurm
+
+
+def program_path(name: str) -> str | None:
+    """Where a program is, those of the system's administrator included; nothing where it is not installed."""
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+
+
+def _await_answer(ready: Callable[[], bool], name: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until something holds, no longer than ``PATIENCE`` and only while the process lives."""
+    limit = time.monotonic() + PATIENCE
+    while not ready():
+        if process.poll() is not None or time.monotonic() > limit:
+            state = "runs but does not answer" if process.poll() is None else f"ended with {process.returncode}"
+            end = log.read_text(errors="replace")[-2000:] if log.exists() else "(no log)"
+            raise RuntimeError(f"{name} {state}; the end of its log:\n{end}")
+        time.sleep(0.2)
+
+
+def _write_configuration(folder: Path, cpus: int, memory: int) -> None:
+    for name in ("state", "spool", "bin"):
+        (folder / name).mkdir()
+    # Snakemake's jobs call srun without the variables of Slurm
+    srun = folder / "bin" / "srun"
+    srun.write_text(f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {program_path("srun")} "$@"\n')
+    srun.chmod(0o755)
+    key = folder / "munge.key"
+    key.touch(mode=0o600)
+    key.write_bytes(secrets.token_bytes(128))
+    controller, node = _free_ports(2)
+    values = {
+        "folder": folder,
+        "user": getpass.getuser(),
+        "host": socket.gethostname().split(".")[0],
+        "controller": controller,
+        "node": node,
+        "cpus": cpus,
+        "memory": memory,
+    }
+    (folder / "slurm.conf").write_text(CONFIGURATION.format(**values))
+    (folder / "gres.conf").write_text("NodeName=node Name=gpu File=/dev/null\nNodeName=node Name=gpu File=/dev/zero\n")
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports of loopback that nobody listens on."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+@contextlib.contextmanager
+def _daemon(name: str, *arguments: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A daemon in the foreground, out of reach of the terminal's Ctrl-C, ended with the block."""
+    program = program_path(name)
+    if program is None:
+        raise RuntimeError(f"{name} is not installed: run `make test-cluster`")
+    with log.open("wb") as output:
+        environment = {**os.environ, "SLURM_CONF": str(log.parent / "slurm.conf")}
+        process = subprocess.Popen(
+            [program, *arguments], env=environment, stdout=output, stderr=subprocess.STDOUT, process_group=0
+        )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def _ending_with_a_signal() -> Iterator[None]:
+    """Let SIGTERM unwind the stack, as Ctrl-C does, so that the daemons end with whoever started them."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    previous = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _node_state(slurm: Slurm) -> str:
+    try:
+        return slurm.ask("sinfo", "--noheader", "--format=%T")
+    except RuntimeError:
+        return ""  # the controller does not answer yet
+
+
+def _end_jobs(slurm: Slurm, node: subprocess.Popen[bytes]) -> None:
+    """Cancel what still runs and wait for its end: jobs outlive the node's daemon."""
+    limit = time.monotonic() + PATIENCE
+    while node.poll() is None and time.monotonic() < limit and (jobs := slurm.jobs("--format=%i")):
+        slurm.ask("scancel", "--quiet", *jobs)
+        time.sleep(0.5)

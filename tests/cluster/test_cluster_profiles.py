@@ -1,0 +1,45 @@
+"""What the profiles of clusters name exists: Snakemake passes over names of rules that it does not know."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from slurm_daemons import CONFIGURATION
+
+PROFILES = ["slurm", "cluster-generic"]
+
+
+def read_profile(repository: Path, name: str) -> dict:
+    return yaml.safe_load((repository / "profiles" / name / "profile.yaml").read_text(encoding="utf-8"))
+
+
+def rule_names(repository: Path) -> set[str]:
+    text = "".join(path.read_text(encoding="utf-8") for path in (repository / "rules").glob("*.smk"))
+    return set(re.findall(r"^(?:use )?rule (?:\w+ as )?(\w+)", text, flags=re.MULTILINE))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_rules_of_profiles_exist(repository: Path, profile: str) -> None:
+    content = read_profile(repository, profile)
+    named = {name for key in ("set-threads", "set-resources", "groups") for name in content.get(key, {})}
+    assert {"decode", "tune"} <= named
+    assert named <= rule_names(repository)
+
+
+def test_commented_rules_exist_too(repository: Path) -> None:
+    text = (repository / "profiles" / "slurm" / "profile.yaml").read_text(encoding="utf-8")
+    examples = re.findall(r"^#   (\w+): \{", text, flags=re.MULTILINE)
+    assert len(examples) == 2
+    assert set(examples) <= rule_names(repository)
+
+
+def test_profiles_agree(repository: Path) -> None:
+    slurm, generic = (read_profile(repository, name) for name in PROFILES)
+    for key in ("set-threads", "retries", "latency-wait", "rerun-triggers", "rerun-incomplete", "jobs", "local-cores"):
+        assert slurm[key] == generic[key], key
+
+
+def test_partitions_are_those_of_the_cluster_that_is_tested(repository: Path) -> None:
+    content = yaml.safe_load((repository / "profiles" / "slurm" / "partitions.yaml").read_text(encoding="utf-8"))
+    assert set(content["partitions"]) == set(re.findall(r"^PartitionName=(\w+)", CONFIGURATION, flags=re.MULTILINE))
