@@ -5,7 +5,14 @@ import json
 from pathlib import Path, PurePath
 from typing import Any
 
-TIMED = ("benchmarks/**", "logs/**", "report/costs.*", "report/networks.md", "report/paper_order.md", "training/*/state/*")
+TIMED = (
+    "benchmarks/**",
+    "logs/**",
+    "report/costs.*",
+    "report/networks.md",
+    "report/paper_order.md",
+    "training/*/state/*",
+)
 """Files that say how long something took: benchmarks and what the report makes of them, logs, pages that tell the time
 of training (the tables beside them are compared), and checkpoints, which hold the seconds that curves show."""
 
