@@ -8,7 +8,7 @@ import pytest
 
 from neural_smt.errors import UserError
 from neural_smt.files import write_lines
-from neural_smt.selection import cross_entropy
+from neural_smt.selection import cross_entropy, curve
 from neural_smt.selection.cross_entropy import cross_entropy_difference
 from neural_smt.selection.scoring_steps import score_pool, train_selection_models
 from neural_smt.selection.steps import select_pairs, select_text
@@ -86,6 +86,15 @@ def test_scores_do_not_depend_on_the_pieces_that_are_read(texts: Path, monkeypat
     monkeypatch.setattr(cross_entropy, "LINES", 7)
     np.testing.assert_array_equal(cross_entropy_difference(pool, inside, 3, np.random.default_rng(7), 2), whole)
     assert len(whole) == 90 and len(set(whole.tolist())) > 50
+
+
+def test_models_estimated_on_disk_draw_the_same_curve(
+    texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = selected_pairs(texts, tmp_path, None)
+    monkeypatch.setattr(curve, "MEMORY", 1)
+    monkeypatch.setattr(curve, "LINES", 11)
+    assert selected_pairs(texts, tmp_path, None) == whole
 
 
 def test_what_is_missing_is_said(texts: Path, tmp_path: Path) -> None:

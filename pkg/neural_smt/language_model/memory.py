@@ -34,13 +34,18 @@ def parse_memory(size: str) -> int:
 
 
 def estimate_within(
-    sentences: Iterable[Ragged], order: int, prune: Sequence[int], memory: int, folder: Path
+    sentences: Iterable[Ragged],
+    order: int,
+    prune: Sequence[int],
+    memory: int,
+    folder: Path,
+    vocabulary_size: int | None = None,
 ) -> Estimate:
     """Estimate a model of sentences that come in parts, with about ``memory`` bytes of working memory.
 
-    The n-grams are those of ``estimate`` either way. Text that would need more is worked through on disk, in
-    ``folder``, which must be kept as long as the tables are used. What each word of the vocabulary and the reading of
-    one part take is not counted, and no less than about 10 MB are used.
+    prune, vocabulary_size: as for ``estimate``. The n-grams are those of ``estimate`` either way. Text that would need
+    more is worked through on disk, in ``folder``, which must be kept as long as the tables are used. What each word of
+    the vocabulary and the reading of one part take is not counted, and no less than about 10 MB are used.
     """
     parts, held, tokens = iter(sentences), [Ragged.from_lists([])], 0
     for part in parts:
@@ -48,5 +53,5 @@ def estimate_within(
         tokens += len(part.values) + 2 * len(part)
         if tokens * _BYTES_A_TOKEN * order > memory:
             block = max(_SMALLEST_BLOCK, memory // _BYTES_A_ROW)
-            return estimate_on_disk(chain(held, parts), order, prune, folder=folder, block=block)
-    return estimate(Ragged.concatenate(held), order, prune)
+            return estimate_on_disk(chain(held, parts), order, prune, vocabulary_size, folder=folder, block=block)
+    return estimate(Ragged.concatenate(held), order, prune, vocabulary_size)

@@ -11,7 +11,7 @@ import numpy as np
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
 
-PAIRS = 1 << 18
+PAIRS = 1 << 20
 """Pairs of a block, about: all of one phrase of the side that the network reads are in the same block."""
 
 

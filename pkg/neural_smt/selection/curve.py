@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from pathlib import Path
 
 import numpy as np
 
-from neural_smt.language_model.estimation import estimate
+from neural_smt.language_model.memory import estimate_within
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import measure_perplexity
 from neural_smt.ragged import Ragged
@@ -23,6 +24,9 @@ from neural_smt.selection.cross_entropy import LINES
 from neural_smt.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
+
+MEMORY = 2 << 30
+"""Bytes that the estimation of a model may take; several are estimated at a time."""
 
 FINEST_STEP = 0.01
 """Shares of the pool closer than this are not told apart."""
@@ -66,11 +70,13 @@ class PoolModels:
         self.pool, self.dev = _encode_on_disk(vocabulary, pool), vocabulary.encode(dev)
 
     def measure(self, fraction: float, rows: np.ndarray) -> Point:
-        """The dev perplexity of a model of the pool's ``rows``."""
-        text = self.pool.take(rows)
-        estimated = estimate(text, self.order, vocabulary_size=len(self.vocabulary) - 1)
-        model = NgramModel.from_tables(estimated.tables, self.vocabulary)
-        return Point(fraction, len(text), len(text.values), measure_perplexity(model, self.dev).value)
+        """The dev perplexity of a model of the pool's ``rows``; it is estimated on disk where they are many."""
+        parts = (self.pool.take(rows[start : start + LINES]) for start in range(0, len(rows), LINES))
+        words = int((self.pool.offsets[rows + 1] - self.pool.offsets[rows]).sum())
+        with tempfile.TemporaryDirectory() as folder:
+            estimated = estimate_within(parts, self.order, (), MEMORY, Path(folder), len(self.vocabulary) - 1)
+            model = NgramModel.from_tables(estimated.tables, self.vocabulary)
+        return Point(fraction, len(rows), words, measure_perplexity(model, self.dev).value)
 
     def rows_with_words(self, words: int, generator: np.random.Generator) -> np.ndarray:
         """Random rows, without replacement, that have ``words`` words together (the last may exceed it)."""
