@@ -1,11 +1,14 @@
 """The search against all derivations counted out, on tiny random models."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from tiny_models import TARGET, all_derivations, random_model
+from tiny_models import TARGET, all_derivations, random_model, random_ngrams
 
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.errors import UserError
+from neural_smt.language_model.model import NgramModel
 from neural_smt.settings import read_settings
 
 EXHAUSTIVE = {"stack_size": 100_000, "beam_threshold": 0.0, "table_limit": 0, "pop_limit": 100_000}
@@ -48,6 +51,16 @@ def only_distinct(derivations):
 def test_every_derivation_is_found_in_order(algorithm, seed):
     model, weights = random_model(seed)
     decoder = Decoder(model, search_all(algorithm), weights)
+    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=500, distinct=False), strict=True):
+        expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector)
+        assert_lists_equal(translation, expected, 500)
+
+
+def test_quantised_language_models_are_searched_as_exact_ones():
+    model, weights = random_model(5)
+    coded = NgramModel.from_tables(random_ngrams(np.random.default_rng(5)), TARGET, quantise=True)
+    model = replace(model, language_models=(coded,))
+    decoder = Decoder(model, search_all("cube"), weights)
     for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=500, distinct=False), strict=True):
         expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector)
         assert_lists_equal(translation, expected, 500)

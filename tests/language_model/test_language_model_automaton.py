@@ -156,8 +156,9 @@ def test_saved_and_mapped_is_the_same_model(tiny, tmp_path):
     model.save(tmp_path / "model")
     loaded = NgramModel.load(tmp_path / "model", vocabulary)
     assert (loaded.order, loaded.ngrams, loaded.begin_state) == (model.order, model.ngrams, model.begin_state)
-    for ours, theirs in zip(model.arrays, loaded.arrays, strict=True):
+    for ours, theirs in zip(model.arrays[:-1], loaded.arrays[:-1], strict=True):
         assert np.array_equal(ours, theirs)
+    assert not any(array.size for array in loaded.arrays.coded)
     with pytest.raises(UserError, match="another vocabulary"):
         NgramModel.load(tmp_path / "model", Vocabulary.from_sentences(["other words"]))
     with pytest.raises(UserError, match=r"meta\.json"):

@@ -12,7 +12,7 @@ from neural_smt.language_model.perplexity import comparable_perplexity, measure_
 from neural_smt.language_model.steps import build_language_model, measure_language_model
 from neural_smt.vocabulary import Vocabulary
 
-SETTINGS = {"order": 3, "prune": [], "estimator": "internal", "memory": "1G"}
+SETTINGS = {"order": 3, "prune": [], "estimator": "internal", "memory": "1G", "quantise": 0}
 
 FAKE_LMPLZ = """#!/bin/sh
 echo "$@" > {arguments}
@@ -85,6 +85,23 @@ def test_little_memory_same_bytes(corpus, tmp_path):
         assert path.read_bytes() == (tmp_path / "little" / path.name).read_bytes()
     assert (tmp_path / "much.arpa").read_bytes() == (tmp_path / "little.arpa").read_bytes()
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_a_quantised_model_is_smaller_and_says_nearly_the_same(corpus, tmp_path):
+    texts, vocabulary = corpus
+    for name, memory, bits in (("exact", "1G", 0), ("coded", "1G", 8), ("on_disk", "100b", 8)):
+        settings = SETTINGS | {"memory": memory, "quantise": bits}
+        arpa = tmp_path / f"{name}.arpa"
+        build_language_model(texts=texts, vocabulary=vocabulary, settings=settings, output=tmp_path / name, arpa=arpa)
+    words = Vocabulary.load(vocabulary)
+    exact, coded = (NgramModel.load(tmp_path / name, words) for name in ("exact", "coded"))
+    assert (exact.quantised, coded.quantised) == (False, True)
+    assert read_json(tmp_path / "coded" / "meta.json")["quantise"] == 8
+    text = words.encode(["the cat sleeps", "a dog", "unheard the"])
+    np.testing.assert_allclose(coded.score_sentences(text)[0], exact.score_sentences(text)[0], atol=1e-4)
+    assert (tmp_path / "exact.arpa").read_bytes() == (tmp_path / "coded.arpa").read_bytes()
+    for path in (tmp_path / "coded").iterdir():
+        assert path.read_bytes() == (tmp_path / "on_disk" / path.name).read_bytes()
 
 
 def test_memory_must_be_a_size(corpus, tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 
 from neural_smt.jit import kernel
 from neural_smt.language_model.model import NgramModel
-from neural_smt.language_model.primitives import EMPTY, Automaton, score_word
+from neural_smt.language_model.primitives import EMPTY, Automaton, coded_log10_prob, log10_backoff, score_word
 from neural_smt.vocabulary import BOS
 
 
@@ -62,6 +62,13 @@ def _word_mass(model: Automaton, counts: np.ndarray) -> np.ndarray:
     """counts: float64 [words], how often each word that the model knows is counted."""
     states = len(model.suffix)
     inside, shared = np.zeros(states), np.zeros(states)
+    coded = model.coded
+    for state in range(1, len(coded.first) - 1):
+        for arc in range(np.int64(coded.first[state]), np.int64(coded.first[state + 1])):
+            word = np.int64(coded.words[arc])
+            if counts[word] > 0:
+                inside[state] += counts[word] * 10.0 ** coded_log10_prob(coded, arc)
+                shared[state] += counts[word] * 10.0 ** score_word(model, np.int64(model.suffix[state]), word)[0]
     for slot in range(len(model.arcs)):
         key = model.arcs[slot].key
         if key == EMPTY:
@@ -74,5 +81,5 @@ def _word_mass(model: Automaton, counts: np.ndarray) -> np.ndarray:
     for word in range(len(counts)):
         mass[0] += counts[word] * 10.0 ** model.unigram_log10[word]
     for state in range(1, states):  # a suffix has a smaller number than the state
-        mass[state] = inside[state] + 10.0 ** model.backoff[state] * (mass[model.suffix[state]] - shared[state])
+        mass[state] = inside[state] + 10.0 ** log10_backoff(model, state) * (mass[model.suffix[state]] - shared[state])
     return mass

@@ -9,13 +9,14 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.files import atomic, load_array, read_json, save_arrays, write_json
-from neural_smt.language_model.automaton import build_automaton
+from neural_smt.language_model.automaton import NOT_CODED, build_automaton
+from neural_smt.language_model.coded import BITS, build_coded_automaton
 from neural_smt.language_model.ngrams import NgramTable
-from neural_smt.language_model.primitives import Automaton, all_finite, score_sentences, score_word
+from neural_smt.language_model.primitives import Automaton, CodedArcs, all_finite, score_sentences, score_word
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import UNK, Vocabulary
 
-_FILES = [name for name in Automaton._fields if name != "begin"]
+_FILES = [name for name in Automaton._fields if name not in ("begin", "coded")]
 
 
 @dataclass(frozen=True)
@@ -50,28 +51,40 @@ class NgramModel:
     def finite(self) -> bool:
         """Whether all scores are finite numbers; looks at all of them once."""
         arrays = self.arrays
-        return all_finite(arrays.arcs) and bool(
-            np.isfinite(arrays.unigram_log10).all() & np.isfinite(arrays.backoff).all()
-        )
+        coded = arrays.coded
+        rest = arrays.unigram_log10, arrays.backoff, coded.prob_centres, coded.backoff_centres
+        return all_finite(arrays.arcs) and all(bool(np.isfinite(values).all()) for values in rest)
+
+    @property
+    def quantised(self) -> bool:
+        """Whether scores of n-grams of two words and more are those of codes."""
+        return len(self.arrays.arcs) == 0
 
     @classmethod
-    def from_tables(cls, tables: Sequence[NgramTable], vocabulary: Vocabulary) -> "NgramModel":
-        """Build from the n-grams of orders 1, 2, ...; ``UserError`` when a context is missing."""
-        automaton = build_automaton(tables, len(vocabulary))
-        for name in _FILES:
-            getattr(automaton, name).flags.writeable = False
+    def from_tables(cls, tables: Sequence[NgramTable], vocabulary: Vocabulary, quantise: bool = False) -> "NgramModel":
+        """Build from the n-grams of orders 1, 2, ...; ``UserError`` when a context is missing.
+
+        quantise: keep a code of 8 bits of each probability and back-off weight (see ``coded``), a third of the memory.
+        """
+        automaton = (build_coded_automaton if quantise else build_automaton)(tables, len(vocabulary))
+        for array in (*(getattr(automaton, name) for name in _FILES), *automaton.coded):
+            array.flags.writeable = False
         return cls(automaton, len(tables), tuple(len(table) for table in tables), vocabulary.digest)
 
     def save(self, folder: Path) -> None:
         """Write a folder of ``.npy`` arrays and ``meta.json``."""
         with atomic(folder, directory=True) as temporary:
             save_arrays(temporary, **{name: getattr(self.arrays, name) for name in _FILES})
+            if self.quantised:
+                save_arrays(temporary, **self.arrays.coded._asdict())
             meta = {
                 "order": self.order,
                 "ngrams": list(self.ngrams),
                 "begin": self.begin_state,
                 "vocabulary": self.vocabulary_digest,
             }
+            if self.quantised:
+                meta["quantise"] = BITS
             write_json(temporary / "meta.json", meta)
 
     @classmethod
@@ -85,10 +98,13 @@ class NgramModel:
         if vocabulary is not None and vocabulary.digest != meta["vocabulary"]:
             raise UserError(f"{folder}: made for another vocabulary; build the language model again")
         # The kernels are compiled once, for plain read-only arrays, whether mapped or not.
-        arrays = [np.asarray(load_array(folder / f"{name}.npy", mapped)) for name in _FILES]
+        names = [*_FILES, *CodedArcs._fields] if "quantise" in meta else _FILES
+        arrays = [np.asarray(load_array(folder / f"{name}.npy", mapped)) for name in names]
         for array in arrays:
             array.flags.writeable = False
-        automaton = Automaton(*arrays, begin=np.int32(meta["begin"]))
+        exact = len(_FILES)
+        coded = CodedArcs(*arrays[exact:]) if arrays[exact:] else NOT_CODED
+        automaton = Automaton(*arrays[:exact], begin=np.int32(meta["begin"]), coded=coded)
         return cls(automaton, meta["order"], tuple(meta["ngrams"]), meta["vocabulary"])
 
     def score_word(self, state: int, word: int) -> tuple[float, int]:

@@ -14,6 +14,28 @@ EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 """The key of a slot that holds nothing."""
 
 
+class CodedArcs(NamedTuple):
+    """The arcs of a quantised model, in place of a hash table: those of a state stand together, by rising word.
+
+    N-grams are numbered in sorted order, order 2 first: that is the number of an arc, and below the highest order an
+    arc leads to the state of its n-gram, whose number is the arc's and that of states before.
+    words: int32 [arcs]; first: uint32 [states + 1], a state's first arc; prob_codes: uint8 [arcs].
+    backoff_codes: uint8 [states after the unigrams], 0 for a weight of log10 0 alone.
+    highest_state: int32 [arcs of the highest order], where they lead.
+    order_starts: int64 [orders], the first arc of order 2, 3, ..., and the number of arcs.
+    prob_centres, backoff_centres: float32 [orders - 1, 256], log10 that a code stands for, by order (2, 3, ...).
+    """
+
+    words: np.ndarray
+    first: np.ndarray
+    prob_codes: np.ndarray
+    backoff_codes: np.ndarray
+    highest_state: np.ndarray
+    order_starts: np.ndarray
+    prob_centres: np.ndarray
+    backoff_centres: np.ndarray
+
+
 class Automaton(NamedTuple):
     """A back-off n-gram model as an automaton. A state is one int32, the number of a context; 0 is the empty context.
 
@@ -23,6 +45,8 @@ class Automaton(NamedTuple):
     unigram_log10: float32 [words]; unigram_state: int32 [words]: the arcs of the empty context.
     backoff: float32 [states], log10 of the back-off weight; suffix: int32 [states], where backing off leads.
     begin: int32, the state after ``<s>``.
+    coded: the arcs of a quantised model; then ``arcs`` has no slot, and ``backoff`` ends after the unigrams. All its
+        arrays are empty in an exact model.
     """
 
     arcs: np.ndarray
@@ -32,6 +56,7 @@ class Automaton(NamedTuple):
     backoff: np.ndarray
     suffix: np.ndarray
     begin: np.int32
+    coded: CodedArcs
 
 
 @leaf
@@ -56,6 +81,68 @@ def find_arc(arcs: np.ndarray, state: int, word: int) -> int:
 
 
 @leaf
+def find_coded_arc(coded: CodedArcs, state: int, word: int) -> int:
+    """Number of the arc of ``word`` out of ``state``, or -1."""
+    low = np.int64(coded.first[state])
+    end = np.int64(coded.first[state + 1])
+    end = min(end, low + word + 1)  # no more than ``word`` words are smaller
+    high = end
+    while low < high:
+        middle = (low + high) >> 1
+        if coded.words[middle] < word:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and coded.words[low] == word else np.int64(-1)
+
+
+@leaf
+def coded_log10_prob(coded: CodedArcs, arc: int) -> float:
+    """log10 of the probability that the code of an arc stands for."""
+    order = 0
+    while arc >= coded.order_starts[order + 1]:
+        order += 1
+    return np.float64(coded.prob_centres[order, coded.prob_codes[arc]])
+
+
+@leaf
+def log10_backoff(model: Automaton, state: int) -> float:
+    """log10 of the back-off weight of a state."""
+    arc = state - len(model.backoff)  # the one that leads to the state, in a quantised model
+    if arc < 0:
+        return np.float64(model.backoff[state])
+    order = 0
+    while arc >= model.coded.order_starts[order + 1]:
+        order += 1
+    return np.float64(model.coded.backoff_centres[order, model.coded.backoff_codes[arc]])
+
+
+@leaf
+def coded_next_state(model: Automaton, arc: int) -> int:
+    """The state that an arc leads to: the longest suffix of its n-gram that matters as a context."""
+    coded = model.coded
+    highest = len(coded.words) - len(coded.highest_state)
+    if arc >= highest:
+        return np.int64(coded.highest_state[arc - highest])
+    state = np.int64(arc + len(model.backoff))
+    if coded.first[state + 1] > coded.first[state] or coded.backoff_codes[arc] != 0:
+        return state
+    return np.int64(model.suffix[state])
+
+
+@leaf
+def _score_coded(model: Automaton, state: int, word: int) -> tuple[float, int]:
+    log10_prob = 0.0
+    while state != 0:
+        arc = find_coded_arc(model.coded, state, word)
+        if arc >= 0:
+            return log10_prob + coded_log10_prob(model.coded, arc), coded_next_state(model, arc)
+        log10_prob += log10_backoff(model, state)
+        state = np.int64(model.suffix[state])
+    return log10_prob + model.unigram_log10[word], np.int64(model.unigram_state[word])
+
+
+@leaf
 def known_word(model: Automaton, word: int) -> int:
     """``word``, or ``UNK`` for what the model does not know (absent, out of range, or ``<s>``)."""
     if word < 0 or word >= len(model.lexicon):
@@ -69,6 +156,8 @@ def score_word(model: Automaton, state: int, word: int) -> tuple[float, int]:
     word = known_word(model, word)
     log10_prob = 0.0
     state = np.int64(state)
+    if len(model.arcs) == 0:
+        return _score_coded(model, state, word)
     while state != 0:
         slot = find_arc(model.arcs, state, word)
         if slot >= 0:

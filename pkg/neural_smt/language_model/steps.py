@@ -33,7 +33,8 @@ def build_language_model(
     texts: one sentence a line, taken together; words outside the vocabulary count as ``<unk>`` (lmplz: as words of
     their own, left out afterwards; it skips words spelt ``<unk>``, ``<s>`` or ``</s>``). settings: order, prune
     (thresholds as of lmplz), estimator (``internal``, or ``lmplz`` where it is installed), memory (of estimation, as of
-    lmplz: larger texts are worked through on disk, beside the output, with the same outcome).
+    lmplz: larger texts are worked through on disk, beside the output, with the same outcome), quantise (8: the model
+    keeps codes of 8 bits for scores, in a third of the memory; 0: the scores themselves, as the ARPA file always has).
     Writes the model's folder, and an ARPA file if asked for.
     """
     if not texts:
@@ -51,7 +52,7 @@ def build_language_model(
             tables = estimated.tables
             for n, discounts in enumerate(estimated.discounts, start=1):
                 logger.info("order %d: D1=%.6g D2=%.6g D3+=%.6g", n, *discounts)
-        model = NgramModel.from_tables(tables, words)
+        model = NgramModel.from_tables(tables, words, quantise=settings.get("quantise", 0) > 0)
         logger.info("n-grams of order 1 to %d: %s", model.order, " ".join(map(str, model.ngrams)))
         model.save(output)
         if arpa is not None:
