@@ -94,9 +94,9 @@ def test_small_texts_are_held_in_memory_and_large_ones_are_not(tmp_path):
     parts = [text.take(np.arange(start, start + 100)) for start in range(0, 600, 100)]
     tokens = len(text.values) + 2 * len(text)
     expected = estimate(text, 3)
-    assert_same(estimate_within(parts, 3, [], 24 * 3 * tokens, tmp_path), expected)
+    assert_same(estimate_within(parts, 3, [], 34 * 3 * tokens, tmp_path), expected)
     assert not any(tmp_path.iterdir())
-    assert_same(estimate_within(parts, 3, [], 24 * 3 * tokens - 1, tmp_path), expected)
+    assert_same(estimate_within(parts, 3, [], 34 * 3 * tokens - 1, tmp_path), expected)
     assert any(tmp_path.iterdir())
 
 

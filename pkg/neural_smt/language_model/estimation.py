@@ -33,7 +33,7 @@ def estimate(sentences: Ragged, order: int, prune: Sequence[int] = (), vocabular
     prune: an n-gram seen no more often than its order's threshold is left out; the last threshold holds for all
     higher orders, as with lmplz. vocabulary_size: how many words (with ``<unk>`` and ``</s>``, without ``<s>``) share
     the uniform distribution; by default those seen and ``<unk>``. Models with the same number give comparable
-    perplexities: each unseen word costs what one of that many words gets. At order 5 about 120 bytes a token are
+    perplexities: each unseen word costs what one of that many words gets. At order 5 110 to 170 bytes a token are
     needed at the peak; for more text than memory there is ``estimate_on_disk``. Raises ``UserError`` for text without
     words and for thresholds that are not of the kind 0 <= t2 <= t3 ...
     """
