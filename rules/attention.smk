@@ -10,24 +10,18 @@ RESCORES_WITH_CSLM = [name for name in RESCORES_LISTS if name not in RESCORES_WI
 ATTENTION_THREADS = 2 if len(ATTENTION_NETWORKS) == 1 else 1
 
 
-def network_vocabulary(words, language):
-    """The words of a language that a network knows: the most frequent ones of the training text."""
-    return f"results/{EXPERIMENT}/vocabularies/{words}/network.{language}.tsv"
-
-
 def network_vocabularies(network):
     """The words of both languages that an attention network knows."""
     settings = ATTENTION_SETTINGS[network]
     return {
-        "source_vocabulary": network_vocabulary(settings["source_words"], SOURCE),
-        "target_vocabulary": network_vocabulary(settings["target_words"], TARGET),
+        "source_vocabulary": LAYOUT.network_vocabulary(settings["source_words"], SOURCE),
+        "target_vocabulary": LAYOUT.network_vocabulary(settings["target_words"], TARGET),
     }
 
 
 def sentence_sets(network, vocabulary, text):
     """The target vocabularies of a text's sentences for a network; nothing where it takes all words."""
-    words = ATTENTION_SETTINGS[network]["target_words"]
-    return [] if vocabulary == ALL_WORDS else [f"results/{EXPERIMENT}/vocabularies/{words}/{vocabulary}/{text}"]
+    return optional(LAYOUT.sentence_sets(network, vocabulary, text))
 
 
 def attention_training_inputs(wildcards):
@@ -51,18 +45,10 @@ def attention_translation_inputs(wildcards):
     network = chosen["network"]
     return {
         "text": candidate_text(wildcards.set, SOURCE),
-        "model": f"results/{EXPERIMENT}/training/{network}/model",
+        "model": LAYOUT.network(network),
         "candidates": sentence_sets(network, translating_words(config, wildcards.system), wildcards.set),
-        **(DICTIONARY if chosen["replace_unknown"] else {}),
+        **(LAYOUT.dictionary if chosen["replace_unknown"] else {}),
     }
-
-
-# what is known of words' translations, with the words of its ids
-DICTIONARY = {
-    "lexical": f"results/{EXPERIMENT}/alignment/lexical",
-    "source_vocabulary": f"results/{EXPERIMENT}/corpus/vocabulary.{SOURCE}.tsv",
-    "target_vocabulary": f"results/{EXPERIMENT}/corpus/vocabulary.{TARGET}.tsv",
-}
 
 
 def epoch_inputs(wildcards):
@@ -86,7 +72,7 @@ def rescoring_attention_inputs(wildcards):
     return {
         "nbest": base_lists(wildcards),
         "text": candidate_text(wildcards.set, SOURCE),
-        "model": f"results/{EXPERIMENT}/training/{network}/model",
+        "model": LAYOUT.network(network),
         "candidates": sentence_sets(network, vocabulary, wildcards.set),
     }
 

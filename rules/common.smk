@@ -9,7 +9,6 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 
 from neural_smt.attention_models import (
-    ALL_WORDS,
     ATTENTION,
     DEFAULT_SETS,
     attention_networks,
@@ -22,8 +21,9 @@ from neural_smt.attention_models import (
 from neural_smt.code import code_digest
 from neural_smt.config import complete, load_schema
 from neural_smt.corpus.archives import archive_name, collect_archives
-from neural_smt.decoding.features import HOOKS, is_column
+from neural_smt.decoding.features import HOOKS
 from neural_smt.errors import UserError
+from neural_smt.layout import TABLES, Layout
 from neural_smt.recurrent_models import (
     SOURCE_SIDE,
     compared_classes,
@@ -43,8 +43,6 @@ from neural_smt.systems import (
     paper_rows,
     resolve_data,
     resolve_features,
-    resolve_recurrent,
-    resolve_table,
     used_networks,
 )
 
@@ -53,6 +51,8 @@ try:
 except UserError as error:
     raise WorkflowError(str(error))
 
+# where files lie that the search and translators need
+LAYOUT = Layout(config)
 EXPERIMENT = config["experiment"]
 CORPUS = config["corpus"]
 ARCHIVES = collect_archives(CORPUS["sources"])
@@ -218,41 +218,29 @@ def language_model_texts():
     return [f"results/{{data}}/selection/{name}.{TARGET}" for name in names]
 
 
-# where the folder of a phrase table lies among the results of its data
-TABLES = {"extracted": "phrases/table", "proposed": "rescoring/proposed/table"}
-
-
 def table_folder(wildcards):
     """The folder of a phrase table of the selected data, `extracted` or `proposed`."""
     return f"results/{wildcards.experiment}/{TABLES[wildcards.table]}"
 
 
-def data_folder(system):
-    """Where the phrase table and the language model of a system's data lie."""
-    data = resolve_data(SYSTEMS, system)
-    return f"results/{EXPERIMENT}" if data == "selected" else f"results/{EXPERIMENT}/data/{data}"
-
-
 def phrase_table(wildcards):
     """The phrase table of a system."""
-    return f"{data_folder(wildcards.system)}/{TABLES[resolve_table(SYSTEMS, wildcards.system)]}"
+    return LAYOUT.phrase_table(wildcards.system)
 
 
 def language_model(wildcards):
     """The language model of a system."""
-    return f"{data_folder(wildcards.system)}/language_model/model"
+    return LAYOUT.language_model(wildcards.system)
 
 
 def arpa(wildcards):
     """The language model of a system as ARPA."""
-    return f"{data_folder(wildcards.system)}/language_model/model.arpa.gz"
+    return f"{LAYOUT.data_folder(wildcards.system)}/language_model/model.arpa.gz"
 
 
 def columns(wildcards):
     """Phrase-table columns a system adds to the classic features: feature name -> file."""
-    extra = [name for name in resolve_features(SYSTEMS, wildcards.system) if is_column(name)]
-    place = f"rescoring/{resolve_table(SYSTEMS, wildcards.system)}"
-    return {name: f"results/{wildcards.experiment}/{place}/{name}.safetensors" for name in extra}
+    return LAYOUT.columns(wildcards.system)
 
 
 def column_files(wildcards):
@@ -265,10 +253,14 @@ def features(wildcards):
     return resolve_features(SYSTEMS, wildcards.system)
 
 
+def optional(path):
+    """A path as a list of inputs, which is empty for None."""
+    return [] if path is None else [path]
+
+
 def cslm(wildcards):
     """The CSLM's folder for a system that is searched with it."""
-    used = "cslm" in resolve_features(SYSTEMS, wildcards.system)
-    return ["results/{experiment}/training/cslm/model"] if used else []
+    return optional(LAYOUT.cslm(wildcards.system))
 
 
 def cslm_settings(wildcards):
@@ -286,7 +278,7 @@ def first_weights(wildcards):
 def base_weights(wildcards):
     """The tuned weights of a system's base."""
     base = SYSTEMS[wildcards.system]["base"]
-    return f"results/{wildcards.experiment}/tuning/{base}/run{wildcards.run}/weights.json"
+    return LAYOUT.weights(base, wildcards.run)
 
 
 def base_lists(wildcards):

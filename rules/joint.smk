@@ -18,7 +18,7 @@ def read_language(network):
 
 def representation(network):
     """The folder of what a joint model reads."""
-    return f"results/{EXPERIMENT}/representations/{network}/model"
+    return LAYOUT.representation(network)
 
 
 def joint_training_inputs(wildcards):
@@ -47,14 +47,12 @@ def joint_measuring_inputs(wildcards):
 
 def searched_model(wildcards):
     """The folder of the recurrent model that a system is searched with."""
-    model = resolve_recurrent(SYSTEMS, wildcards.system)
-    return [f"results/{wildcards.experiment}/training/{model}/model"] if model else []
+    return optional(LAYOUT.searched_model(wildcards.system))
 
 
 def searched_representation(wildcards):
     """What this model reads."""
-    model = resolve_recurrent(SYSTEMS, wildcards.system)
-    return [representation(model)] if model in JOINT_INPUTS else []
+    return optional(LAYOUT.searched_representation(wildcards.system))
 
 
 def rescored_candidates(wildcards, name):
@@ -80,7 +78,7 @@ def rescoring_inputs(wildcards, name, density):
     network = rescoring_network(system)
     inputs = {"lattices": f"{folder}/decoding/{system['base']}/run{wildcards.run}/{name}.{density}"}
     if network:
-        inputs["model"] = f"{folder}/training/{network}/model"
+        inputs["model"] = LAYOUT.network(network)
     if network in JOINT_INPUTS:
         inputs["sentences"] = f"{folder}/corpus/tokenised/{name}.{read_language(network)}"
         inputs["representation"] = representation(network)

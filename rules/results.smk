@@ -78,9 +78,9 @@ def compared_data():
     return {
         name: {
             "data": resolve_data(SYSTEMS, name),
-            "text": f"{data_folder(name)}/selection/train.{TARGET}",
-            "perplexity": f"{data_folder(name)}/language_model/perplexity.json",
-            "phrase_table": f"{data_folder(name)}/phrases/table",
+            "text": f"{LAYOUT.data_folder(name)}/selection/train.{TARGET}",
+            "perplexity": f"{LAYOUT.data_folder(name)}/language_model/perplexity.json",
+            "phrase_table": f"{LAYOUT.data_folder(name)}/phrases/table",
         }
         for name in shown
     }

@@ -1,4 +1,3 @@
-CANDIDATE_TABLES = {**DICTIONARY, "phrase_table": f"results/{EXPERIMENT}/phrases/table"}
 # the network whose words coverage is measured for
 MEASURED_WORDS = ATTENTION_SETTINGS[ATTENTION]["target_words"]
 
@@ -30,8 +29,8 @@ rule build_network_vocabulary:
 rule build_candidates:
     """Draw the target vocabulary of every sentence of a text, with its reference for the training text only."""
     input:
-        **CANDIDATE_TABLES,
-        network_vocabulary=lambda wildcards: network_vocabulary(wildcards.words, TARGET),
+        **LAYOUT.candidate_tables,
+        network_vocabulary=lambda wildcards: LAYOUT.network_vocabulary(wildcards.words, TARGET),
         source=lambda wildcards: candidate_text(wildcards.text, SOURCE),
         reference=lambda wildcards: candidate_text("train", TARGET) if wildcards.text == "train" else [],
     output:
@@ -59,8 +58,8 @@ rule build_candidates:
 rule measure_candidates:
     """Coverage of the reference and sizes of target vocabularies (Tables 1 and 2 of Mi et al. 2016)."""
     input:
-        **CANDIDATE_TABLES,
-        network_vocabulary=network_vocabulary(MEASURED_WORDS, TARGET),
+        **LAYOUT.candidate_tables,
+        network_vocabulary=LAYOUT.network_vocabulary(MEASURED_WORDS, TARGET),
         depends=[candidate_text(text, side) for text in ("train", *SETS) for side in (SOURCE, TARGET)],
     output:
         csv_output="results/{experiment}/vocabularies/coverage.csv",
