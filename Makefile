@@ -11,6 +11,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NAME := $(if $(EXPERIMENT),$(basename $(notdir $(EXPERIMENT))),embedded)
 OPTIONS := $(if $(EXPERIMENT),--configfile $(EXPERIMENT)) $(if $(CONFIG),--config $(CONFIG))
+# finished runs that rates are taken from; the tiny one compiles kernels
+RUNS = $(filter-out results/tiny,$(patsubst %/benchmarks,%,$(wildcard results/*/benchmarks)))
 
 .PHONY: run report test test-cluster lint bench clean
 
@@ -37,6 +39,7 @@ lint: $(READY)
 
 bench: $(READY)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@if [ -n "$(RUNS)" ]; then echo "== throughputs"; $(BIN)/python -m neural_smt calibrate --results $(RUNS); fi
 
 clean:
 	rm -rf $(VENV) .snakemake results build .pytest_cache .ruff_cache

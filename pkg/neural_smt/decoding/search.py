@@ -119,22 +119,17 @@ class Decoder:
         return prepare(self.model, sentences)
 
     def decode(
-        self,
-        sentences: list[list[str]] | PreparedSentences,
-        nbest: int = 0,
-        distinct: bool = True,
-        traced: bool = False,
+        self, sentences: list[list[str]] | PreparedSentences, nbest: int = 0, distinct: bool = True
     ) -> list[Translation]:
         """Translate sentences (lists of tokens); an empty one has an empty translation, equal ones share theirs.
 
-        nbest: length of the n-best lists; distinct: whether their entries must differ in their words; traced: whether
-        entries tell how they were made.
+        nbest: length of the n-best lists; distinct: whether their entries must differ in their words.
         """
         rescore = self.hook.rescore if estimated(self.hook) else None
         listed = max(nbest, FINALISTS) if rescore else nbest
 
         def finish(batch: LatticeBatch) -> list[Translation]:
-            found = translate(batch, self.model, listed, distinct, rescore, traced)
+            found = translate(batch, self.model, listed, distinct, rescore)
             return found if listed == nbest else [translation.with_best(nbest) for translation in found]
 
         translations = self._run(sentences, listed > 1, finish, self.hook)

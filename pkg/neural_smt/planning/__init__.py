@@ -1,0 +1,1 @@
+"""What an experiment will cost before anyone starts it: jobs, sizes, units of work, measured rates, a schedule."""

@@ -1,0 +1,112 @@
+"""Steps of planning: what an experiment will cost, and the rates that this is predicted from."""
+
+import datetime
+import logging
+import platform
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from neural_smt.errors import UserError
+from neural_smt.files import write_json
+from neural_smt.planning.accuracy import fit_throughputs
+from neural_smt.planning.experiment import Experiment
+from neural_smt.planning.forecast import forecast_jobs
+from neural_smt.planning.jobs import list_jobs
+from neural_smt.planning.observing import Run, complete_configuration, read_run, whole_target
+from neural_smt.planning.schedule import Machine
+from neural_smt.planning.sizes import expect_sizes
+from neural_smt.planning.summary import render, summarise
+from neural_smt.planning.throughputs import Throughputs
+
+logger = logging.getLogger(__name__)
+
+STAGES = (
+    *("corpus", "selection", "alignment", "phrases", "language_model", "shortlist", "vocabularies", "representations"),
+    *("training", "rescoring", "tuning", "decoding", "evaluation", "analysis", "report"),
+)
+"""Stages in the order of the pipeline."""
+
+
+def plan(
+    *,
+    configfile: list[Path],
+    nodes: int = 1,
+    cores: int = 2,
+    gpus: int = 0,
+    config: dict | None = None,
+    target: str = "",
+    rules: bool = False,
+    throughputs: Path = Path("benchmarks/throughputs.json"),
+    snakefile: Path = Path("Snakefile"),
+    output: Path | None = None,
+) -> None:
+    """Predict the time, memory and disk of every rule of an experiment before anyone starts it.
+
+    configfile: the experiment's files, each put over the one before; nodes, cores and gpus: of the machine, the latter
+    two of each node, with networks on the GPUs where there are any; config: further settings; target: what is to be
+    made (all that the experiment's systems need); rules: tell of every rule, and not of stages; throughputs: rates that
+    were measured; output: the plan as JSON.
+    """
+    changes = dict(config or {})
+    machine = Machine(nodes, cores, gpus)
+    if gpus:
+        changes.setdefault("device", "cuda")
+    if not configfile:
+        raise UserError("--configfile: none given; name the experiment's configuration")
+    whole = complete_configuration(snakefile, configfile, changes)
+    measured = Throughputs.load(throughputs)
+    sizes = expect_sizes(whole, measured.ratios, Path(snakefile).parent)
+    experiment = Experiment(whole, sizes, measured.hazards, {})
+    jobs = list_jobs(snakefile, whole, target or whole_target(whole), cores)
+    made = summarise(forecast_jobs(jobs, experiment, measured), machine)
+    made |= {"experiment": whole["experiment"], "throughputs": {"machine": measured.machine, "date": measured.date}}
+    if output is not None:
+        write_json(output, made)
+    print(f"{whole['experiment']}: {len(jobs)} jobs; rates of {measured.machine}, {measured.date}\n")
+    print("\n".join(render(made, rules, STAGES)))
+
+
+def read_runs(*, results: list[Path], snakefile: Path = Path("Snakefile")) -> list[Run]:
+    """The finished runs in these folders (``results/news``): those of experiments that stand beside the Snakefile."""
+    base = Path(snakefile).parent
+    declared = {_name(path): path for path in (base / "config.yaml", *sorted((base / "experiments").glob("*.yaml")))}
+    runs = []
+    for folder in results:
+        if folder.name not in declared:
+            logger.warning("%s: left out, for no experiment beside the Snakefile has that name", folder)
+        elif (folder / "benchmarks").is_dir():
+            runs.append(read_run(snakefile, [declared[folder.name]], folder))
+            logger.info("%s: %d jobs", folder, len(runs[-1].jobs))
+    return runs
+
+
+def _name(path: Path) -> str:
+    read: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return read["experiment"]
+
+
+def calibrate(
+    *, results: list[Path], output: Path = Path("benchmarks/throughputs.json"), snakefile: Path = Path("Snakefile")
+) -> None:
+    """Fit the rates that plans are made with to finished runs.
+
+    results: folders of results of experiments that stand beside the Snakefile, in which Snakemake's benchmarks are.
+    """
+    runs = read_runs(results=results, snakefile=snakefile)
+    if not runs:
+        raise UserError("--results: no finished run among them; give folders such as results/multi30k")
+    fitted = fit_throughputs(runs)
+    today = datetime.date.today().isoformat()
+    Throughputs(fitted.rates, fitted.ratios, fitted.hazards, fitted.experiments, machine_name(), today).save(output)
+
+
+def machine_name() -> str:
+    """Processor and cores of this machine."""
+    import os
+
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()} cores"

@@ -1,0 +1,38 @@
+"""Amounts of work by unit, and how jobs divide them."""
+
+from collections.abc import Callable
+
+from neural_smt.planning.experiment import Experiment
+from neural_smt.planning.jobs import Job
+
+Units = dict[str, float]
+
+
+Counter = Callable[[Job, Experiment], Units]
+
+
+def shared(units: Counter, share: float = 1.0, whole: tuple[str, ...] = ()) -> Counter:
+    """The units of one of the jobs that share some work.
+
+    share: of all of it, where it is done in several steps; whole: units that every job has all of.
+    """
+
+    def divided(job: Job, x: Experiment) -> Units:
+        part_of = share / x.config["shards"]
+        return {unit: amount * (1 if unit in whole else part_of) for unit, amount in units(job, x).items()}
+
+    return divided
+
+
+def part(units: Counter, share: float) -> Counter:
+    """The units of a step that does this share of some work."""
+
+    def taken(job: Job, x: Experiment) -> Units:
+        return {unit: amount * share for unit, amount in units(job, x).items()}
+
+    return taken
+
+
+def nothing(job: Job, x: Experiment) -> Units:
+    """Of rules that take the same time whatever the experiment's size."""
+    return {}

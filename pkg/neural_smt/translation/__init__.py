@@ -1,1 +1,0 @@
-"""Translating new text with the systems of an experiment whose results are there."""

@@ -1,0 +1,154 @@
+"""Sizes of texts, what follows from them, and units of work."""
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from neural_smt.config import complete, load_schema
+from neural_smt.errors import UserError
+from neural_smt.planning import networks
+from neural_smt.planning.experiment import HAZARDS, Experiment, expected_iterations, expected_lists, read_lists
+from neural_smt.planning.forecast import DOWNLOAD, PACKED, forecast_jobs
+from neural_smt.planning.jobs import Job
+from neural_smt.planning.sizes import RATIOS, Text, count_text, count_words, expect_sizes, joined
+from neural_smt.planning.throughputs import Throughputs
+from neural_smt.planning.work import WORK
+
+
+@pytest.fixture(scope="module")
+def schema(repository: Path) -> dict[str, Any]:
+    return load_schema(repository / "rules" / "schemas" / "config.schema.yaml")
+
+
+@pytest.fixture
+def declared(schema: dict[str, Any]) -> dict[str, Any]:
+    """An experiment whose texts are elsewhere."""
+    side = {"url": "https://example.org/text.gz"}
+    size = {"sentences": 1000, "words": 20_000}
+    text = {"en": side, "fr": side, "size": size}
+    return complete(
+        {
+            "experiment": "far",
+            "languages": {"source": "en", "target": "fr"},
+            "corpus": {
+                "sources": {name: dict(text) for name in ("pool", "news", "dev", "test")},
+                "train": ["pool"],
+                "in_domain": ["news"],
+                "dev": "dev",
+                "test": ["test"],
+            },
+            "selection": {"method": "axelrod"},
+            "plan": {"selected_pairs": 0.25},
+            "systems": {"baseline": {"features": ["phrase", "language_model", "reordering"]}},
+        },
+        schema,
+    )
+
+
+def job(rule: str, **wildcards: str) -> Job:
+    return Job(rule, "", wildcards, (), ("results/far/x",), "", 1, 0, 1000)
+
+
+def test_words_are_counted_as_they_will_be_tokenised(tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress("L'été, c'est beau.\nl'été".encode()))
+    assert count_text(path) == (2, 4)
+    assert count_words(path, True) == (2, 4, {"L'été,", "c'est", "beau.", "l'été"})
+    lines, words, distinct = count_words(path, False)
+    assert (lines, words) == (2, 9)
+    assert distinct == {"L'", "l'", "été", ",", "c'", "est", "beau", "."}
+
+
+def test_texts_are_joined_and_parted() -> None:
+    both = joined([Text(2, {"en": 10, "fr": 12}), Text(1, {"fr": 3})])
+    assert (both.lines, both.words, both.both) == (3, {"en": 10, "fr": 15}, 25)
+    assert both.part(0.5, 0.2) == Text(1.5, {"en": 2.0, "fr": 3.0})
+
+
+def test_sizes_follow_from_what_is_declared(declared: dict[str, Any], tmp_path: Path) -> None:
+    sizes = expect_sizes(declared, RATIOS | {"kept lines": 0.5, "kept words": 0.5}, tmp_path)
+    assert sizes.pool == Text(500, {"en": 10_000, "fr": 10_000})
+    # a quarter of the pool beside all of the in-domain text
+    assert sizes.data["selected"] == Text(625, {"en": 12_500, "fr": 12_500})
+    assert sizes.data["all"] == Text(1000, {"en": 20_000, "fr": 20_000})
+    assert sizes.rows["selected"] == pytest.approx(RATIOS["rows per word"] * 12_500)
+    assert sizes.types["en"] == pytest.approx(RATIOS["types"] * 20_000**0.5)
+
+
+def test_texts_that_are_here_are_counted(declared: dict[str, Any], tmp_path: Path) -> None:
+    for name in ("pool", "news", "dev", "test"):
+        for language in ("en", "fr"):
+            path = tmp_path / "results" / "far" / "corpus" / "tokenised" / f"{name}.{language}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("a b c\nd e\n" if name == "pool" else "a\n")
+    sizes = expect_sizes(declared, RATIOS, tmp_path)
+    assert sizes.sources["pool"] == Text(2, {"en": 5, "fr": 5})
+    assert sizes.types == {"en": 5, "fr": 5}
+
+
+def test_texts_of_unknown_size_are_named(declared: dict[str, Any], tmp_path: Path) -> None:
+    del declared["corpus"]["sources"]["dev"]["size"]
+    with pytest.raises(UserError, match=r"corpus\.sources\.dev: .* size: \{sentences"):
+        expect_sizes(declared, RATIOS, tmp_path)
+
+
+def test_the_full_size_experiments_declare_all_sizes(repository: Path, schema: dict[str, Any], tmp_path: Path) -> None:
+    for name, pairs in (("wmt14", 1_357.5e6), ("wmt12", 54.5e6)):
+        path = repository / "experiments" / f"{name}.yaml"
+        config = complete(yaml.safe_load(path.read_text(encoding="utf-8")), schema)
+        sizes = expect_sizes(config, RATIOS | {"kept words": 1.0}, tmp_path)
+        # the words that the papers count, without the test sets of earlier years
+        assert sizes.data["all"].words["fr"] == pytest.approx(pairs, rel=0.01)
+
+
+def test_iterations_end_by_chance_or_at_the_last() -> None:
+    assert expected_iterations(3, 0.0) == 3
+    assert expected_iterations(3, 0.5) == pytest.approx(1 + 0.5 + 0.25)
+    assert expected_iterations(100, 0.1) == pytest.approx(10, rel=0.01)
+    assert read_lists(2) == 1 + 1.75
+    assert expected_lists(2, 0.0) == read_lists(2)
+
+
+def test_multiply_adds_of_networks() -> None:
+    gated = {"unit": "gated", "hidden": 10, "embedding": 4, "maxout": 5, "rank": 3}
+    read, written = networks.encoder_decoder(gated, 100)
+    assert read == 3 * 10 * 14
+    assert written == 3 * 10 * 14 + 2 * 5 * 24 + 5 * 3 + 100 * (3 + networks.OUTPUT)
+    assert networks.encoder_decoder({**gated, "unit": "tanh"}, 0)[0] == 10 * 14
+    small = {"order": 4, "projection": 2, "layers": [6, 5]}
+    assert networks.cslm(small, 10) == (3 * 2 * 6 + 6 * 5, 10 * (5 + networks.OUTPUT))
+
+
+def test_units_of_jobs(declared: dict[str, Any], tmp_path: Path) -> None:
+    sizes = expect_sizes(declared, RATIOS | {"kept lines": 1.0, "kept words": 1.0}, tmp_path)
+    x = Experiment(declared, sizes, HAZARDS, {"tuning/baseline/run1": 2})
+    assert WORK["tokenise"].units(job("tokenise", source="pool", language="fr"), x)["words"] == 20_000
+    # 25,000 words of each side in 1,250 sentences; five iterations
+    aligner = declared["alignment"]["aligner"] = "fast_align"
+    assert aligner == "fast_align"
+    cells = WORK["align"].units(job("align", data="far"), x)["cells"]
+    assert cells == 5 * 25_000 * 25_000 / 1250
+    assert WORK["build_phrase_table"].units(job("build_phrase_table", data="far/data/all"), x) == {
+        "rows": sizes.rows["all"]
+    }
+    tuned = WORK["tune"].units(job("tune", system="baseline", run="1"), x)
+    once = WORK["decode"].units(job("decode", system="baseline", run="1", set="dev"), x)
+    assert tuned["stack hypotheses"] == 2 * 20_000 * (200 + 600)
+    assert once["stack hypotheses"] == 20_000 * (200 + 100)
+    declared["shards"] = 4
+    whole = WORK["score_pool"].units(job("score_pool", text="train"), x)
+    assert whole["scored words"] == 40_000 / 4
+
+
+def test_downloads_take_time_of_their_own(declared: dict[str, Any], tmp_path: Path) -> None:
+    x = Experiment(declared, expect_sizes(declared, RATIOS, tmp_path), HAZARDS, {})
+    rates = Throughputs({"fetch": {"time": {"fixed": 1.0}, "memory": {"fixed": 5.0}, "disk": {"words": 2.0}}})
+    fetch = job("fetch", source="pool", side="en")
+    (far,) = forecast_jobs([fetch], x, rates)
+    assert (far.seconds, far.disk, far.basis) == (1 + 20_000 * PACKED / DOWNLOAD, 40_000, "assumed")
+    declared["data_mirror"] = "/data"
+    (near,) = forecast_jobs([fetch], x, rates)
+    assert (near.seconds, near.basis) == (1.0, "measured")

@@ -1,0 +1,100 @@
+"""Rates out of finished jobs: exact ones, outliers, Snakemake's samples, jobs that were killed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neural_smt.errors import UserError
+from neural_smt.planning.observing import read_benchmark, told_seconds
+from neural_smt.planning.throughputs import Observation, Throughputs, fit_rates, fit_relative
+
+HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
+
+
+def benchmark(path: Path, seconds: float, sampled: str) -> Path:
+    path.write_text(f"{HEADER}{seconds}\t0:00:00\t512.5\t1\t1\t1\t0\t0\t50\t{sampled}\n")
+    return path
+
+
+def test_rates_of_exact_times_are_found() -> None:
+    amounts = np.array([[1.0, 10, 3], [1, 200, 1], [1, 50, 900], [1, 7000, 40]])
+    rates = np.array([2.0, 0.5, 0.01])
+    found = fit_relative(amounts, amounts @ rates, np.ones(4))
+    np.testing.assert_allclose(found, rates, rtol=1e-6)
+
+
+def test_no_rate_is_negative() -> None:
+    amounts = np.array([[1.0, 1], [1, 2], [1, 3]])
+    found = fit_relative(amounts, np.array([3.0, 2.0, 1.0]), np.ones(3))
+    assert (found >= 0).all() and found[0] > 0
+
+
+def test_one_job_that_was_disturbed_changes_little() -> None:
+    amounts = np.column_stack([np.ones(9), np.arange(1, 10) * 100.0])
+    measured = amounts @ [1.0, 0.1]
+    measured[4] *= 10
+    found = fit_relative(amounts, measured, np.ones(9))
+    np.testing.assert_allclose(amounts @ found, amounts @ [1.0, 0.1], rtol=0.15)
+
+
+def observation(experiment: str, rows: float, seconds: float, disk: float | None = 5e6) -> Observation:
+    return Observation(experiment, "build_phrase_table", "", {"rows": rows}, seconds, 300 + rows / 1e4, disk)
+
+
+def test_experiments_count_alike_however_many_jobs_they_have() -> None:
+    few = [observation("a", 1e6, 10.0), *(observation("b", 1e6, 20.0) for _ in range(50))]
+    rates = fit_rates(few)["build_phrase_table"]["time"]
+    predicted = rates["fixed"] + 1e6 * rates["rows"]
+    assert 11 < predicted < 18
+
+
+def test_without_other_sizes_time_grows_with_the_work() -> None:
+    rates = fit_rates([observation("a", 1e6, 100.0)])["build_phrase_table"]
+    assert rates["time"]["rows"] * 1e6 > 90 and rates["time"]["fixed"] < 2
+
+
+def test_disk_is_that_of_files_which_are_still_there() -> None:
+    rates = fit_rates([observation("a", 1e6, 10.0, None)])
+    assert rates["build_phrase_table"]["disk"] == {}
+    both = fit_rates([observation("a", 1e6, 10.0, None), observation("b", 1e6, 10.0, 8e6)])
+    assert both["build_phrase_table"]["disk"]["rows"] == pytest.approx(8, rel=0.05)
+
+
+def test_processor_time_is_carried_on_from_the_last_sample(tmp_path: Path) -> None:
+    # sampled every half second up to 15, then at 45, 75, ...
+    assert read_benchmark(benchmark(tmp_path / "a", 10.0, "4.875")) == (10.0, 5.0, 512.5)
+    assert read_benchmark(benchmark(tmp_path / "b", 40.0, "15.0"))[1] == 40.0
+    assert read_benchmark(benchmark(tmp_path / "c", 60.0, "22.5"))[1] == 30.0
+    assert read_benchmark(benchmark(tmp_path / "d", 0.4, "-"))[1] == 0.4
+
+
+def test_files_that_are_no_benchmarks_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("x\ty\n1\t2\n")
+    with pytest.raises(UserError, match=r"a\.tsv: not a benchmark"):
+        read_benchmark(tmp_path / "a.tsv")
+
+
+def test_jobs_tell_how_long_they_worked_in_all(tmp_path: Path) -> None:
+    (tmp_path / "curve.csv").write_text("updates,seconds\n10,5.5\n20,11.5\n")
+    (tmp_path / "history.csv").write_text("iteration,decode_seconds,mert_seconds\n1,2.0,0.5\n2,3.0,1.5\n")
+    assert told_seconds(tmp_path / "curve.csv") == 11.5
+    assert told_seconds(tmp_path / "history.csv") == 7.0
+    assert told_seconds(tmp_path / "weights.json") == 0.0
+    assert told_seconds(tmp_path / "gone" / "curve.csv") == float("inf")
+
+
+def test_throughputs_are_kept_as_they_are(tmp_path: Path) -> None:
+    made = Throughputs({"align": {"time": {"fixed": 1.0}}}, experiments=("a", "b"), machine="m", date="2020-01-02")
+    made.save(tmp_path / "t.json")
+    assert Throughputs.load(tmp_path / "t.json") == made
+    (tmp_path / "other.json").write_text("{}")
+    with pytest.raises(UserError, match=r"other\.json: not a file of throughputs"):
+        Throughputs.load(tmp_path / "other.json")
+
+
+def test_the_committed_throughputs_are_of_this_table(repository: Path) -> None:
+    measured = Throughputs.load(repository / "benchmarks" / "throughputs.json")
+    assert {"multi30k", "news"} <= set(measured.experiments)
+    assert all(rate >= 0 for rates in measured.rates.values() for units in rates.values() for rate in units.values())
+    assert {"tune", "decode", "train_encoder_decoder", "align"} <= set(measured.rates)
