@@ -54,8 +54,13 @@ VERBS = {
     "inspect": "neural_smt.vocabularies.steps:inspect_sentence",
     "plan": "neural_smt.planning.steps:plan",
     "calibrate": "neural_smt.planning.steps:calibrate",
+    "translate": "neural_smt.translation.steps:translate",
+    "serve": "neural_smt.translation.steps:serve",
 }
 """Verb -> module and function with keyword-only parameters."""
+
+PLACES = {"translate": ("experiment", "files"), "serve": ("experiment",)}
+"""Verb -> the parameters that are given by their place, without the name of an option."""
 
 _OUTSIDE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 """Faults of the file system that no check foresees."""
@@ -131,9 +136,17 @@ def _summary(function: Callable[..., Any]) -> str:
     return (inspect.getdoc(function) or "").partition("\n")[0]
 
 
-def _add_options(parser: argparse.ArgumentParser, function: Callable[..., Any]) -> None:
-    for parameter in parameters(function).values():
-        _add_option(parser, parameter)
+def _add_place(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
+    kind = {"nargs": "*", "type": Path} if is_list(optional(parameter.annotation)) else {}
+    parser.add_argument(parameter.name, metavar=parameter.name.upper().removesuffix("S"), **kind)
+
+
+def _add_options(parser: argparse.ArgumentParser, function: Callable[..., Any], places: Sequence[str] = ()) -> None:
+    for name, parameter in parameters(function).items():
+        if name in places:
+            _add_place(parser, parameter)
+        else:
+            _add_option(parser, parameter)
 
 
 def _described(function: Callable[..., Any]) -> dict[str, Any]:
@@ -159,8 +172,8 @@ def _parse(arguments: Sequence[str] | None) -> tuple[Callable[..., Any], dict[st
     if chosen.command in VERBS:
         function = verb(chosen.command)
         options = argparse.ArgumentParser(prog=f"neural_smt {chosen.command}", **_described(function))
-        _add_options(options, function)
-        given = vars(options.parse_args(chosen.rest))
+        _add_options(options, function, PLACES.get(chosen.command, ()))
+        given = vars(options.parse_intermixed_args(chosen.rest))
     else:
         given = vars(_step_parser(chosen.command).parse_args(chosen.rest))
         function = steps(chosen.command)[given.pop("step")]

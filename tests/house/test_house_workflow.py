@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from workflow import TINY, copy_results, planned, snakemake
+from workflow import TINY, copy_results, planned, snakemake, translated
 
 from neural_smt.cli import STAGES, main
 from neural_smt.files import read_csv, read_json, read_lines
@@ -190,6 +190,8 @@ def test_rows_of_every_kind_come_out(finished: Path, tmp_path: Path) -> None:
     check_table_of_data(folder)
     check_joint_tables(folder)
     check_table_of_classes(folder)
+    systems = [system for system in ("baseline", *ROWS["systems"]) if not system.startswith("oracle")]
+    assert translated(checkout, [TINY, "rows.yaml"], systems) == [f"{system} 0 True" for system in systems]
     assert planned(checkout, *configuration[:-2]) == set()
 
 

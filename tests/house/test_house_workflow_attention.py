@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from workflow import TINY, copy_results, planned, snakemake
+from workflow import TINY, copy_results, planned, snakemake, translated
 
 from neural_smt.files import read_csv, read_json, read_lines
 from neural_smt.networks.attention.folder import load_attention
@@ -80,6 +80,7 @@ def test_rows_of_attention_networks_come_out(finished: Path, tmp_path: Path) -> 
     assert set(ROWS["systems"]) | {"baseline"} <= rows
     table = [row["system"] for row in read_csv(folder / "report/table1.csv")]
     assert set(ROWS["systems"]) <= set(table)
+    assert translated(checkout, [TINY, "rows.yaml"], ROWS["systems"]) == [f"{name} 0 True" for name in ROWS["systems"]]
     assert planned(checkout, *configuration[:-2]) == set()
 
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 TINY = "experiments/tiny.yaml"
@@ -49,6 +50,22 @@ def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
         text=True,
         check=False,
     )
+
+
+def translated(folder: Path, configuration: Sequence[str], systems: Iterable[str]) -> list[str]:
+    """What ``translate_systems.py`` says of systems of the tiny experiment, one line for each."""
+    text, pattern = "results/tiny/corpus/generated/test.en.gz", "results/tiny/evaluation/{}/run1/news_test.txt"
+    script = Path(__file__).with_name("translate_systems.py")
+    done = subprocess.run(
+        [sys.executable, str(script), text, pattern, *configuration, "--", *systems],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder / "pkg")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout.splitlines()
 
 
 def planned(folder: Path, *arguments: str) -> set[str]:

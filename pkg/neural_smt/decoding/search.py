@@ -119,17 +119,22 @@ class Decoder:
         return prepare(self.model, sentences)
 
     def decode(
-        self, sentences: list[list[str]] | PreparedSentences, nbest: int = 0, distinct: bool = True
+        self,
+        sentences: list[list[str]] | PreparedSentences,
+        nbest: int = 0,
+        distinct: bool = True,
+        traced: bool = False,
     ) -> list[Translation]:
         """Translate sentences (lists of tokens); an empty one has an empty translation, equal ones share theirs.
 
-        nbest: length of the n-best lists; distinct: whether their entries must differ in their words.
+        nbest: length of the n-best lists; distinct: whether their entries must differ in their words; traced: whether
+        entries tell how they were made.
         """
         rescore = self.hook.rescore if estimated(self.hook) else None
         listed = max(nbest, FINALISTS) if rescore else nbest
 
         def finish(batch: LatticeBatch) -> list[Translation]:
-            found = translate(batch, self.model, listed, distinct, rescore)
+            found = translate(batch, self.model, listed, distinct, rescore, traced)
             return found if listed == nbest else [translation.with_best(nbest) for translation in found]
 
         translations = self._run(sentences, listed > 1, finish, self.hook)

@@ -19,12 +19,30 @@ from neural_smt.ragged import Ragged
 
 
 @dataclass(frozen=True)
+class Trace:
+    """How a translation was made of K phrases, in target order.
+
+    alignment: (source, target) word positions; segmentation: (source start, source stop, target start, target stop) of
+    each phrase, half open; features: float32 ``[K, F]``, what each phrase adds to the feature values (a hook that only
+    estimated in the search: its estimates).
+    """
+
+    alignment: list[tuple[int, int]]
+    segmentation: list[tuple[int, int, int, int]]
+    features: np.ndarray
+
+
+@dataclass(frozen=True)
 class NBestEntry:
-    """One entry of an n-best list. features: float32 ``[F]``; score: their weighted sum."""
+    """One entry of an n-best list.
+
+    features: float32 ``[F]``; score: their weighted sum; trace: how it was made, where that was asked for.
+    """
 
     tokens: list[str]
     features: np.ndarray
     score: float
+    trace: Trace | None = None
 
 
 @dataclass(frozen=True)
@@ -43,18 +61,20 @@ class Spelling:
 class NBestList(Sequence[NBestEntry]):
     """An n-best list of n entries, best first, in arrays; an entry is made each time it is asked for.
 
-    features: float32 ``[n, F]``; scores: float64 ``[n]``; words: int32 ``Ragged`` of n translations, target ids.
+    features: float32 ``[n, F]``; scores: float64 ``[n]``; words: int32 ``Ragged`` of n translations, target ids;
+    traces: how each was made, where that was asked for.
     """
 
     features: np.ndarray
     scores: np.ndarray
     words: Ragged
     spelling: Spelling
+    traces: Sequence[Trace] = ()
 
     def head(self, count: int) -> NBestList:
         """The first ``count`` entries."""
         words = self.words.take(np.arange(min(count, len(self))))
-        return NBestList(self.features[:count], self.scores[:count], words, self.spelling)
+        return NBestList(self.features[:count], self.scores[:count], words, self.spelling, self.traces[:count])
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -63,7 +83,8 @@ class NBestList(Sequence[NBestEntry]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         i = range(len(self))[index]
-        return NBestEntry(self.spelling(self.words[i]), self.features[i], float(self.scores[i]))
+        trace = self.traces[i] if self.traces else None
+        return NBestEntry(self.spelling(self.words[i]), self.features[i], float(self.scores[i]), trace)
 
     def __iter__(self) -> Iterator[NBestEntry]:
         return map(self.__getitem__, range(len(self)))
@@ -150,11 +171,13 @@ def translate(
     nbest: int,
     distinct: bool,
     rescore: Callable[[Ragged, Derivations], np.ndarray] | None = None,
+    traced: bool = False,
 ) -> list[Translation]:
     """The best translation in every lattice, with lists of ``nbest`` entries, distinct ones or not.
 
     rescore: where a hook of the search only estimated, gives the exact values of its feature for n translations (their
     words, int32 ``Ragged``, and derivations -> float ``[n]``); the lists are in the order of the scores with these.
+    traced: whether the entries of the lists have their ``Trace``.
     """
     weighted = lattices.weighted
     paths, scores, first = list_best(lattices, max(1, nbest), distinct)
@@ -173,24 +196,33 @@ def translate(
         offsets = words.offsets
     spelling = Spelling(model.target_vocabulary.words, weighted.prepared.unknown_words)
     best = first[:-1]
-    traces = _trace(lattices, paths.take(best), model)
+    details = trace(lattices, paths, model) if traced else []
+    of_best = [] if traced else _follow(lattices, paths.take(best), model)
     result = []
     for i, (begin, end) in enumerate(pairwise(first.tolist())):
         entries: Sequence[NBestEntry] = ()
         if nbest:
             part = offsets[begin : end + 1]
             listed = Ragged(words.values[part[0] : part[-1]], part - part[0])
-            entries = NBestList(features[begin:end], scores[begin:end], listed, spelling)
-        alignment, segmentation = traces[i]
+            entries = NBestList(features[begin:end], scores[begin:end], listed, spelling, details[begin:end])
+        alignment, segmentation = (details[begin].alignment, details[begin].segmentation) if traced else of_best[i]
         score = float(scores[begin])
         result.append(Translation(spelling(words[begin]), score, features[begin], alignment, segmentation, entries))
     return result
 
 
-def _trace(
+def trace(lattices: LatticeBatch, paths: Ragged, model: TranslationModel) -> list[Trace]:
+    """How derivations were made; paths: int ``Ragged`` of their arcs, one or more each."""
+    steps = Ragged(lattices.features(paths.values), paths.offsets)
+    return [
+        Trace(*followed, features) for followed, features in zip(_follow(lattices, paths, model), steps, strict=True)
+    ]
+
+
+def _follow(
     lattices: LatticeBatch, paths: Ragged, model: TranslationModel
 ) -> list[tuple[list[tuple[int, int]], list[tuple[int, int, int, int]]]]:
-    """Word alignment and segmentation of one derivation of each lattice."""
+    """Word alignment and segmentation of derivations."""
     weighted = lattices.weighted
     chosen, starts = lattices.options[paths.values], lattices.starts[paths.values]
     stops = starts + weighted.options.source_length[chosen]

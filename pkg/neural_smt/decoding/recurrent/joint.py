@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -18,8 +18,61 @@ from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
 from neural_smt.networks.recurrent.scorer import RecurrentScorer
 from neural_smt.ragged import Ragged
 
+if TYPE_CHECKING:
+    from neural_smt.representations.representation import Representation
+    from neural_smt.vocabulary import Vocabulary
+
 Part = TypeVar("Part")
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class TrainedJoint:
+    """A trained recurrent model with the representation that it reads, for the lattices of any text.
+
+    table: float32 ``[R, dimensions]``, the vectors that it learned, if it did.
+    """
+
+    folder: Path
+    scorer: RecurrentScorer
+    config: RecurrentConfig
+    vocabulary: Vocabulary
+    table: np.ndarray | None
+    representation: Representation | None
+
+    @classmethod
+    def load(cls, folder: Path, representation: Path | None) -> TrainedJoint:
+        """Raises ``UserError`` where the model reads a representation and none is given, or the other way round."""
+        # PyTorch takes a second to load.
+        import torch
+
+        from neural_smt.networks.folder import load_recurrent
+        from neural_smt.representations.folder import load_representation
+
+        trained = load_recurrent(folder, torch.device("cpu"))
+        config = trained.network.config
+        if config.inputs == 0 and representation is not None:
+            raise UserError(f"{folder}: the model has no inputs; leave out the representation {representation}")
+        if config.inputs > 0 and representation is None:
+            raise UserError(f"{folder}: the model has inputs; name the representation and the text that it reads")
+        table = trained.network.input_table.detach().numpy() if config.input_rows else None
+        read = None if representation is None else load_representation(representation)
+        return cls(folder, RecurrentScorer(trained.network.arrays(), table), config, trained.vocabulary, table, read)
+
+    def on(self, lattices: LinkedLattices, sentences: Sequence[list[str]] | None) -> JointModel:
+        """The model as the lattices of a text need it; sentences: what the representation reads, if there is one.
+
+        Raises ``UserError`` where the model was trained with another representation.
+        """
+        words = lattices.model_words(self.vocabulary)
+        if self.representation is None:
+            return JointModel(self.scorer, words, None)
+        if sentences is None:
+            raise UserError(f"{self.folder}: the model has inputs; name the representation and the text that it reads")
+        inputs = self.representation.inputs(list(sentences), lattices.sets)
+        if not _fit(self.config, inputs, self.table):
+            raise UserError(f"{self.folder}: was trained with another representation than the one given")
+        return JointModel(self.scorer, words, inputs)
 
 
 @dataclass(frozen=True)
@@ -41,25 +94,13 @@ class JointModel:
 
         Raises ``UserError`` when model, representation, text and lattices do not belong together.
         """
-        # PyTorch takes a second to load.
-        import torch
-
-        from neural_smt.networks.folder import load_recurrent
-
-        trained = load_recurrent(folder, torch.device("cpu"))
-        config = trained.network.config
-        inputs = None
-        if config.inputs == 0 and representation is not None:
-            raise UserError(f"{folder}: the model has no inputs; leave out the representation {representation}")
-        if config.inputs > 0:
-            if representation is None or sentences is None:
-                raise UserError(f"{folder}: the model has inputs; name the representation and the text that it reads")
-            inputs = _read_inputs(representation, sentences, lattices)
-        table = trained.network.input_table.detach().numpy() if config.input_rows else None
-        if inputs is not None and not _fit(config, inputs, table):
-            raise UserError(f"{folder}: was trained with another representation than {representation}")
-        scorer = RecurrentScorer(trained.network.arrays(), table)
-        return cls(scorer, lattices.model_words(trained.vocabulary), inputs)
+        trained = TrainedJoint.load(folder, representation)
+        if sentences is None or trained.representation is None:
+            return trained.on(lattices, None)
+        tokens = [line.split() for line in read_lines(sentences)]
+        if len(tokens) != len(lattices):
+            raise UserError(f"{sentences} has {len(tokens)} lines, but there are lattices of {len(lattices)} sentences")
+        return trained.on(lattices, tokens)
 
 
 def _fit(config: RecurrentConfig, inputs: AuxiliaryInputs, table: np.ndarray | None) -> bool:
@@ -71,16 +112,6 @@ def _fit(config: RecurrentConfig, inputs: AuxiliaryInputs, table: np.ndarray | N
         and vectors.shape[1] == config.dimensions
         and inputs.rows.max(initial=0) < len(vectors)
     )
-
-
-def _read_inputs(representation: Path, sentences: Path, lattices: LinkedLattices) -> AuxiliaryInputs:
-    """What a representation gives for the link sets of lattices."""
-    from neural_smt.representations.folder import load_representation
-
-    tokens = [line.split() for line in read_lines(sentences)]
-    if len(tokens) != len(lattices):
-        raise UserError(f"{sentences} has {len(tokens)} lines, but there are lattices of {len(lattices)} sentences")
-    return load_representation(representation).inputs(tokens, lattices.sets)
 
 
 @dataclass(frozen=True)

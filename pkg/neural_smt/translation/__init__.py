@@ -1,0 +1,1 @@
+"""Translating new text with the systems of an experiment whose results are there."""

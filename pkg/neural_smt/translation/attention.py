@@ -1,0 +1,127 @@
+"""Systems that are an attention network, with target vocabularies that are made for each sentence as it comes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from neural_smt.attention_models import translating_words
+from neural_smt.decoding.attention.hypotheses import Hypothesis
+from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.decoding.attention.translator import FEATURE
+from neural_smt.decoding.attention.translator import Translator as Network
+from neural_smt.networks.device import select_device
+from neural_smt.networks.folder import VOCABULARY
+from neural_smt.settings import read_settings
+from neural_smt.translation.experiment import Experiment
+from neural_smt.translation.results import Candidate, Origin, Translated
+from neural_smt.vocabularies.building import build_sets
+from neural_smt.vocabularies.candidates import CandidateSets
+from neural_smt.vocabularies.inspection import Reasons, explain
+from neural_smt.vocabularies.settings import VocabularySettings
+from neural_smt.vocabularies.sources import Sources, load_sources
+from neural_smt.vocabulary import RESERVED, UNK
+
+FIRST_RANK = len(RESERVED) - 1
+"""What the rank of a word among the most frequent ones, from 1, is behind its id."""
+
+
+@dataclass(frozen=True)
+class SetMaker:
+    """Makes the target vocabularies of new sentences (Mi et al. 2016, section 3.1)."""
+
+    sources: Sources
+    settings: VocabularySettings
+
+    @classmethod
+    def load(cls, experiment: Experiment, network: str, vocabulary: str) -> "SetMaker | None":
+        """For a network of an experiment and vocabularies of its section; None where it takes all words."""
+        layout = experiment.layout
+        sizes = layout.set_sizes(vocabulary)
+        if sizes is None:
+            return None
+        settings = VocabularySettings.read(sizes)
+        wanted = dict(layout.candidate_tables)
+        wanted |= {} if settings.dictionary else {"lexical": None}
+        wanted |= {} if settings.phrases else {"phrase_table": None}
+        model, *tables = experiment.need([layout.network(network), *wanted.values()])
+        words = model / f"{VOCABULARY}.target"
+        return cls(load_sources(network_vocabulary=words, **dict(zip(wanted, tables, strict=True))), settings)
+
+    def sets(self, lines: list[str]) -> CandidateSets:
+        """Of tokenised sentences."""
+        return build_sets(self.sources, self.settings, lines).sets
+
+    def reasons(self, line: str) -> dict[int, Reasons]:
+        """Why each word of a sentence's vocabulary is there."""
+        return explain(self.sources, self.settings, line)
+
+
+@dataclass(frozen=True)
+class AttentionTranslator:
+    """An attention network alone; maker: of target vocabularies, None for all words."""
+
+    network: Network
+    maker: SetMaker | None
+
+    names = (FEATURE,)
+    weights = np.ones(1)
+    batch = 64
+
+    @classmethod
+    def load(cls, experiment: Experiment, system: str, device: str) -> "AttentionTranslator":
+        """See the rule ``translate_attention``."""
+        layout = experiment.layout
+        chosen = layout.systems[system]["translate"]
+        settings = attention_settings(experiment.config, chosen["replace_unknown"])
+        dictionary = layout.dictionary if chosen["replace_unknown"] else {}
+        model, *files = experiment.need([layout.network(chosen["network"]), *dictionary.values()])
+        given = dict.fromkeys(layout.dictionary) | dict(zip(dictionary, files, strict=True))
+        network = Network.load(model, settings, select_device(device), **given)
+        return cls(network, SetMaker.load(experiment, chosen["network"], translating_words(experiment.config, system)))
+
+    def translate(self, sentences: Sequence[list[str]], nbest: int = 1, explained: bool = False) -> list[Translated]:
+        """See ``Translator``."""
+        lines = [" ".join(tokens) for tokens in sentences]
+        found = self.network.search(lines, self.maker.sets(lines) if self.maker and lines else None)
+        return [
+            Translated(tokens, self._candidates(tokens, hypotheses[: max(1, nbest)], explained))
+            for tokens, hypotheses in zip(sentences, found.hypotheses, strict=True)
+        ]
+
+    def _candidates(self, source: list[str], hypotheses: list[Hypothesis], explained: bool) -> list[Candidate]:
+        reasons = self.maker.reasons(" ".join(source)) if explained and self.maker else {}
+        normalise = self.network.settings.normalise
+        return [
+            Candidate(
+                self.network.tokens(hypothesis, source),
+                hypothesis.ranked_by(normalise),
+                np.array([hypothesis.score]),
+                hypothesis.links(len(source)),
+                origins=self._origins(hypothesis, reasons) if explained else [],
+            )
+            for hypothesis in hypotheses
+        ]
+
+    def _origins(self, hypothesis: Hypothesis, reasons: Mapping[int, Reasons]) -> list[Origin]:
+        replaces = self.network.settings.replace_unknown
+        pairs = zip(hypothesis.words.tolist(), hypothesis.aligned.tolist(), strict=True)
+        return [origin(word, reasons, at if replaces and word == UNK else None) for word, at in pairs]
+
+
+def attention_settings(config: Mapping[str, Any], replace_unknown: bool) -> AttentionDecodingSettings:
+    """How a system of an experiment translates."""
+    values = config["decoding"]["attention"] | {"replace_unknown": replace_unknown}
+    return read_settings(AttentionDecodingSettings, values, "decoding.attention")
+
+
+def origin(word: int, reasons: Mapping[int, Reasons], replaced: int | None = None) -> Origin:
+    """Where a word (network id) comes from; one that is in no list was brought by its frequency."""
+    why = reasons.get(word, Reasons(frequent=max(word - FIRST_RANK, 0)))
+    return Origin(
+        [(source, given) for source, _, given in sorted(why.dictionary, key=lambda entry: -entry[-1])],
+        [(source, target, given) for source, _, target, given in sorted(why.phrases, key=lambda entry: -entry[-1])],
+        why.frequent,
+        replaced,
+    )

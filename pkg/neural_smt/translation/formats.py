@@ -1,0 +1,130 @@
+"""Translations as lines for people and as JSON for machines."""
+
+import json
+from collections.abc import Iterator
+from html import unescape
+from typing import Any
+
+from neural_smt.translation.results import Candidate, Origin, Translator
+from neural_smt.translation.shares import feature_shares, largest_first, rest_shares
+from neural_smt.translation.text import Sentence, spelled
+
+SEPARATOR = " ||| "
+
+LISTED = 3
+"""Words and phrases that brought a word which are shown, the most probable first."""
+
+
+def plain_lines(sentence: Sentence, translator: Translator, alignment: bool, explained: bool) -> Iterator[str]:
+    """The translation, with ``alignment`` the positions of linked words (source-target), counted from 0 in the
+    tokenised sentences, after it; explained: followed by how it came about, each line indented.
+    """
+    best = sentence.translated.best
+    yield SEPARATOR.join([sentence.text, *([_links(best)] if alignment else [])])
+    if explained:
+        yield from (f"  {line}" for line in explanation_lines(sentence, translator))
+
+
+def listed_lines(number: int, sentence: Sentence, translator: Translator, alignment: bool) -> Iterator[str]:
+    """A list of translations in the format of Moses' n-best lists, as text: number of the line from 0, translation,
+    scores, total.
+    """
+    for text, candidate in sentence.listed:
+        scores = " ".join(_score_fields(translator, candidate))
+        fields = [str(number), text, scores, f"{candidate.score:.6g}", *([_links(candidate)] if alignment else [])]
+        yield SEPARATOR.join(fields)
+
+
+def _score_fields(translator: Translator, candidate: Candidate) -> Iterator[str]:
+    last = ""
+    for name, value in zip(translator.names, candidate.features.tolist(), strict=True):
+        head, _, number = name.rpartition("_")
+        feature = head if number.isdecimal() and head else name
+        if feature != last:
+            yield f"{feature}="
+        yield f"{value + 0.0:.6g}"
+        last = feature
+
+
+def _links(candidate: Candidate) -> str:
+    return " ".join(f"{i}-{j}" for i, j in sorted(candidate.alignment))
+
+
+def explanation_lines(sentence: Sentence, translator: Translator) -> Iterator[str]:
+    """How the best translation came about: its score by features, its phrases or where its words come from."""
+    best = sentence.translated.best
+    source, target = sentence.source, spelled(best.tokens)
+    yield f"score {best.score:.3f}: {_listed(feature_shares(translator, best.features))}"
+    for phrase in best.phrases:
+        words = " ".join(source[slice(*phrase.source)]), " ".join(target[slice(*phrase.target)])
+        shares = feature_shares(translator, phrase.features)
+        yield f"{words[0]} -> {words[1]}: {sum(shares.values()):.3f} ({_listed(shares)})"
+    if best.phrases and (rest := rest_shares(translator, best)):
+        yield f"whole sentence: {sum(rest.values()):.3f} ({_listed(rest)})"
+    looked_at = {j: i for i, j in best.alignment}
+    for position, origin in enumerate(best.origins):
+        at = source[looked_at[position]] if position in looked_at else "(the end)"
+        yield f"{target[position]} <- {at}: {'; '.join(_reasons(origin, source))}"
+
+
+def _listed(shares: dict[str, float]) -> str:
+    return ", ".join(f"{name} {share:.3f}" for name, share in largest_first(shares)) or "nothing"
+
+
+def _reasons(origin: Origin, source: list[str]) -> Iterator[str]:
+    """Where a word comes from, as parts of a sentence."""
+    if origin.replaced is not None:
+        yield f"for '{source[origin.replaced]}', in place of an unknown word"
+    if origin.dictionary:
+        yield "dictionary: " + ", ".join(f"{unescape(word)} {p:.2f}" for word, p in origin.dictionary[:LISTED])
+    if origin.phrases:
+        yield "phrases: " + ", ".join(f"{unescape(s)} -> {unescape(t)} {p:.2f}" for s, t, p in origin.phrases[:LISTED])
+    if origin.frequent is not None:
+        yield f"frequent: number {origin.frequent}" if origin.frequent else "in every set"
+
+
+def json_line(sentence: Sentence, translator: Translator, explained: bool) -> str:
+    """A line of JSON, see ``as_data``."""
+    return json.dumps(as_data(sentence, translator, explained), ensure_ascii=False, allow_nan=False)
+
+
+def as_data(sentence: Sentence, translator: Translator, explained: bool) -> dict[str, Any]:
+    """A sentence as nested dictionaries and lists: line, its words, and the candidates, best first.
+
+    Each has text, words, score, scores (name -> value) and alignment (pairs of word positions); explained: also shares
+    of the features in its score, its phrases (ranges of words, their shares) with what remains for the whole sentence,
+    and of attention networks where each word comes from (replaced: the source word that it stands for).
+    """
+    return {
+        "line": sentence.line,
+        "words": sentence.source,
+        "translation": sentence.text,
+        "candidates": [_candidate(text, c, translator, explained) for text, c in sentence.listed],
+    }
+
+
+def _candidate(text: str, candidate: Candidate, translator: Translator, explained: bool) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "text": text,
+        "words": spelled(candidate.tokens),
+        "score": candidate.score,
+        "scores": dict(zip(translator.names, candidate.features.tolist(), strict=True)),
+        "alignment": [list(link) for link in sorted(candidate.alignment)],
+    }
+    if explained:
+        data["shares"] = feature_shares(translator, candidate.features)
+        data["phrases"] = [
+            {"source": list(p.source), "target": list(p.target), "shares": feature_shares(translator, p.features)}
+            for p in candidate.phrases
+        ]
+        data["whole_sentence"] = rest_shares(translator, candidate) if candidate.phrases else {}
+        data["origins"] = [
+            {
+                "dictionary": [[unescape(word), p] for word, p in origin.dictionary],
+                "phrases": [[unescape(source), unescape(target), p] for source, target, p in origin.phrases],
+                "frequent": origin.frequent,
+                "replaced": origin.replaced,
+            }
+            for origin in candidate.origins
+        ]
+    return data

@@ -1,0 +1,175 @@
+"""A small web server for one machine: the page, and JSON behind it."""
+
+import errno
+import json
+import logging
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from socketserver import TCPServer
+from typing import Any
+
+from neural_smt.errors import UserError
+from neural_smt.translation.service import RefusedRequest, Service
+
+log = logging.getLogger(__name__)
+
+HOST = "127.0.0.1"
+
+PAGE = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/page.css": ("page.css", "text/css; charset=utf-8"),
+    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
+    "/drawing.js": ("drawing.js", "text/javascript; charset=utf-8"),
+}
+"""Path -> file of the package and its type."""
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Of every answer: the browser fetches nothing from elsewhere, and shows the page in no other one."""
+
+BODY = 1 << 15
+"""Bytes of a request's body: text within the limit of characters fits, however it is escaped."""
+
+CONNECTIONS = 16
+"""Connections that are open at the same time."""
+
+PATIENCE = 10.0
+"""Seconds that a connection may be silent."""
+
+
+class Server(ThreadingHTTPServer):
+    """Serves a service on this machine alone."""
+
+    daemon_threads = True
+
+    def __init__(self, service: Service, port: int):
+        self.service = service
+        self.page = {path: (_asset(name), kind) for path, (name, kind) in PAGE.items()}
+        self._places = threading.BoundedSemaphore(CONNECTIONS)
+        super().__init__((HOST, port), _Handler)
+
+    def server_bind(self) -> None:
+        """Bind without asking for the name of the address."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Refuse connections beyond ``CONNECTIONS``."""
+        if self._places.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Serve a connection, then free its place."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
+
+
+def open_server(service: Service, port: int) -> Server:
+    """A server that is bound and not yet serving; ``UserError`` where the port is taken."""
+    try:
+        return Server(service, port)
+    except OSError as error:
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            raise
+        raise UserError(f"port {port} of {HOST}: {error.strerror}; choose another with --port") from None
+
+
+def _asset(name: str) -> bytes:
+    return files("neural_smt.translation").joinpath("page", name).read_bytes()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: Server
+    server_version, sys_version = "neural_smt", ""
+    protocol_version = "HTTP/1.1"
+    timeout = PATIENCE
+
+    def do_GET(self) -> None:
+        """The page and its parts, and what the system is."""
+        self._answer(self._get)
+
+    def do_HEAD(self) -> None:
+        """As GET, without the body."""
+        self._answer(self._get)
+
+    def do_POST(self) -> None:
+        """Translations."""
+        self._answer(self._post)
+
+    def _answer(self, make: Any) -> None:
+        try:
+            self._check_origin()
+            self._send(200, *make())
+        except RefusedRequest as refused:
+            self.close_connection = True  # the body may not have been read
+            self._send(refused.status, *_json({"error": str(refused)}))
+        except ConnectionError:
+            self.close_connection = True
+        except Exception:
+            log.exception("a request failed")
+            self.close_connection = True
+            self._send(500, *_json({"error": "this text could not be translated; the log says why"}))
+
+    def _check_origin(self) -> None:
+        """Pages of other sites must not ask, whatever names they give this machine."""
+        port = self.server.server_port
+        hosts = {f"{host}:{port}" for host in (HOST, "localhost")}
+        origin = self.headers.get("Origin")
+        if self.headers.get("Host") not in hosts or origin not in (None, *(f"http://{host}" for host in hosts)):
+            raise RefusedRequest(403, "ask from the page of this server")
+
+    def _get(self) -> tuple[bytes, str]:
+        path = self.path.partition("?")[0]
+        if path == "/api/system":
+            return _json(self.server.service.describe())
+        if path in self.server.page:
+            return self.server.page[path]
+        raise RefusedRequest(405 if path == "/api/translate" else 404, f"there is no page {path[:80]}")
+
+    def _post(self) -> tuple[bytes, str]:
+        if self.path != "/api/translate":
+            raise RefusedRequest(404, f"there is nothing to send to {self.path[:80]}")
+        if self.headers.get_content_type() != "application/json":
+            raise RefusedRequest(415, "send JSON (Content-Type: application/json)")
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdecimal()):
+            raise RefusedRequest(411, "say how long the body is (Content-Length)")
+        if len(length) > 9 or int(length) > BODY:
+            raise RefusedRequest(413, f"the request has more than {BODY} bytes")
+        try:
+            request = json.loads(self.rfile.read(int(length)).decode("utf-8"))
+        except (ValueError, RecursionError):
+            raise RefusedRequest(400, "the body is not JSON in UTF-8") from None
+        return _json(self.server.service.answer(request))
+
+    def _send(self, status: int, body: bytes, kind: str) -> None:
+        self.send_response(status)
+        for name, value in {**HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Requests go to the log where it is asked for details."""
+        log.debug(format, *args)
+
+
+def _json(data: Any) -> tuple[bytes, str]:
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8"), "application/json; charset=utf-8"

@@ -1,0 +1,121 @@
+"""The verbs ``translate`` and ``serve``."""
+
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from neural_smt.decoding.moses.streams import open_output, read_batches
+from neural_smt.errors import UserError
+from neural_smt.translation.building import load_translator
+from neural_smt.translation.experiment import Experiment
+from neural_smt.translation.formats import json_line, listed_lines, plain_lines
+from neural_smt.translation.server import open_server
+from neural_smt.translation.service import Service
+from neural_smt.translation.text import Sentence, TextTranslator
+
+log = logging.getLogger(__name__)
+
+
+def translate(
+    *,
+    experiment: str,
+    files: list[Path] = (),  # type: ignore[assignment]
+    system: str | None = None,
+    run: int = 1,
+    nbest: int = 0,
+    alignment: bool = False,
+    explain: bool = False,
+    output: Literal["text", "json"] = "text",
+    settings: list[Path] = (),  # type: ignore[assignment]
+    directory: Path = Path(),
+    tokenised: bool = False,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
+    threads: int = 1,
+) -> None:
+    """Translate text with a tuned system of an experiment whose results are there.
+
+    experiment: its configuration file, or its name; files: raw text, one sentence a line (standard input without any,
+    or for -; .gz is unpacked). Translations come in the order of the text, and while it still comes. system, run: the
+    row of the table that translates, and which of its tunings. nbest: so many translations of each line, in the format
+    of Moses' lists; alignment: the positions of linked words after each; explain: the phrases used with each feature's
+    share of the score, or, of an attention network, the source word that each word looked at and what brought it into
+    the vocabulary of the sentence; output: text, or JSON, a line for each line. settings: further configuration files,
+    as Snakemake took them after the experiment; directory: where Snakemake ran; tokenised: the words of the text are
+    split already; device: that of the configuration if not given; threads: of the search.
+    """
+    if nbest < 0 or threads < 1:
+        raise UserError(f"--nbest {nbest} --threads {threads}: take 0 or more translations and 1 thread or more")
+    if nbest and explain and output == "text":
+        raise UserError("--nbest and --explain: lists are explained as JSON; add --output json or leave one out")
+    chosen = Experiment.load(experiment, settings, directory)
+    text = load_text_translator(chosen, system, run, tokenised, device, threads)
+    done, seconds = 0, 0.0
+    with open_output(None) as stream:
+        for path in files or [None]:
+            for lines in read_batches(path, text.translator.batch):
+                began = time.perf_counter()
+                found = text.translate(lines, max(1, nbest), explain)
+                seconds += time.perf_counter() - began
+                for number, sentence in enumerate(found, start=done):
+                    shown = _shown(number, sentence, text, nbest, alignment, explain, output)
+                    stream.write("".join(f"{line}\n" for line in shown))
+                stream.flush()
+                done += len(lines)
+    log.info("translated %d lines in %.1f s", done, seconds)
+
+
+def _shown(
+    number: int, sentence: Sentence, text: TextTranslator, nbest: int, alignment: bool, explain: bool, output: str
+) -> Iterator[str]:
+    """What is written of a sentence."""
+    if output == "json":
+        return iter([json_line(sentence, text.translator, explain)])
+    if nbest:
+        return listed_lines(number, sentence, text.translator, alignment)
+    return plain_lines(sentence, text.translator, alignment, explain)
+
+
+def load_text_translator(
+    experiment: Experiment, system: str | None, run: int, tokenised: bool, device: str | None, threads: int
+) -> TextTranslator:
+    """A system of an experiment, for text; arguments as of ``translate``."""
+    translator = load_translator(experiment, system, run, device, threads)
+    log.info("%s, system %s, run %d: ready", experiment.config["experiment"], system, run)
+    return TextTranslator(translator, experiment.layout.source, experiment.layout.target, tokenised)
+
+
+def serve(
+    *,
+    experiment: str,
+    system: str | None = None,
+    run: int = 1,
+    port: int = 8000,
+    settings: list[Path] = (),  # type: ignore[assignment]
+    directory: Path = Path(),
+    device: Literal["auto", "cpu", "cuda"] | None = None,
+    threads: int = 1,
+) -> None:
+    """Serve a tuned system as a web page on this machine (127.0.0.1), until interrupted.
+
+    The page draws the alignment of phrases, or what each word looked at, and what the score is made of. Behind it:
+    POST /api/translate with JSON, {"text": ..., "nbest": ...}; GET /api/system. port: 0 takes a free one. Other
+    arguments as of translate. Nothing but this machine can reach it; requests have limits of length, rate and number.
+    """
+    if not 0 <= port < 1 << 16:
+        raise UserError(f"--port {port}: take a number from 0 to 65535")
+    chosen = Experiment.load(experiment, settings, directory)
+    text = load_text_translator(chosen, system, run, False, device, threads)
+    about = {
+        "experiment": chosen.config["experiment"],
+        "system": system,
+        "label": chosen.config["systems"][system].get("label", system),
+        "run": run,
+        "source": text.source,
+        "target": text.target,
+    }
+    text.translate(["."])  # compiled code is loaded before anybody waits
+    with open_server(Service(text, about), port) as server:
+        print(f"http://{server.server_name}:{server.server_port}/", flush=True)
+        server.serve_forever()

@@ -1,0 +1,73 @@
+"""The commands of the README's section on translating, as they stand there, on the results of the tiny experiment."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+TEXT = "The new minister reads the old book.\n\nThe report is good.\n"
+
+
+def shown_commands(repository: Path) -> list[str]:
+    """The commands of the section, for Python as it runs here and for the experiment that has run."""
+    section = re.search(
+        r"^## Translate\n(.*?)^## ", (repository / "README.md").read_text(encoding="utf-8"), re.M | re.S
+    )
+    assert section
+    lines = [line.strip() for line in section[1].splitlines() if line.startswith("    ")]
+    experiment = {" embedded ": " tiny ", " config.yaml ": " experiments/tiny.yaml ", "--port 8000": "--port 0"}
+    for name, other in {".venv/bin/python": shlex.quote(sys.executable), **experiment}.items():
+        lines = [line.replace(name, other) for line in lines]
+    return lines
+
+
+def run_in_shell(command: str, checkout: Path, **options) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(checkout / "pkg")}
+    return subprocess.Popen(
+        ["bash", "-c", command], cwd=checkout, env=environment, text=True, stdout=subprocess.PIPE, **options
+    )
+
+
+@pytest.mark.slow
+def test_commands_of_the_readme(finished: Path, repository: Path) -> None:
+    (finished / "text.en").write_text(TEXT, encoding="utf-8")
+    commands = shown_commands(repository)
+    typed, explained, listed, machine, served = commands
+    outputs = {}
+    for command in (typed, explained, listed, machine):
+        process = run_in_shell(command, finished)
+        outputs[command] = process.communicate(timeout=600)[0].splitlines()
+        assert process.returncode == 0, command
+    assert len(outputs[typed]) == 1 and outputs[typed][0]
+    plain = [line for line in outputs[explained] if not line.startswith("  ")]
+    assert len(plain) == 3 and plain[0] == outputs[typed][0] and plain[1] == ""
+    assert any(" -> " in line and "EncoderDecoder0" in line for line in outputs[explained])
+    assert {line.split(" ||| ")[0] for line in outputs[listed]} == {"0", "1", "2"}
+    sentences = [json.loads(line) for line in outputs[machine]]
+    assert [sentence["translation"] for sentence in sentences] == plain
+    check_served(served, finished, plain[0])
+
+
+def check_served(command: str, checkout: Path, expected: str) -> None:
+    """The server gives its address, answers at it, and ends when it is interrupted."""
+    process = run_in_shell(f"exec {command}", checkout, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    try:
+        assert process.stdout
+        address = process.stdout.readline().strip()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+        body = json.dumps({"text": TEXT.splitlines()[0]}).encode()
+        request = urllib.request.Request(f"{address}api/translate", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            assert json.load(answer)["sentences"][0]["translation"] == expected
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 128 + signal.SIGINT
+    finally:
+        process.kill()
+        process.wait()

@@ -1,0 +1,33 @@
+"""Run in a checkout: translate a text with systems of an experiment, and compare with what its rules wrote.
+
+Arguments: text, pattern of the files with a place for the system, configuration files, ``--``, systems.
+"""
+
+import sys
+from pathlib import Path
+
+from neural_smt.files import read_lines
+from neural_smt.translation.building import load_translator
+from neural_smt.translation.experiment import Experiment
+from neural_smt.translation.text import TextTranslator
+
+
+def main(text: str, pattern: str, *names: str) -> None:
+    """Print each system, how many lines differ, and whether each list has what was asked for, best first."""
+    first, *further = names[: names.index("--")]
+    experiment = Experiment.load(first, [Path(file) for file in further])
+    lines = read_lines(Path(text))
+    for system in names[names.index("--") + 1 :]:
+        translator = load_translator(experiment, system, device="cpu")
+        found = TextTranslator(translator, "en", "fr").translate(lines)
+        written = read_lines(Path(pattern.format(system)))
+        different = sum(sentence.text != line for sentence, line in zip(found, written, strict=True))
+        listed = TextTranslator(translator, "en", "fr").translate(lines[:3], nbest=4, explained=True)
+        scores = [[candidate.score for candidate in sentence.translated.candidates] for sentence in listed]
+        good = all(row == sorted(row, reverse=True) for row in scores) and any(len(row) == 4 for row in scores)
+        same = all(one.text == other.text for one, other in zip(listed, found, strict=False))
+        print(system, different, good and same)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,151 @@
+"""Chromium without a window, driven over its debugging pipe: what a person sees and does."""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+)
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+PATIENCE = 120.0
+"""Seconds that anything may take, on a busy machine."""
+
+
+class Browser:
+    """One page of a browser of its own; requests: addresses it asked for; faults: what its console complained about."""
+
+    def __init__(self, folder: Path):
+        commands, self._commands = os.pipe()
+        self._answers, answers = os.pipe()
+        shell = f'exec "$0" "$@" 3<&{commands} 4>&{answers}'
+        self._process = subprocess.Popen(
+            ["bash", "-c", shell, str(CHROMIUM), *FLAGS, f"--user-data-dir={folder}", "about:blank"],
+            pass_fds=(commands, answers),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(commands)
+        os.close(answers)
+        os.set_blocking(self._answers, False)
+        self._rest, self._number, self._session = b"", 0, None
+        self.requests: list[str] = []
+        self.faults: list[str] = []
+        targets = self.send("Target.getTargets")["targetInfos"]
+        page = next(target["targetId"] for target in targets if target["type"] == "page")
+        self._session = self.send("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.send(f"{domain}.enable")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._commands)
+        os.close(self._answers)
+
+    def send(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Give a command; its result."""
+        self._number += 1
+        command: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
+        if self._session:
+            command["sessionId"] = self._session
+        os.write(self._commands, json.dumps(command).encode() + b"\0")
+        for message in self._messages():
+            if message.get("id") == self._number:
+                assert "error" not in message, f"{method}: {message['error']}"
+                return message["result"]
+        raise AssertionError(f"{method}: no answer")
+
+    def _messages(self):
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            while b"\0" in self._rest:
+                message, _, self._rest = self._rest.partition(b"\0")
+                content = json.loads(message)
+                self._note(content)
+                yield content
+            try:
+                self._rest += os.read(self._answers, 1 << 20)
+            except BlockingIOError:
+                assert self._process.poll() is None, "the browser ended"
+                time.sleep(0.01)
+
+    def _note(self, message: dict[str, Any]) -> None:
+        parameters = message.get("params", {})
+        if message.get("method") == "Network.requestWillBeSent":
+            self.requests.append(parameters["request"]["url"])
+        if message.get("method") == "Runtime.exceptionThrown":
+            self.faults.append(json.dumps(parameters["exceptionDetails"]))
+        if message.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error":
+            self.faults.append(parameters["entry"]["text"])
+
+    def window(self, width: int, height: int, phone: bool = False) -> None:
+        """The size of what is seen, in CSS pixels."""
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
+
+    def dark(self, wanted: bool) -> None:
+        """What the user prefers."""
+        value = "dark" if wanted else "light"
+        self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": value}])
+
+    def open(self, address: str) -> None:
+        """Go to a page."""
+        self.send("Page.navigate", url=address)
+
+    def value(self, expression: str) -> Any:
+        """The value of a JavaScript expression."""
+        found = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        return found["result"].get("value")
+
+    def wait(self, expression: str) -> None:
+        """Wait until a JavaScript expression is true."""
+        until = time.monotonic() + PATIENCE
+        while not self.value(expression):
+            assert time.monotonic() < until, f"still not {expression}: {self.value('document.body.innerText')}"
+            time.sleep(0.05)
+
+    def key(self, name: str, modifiers: int = 0) -> None:
+        """Press a key that has a name (``Tab``, ``ArrowRight``); modifiers: 2 for control, 8 for shift."""
+        code = {"Tab": 9, "Enter": 13, " ": 32, "ArrowRight": 39, "ArrowLeft": 37}[name]
+        text = {"Enter": "\r", " ": " "}.get(name) if not modifiers else None
+        further = {"text": text} if text else {}
+        for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
+            self.send(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=name,
+                windowsVirtualKeyCode=code,
+                modifiers=modifiers,
+                **(further if kind == "keyDown" else {}),
+            )
+
+    def type(self, text: str) -> None:
+        """Put text where the cursor is."""
+        self.send("Input.insertText", text=text)
+
+    def screenshot(self, path: Path) -> None:
+        """The whole page as a PNG file."""
+        taken = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+        path.write_bytes(base64.b64decode(taken["data"]))

@@ -1,0 +1,176 @@
+"""The served page in a browser: what is drawn, by mouse and by keyboard, on a desk and on a phone."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import CHROMIUM, Browser
+from small_results import load
+
+from neural_smt.translation.building import load_translator
+from neural_smt.translation.server import open_server
+from neural_smt.translation.service import Limits, Service
+from neural_smt.translation.text import TextTranslator
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian's package chromium) on this machine"),
+]
+
+READY = "document.body?.dataset.ready === 'yes'"
+SHOWN = "document.querySelectorAll('article svg .item').length > 0"
+FOCUSED = "document.activeElement.getAttribute('aria-label')"
+
+
+@pytest.fixture(scope="module")
+def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The page of a phrase-based system and of an attention network."""
+    experiment = load(tmp_path_factory.mktemp("small"))
+    found, servers = {}, []
+    for system in ("baseline", "network"):
+        text = TextTranslator(load_translator(experiment, system, device="cpu"), "en", "fr")
+        about = {"experiment": "small", "system": system, "label": system, "run": 1, "source": "en", "target": "fr"}
+        servers.append(open_server(Service(text, about, Limits(burst=1000)), 0))
+        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        found[system] = f"http://127.0.0.1:{servers[-1].server_port}/"
+    yield found
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+def open_page(browser: Browser, address: str, width: int = 1280, height: int = 900, phone: bool = False) -> None:
+    browser.requests.clear()
+    browser.faults.clear()
+    browser.window(width, height, phone)
+    browser.open("about:blank")
+    browser.open(address)
+    browser.wait(READY)
+
+
+def translate(browser: Browser, text: str) -> None:
+    browser.type(text)
+    browser.key("Enter", modifiers=2)
+    browser.wait(SHOWN)
+
+
+def test_a_sentence_is_drawn_with_its_phrases(browser: Browser, addresses: dict[str, str]) -> None:
+    open_page(browser, addresses["baseline"])
+    assert browser.value("document.title") == "English \u2192 French \u2013 baseline"
+    translate(browser, 'a b "c" <i>c</i>')
+    boxes = "[...document.querySelectorAll('svg .item')].map((item) => item.querySelectorAll('rect').length)"
+    assert set(browser.value(boxes)) == {2}, "each phrase has a box on either side"
+    words = "[...document.querySelectorAll('article svg > text:not(.side)')].map((word) => word.textContent)"
+    assert browser.value(words)[:4] == ["a", "b", '"', "c"]
+    assert browser.value("document.querySelector('article p').textContent") == 'a b "c" <i>c</i>'
+    assert browser.value("document.querySelectorAll('article i').length") == 0, "text is no markup"
+    assert browser.value("document.querySelectorAll('article table tr').length") > 2
+    assert browser.faults == []
+    assert all(request.startswith(addresses["baseline"]) for request in browser.requests if "about:" not in request)
+
+
+def test_phrases_are_chosen_with_the_keyboard(browser: Browser, addresses: dict[str, str]) -> None:
+    open_page(browser, addresses["baseline"])
+    assert browser.value("document.activeElement.id") == "text"
+    translate(browser, "c a c")
+    browser.value("document.getElementById('translate').focus()")
+    browser.key("Tab")
+    first = browser.value(FOCUSED)
+    assert "\u2192" in first
+    browser.key("ArrowRight")
+    second = browser.value(FOCUSED)
+    assert second != first
+    assert browser.value("document.querySelectorAll('.item[aria-pressed=true]').length") == 1
+    assert browser.value("document.querySelectorAll('article caption')[1].textContent") == second
+    browser.key("ArrowLeft")
+    assert browser.value(FOCUSED) == first
+    browser.key(" ")
+    assert browser.value("document.querySelectorAll('article caption')[1].textContent") == first
+    browser.key("Tab")
+    assert browser.value("document.activeElement.tagName") == "BUTTON", "one stop for all phrases, then the list"
+    assert browser.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+def test_another_translation_of_the_list_is_shown(browser: Browser, addresses: dict[str, str]) -> None:
+    open_page(browser, addresses["baseline"])
+    translate(browser, "a b")
+    listed = "[...document.querySelectorAll('.others button span:first-child')].map((entry) => entry.textContent)"
+    texts = browser.value(listed)
+    assert len(texts) == 3
+    browser.value("document.querySelectorAll('.others button')[2].click()")
+    assert browser.value("document.querySelector('h2').textContent") == texts[2]
+
+
+@pytest.mark.parametrize("system", ["baseline", "network"])
+@pytest.mark.parametrize(("width", "phone"), [(1280, False), (360, True)])
+def test_nothing_is_wider_than_the_window(
+    browser: Browser, addresses: dict[str, str], tmp_path: Path, system: str, width: int, phone: bool
+) -> None:
+    open_page(browser, addresses[system], width, 800, phone)
+    translate(browser, "a b c a b c a b c a b c a b c")
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    assert browser.value("document.querySelector('svg').getBoundingClientRect().right") <= width
+    targets = "[...document.querySelectorAll('button, select')].map((part) => part.getBoundingClientRect().height)"
+    assert min(browser.value(targets)) >= 40, "large enough for a finger"
+    assert browser.faults == []
+    browser.screenshot(tmp_path / "page.png")
+    assert (tmp_path / "page.png").stat().st_size > 10_000
+
+
+CONTRAST = """
+(() => {
+  const number = (part) => { part /= 255; return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4; };
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).map(Number);
+    return 0.2126 * number(r) + 0.7152 * number(g) + 0.0722 * number(b);
+  };
+  const ratio = (one, other) => {
+    const [high, low] = [light(one), light(other)].sort((a, b) => b - a);
+    return (high + 0.05) / (low + 0.05);
+  };
+  const style = (chosen, name) => getComputedStyle(document.querySelector(chosen))[name];
+  const word = style('svg text:not(.side)', 'fill');
+  const boxes = [...document.querySelectorAll('svg rect.box')].map((box) => ratio(word, getComputedStyle(box).fill));
+  return [...boxes, ratio(style('h2', 'color'), style('article', 'backgroundColor')),
+    ratio(style('figcaption', 'color'), style('article', 'backgroundColor')),
+    ratio(style('#translate', 'color'), style('#translate', 'backgroundColor'))];
+})()
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_can_be_read(browser: Browser, addresses: dict[str, str], dark: bool) -> None:
+    browser.dark(dark)
+    open_page(browser, addresses["baseline"])
+    translate(browser, "c c c c c c c")
+    ratios = browser.value(CONTRAST)
+    browser.dark(False)
+    assert len(ratios) >= 9 and min(ratios) >= 4.5, "WCAG 2 AA"
+
+
+def test_faults_are_said_beside_the_form(browser: Browser, addresses: dict[str, str]) -> None:
+    open_page(browser, addresses["baseline"])
+    browser.value("document.getElementById('translate').click()")
+    assert browser.value("document.getElementById('status').textContent") == "There is no text to translate."
+    browser.type("a" * 2001)
+    assert browser.value("document.getElementById('count').textContent") == "2001 of 2000 characters"
+    browser.value("document.getElementById('translate').click()")
+    browser.wait("document.getElementById('status').textContent.startsWith('the text has 2001 characters')")
+    assert browser.value("document.getElementById('translate').disabled") is False
+
+
+def test_words_of_a_network_show_what_brought_them(browser: Browser, addresses: dict[str, str]) -> None:
+    open_page(browser, addresses["network"])
+    translate(browser, "a b c a")
+    browser.value("document.querySelector('.item').focus()")
+    browser.key("Enter")
+    shown = browser.value("document.querySelector('.columns').innerText")
+    assert "looks at" in shown
+    assert any(part in shown for part in ("dictionary: of", "frequent words: number", "in the vocabulary of every"))

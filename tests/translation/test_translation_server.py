@@ -1,0 +1,224 @@
+"""What the server answers, and what it refuses."""
+
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_results import load
+
+from neural_smt.errors import UserError
+from neural_smt.translation.building import load_translator
+from neural_smt.translation.server import BODY, CONNECTIONS, Server, open_server
+from neural_smt.translation.service import Limits, RefusedRequest, Service
+from neural_smt.translation.text import TextTranslator
+
+ABOUT = {"experiment": "small", "system": "baseline", "label": "The baseline", "run": 1, "source": "en", "target": "fr"}
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> TextTranslator:
+    return TextTranslator(load_translator(load(tmp_path_factory.mktemp("small")), "baseline"), "en", "fr")
+
+
+@pytest.fixture
+def server(text: TextTranslator) -> Iterator[Server]:
+    with open_server(Service(text, ABOUT, Limits(burst=1000)), 0) as opened:
+        thread = threading.Thread(target=opened.serve_forever, daemon=True)
+        thread.start()
+        yield opened
+        opened.shutdown()
+
+
+def ask(
+    server: Server, method: str, path: str, body: bytes | None = None, **headers: str
+) -> tuple[int, dict[str, str], bytes]:
+    with closing(http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)) as connection:
+        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read()
+
+
+def post(server: Server, request: Any, **headers: str) -> tuple[int, Any]:
+    body = request if isinstance(request, bytes) else json.dumps(request).encode()
+    status, _, answer = ask(server, "POST", "/api/translate", body, **{"Content_Type": "application/json", **headers})
+    return status, json.loads(answer)
+
+
+def test_translations_are_those_of_the_command(server: Server, text: TextTranslator) -> None:
+    status, answer = post(server, {"text": "a b c\n\nc\n", "nbest": 2})
+    assert status == 200
+    expected = text.translate(["a b c", "c"], nbest=2)
+    assert [sentence["translation"] for sentence in answer["sentences"]] == [sentence.text for sentence in expected]
+    candidates = answer["sentences"][0]["candidates"]
+    assert [c["text"] for c in candidates] == expected[0].texts
+    assert sum(candidates[0]["shares"].values()) == pytest.approx(candidates[0]["score"], abs=1e-4)
+
+
+def test_the_page_comes_whole_from_this_server(server: Server) -> None:
+    for path, kind in (("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")):
+        status, headers, body = ask(server, "GET", path)
+        assert status == 200 and headers["Content-Type"].startswith(kind) and len(body) > 500
+        assert b"http://" not in body.replace(b"http://www.w3.org/2000/svg", b"") and b"https://" not in body
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert "unsafe" not in headers["Content-Security-Policy"]
+        assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-store"
+    status, headers, body = ask(server, "HEAD", "/")
+    assert status == 200 and body == b"" and int(headers["Content-Length"]) > 500
+    status, _, body = ask(server, "GET", "/api/system")
+    assert status == 200
+    assert json.loads(body) == {**ABOUT, "characters": 2000, "lines": 20, "nbest": 10}
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "sentence"),
+    [
+        ({"text": ""}, 400, "there is no text to translate"),
+        ({"text": " \n\t"}, 400, "there is no text to translate"),
+        ({"text": "a" * 2001}, 413, "the text has 2001 characters; send 2000 at most"),
+        ({"text": "a\n" * 21}, 413, "the text has 21 lines; send 20 at most"),
+        ({"text": 3}, 400, "text must be a string and nbest a number"),
+        ({"text": "a", "nbest": "2"}, 400, "text must be a string and nbest a number"),
+        ({"text": "a", "nbest": True}, 400, "text must be a string and nbest a number"),
+        ({"text": "a", "nbest": 0}, 400, "nbest must be from 1 to 10"),
+        ({"text": "a", "nbest": 11}, 400, "nbest must be from 1 to 10"),
+        ({"text": "\ud800"}, 400, "text holds half a character (a lone surrogate)"),
+        ({"text": "a", "other": 1}, 400, 'send {"text": ..., "nbest": ...}'),
+        ({}, 400, "text must be a string and nbest a number"),
+        (["a"], 400, 'send {"text": ..., "nbest": ...}'),
+        (b"{", 400, "the body is not JSON in UTF-8"),
+        (b"\xff", 400, "the body is not JSON in UTF-8"),
+        (b"[" * 30000, 400, "the body is not JSON in UTF-8"),
+        (b" " * (BODY + 1), 413, f"the request has more than {BODY} bytes"),
+    ],
+)
+def test_requests_beyond_limits_are_refused(server: Server, request_: Any, status: int, sentence: str) -> None:
+    assert post(server, request_) == (status, {"error": sentence})
+    assert post(server, {"text": "a"})[0] == 200, "and the next is answered"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status"),
+    [
+        ("GET", "/../service.py", {}, 404),
+        ("GET", "/page/index.html", {}, 404),
+        ("GET", "/api/translate", {}, 405),
+        ("POST", "/", {"Content_Type": "application/json"}, 404),
+        ("POST", "/api/translate", {"Content_Type": "text/plain"}, 415),
+        ("POST", "/api/translate", {"Content_Type": "application/json", "Content_Length": "x"}, 411),
+        ("POST", "/api/translate", {"Content_Type": "application/json", "Content_Length": "9" * 30}, 413),
+        ("POST", "/api/translate", {"Content_Type": "application/json", "Origin": "http://elsewhere.example"}, 403),
+        ("GET", "/", {"Host": "elsewhere.example"}, 403),
+        ("GET", "/", {"Host": "127.0.0.1"}, 403),
+        ("DELETE", "/", {}, 501),
+    ],
+)
+def test_what_is_not_for_the_page_is_refused(
+    server: Server, method: str, path: str, headers: dict[str, str], status: int
+) -> None:
+    assert ask(server, method, path, None, **headers)[0] == status
+
+
+def test_the_page_itself_may_ask_by_either_name(server: Server) -> None:
+    for host in ("127.0.0.1", "localhost"):
+        name = f"{host}:{server.server_port}"
+        assert post(server, {"text": "a"}, Host=name, Origin=f"http://{name}")[0] == 200
+
+
+def test_only_this_machine_can_reach_it(server: Server) -> None:
+    assert server.server_address[0] == "127.0.0.1"
+
+
+def test_a_taken_port_is_one_sentence(server: Server, text: TextTranslator) -> None:
+    with pytest.raises(UserError, match=f"port {server.server_port} of 127.0.0.1: .*; choose another with --port"):
+        open_server(Service(text, ABOUT), server.server_port)
+
+
+def test_connections_beyond_the_limit_are_closed(server: Server) -> None:
+    silent = [socket.create_connection(("127.0.0.1", server.server_port)) for _ in range(CONNECTIONS)]
+    try:
+        time.sleep(0.3)
+        with socket.create_connection(("127.0.0.1", server.server_port)) as further:
+            further.settimeout(60)
+            assert further.recv(1) == b""
+    finally:
+        for connection in silent:
+            connection.close()
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        try:
+            assert ask(server, "GET", "/")[0] == 200
+            return
+        except (ConnectionError, http.client.HTTPException):
+            time.sleep(0.1)
+    raise AssertionError("closed connections still count")
+
+
+def test_requests_have_a_rate(text: TextTranslator) -> None:
+    now = [0.0]
+    service = Service(text, ABOUT, Limits(burst=2, rate=0.5), clock=lambda: now[0])
+    for _ in range(2):
+        service.answer({"text": "a"})
+    with pytest.raises(RefusedRequest, match="too many requests") as refused:
+        service.answer({"text": "a"})
+    assert refused.value.status == 429
+    now[0] = 2.0
+    service.answer({"text": "a"})
+    with pytest.raises(RefusedRequest):
+        service.answer({"text": "a"})
+
+
+class Slow:
+    """A text translator that waits until it is let go; at most one thread is ever inside."""
+
+    def __init__(self, text: TextTranslator):
+        self.text, self.translator, self.go_on = text, text.translator, threading.Event()
+        self.inside, self.most = 0, 0
+
+    def translate(self, lines: list[str], nbest: int, explained: bool) -> Any:
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        self.go_on.wait(60)
+        self.inside -= 1
+        return self.text.translate(lines, nbest, explained)
+
+
+def test_few_requests_wait_and_one_is_worked_on(text: TextTranslator) -> None:
+    slow = Slow(text)
+    service = Service(slow, ABOUT, Limits(waiting=3))
+    threads = [threading.Thread(target=service.answer, args=({"text": "a"},)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    until = time.monotonic() + 60
+    while service._waiting < 3 and time.monotonic() < until:
+        time.sleep(0.01)
+    with pytest.raises(RefusedRequest, match="others are waiting") as refused:
+        service.answer({"text": "a"})
+    assert refused.value.status == 503
+    slow.go_on.set()
+    for thread in threads:
+        thread.join(60)
+    assert slow.most == 1 and service.answer({"text": "a"})["sentences"]
+
+
+def test_a_fault_is_answered_and_logged(text: TextTranslator, caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Slow):
+        def translate(self, lines: list[str], nbest: int, explained: bool) -> Any:
+            raise ZeroDivisionError("inside")
+
+    with open_server(Service(Broken(text), ABOUT), 0) as opened:
+        threading.Thread(target=opened.serve_forever, daemon=True).start()
+        status, answer = post(opened, {"text": "a"})
+        opened.shutdown()
+    assert status == 500 and "inside" not in json.dumps(answer)
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_files_of_the_page_are_packaged(repository: Path) -> None:
+    assert '"neural_smt.translation" = ["page/*"]' in (repository / "pyproject.toml").read_text(encoding="utf-8")

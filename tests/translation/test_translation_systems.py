@@ -1,0 +1,207 @@
+"""Systems as translators: what they say of how a translation came about, and which of them there are."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_results import load, model_and_weights
+from tiny_models import all_derivations
+
+from neural_smt.decoding.attention_steps import translate_attention
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines, write_lines
+from neural_smt.layout import Layout
+from neural_smt.translation.building import load_translator
+from neural_smt.translation.experiment import Experiment
+from neural_smt.translation.results import Candidate
+from neural_smt.vocabularies.steps import build_candidates
+
+SENTENCES = [["a", "b", "c"], [], ["c"], ["b", "new", "a"], ["a", "b"]]
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
+    return load(tmp_path_factory.mktemp("small"))
+
+
+def check_phrases(candidate: Candidate, source: list[str]) -> None:
+    """Phrases cover both sides once, are linked within themselves, and their scores add up to those of the whole."""
+    covered = sorted(i for phrase in candidate.phrases for i in range(*phrase.source))
+    assert covered == list(range(len(source)))
+    assert [j for phrase in candidate.phrases for j in range(*phrase.target)] == list(range(len(candidate.tokens)))
+    for i, j in candidate.alignment:
+        assert any(p.source[0] <= i < p.source[1] and p.target[0] <= j < p.target[1] for p in candidate.phrases)
+    parts = sum((phrase.features for phrase in candidate.phrases), np.zeros(len(candidate.features)))
+    assert parts == pytest.approx(candidate.features, abs=1e-4)
+
+
+def test_listed_translations_are_those_of_all_derivations_with_their_phrases(experiment: Experiment) -> None:
+    translator = load_translator(experiment, "baseline")
+    model, weights = model_and_weights()
+    found = translator.translate(SENTENCES, nbest=3)
+    assert [translated.source for translated in found] == SENTENCES
+    assert found[1].best.tokens == [] and found[1].best.score == 0.0
+    for translated in (found[0], found[2], found[3], found[4]):
+        vector = weights.vector(model.feature_set)
+        expected: dict[tuple[str, ...], float] = {}
+        for derivation in all_derivations(model, translated.source, model.feature_set, vector):
+            expected.setdefault(derivation.tokens, derivation.score)
+        best = sorted(expected.values(), reverse=True)[: len(translated.candidates)]
+        assert [candidate.score for candidate in translated.candidates] == pytest.approx(best, abs=1e-3)
+        for candidate in translated.candidates:
+            assert candidate.score == pytest.approx(expected[tuple(candidate.tokens)], abs=1e-3)
+            assert float(candidate.features @ translator.weights) == pytest.approx(candidate.score, abs=1e-4)
+            check_phrases(candidate, translated.source)
+
+
+def test_one_translation_is_the_first_of_a_list(experiment: Experiment) -> None:
+    translator = load_translator(experiment, "baseline", run=2)
+    one, three = translator.translate(SENTENCES), translator.translate(SENTENCES, nbest=3)
+    assert [len(translated.candidates) for translated in one] == [1] * 5
+    assert [t.best.tokens for t in one] == [t.best.tokens for t in three]
+    assert [t.best.alignment for t in one] == [t.best.alignment for t in three]
+
+
+def test_an_attention_network_translates_new_text_as_the_rules_do(experiment: Experiment, tmp_path: Path) -> None:
+    results = experiment.folder / experiment.layout.folder
+    text = tmp_path / "text"
+    write_lines(text, (" ".join(tokens) for tokens in SENTENCES))
+    tables = {name: experiment.folder / path for name, path in experiment.layout.candidate_tables.items()}
+    words = results / "training" / "attention" / "model" / "vocabulary.target"
+    sizes = {"dictionary": 1, "phrases": 1, "frequent": 1, "max_length": 0}
+    build_candidates(source=text, **tables, network_vocabulary=words, settings=sizes, output=tmp_path / "sets")
+    translate_attention(
+        text=text,
+        model=results / "training" / "attention" / "model",
+        candidates=tmp_path / "sets",
+        settings=dict(experiment.config["decoding"]["attention"]),
+        output=tmp_path / "output",
+        statistics=tmp_path / "statistics",
+    )
+    found = load_translator(experiment, "network", device="cpu").translate(SENTENCES, nbest=4, explained=True)
+    assert [" ".join(translated.best.tokens) for translated in found] == read_lines(tmp_path / "output")
+    assert any(len(translated.candidates) > 1 for translated in found)
+    for translated in found:
+        scores = [candidate.score for candidate in translated.candidates]
+        assert scores == sorted(scores, reverse=True)
+        for candidate in translated.candidates:
+            assert len(candidate.origins) == len(candidate.tokens) and candidate.phrases == []
+
+
+def test_words_of_a_network_say_what_brought_them(experiment: Experiment) -> None:
+    translator = load_translator(experiment, "network", device="cpu")
+    reasons = translator.maker.reasons("a c")
+    x, z = reasons[3], reasons[5]
+    assert x.dictionary == [("a", 1, 1.0)] and x.frequent == 1, "of a, and the most frequent word"
+    assert z.dictionary == [("c", 1, 1.0)] and z.frequent is None
+    assert 6 not in reasons or reasons[6].phrases, "no dictionary has q"
+    (translated,) = translator.translate([["a", "c"]], explained=True)
+    known = {translator.network.model.target.words[number]: why for number, why in reasons.items()}
+    for word, origin in zip(translated.best.tokens, translated.best.origins, strict=True):
+        assert origin.frequent == known[word].frequent
+        assert [entry[0] for entry in origin.dictionary] == [entry[0] for entry in known[word].dictionary]
+        assert origin.replaced is None
+
+
+def test_replaced_words_name_the_source_word_they_stand_for(experiment: Experiment) -> None:
+    translator = load_translator(experiment, "replacing", device="cpu")
+    found = translator.translate([["a", "Ulm"], ["b"], ["c", "b", "a"]], nbest=5, explained=True)
+    replaced = [
+        (translated.source[origin.replaced], word)
+        for translated in found
+        for candidate in translated.candidates
+        for word, origin in zip(candidate.tokens, candidate.origins, strict=True)
+        if origin.replaced is not None
+    ]
+    assert replaced
+    assert set(replaced) <= {("a", "x"), ("b", "y"), ("c", "z"), ("Ulm", "Ulm")}
+    assert "<unk>" not in {word for t in found for c in t.candidates for word in c.tokens}
+
+
+@pytest.mark.parametrize(
+    ("system", "run", "fault"),
+    [
+        (None, 1, "name a system with --system; experiment small has baseline, untuned, network, replacing, oracle"),
+        ("basline", 1, "there is no system 'basline'; experiment small has baseline, untuned, network"),
+        ("baseline", 3, "--run 3: system 'baseline' has runs 1 to 2"),
+        ("baseline", 0, "--run 0: system 'baseline' has runs 1 to 2"),
+        ("network", 2, "--run 2: system 'network' has run 1"),
+        ("oracle", 1, "system 'oracle' reads references, which new text has none of"),
+    ],
+)
+def test_systems_that_cannot_translate_are_refused(
+    experiment: Experiment, system: str | None, run: int, fault: str
+) -> None:
+    with pytest.raises(UserError) as refused:
+        load_translator(experiment, system, run)
+    assert str(refused.value).startswith(fault)
+
+
+def test_a_missing_result_is_named_with_the_command_that_makes_it(experiment: Experiment) -> None:
+    with pytest.raises(UserError) as refused:
+        load_translator(experiment, "untuned")
+    file = "results/small/tuning/untuned/run1/weights.json"
+    assert str(refused.value) == (
+        f"{experiment.folder / file}: not made yet; run: snakemake --cores 2 {file} "
+        f"--directory {experiment.folder} --configfile {experiment.files[0]}"
+    )
+
+
+def test_an_experiment_is_found_by_its_name(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repository)
+    assert Experiment.load("embedded").files == (Path("config.yaml"),)
+    tiny = Experiment.load("tiny")
+    assert tiny.files == (Path("experiments/tiny.yaml"),)
+    assert tiny.command("x") == "snakemake --cores 2 x --configfile experiments/tiny.yaml"
+    assert Experiment.load("embedded").command("x") == "snakemake --cores 2 x"
+    with pytest.raises(UserError, match="tinny: neither a configuration file nor an experiment; experiments: embedded"):
+        Experiment.load("tinny")
+
+
+def test_further_settings_go_over_those_of_the_experiment(repository: Path, tmp_path: Path) -> None:
+    further = tmp_path / "further.yaml"
+    further.write_text("tuning: {runs: 7}\nsystems: {more: {base: rnn, features: [cslm]}}\n", encoding="utf-8")
+    config = Experiment.load(str(repository / "experiments" / "tiny.yaml"), [further]).config
+    assert config["tuning"]["runs"] == 7 and config["tuning"]["nbest"] == 20
+    assert list(config["systems"]) == ["baseline", "rnn", "more"]
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("- 1\n", "not a configuration file; it must"),
+        ("a: [\n", "not a config"),
+        ("\udcff", "not a configuration file"),
+    ],
+)
+def test_what_is_no_configuration_is_refused(tmp_path: Path, content: str, fault: str) -> None:
+    file = tmp_path / "file.yaml"
+    file.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(UserError, match=fault) as refused:
+        Experiment.load(str(file))
+    assert "\n" not in str(refused.value)
+
+
+def test_files_of_a_system_are_those_of_its_data_and_table(repository: Path, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.yaml"
+    rows.write_text(
+        "systems:\n"
+        "  whole: {base: baseline, features: [], data: all}\n"
+        "  proposed: {base: rnn, features: [], table: proposed}\n"
+        "  searched: {base: rnn, features: [cslm]}\n"
+        "  joint: {base: baseline, features: [recurrent], recurrent: reading}\n"
+        "training: {joint: {reading: {input: {kind: sentence_lsa}}}}\n",
+        encoding="utf-8",
+    )
+    layout: Layout = Experiment.load(str(repository / "experiments" / "tiny.yaml"), [rows]).layout
+    assert layout.phrase_table("whole") == "results/tiny/data/all/phrases/table"
+    assert layout.language_model("whole") == "results/tiny/data/all/language_model/model"
+    assert layout.phrase_table("proposed") == "results/tiny/rescoring/proposed/table"
+    assert layout.columns("proposed") == {
+        "encoder_decoder": "results/tiny/rescoring/proposed/encoder_decoder.safetensors"
+    }
+    assert layout.columns("baseline") == {}
+    assert layout.cslm("searched") == "results/tiny/training/cslm/model" and layout.cslm("rnn") is None
+    assert layout.searched_model("joint") == "results/tiny/training/reading/model"
+    assert layout.searched_representation("joint") == "results/tiny/representations/reading/model"
+    assert layout.searched_model("rnn") is None and layout.searched_representation("rnn") is None
