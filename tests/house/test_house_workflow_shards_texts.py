@@ -33,6 +33,9 @@ REMADE = {
 }
 """What is made again in shards, and the rules that do it, one stage after the other against the flow of the data."""
 
+CLEANED = ("tokenised/pool.en", "tokenised/pool.fr", "train.en", "train.fr", "cleaning.train.csv")
+"""The text that selection chooses from, and what it is made of."""
+
 SAME = (".hypothesis", ".safetensors", ".fr", ".en", ".gz", ".csv")
 """Files that hold no times, and no plots."""
 
@@ -59,8 +62,8 @@ def test_shards_list_and_rescore(checkout: Path, tmp_path: Path) -> None:
 def test_what_shards_make_has_the_same_bytes(finished: Path, tmp_path: Path) -> None:
     run, whole = copy_results(finished, tmp_path / "shards"), finished / "results/tiny"
     made = run / "results/tiny"
-    for part in ("pool.en", "pool.fr"):
-        (made / "corpus/tokenised" / part).unlink()
+    for name in CLEANED:
+        (made / "corpus" / name).unlink()
     # what is already there came about otherwise than in shards, but is the same
     options = ("--configfile", TINY, "--config", "shards=4", "--rerun-triggers", "mtime")
     for stage, files in REMADE.items():
@@ -74,8 +77,8 @@ def test_what_shards_make_has_the_same_bytes(finished: Path, tmp_path: Path) -> 
         for path in compared:
             assert path.read_bytes() == (whole / path.relative_to(made)).read_bytes(), path.name
         assert {made / name for name in files} <= set(compared)
-    for part in ("tokenised/pool.en", "tokenised/pool.fr", "train.en", "train.fr", "cleaning.train.csv"):
-        assert (made / "corpus" / part).read_bytes() == (whole / "corpus" / part).read_bytes()
+    for name in CLEANED:
+        assert (made / "corpus" / name).read_bytes() == (whole / "corpus" / name).read_bytes()
     for name, timed in ((COLUMN, {"seconds", "pairs_per_second"}), (TRANSLATION, {"seconds", "sentences_per_second"})):
         found, expected = (read_json(folder / f"{name}.json") for folder in (made, whole))
         assert found.keys() == expected.keys()
