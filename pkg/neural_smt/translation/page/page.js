@@ -116,7 +116,9 @@ function showCandidate(place, sentence, candidate) {
   const figure = make("figure");
   const hint = phrases ? "Boxes are phrases, lines join words. Choose a phrase for its part of the score."
     : "Lines lead to the source word that each word looked at. Choose a word for what brought it.";
-  const caption = make("figcaption", {}, hint);
+  const alone = Object.keys(candidate.whole_sentence).map((name) => NAMES[name] ?? name);
+  const note = alone.length ? ` In no phrase: ${alone.join(", ")}, which scores the sentence as a whole.` : "";
+  const caption = make("figcaption", {}, hint + note);
   place.replaceChildren(figure, make("div", { class: "columns" }, whole, beside));
   let selected = -1;
   const choose = (chosen) => {
