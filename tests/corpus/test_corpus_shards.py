@@ -1,5 +1,6 @@
 """Long texts: shards that tokenise them, and steps that hold little of them in memory."""
 
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -44,7 +45,9 @@ def test_processes_tokenise_a_stream_in_its_order(monkeypatch: pytest.MonkeyPatc
 
     found = tokenisation.tokenise_stream(lines(), "en", threads=2)
     assert next(found) == "Line 0 ."
-    assert len(read) < 400, "not all of the text is read before the first line comes out"
+    assert len(read) == 2 * 4 * 7, "no more of the text is read before the first line comes out"
+    time.sleep(0.5)
+    assert len(read) == 2 * 4 * 7, "nor while nobody asks for the next one"
     assert [next(found) for _ in range(399)] == [f"Line {number} ." for number in range(1, 400)]
     assert next(found, None) is None
 

@@ -15,6 +15,9 @@ from sacremoses import MosesPunctNormalizer, MosesTokenizer
 CHUNK = 5000
 """Lines a worker process takes at a time."""
 
+ROUND = 4
+"""Chunks for each process that are read at once."""
+
 _CONTROLS = dict.fromkeys((*range(32), *range(127, 160), 173, 8203, 65279))
 """Characters without a shape: they would split or alter words unseen, so they vanish."""
 
@@ -87,10 +90,7 @@ def tokenise_lines(lines: Iterable[str], language: str, threads: int = 1) -> lis
 
 
 def tokenise_stream(lines: Iterable[str], language: str, threads: int = 1) -> Iterator[str]:
-    """Yield what ``tokenise_lines`` returns; a few chunks for each process are in memory.
-
-    The processes are joblib's: they start afresh and do not import the caller's main script.
-    """
+    """Yield what ``tokenise_lines`` returns; a few chunks for each process are in memory."""
     rest = iter(lines)
     chunks = iter(lambda: list(islice(rest, CHUNK)), [])
     first = list(islice(chunks, 2))
@@ -98,6 +98,15 @@ def tokenise_stream(lines: Iterable[str], language: str, threads: int = 1) -> It
     if threads <= 1 or len(first) <= 1:
         results = (_tokenise_chunk(chunk, language) for chunk in chunks)
     else:
-        jobs = (delayed(_tokenise_chunk)(chunk, language) for chunk in chunks)
-        results = Parallel(n_jobs=threads, return_as="generator")(jobs)
+        results = _tokenise_in_processes(chunks, language, threads)
     return chain.from_iterable(results)
+
+
+def _tokenise_in_processes(chunks: Iterator[list[str]], language: str, threads: int) -> Iterator[list[str]]:
+    """A round at a time: joblib's own generator goes on reading while nobody takes its results.
+
+    The processes are joblib's: they start afresh and do not import the caller's main script.
+    """
+    with Parallel(n_jobs=threads) as processes:
+        while group := list(islice(chunks, ROUND * threads)):
+            yield from processes(delayed(_tokenise_chunk)(chunk, language) for chunk in group)
