@@ -2,6 +2,7 @@
 
 import datetime
 import logging
+import os
 import platform
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,9 @@ from neural_smt.planning.schedule import Machine
 from neural_smt.planning.sizes import expect_sizes
 from neural_smt.planning.summary import render, summarise
 from neural_smt.planning.throughputs import Throughputs
+from neural_smt.report.costs import STAGES
 
 logger = logging.getLogger(__name__)
-
-STAGES = (
-    *("corpus", "selection", "alignment", "phrases", "language_model", "shortlist", "vocabularies", "representations"),
-    *("training", "rescoring", "tuning", "decoding", "evaluation", "analysis", "report"),
-)
-"""Stages in the order of the pipeline."""
 
 
 def plan(
@@ -104,8 +100,6 @@ def calibrate(
 
 def machine_name() -> str:
     """Processor and cores of this machine."""
-    import os
-
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

@@ -17,6 +17,8 @@ STAGES = (
     "phrases",
     "language_model",
     "shortlist",
+    "vocabularies",
+    "representations",
     "training",
     "rescoring",
     "decoding",
