@@ -12,8 +12,9 @@ def checkout(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture(scope="session")
-def finished(checkout: Path) -> Path:
-    """The checkout after the tiny experiment has run to its table."""
+def finished(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout of its own, in which the tiny experiment has run to its table."""
+    checkout = copy_checkout(repository, tmp_path_factory.mktemp("finished"))
     done = snakemake(checkout, "--configfile", TINY, "--cores", "2")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return checkout
