@@ -6,7 +6,7 @@ from recurrent_world import KINDS, MODEL, SENTENCES, linked_lattices, random_wor
 from tiny_models import TARGET
 
 from neural_smt.decoding.recurrent.linked import LinkedLattices
-from neural_smt.decoding.recurrent.lists import rescore_lists, score_paths
+from neural_smt.decoding.recurrent.lists import order_paths, rescore_lists, score_paths
 from neural_smt.decoding.recurrent.oracles import oracle_rows
 from neural_smt.decoding.recurrent.push_forward import push_forward
 from neural_smt.errors import UserError
@@ -199,3 +199,11 @@ def test_oracles_improve_with_the_size_of_lists():
     assert means == sorted(means)
     assert rows["1-best", "model"].mean_sentence_bleu <= means[0]
     assert rows["3-best", "sentence"].per_sentence <= 3
+
+
+def test_the_first_of_equal_paths_leads_whatever_rounding_makes_of_them() -> None:
+    first = np.array([0, 3, 3, 7])
+    totals = np.array([-2.0, -1.0, -1.0 + 1e-9, -5.0, -3.0, -3.0 - 1e-5, -3.0 + 1e-8])
+    assert order_paths(totals, first).tolist() == [1, 2, 0, 4, 6, 5, 3]
+    assert order_paths(totals[::-1].copy(), np.array([0, 4, 7])).tolist() == [0, 2, 1, 3, 4, 5, 6]
+    assert order_paths(np.zeros(0), np.zeros(4, dtype=np.int64)).tolist() == []

@@ -11,7 +11,7 @@ from neural_smt.decoding.lattices.kbest import list_paths
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.recurrent.joint import JointModel, TrainedJoint
 from neural_smt.decoding.recurrent.linked import RECURRENT, LinkedLattices
-from neural_smt.decoding.recurrent.lists import score_paths
+from neural_smt.decoding.recurrent.lists import order_paths, score_paths
 from neural_smt.decoding.recurrent.push_forward import push_forward
 from neural_smt.decoding.recurrent.settings import RescoringSettings
 from neural_smt.decoding.search import Decoder
@@ -163,7 +163,7 @@ def _best_first(
     arcs = linked.flat.scores(vector)
     totals = weight * recurrent + [arcs[path].sum() for path in paths]
     sentence = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    order = np.lexsort((-totals, sentence))
+    order = order_paths(totals, first)
     rank = np.arange(len(order)) - first[sentence]
     chosen = order[rank < nbest]
     offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(first), nbest))])

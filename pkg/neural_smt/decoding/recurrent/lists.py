@@ -14,6 +14,9 @@ from neural_smt.vocabulary import EOS
 PATHS = 4096
 """Paths scored at a time; all those of a sentence are."""
 
+TIE = 1e-6
+"""Totals (nats) no further from the best one are as good: their last digits depend on what is computed beside."""
+
 
 def score_paths(
     lattices: LinkedLattices, model: JointModel, paths: Ragged, first: np.ndarray, shared: bool = True
@@ -80,13 +83,25 @@ def _best_of_each(
 ) -> Rescored:
     """The path with the highest total of every sentence, the first of equals."""
     count = len(first) - 1
-    sentence = np.repeat(np.arange(count), np.diff(first))
-    order = np.lexsort((-totals, sentence))
     filled = np.diff(first) > 0
-    best = order[first[:-1][filled]]
+    best = order_paths(totals, first)[first[:-1][filled]]
     scores, chosen = np.zeros((2, count))
     scores[filled], chosen[filled] = totals[best], recurrent[best]
     arcs = paths.take(best)
     offsets = np.zeros(count + 1, dtype=np.int64)
     offsets[1:][filled] = arcs.lengths
     return Rescored(Ragged(arcs.values, np.cumsum(offsets)), scores, chosen, evaluations)
+
+
+def order_paths(totals: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """The paths of each sentence from the highest total (float64 ``[n]``) to the lowest, int64 ``[n]``.
+
+    first: int64 ``[S + 1]``, where those of each sentence start. Of totals as good as the best (``TIE``) the first one
+    leads, so that the same translation is chosen whatever is scored in one go.
+    """
+    counts = np.diff(first)
+    if len(totals) == 0:
+        return np.zeros(0, dtype=np.int64)
+    highest = np.repeat(np.maximum.reduceat(totals, first[:-1][counts > 0]), counts[counts > 0])
+    ranked = np.where(totals >= highest - TIE, highest, totals)
+    return np.lexsort((-ranked, np.repeat(np.arange(len(counts)), counts)))
