@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from test_decoding_search import SENTENCES, assert_lists_equal, search_all
-from tiny_models import SOURCE, TARGET, all_derivations, random_model
+from tiny_models import TARGET, all_derivations, random_model, save_system
 
 from neural_smt.cli import main
 from neural_smt.decoding import nbest, search
@@ -278,22 +278,12 @@ def test_lists_are_reordered_by_weights():
 def system(tmp_path: Path, folder: Path) -> dict:
     """A system's files and settings, as arguments of ``decode``."""
     model, weights = random_model(6)
-    model.phrase_table.save(tmp_path / "table")
-    model.language_models[0].save(tmp_path / "lm")
-    SOURCE.save(tmp_path / "source.tsv")
-    TARGET.save(tmp_path / "target.tsv")
     weights.values["Cslm0"] = (0.5,)
-    weights.save(tmp_path / "weights.json")
     write_lines(tmp_path / "text", [" ".join(sentence) for sentence in random_sentences()])
     return {
         "text": tmp_path / "text",
-        "phrase_table": tmp_path / "table",
-        "language_model": tmp_path / "lm",
-        "source_vocabulary": tmp_path / "source.tsv",
-        "target_vocabulary": tmp_path / "target.tsv",
-        "columns": {},
+        **save_system(tmp_path, model, weights),
         "features": ["phrase", "language_model", "reordering", "cslm"],
-        "weights": tmp_path / "weights.json",
         "settings": {"stack_size": 10},
         "output": tmp_path / "translation",
         "statistics": tmp_path / "statistics.json",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import SOURCE, TARGET, random_model
+from tiny_models import SOURCE, random_model, save_system
 
 from neural_smt.decoding import search
 from neural_smt.decoding.joining_steps import join_translations
@@ -44,23 +44,13 @@ def test_shards_have_whole_batches_of_the_plan(sentences: list[list[str]], size:
 def system(tmp_path: Path, request: pytest.FixtureRequest) -> dict[str, Any]:
     """A system's files as arguments of ``decode``; some of 70 sentences are equal or empty, some words are unknown."""
     model, weights = random_model(request.param)
-    model.phrase_table.save(tmp_path / "table")
-    model.language_models[0].save(tmp_path / "lm")
-    SOURCE.save(tmp_path / "source.tsv")
-    TARGET.save(tmp_path / "target.tsv")
-    weights.save(tmp_path / "weights.json")
     random = np.random.default_rng(request.param)
     words = ["a", "a", "b", "b", "c", "new", "other", "third"]
     write_lines(tmp_path / "text", [" ".join(random.choice(words, random.integers(0, 9))) for _ in range(70)])
     return {
         "text": tmp_path / "text",
-        "phrase_table": tmp_path / "table",
-        "language_model": tmp_path / "lm",
-        "source_vocabulary": tmp_path / "source.tsv",
-        "target_vocabulary": tmp_path / "target.tsv",
-        "columns": {},
+        **save_system(tmp_path, model, weights),
         "features": ["phrase", "language_model", "reordering"],
-        "weights": tmp_path / "weights.json",
         "settings": {"stack_size": 20},
         "nbest_size": 5,
     }

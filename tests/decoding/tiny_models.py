@@ -2,6 +2,8 @@
 
 import itertools
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -163,3 +165,20 @@ def _language_score(model, words):
         log10_prob, state = model.score_word(state, number)
         total += log10_prob
     return total * np.log(10)
+
+
+def save_system(folder: Path, model: TranslationModel, weights: Weights) -> dict[str, Any]:
+    """Write a model into a folder; returns its files as arguments of ``decode``."""
+    model.phrase_table.save(folder / "table")
+    model.language_models[0].save(folder / "lm")
+    SOURCE.save(folder / "source.tsv")
+    TARGET.save(folder / "target.tsv")
+    weights.save(folder / "weights.json")
+    return {
+        "phrase_table": folder / "table",
+        "language_model": folder / "lm",
+        "source_vocabulary": folder / "source.tsv",
+        "target_vocabulary": folder / "target.tsv",
+        "weights": folder / "weights.json",
+        "columns": {},
+    }

@@ -13,8 +13,8 @@ from neural_smt.phrases.array_files import ArrayReader, ArrayWriter, ListWriter,
 from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.merging import merge_phrases
 from neural_smt.phrases.primitives import hash_words
-from neural_smt.phrases.scoring import Entries, check_extracted
-from neural_smt.phrases.table import rows_digest, write_meta
+from neural_smt.phrases.scoring import check_extracted
+from neural_smt.phrases.table import Entries, rows_digest, write_meta
 from neural_smt.ragged import Ragged
 
 BATCH = 1 << 18

@@ -3,8 +3,6 @@
 Follows Moses' ``score``, ``consolidate`` and ``lexical-reordering-score``; f is the source phrase, e the target phrase.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from neural_smt.alignment.lexical import LexicalTable
@@ -16,22 +14,9 @@ from neural_smt.phrases.grouping import GroupedPairs, group_pairs, unpack_links
 from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.primitives import has_link
 from neural_smt.phrases.ranges import run_ranges, split_evenly
-from neural_smt.phrases.table import PhraseTable
+from neural_smt.phrases.table import Entries, PhraseTable
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
-
-
-@dataclass(frozen=True)
-class Entries:
-    """The arrays of a ``PhraseTable`` (which see), or of a part of one, without what finds and identifies them."""
-
-    source: Ragged
-    entry_offsets: np.ndarray
-    target: Ragged
-    scores: np.ndarray
-    alignment: Ragged
-    counts: np.ndarray
-    reordering: np.ndarray
 
 
 @kernel

@@ -19,8 +19,8 @@ PLAIN = ("entry_offsets", "scores", "counts", "reordering", "source_index")
 
 
 @dataclass(frozen=True)
-class PhraseTable:
-    """Phrase pairs with scores, alignments, counts and reordering probabilities; f is the source, e the target.
+class Entries:
+    """The entries of a ``PhraseTable``, or of a part of one; f is the source, e the target.
 
     Source phrases stand in shortlex order of their word ids (shorter first, then word by word), and so do the
     target phrases of each: the order depends on the vocabularies only. S source phrases, E entries (rows):
@@ -33,9 +33,7 @@ class PhraseTable:
     alignment: uint8 ``Ragged`` of E lists of rows (source position, target position), shape ``[links, 2]``;
     counts: int32 ``[E, 3]``, how often e, f, and the pair were extracted;
     reordering: float32 ``[E, 6]``, probabilities of monotone, swap, discontinuous with respect to the previous
-    phrase, then to the next one;
-    source_digest, target_digest: ``Vocabulary.digest`` of the ids; max_length: longest phrase extracted;
-    source_index: int32 slots of the hash table over the source phrases (built when not given).
+    phrase, then to the next one.
     """
 
     source: Ragged
@@ -45,6 +43,16 @@ class PhraseTable:
     alignment: Ragged
     counts: np.ndarray
     reordering: np.ndarray
+
+
+@dataclass(frozen=True)
+class PhraseTable(Entries):
+    """Phrase pairs with scores, alignments, counts and reordering probabilities, and what finds and identifies them.
+
+    source_digest, target_digest: ``Vocabulary.digest`` of the ids; max_length: longest phrase extracted;
+    source_index: int32 slots of the hash table over the source phrases (built when not given).
+    """
+
     source_digest: str
     target_digest: str
     max_length: int

@@ -1,7 +1,7 @@
 """What each rule's time, memory and disk grow with: one table, an entry for every rule that makes files."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neural_smt.planning.experiment import Experiment
 from neural_smt.planning.jobs import Job
@@ -37,6 +37,16 @@ SMALL = Work(sharing.nothing)
 
 SEARCH = ("cube pops", "stack hypotheses", "network's work")
 LOADED = ("rows", "n-grams", "network")
+
+ATTENTION = Work(
+    training.attention_updates,
+    ("multiply-adds",),
+    ("weights",),
+    ("kept weights",),
+    parallel=0.8,
+    start=NETWORK,
+    like="train_encoder_decoder",
+)
 
 WORK = {
     # corpus
@@ -107,24 +117,8 @@ WORK = {
         parallel=0.5,
     ),
     "measure_recurrent": Work(training.measured_recurrent, ("words", "multiply-adds"), ("words",), ()),
-    "train_attention": Work(
-        training.attention_updates,
-        ("multiply-adds",),
-        ("weights",),
-        ("kept weights",),
-        parallel=0.8,
-        start=NETWORK,
-        like="train_encoder_decoder",
-    ),
-    "train_attention_by_epoch": Work(
-        training.attention_updates,
-        ("multiply-adds",),
-        ("weights",),
-        ("kept weights",),
-        parallel=0.8,
-        start=NETWORK,
-        like="train_attention",
-    ),
+    "train_attention": ATTENTION,
+    "train_attention_by_epoch": replace(ATTENTION, like="train_attention"),
     "measure_epochs": Work(scoring.measured_epochs, ("multiply-adds",), (), (), like="translate_attention"),
     # rescoring
     "score_phrase_table": Work(scoring.scored_rows, ("multiply-adds",), ROWS, ROWS, parallel=0.8),
