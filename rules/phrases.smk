@@ -140,7 +140,8 @@ else:
             "results/{data}/benchmarks/phrases/build_phrase_table.tsv"
         conda:
             "../envs/neural_smt.yaml"
-        threads: 2
+        # more would wait for other cores, for hours where networks train on them: on two cores, until all have trained
+        threads: 1
         resources:
             mem_mb=memory(12),
             runtime="12h",
