@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from neural_smt.benchmarks import read_benchmark
 from neural_smt.errors import UserError
-from neural_smt.planning.observing import read_benchmark, told_seconds
+from neural_smt.planning.observing import told_seconds
 from neural_smt.planning.throughputs import Observation, Throughputs, fit_rates, fit_relative
 
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"

@@ -12,7 +12,7 @@ from neural_smt.report.steps import write_scaling_table
 
 
 def measurement(path: Path, seconds: float, memory: float) -> Path:
-    write_lines(path, ["s\th:m:s\tmax_rss\tcpu_time", f"{seconds}\t0:00:01\t{memory}\t1.0"])
+    write_lines(path, ["s\th:m:s\tmax_rss\tcpu_time", f"9.0\t0:00:01\t{memory}\t{seconds * (9 - 0.25) / 9}"])
     return path
 
 

@@ -1,6 +1,5 @@
 """What finished runs tell: time and memory from Snakemake's benchmarks, disk from their files, sizes and ratios."""
 
-import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.attention_models import translation
+from neural_smt.benchmarks import number, read_benchmark
 from neural_smt.config import complete, load_schema
-from neural_smt.errors import UserError
 from neural_smt.files import read_csv
 from neural_smt.planning.experiment import HAZARDS, Experiment
 from neural_smt.planning.jobs import Job, list_jobs, read_configuration
@@ -18,9 +17,6 @@ from neural_smt.planning.throughputs import Observation
 from neural_smt.planning.work import WORK
 from neural_smt.recurrent_models import rescores_lattices
 from neural_smt.systems import list_networks
-
-SHORT, LONG = 15.0, 30.0
-"""Snakemake samples a job every half second until ``SHORT`` seconds, from then on every ``LONG``."""
 
 
 @dataclass(frozen=True)
@@ -107,37 +103,8 @@ def told_seconds(path: Path) -> float:
         return math.inf
     rows = read_csv(path)
     if path.name == "curve.csv":
-        return max((_number(row.get("seconds", "")) for row in rows), default=0.0)
-    return sum(_number(row.get("decode_seconds", "")) + _number(row.get("mert_seconds", "")) for row in rows)
-
-
-def read_benchmark(path: Path) -> tuple[float, float, float]:
-    """Seconds by the clock, processor seconds and MB of a job, from Snakemake's benchmark.
-
-    Wall-clock seconds are those of a machine that other jobs shared. Processor seconds are what counts, but Snakemake
-    takes them at its last sample, which in a job of 40 seconds is that of the 15th: what was left is taken to have
-    used the processor as much as what was before.
-    """
-    with open(path, encoding="utf-8", newline="") as stream:
-        row = next(csv.DictReader(stream, delimiter="\t"), None)
-    if row is None or "cpu_time" not in row:
-        raise UserError(f"{path}: not a benchmark of Snakemake; leave its run out")
-    wall = float(row["s"])
-    return wall, _whole(wall, _number(row["cpu_time"])), _number(row["max_rss"])
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:  # '-' and 'NA' stand for what was not measured
-        return 0.0
-
-
-def _whole(wall: float, sampled: float) -> float:
-    if sampled == 0:
-        return wall
-    last = max(wall - 0.25, wall / 2) if wall < SHORT else SHORT + LONG * ((wall - SHORT) // LONG)
-    return sampled * wall / last
+        return max((number(row.get("seconds", "")) for row in rows), default=0.0)
+    return sum(number(row.get("decode_seconds", "")) + number(row.get("mert_seconds", "")) for row in rows)
 
 
 def disk_use(path: Path) -> float:

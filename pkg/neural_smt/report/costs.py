@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from neural_smt.benchmarks import read_benchmark
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_csv
+from neural_smt.files import write_csv
 from neural_smt.report.plots import BLUE, clean, drawing
 
 STAGES = (
@@ -32,39 +33,24 @@ STAGES = (
 
 @dataclass(frozen=True)
 class Job:
-    """One job of a rule: wall and processor seconds, and its highest resident memory in MB (0 where unknown)."""
+    """One job of a rule, see ``benchmarks.Measurement``."""
 
     stage: str
     rule: str
     seconds: float
-    cpu_seconds: float
-    memory_mb: float
+    processor_seconds: float
+    memory: float
 
 
 def read_job(path: Path) -> Job:
-    """Read ``.../benchmarks/<stage>/<rule>[.<wildcards>].tsv`` (or ``<stage>/<rule>/<wildcards>.tsv``).
-
-    A file may hold several repetitions; the first counts. Snakemake writes ``-`` or ``NA`` for what was over too soon
-    to be measured.
-    """
+    """Read ``.../benchmarks/<stage>/<rule>[.<wildcards>].tsv`` (or ``<stage>/<rule>/<wildcards>.tsv``)."""
     path = Path(path)
     parts = path.parts
     if "benchmarks" not in parts[:-2]:
         raise UserError(f"{path}: not below a folder benchmarks/<stage>, so its stage is unknown")
     place = len(parts) - 1 - parts[::-1].index("benchmarks")
     stage, rule = parts[place + 1], parts[place + 2].split(".")[0]
-    lines = read_lines(path)
-    if len(lines) < 2:
-        raise UserError(f"{path}: no measurement; run the job again")
-    row = dict(zip(lines[0].split("\t"), lines[1].split("\t"), strict=False))
-    return Job(stage, rule, _number(row.get("s")), _number(row.get("cpu_time")), _number(row.get("max_rss")))
-
-
-def _number(text: str | None) -> float:
-    try:
-        return float(text or 0)
-    except ValueError:
-        return 0.0
+    return Job(stage, rule, *read_benchmark(path))
 
 
 def order(stage: str) -> tuple[int, str]:
@@ -83,19 +69,19 @@ def write_costs(path: Path, jobs: Iterable[Job]) -> None:
             rule,
             len(group),
             f"{sum(job.seconds for job in group):.2f}",
-            f"{sum(job.cpu_seconds for job in group):.2f}",
-            f"{max(job.memory_mb for job in group):.1f}",
+            f"{sum(job.processor_seconds for job in group):.2f}",
+            f"{max(job.memory for job in group):.1f}",
         ]
         for (stage, rule), group in sorted(groups.items(), key=lambda item: (order(item[0][0]), item[0][1]))
     ]
-    write_csv(path, ["stage", "rule", "jobs", "seconds", "cpu_seconds", "peak_memory_mb"], rows)
+    write_csv(path, ["stage", "rule", "jobs", "seconds", "processor_seconds", "peak_memory_mb"], rows)
 
 
 def draw_costs(path: Path, jobs: Sequence[Job]) -> None:
     """Draw the seconds of all jobs and the highest memory of one job, by stage."""
     stages = sorted({job.stage for job in jobs}, key=order)
     seconds = [sum(job.seconds for job in jobs if job.stage == stage) for stage in stages]
-    memory = [max(job.memory_mb for job in jobs if job.stage == stage) for stage in stages]
+    memory = [max(job.memory for job in jobs if job.stage == stage) for stage in stages]
     with drawing(path, 9.0, 1.2 + 0.35 * len(stages)) as figure:
         left, right = figure.subplots(1, 2, sharey=True)
         for axes, values, label in (

@@ -1,4 +1,4 @@
-"""How time and memory of the phrase-based part grow with the number of sentence pairs."""
+"""How processor time and memory of the phrase-based part grow with the number of sentence pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from neural_smt.files import write_csv
 from neural_smt.report.costs import Job, order, read_job
 from neural_smt.report.plots import COLOURS, GREY, clean, drawing
 
-HEADER = ("pairs", "stage", "jobs", "seconds", "peak_memory_mb", "fitted_seconds")
+HEADER = ("pairs", "stage", "jobs", "processor_seconds", "peak_memory_mb", "fitted_seconds")
 TOTAL = "total"
 """What the rows of all stages together are called."""
 
@@ -36,7 +36,7 @@ class Line(NamedTuple):
 
 
 Costs = dict[str, dict[int, tuple[int, float, float]]]
-"""Stage -> pairs -> jobs, their summed seconds, and the highest memory of one of them (MB)."""
+"""Stage -> pairs -> jobs, their summed processor seconds, and the highest memory of one of them (MB)."""
 
 
 def read_costs(benchmarks: Mapping[int, Sequence[Path]]) -> Costs:
@@ -55,7 +55,7 @@ def read_costs(benchmarks: Mapping[int, Sequence[Path]]) -> Costs:
 
 
 def _sum(jobs: Sequence[Job]) -> tuple[int, float, float]:
-    return len(jobs), sum(job.seconds for job in jobs), max(job.memory_mb for job in jobs)
+    return len(jobs), sum(job.processor_seconds for job in jobs), max(job.memory for job in jobs)
 
 
 def fit_line(seconds: Mapping[int, float]) -> Line:
@@ -86,7 +86,7 @@ def draw_scaling(path: Path, costs: Costs) -> None:
         for number, stage in enumerate([TOTAL, *stages]):
             colour = "black" if stage == TOTAL else COLOURS[(number - 1) % len(COLOURS)]
             _draw_stage(times, stage, costs[stage], colour)
-        times.set(xlabel="sentence pairs", ylabel="wall time of all jobs (s)")
+        times.set(xlabel="sentence pairs", ylabel="processor time of all jobs (s)")
         times.set_title(f"{1000 * total.each:.2f} s per 1,000 pairs + {total.fixed:.0f} s (R² {total.share:.3f})")
         times.legend(frameon=False, fontsize="small")
         for number, stage in enumerate(stages):
