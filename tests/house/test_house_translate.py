@@ -1,44 +1,34 @@
-"""The commands of the README's section on translating, as they stand there, on the results of the tiny experiment."""
+"""The commands of the README on translating, as they stand there, on the results of the tiny experiment."""
 
 import json
-import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 import urllib.request
 from pathlib import Path
 
 import pytest
+from readme_commands import run_in_shell, shown_commands
 
 TEXT = "The new minister reads the old book.\n\nThe report is good.\n"
 
 
-def shown_commands(repository: Path) -> list[str]:
-    """The commands of the section, for Python as it runs here and for the experiment that has run."""
-    section = re.search(
-        r"^## Translate\n(.*?)^## ", (repository / "README.md").read_text(encoding="utf-8"), re.M | re.S
-    )
-    assert section
-    lines = [line.strip() for line in section[1].splitlines() if line.startswith("    ")]
+def translating_commands(repository: Path) -> list[str]:
+    """The commands on translating, for Python as it runs here and for the experiment that has run."""
+    lines = [
+        line for line in shown_commands(repository / "README.md") if re.search("neural_smt (translate|serve) ", line)
+    ]
     experiment = {" embedded ": " tiny ", " config.yaml ": " experiments/tiny.yaml ", "--port 8000": "--port 0"}
     for name, other in {".venv/bin/python": shlex.quote(sys.executable), **experiment}.items():
         lines = [line.replace(name, other) for line in lines]
     return lines
 
 
-def run_in_shell(command: str, checkout: Path, **options) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": str(checkout / "pkg")}
-    return subprocess.Popen(
-        ["bash", "-c", command], cwd=checkout, env=environment, text=True, stdout=subprocess.PIPE, **options
-    )
-
-
 @pytest.mark.slow
 def test_commands_of_the_readme(finished: Path, repository: Path) -> None:
     (finished / "text.en").write_text(TEXT, encoding="utf-8")
-    commands = shown_commands(repository)
+    commands = translating_commands(repository)
     typed, explained, listed, machine, served = commands
     outputs = {}
     for command in (typed, explained, listed, machine):

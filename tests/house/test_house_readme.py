@@ -1,0 +1,85 @@
+"""Every command of the README is typed as it stands there, or smaller: the tiny experiment for a large one, a dry run
+for what takes hours. Those on translating have tests of their own, see ``test_house_translate``.
+"""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from readme_commands import run_in_shell, set_up, shown_commands
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TINY = "experiments/tiny.yaml"
+MODEL = "results/tiny/decoding/baseline/run1/moses/moses.ini"
+SNAKEMAKE, PYTHON = ".venv/bin/snakemake", ".venv/bin/python -m neural_smt"
+EXPORT = f"{SNAKEMAKE} --cores 2 export"
+
+SMALLER = {
+    "make run": f"make run EXPERIMENT={TINY}",
+    "make run EXPERIMENT=experiments/multi30k.yaml CONFIG=data_mirror=/folder/with/the/data": (
+        f"make run EXPERIMENT={TINY} CONFIG=data_mirror=/folder/with/the/data"
+    ),
+    "make test": "PYTEST_ADDOPTS=tests/house/test_house_files.py make test",
+    "make report": f"make report EXPERIMENT={TINY}",
+    f"{SNAKEMAKE} --cores 2 phrases": f"{SNAKEMAKE} --cores 2 phrases --configfile {TINY}",
+    f"{SNAKEMAKE} --cores 2 --forcerun tune": f"{SNAKEMAKE} --cores 2 --forcerun tune -n --configfile {TINY}",
+    EXPORT: f"{EXPORT} --configfile {TINY}",
+    f"{PYTHON} decode --moses-ini moses.ini < text > translations": (
+        f"{EXPORT} --configfile {TINY} && {PYTHON} decode --moses-ini {MODEL} < text > translations"
+    ),
+    f"{PYTHON} <stage> <step> --help": f"{PYTHON} tuning tune --help",
+    **{f"{SNAKEMAKE} --workflow-profile profiles/{name}": f"{SNAKEMAKE} --workflow-profile profiles/{name} -n"
+       for name in ("slurm", "cluster-generic")},
+    **{f"{SNAKEMAKE} --cores 2 {paper} --configfile experiments/{name}.yaml":
+       f"{SNAKEMAKE} --cores 2 {paper} --configfile experiments/{name}.yaml -n"
+       for paper, name in (("cho2014", "multi30k"), ("auli2013", "multi30k_fr_en"), ("mi2016", "multi30k_nmt"))},
+    **{f"make {name}": f"make -n {name}" for name in ("bench", "lint", "test-cluster")},
+}  # fmt: skip
+"""A command of the README -> what is typed in its place."""
+
+OUTCOME = {
+    "make run": r"\| Baseline \+ RNN \|",
+    "make test": r"\d+ passed",
+    "make bench": r"benchmarks/decoding\.py",
+    "make lint": r"ruff check[\s\S]*audit\.py",
+    "make test-cluster": r"pytest -m cluster",
+    f"{SNAKEMAKE} -n": r"train_encoder_decoder",
+    f"{SNAKEMAKE} --workflow-profile profiles/slurm": r"train_encoder_decoder",
+    f"{SNAKEMAKE} --cores 2 --forcerun tune": r"tune +\d[\s\S]*write_table",
+    f"{PYTHON} <stage> <step> --help": r"--restarts",
+}
+"""A command of the README -> a pattern of what it prints; others have to end well."""
+
+
+def commands() -> list[str]:
+    return [
+        command
+        for command in shown_commands(REPOSITORY / "README.md")
+        if not re.search("neural_smt (translate|serve) ", command)
+    ]
+
+
+@pytest.fixture(scope="module")
+def place(finished: Path) -> Path:
+    """The checkout in which the tiny experiment has run, with what the commands read."""
+    set_up(finished)
+    (finished / "text").write_text("the new minister reads the old book .\nthe report is good .\n", encoding="utf-8")
+    return finished
+
+
+def test_what_is_typed_in_place_of_commands_has_a_command() -> None:
+    assert SMALLER.keys() | OUTCOME.keys() <= set(commands())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", commands())
+def test_a_command_of_the_readme(place: Path, command: str) -> None:
+    process = run_in_shell(SMALLER.get(command, command), place, stderr=subprocess.STDOUT)
+    printed = process.communicate(timeout=900)[0]
+    assert process.returncode == 0, printed[-4000:]
+    assert re.search(OUTCOME.get(command, ""), printed), printed[-4000:]
+    if command == "make report":
+        assert (place / "results" / "tiny" / "report.html").stat().st_size > 100_000
+    if "translations" in command:
+        assert len((place / "translations").read_text(encoding="utf-8").splitlines()) == 2
