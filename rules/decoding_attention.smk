@@ -1,0 +1,53 @@
+rule translate_attention:
+    """Translate a set with an attention network alone (Mi et al. 2016)."""
+    input:
+        unpack(attention_translation_inputs),
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
+        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
+        alignment="results/{experiment}/decoding/{system}/run{run}/{set}.align",
+    log:
+        "results/{experiment}/logs/decode/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(TRANSLATED),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(8),
+        runtime="12h",
+        gpu=USES_GPU,
+    params:
+        code=code("decoding.attention_steps"),
+        settings=lambda wildcards: config["decoding"]["attention"]
+        | {"replace_unknown": SYSTEMS[wildcards.system]["translate"]["replace_unknown"]},
+    script:
+        "../workflow_scripts/attention.py"
+
+
+rule measure_epochs:
+    """Translate the development set with the weights of every epoch of an attention network (Mi et al. 2016, Figure 2)."""
+    input:
+        unpack(epoch_inputs),
+    output:
+        output="results/{experiment}/training/{network}/epochs.csv",
+    log:
+        "results/{experiment}/logs/measure_epochs.{network}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/training/measure_epochs.{network}.tsv"
+    wildcard_constraints:
+        network=one_of(LEARNING_CURVES),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(8),
+        runtime="24h",
+        gpu=USES_GPU,
+    params:
+        code=code("decoding.epoch_steps"),
+        settings=config["decoding"]["attention"],
+        # not an output: a killed run finds there what it has measured
+        state=lambda wildcards: f"results/{wildcards.experiment}/training/{wildcards.network}/epochs.json",
+    script:
+        "../workflow_scripts/attention.py"

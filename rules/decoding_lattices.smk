@@ -1,0 +1,85 @@
+rule decode_lattices:
+    """Translate a set with a tuned system and keep its lattices, to be rescored or, less pruned, to draw lists from."""
+    input:
+        text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
+        phrase_table=phrase_table,
+        language_model=language_model,
+        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
+        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
+        depends=column_files,
+    output:
+        output=directory("results/{experiment}/decoding/{system}/run{run}/{set}.{density}"),
+        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.{density}.json",
+    log:
+        "results/{experiment}/logs/decode_lattices/{system}.run{run}.{set}.{density}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/decode_lattices/{system}.run{run}.{set}.{density}.tsv"
+    wildcard_constraints:
+        system=one_of(SEARCHED),
+        density="lattices|dense",
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="12h",
+    params:
+        code=code("decoding.steps"),
+        columns=columns,
+        features=features,
+        settings=config["decoding"]["test"],
+        density=lambda wildcards: config["decoding"][
+            "lattice_density" if wildcards.density == "lattices" else "list_density"
+        ],
+    script:
+        "../workflow_scripts/decoding.py"
+
+
+rule rescore_lattices:
+    """Choose translations among the lattices of a system's base with a recurrent model (Auli et al. 2013)."""
+    input:
+        unpack(rescored_set),
+        weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
+        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
+    log:
+        "results/{experiment}/logs/decode/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORES_LATTICES),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="12h",
+    params:
+        code=code("decoding.steps"),
+        settings=candidate_settings,
+    script:
+        "../workflow_scripts/decoding.py"
+
+
+rule measure_oracles:
+    """Measure the best BLEU that n-best lists and lattices of a system could give."""
+    input:
+        lattices="results/{experiment}/decoding/{system}/run{run}/{set}.lattices",
+        lists="results/{experiment}/decoding/{system}/run{run}/{set}.dense",
+        reference=f"results/{{experiment}}/corpus/tokenised/{{set}}.{TARGET}",
+    output:
+        table="results/{experiment}/decoding/{system}/run{run}/{set}.oracles.csv",
+    log:
+        "results/{experiment}/logs/measure_oracles/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/measure_oracles/{system}.run{run}.{set}.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="4h",
+    params:
+        code=code("decoding.steps"),
+        sizes=[100, 1000],
+    script:
+        "../workflow_scripts/decoding.py"

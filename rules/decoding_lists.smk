@@ -1,0 +1,210 @@
+rule decode_lists:
+    """Translate a set with a tuned system and list its best translations, to be rescored."""
+    input:
+        text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
+        phrase_table=phrase_table,
+        language_model=language_model,
+        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
+        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
+        cslm=cslm,
+        recurrent=searched_model,
+        representation=searched_representation,
+        depends=column_files,
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.listed",
+        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.listed.json",
+        nbest="results/{experiment}/decoding/{system}/run{run}/{set}.nbest.gz",
+    log:
+        "results/{experiment}/logs/decode_lists/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/decode_lists/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(SEARCHED if SHARDS == 1 else []),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="12h",
+    params:
+        code=code("decoding.steps"),
+        columns=columns,
+        features=features,
+        cslm_settings=cslm_settings,
+        settings=config["decoding"]["test"],
+        nbest_size=config["decoding"]["rescored_nbest"],
+        step="decode",
+    script:
+        "../workflow_scripts/decoding.py"
+
+
+use rule decode_lists as decode_lists_shard with:
+    output:
+        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.listed.{scatteritem}"),
+        statistics=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.listed.{scatteritem}.json"),
+        nbest=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.nbest.gz"),
+    log:
+        "results/{experiment}/logs/decode_lists/{system}.run{run}.{set}.{scatteritem}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/decode_lists/{system}.run{run}.{set}.{scatteritem}.tsv"
+    wildcard_constraints:
+        system=one_of(SEARCHED),
+    params:
+        shard="{scatteritem}",
+
+
+use rule join_translations as join_lists with:
+    input:
+        text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
+        parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.listed.{scatteritem}"),
+        part_statistics=gather.shards(
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.listed.{scatteritem}.json"
+        ),
+        part_lists=gather.shards(
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.nbest.gz"
+        ),
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.listed",
+        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.listed.json",
+        nbest="results/{experiment}/decoding/{system}/run{run}/{set}.nbest.gz",
+    log:
+        "results/{experiment}/logs/join_lists/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/join_lists/{system}.run{run}.{set}.tsv"
+    resources:
+        mem_mb=memory(4),
+        runtime="1h",
+    params:
+        step="join_translations",
+
+
+rule rescore:
+    """Score n-best lists of a system's base with the CSLM."""
+    input:
+        nbest=base_lists,
+        cslm="results/{experiment}/training/cslm/model",
+        language_model="results/{experiment}/language_model/model",
+        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.scored.nbest.gz",
+    log:
+        "results/{experiment}/logs/rescore/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORES_WITH_CSLM if SHARDS == 1 else []),
+    conda:
+        "../envs/neural_smt.yaml"
+    threads: 2
+    resources:
+        mem_mb=memory(4),
+        runtime="12h",
+    params:
+        code=code("decoding.steps"),
+        settings=config["decoding"]["cslm"],
+    script:
+        "../workflow_scripts/decoding.py"
+
+
+use rule rescore as rescore_shard with:
+    output:
+        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.scored.{scatteritem}.nbest.gz"),
+    log:
+        "results/{experiment}/logs/rescore/{system}.run{run}.{set}.{scatteritem}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.{scatteritem}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORES_WITH_CSLM),
+    params:
+        shard="{scatteritem}",
+        step="rescore",
+
+
+rule score_lists:
+    """Score n-best lists of a system's base with an attention network."""
+    input:
+        unpack(rescoring_attention_inputs),
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.scored.nbest.gz",
+    log:
+        "results/{experiment}/logs/rescore/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORES_WITH_ATTENTION if SHARDS == 1 else []),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(8),
+        runtime="12h",
+        gpu=USES_GPU,
+    params:
+        code=code("decoding.attention_steps"),
+        precision=config["decoding"]["attention"]["precision"],
+        nbest_size=lambda wildcards: SYSTEMS[wildcards.system]["rescoring"]["nbest"],
+    script:
+        "../workflow_scripts/attention.py"
+
+
+use rule score_lists as score_lists_shard with:
+    output:
+        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.scored.{scatteritem}.nbest.gz"),
+    log:
+        "results/{experiment}/logs/rescore/{system}.run{run}.{set}.{scatteritem}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.{scatteritem}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORES_WITH_ATTENTION),
+    params:
+        shard="{scatteritem}",
+        step="score_lists",
+
+
+rule join_scores:
+    """Put the scored n-best lists of shards together."""
+    input:
+        parts=gather.shards(
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.scored.{scatteritem}.nbest.gz"
+        ),
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.scored.nbest.gz",
+    log:
+        "results/{experiment}/logs/join_scores/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/join_scores/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORES_LISTS if SHARDS > 1 else []),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("decoding.joining_steps"),
+    script:
+        "../workflow_scripts/decoding.py"
+
+
+rule reorder:
+    """Translations of a set: the best ones of rescored lists."""
+    input:
+        nbest="results/{experiment}/decoding/{system}/run{run}/{set}.scored.nbest.gz",
+        weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
+        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
+    log:
+        "results/{experiment}/logs/decode/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(RESCORES_LISTS),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="1h",
+    params:
+        code=code("decoding.steps"),
+    script:
+        "../workflow_scripts/decoding.py"
