@@ -1,5 +1,6 @@
 """Runs that end in the middle, and what is compared of them."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,21 @@ def weights(folder: Path) -> bytes:
 def without_seconds(path: Path) -> list[dict[str, str]]:
     """The rows of a curve but for the time they took."""
     return [{name: value for name, value in row.items() if name != "seconds"} for row in read_csv(path)]
+
+
+def check_going_on(
+    train: Callable[[Path], object], folder: Path, monkeypatch: pytest.MonkeyPatch, updates: Sequence[int]
+) -> None:
+    """A run killed before each of these updates, one after the other, ends as one never killed: weights and curve.
+
+    Leaves the one in ``folder/killed`` and the other in ``folder/whole``.
+    """
+    train(folder / "whole")
+    for update in updates:
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            kill_at(patch, update)
+            train(folder / "killed")
+        assert not (folder / "killed" / "model").exists()
+    train(folder / "killed")
+    assert weights(folder / "killed") == weights(folder / "whole")
+    assert without_seconds(folder / "killed" / "curve.csv") == without_seconds(folder / "whole" / "curve.csv")

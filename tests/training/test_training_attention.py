@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from killed_runs import Killed, kill_at, places, weights, without_seconds
+from killed_runs import check_going_on, places, weights
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from neural_smt.errors import UserError
@@ -94,15 +94,8 @@ def test_a_killed_run_ends_as_one_never_killed(
 ) -> None:
     given = inputs | (candidates if limited is True else {})
     settings = {False: {}, True: {"keep": "best", "fix_embeddings": 2}, "tau": {"tau": 14}}[limited]
-    train(given, tmp_path / "whole", **settings)
-    for update in (5, 20, 33):  # before the first checkpoint; before and after embeddings are fixed
-        with monkeypatch.context() as patch, pytest.raises(Killed):
-            kill_at(patch, update)
-            train(given, tmp_path / "killed", **settings)
-        assert not (tmp_path / "killed" / "model").exists()
-    train(given, tmp_path / "killed", **settings)
-    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
-    assert without_seconds(tmp_path / "killed" / "curve.csv") == without_seconds(tmp_path / "whole" / "curve.csv")
+    # before the first checkpoint; before and after embeddings are fixed
+    check_going_on(lambda folder: train(given, folder, **settings), tmp_path, monkeypatch, (5, 20, 33))
 
 
 def sentence_pairs(count: int, words: int, seed: int = 0) -> SentencePairs:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from killed_runs import Killed, kill_at, places, weights, without_seconds
+from killed_runs import check_going_on, kill_at, places, weights
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, read_lines, write_lines
@@ -70,15 +70,8 @@ def train(inputs: dict[str, Path], folder: Path, seed: int = 1, **settings: Any)
 def test_a_killed_run_ends_as_one_never_killed(
     inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
 ) -> None:
-    train(inputs, tmp_path / "whole", **settings)
-    for update in (5, 33, 47):  # before the first checkpoint, and between later ones
-        with monkeypatch.context() as patch, pytest.raises(Killed):
-            kill_at(patch, update)
-            train(inputs, tmp_path / "killed", **settings)
-        assert not (tmp_path / "killed" / "model").exists()
-    train(inputs, tmp_path / "killed", **settings)
-    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
-    assert without_seconds(tmp_path / "killed" / "curve.csv") == without_seconds(tmp_path / "whole" / "curve.csv")
+    # before the first checkpoint, and between later ones
+    check_going_on(lambda folder: train(inputs, folder, **settings), tmp_path, monkeypatch, (5, 33, 47))
 
 
 def test_more_updates_go_on_where_the_run_ended(
