@@ -28,6 +28,7 @@ SMALLER = {
     f"{PYTHON} decode --moses-ini moses.ini < text > translations": (
         f"{EXPORT} --configfile {TINY} && {PYTHON} decode --moses-ini {MODEL} < text > translations"
     ),
+    f"{PYTHON} <stage> --help": f"{PYTHON} tuning --help",
     f"{PYTHON} <stage> <step> --help": f"{PYTHON} tuning tune --help",
     **{f"{SNAKEMAKE} --workflow-profile profiles/{name}": f"{SNAKEMAKE} --workflow-profile profiles/{name} -n"
        for name in ("slurm", "cluster-generic")},
@@ -39,15 +40,15 @@ SMALLER = {
 """A command of the README -> what is typed in its place."""
 
 OUTCOME = {
-    "make run": r"\| Baseline \+ RNN \|",
+    "make run": r"Baseline \+ RNN +\d+\.\d\d",
     "make test": r"\d+ passed",
-    "make bench": r"benchmarks/decoding\.py",
+    "make bench": r"benchmarks/\*\.py",
     "make lint": r"ruff check[\s\S]*audit\.py",
     "make test-cluster": r"pytest -m cluster",
     f"{SNAKEMAKE} -n": r"train_encoder_decoder",
     f"{SNAKEMAKE} --workflow-profile profiles/slurm": r"train_encoder_decoder",
     f"{SNAKEMAKE} --cores 2 --forcerun tune": r"tune +\d[\s\S]*write_table",
-    f"{PYTHON} <stage> <step> --help": r"--restarts",
+    f"{PYTHON} <stage> <step> --help": r"--history HISTORY",
 }
 """A command of the README -> a pattern of what it prints; others have to end well."""
 
@@ -70,6 +71,15 @@ def place(finished: Path) -> Path:
 
 def test_what_is_typed_in_place_of_commands_has_a_command() -> None:
     assert SMALLER.keys() | OUTCOME.keys() <= set(commands())
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{page.name}" for page in (REPOSITORY / "docs").iterdir())])
+def test_pages_name_files_that_are_there(page: str) -> None:
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    links = [(REPOSITORY / page).parent / link for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text)]
+    tops = "benchmarks|docs|envs|experiments|pkg|profiles|rules|tests|workflow_scripts"
+    paths = [REPOSITORY / path for path in re.findall(rf"\b((?:{tops})/[\w./-]*\w)", text)]
+    assert [path for path in [*links, *paths] if not path.exists()] == []
 
 
 @pytest.mark.slow
