@@ -8,7 +8,6 @@ import io
 import json
 import os
 import shutil
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,6 +17,7 @@ from typing import IO, Any
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.temporaries import remove_leftovers, temporary_file, temporary_folder
 
 
 @contextmanager
@@ -27,15 +27,12 @@ def atomic(path: Path, directory: bool = False) -> Iterator[Path]:
     With ``directory`` the temporary path is an empty folder, and an older folder at ``path`` is replaced.
     When the block raises, the temporary file or folder is removed and ``path`` stays as it was.
     The temporary name keeps the suffixes of ``path``, so a writer that looks at ``.gz`` still sees it.
+    What a process left that was killed while it wrote ``path`` is removed.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    if directory:
-        temporary = Path(tempfile.mkdtemp(prefix=f".{os.getpid()}.", suffix=f".{path.name}", dir=path.parent))
-    else:
-        handle, name = tempfile.mkstemp(prefix=f".{os.getpid()}.", suffix=f".{path.name}", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
+    remove_leftovers(path)
+    temporary = temporary_folder(path) if directory else temporary_file(path)
     try:
         temporary.chmod(0o755 if directory else 0o644)
         yield temporary
@@ -59,7 +56,7 @@ def _replace_folder(temporary: Path, path: Path) -> None:
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-        older = Path(tempfile.mkdtemp(prefix=f".{os.getpid()}.", suffix=f".{path.name}", dir=path.parent))
+        older = temporary_folder(path)
         with suppress(FileNotFoundError):
             os.replace(path, older)
         shutil.rmtree(older, ignore_errors=True)

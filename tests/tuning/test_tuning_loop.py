@@ -91,6 +91,24 @@ def test_a_finished_run_decodes_nothing_again(world: World, tmp_path: Path) -> N
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_a_run_killed_while_it_drops_its_state_can_be_started_again(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(folder: Path) -> None:
+        for path in sorted(folder.rglob("progress.json")):
+            path.unlink()  # the rest stays
+        raise KeyboardInterrupt
+
+    folder = tmp_path / "state"
+    first = tune(world, folder)
+    for drop in (lambda: State(folder, "a").remove(), lambda: State(folder, "other").load(type(first.candidates))):
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr("neural_smt.temporaries.shutil.rmtree", killed)
+            drop()
+        assert State(folder, "a").load(type(first.candidates)) is None
+        assert outcome(tune(world, folder)) == outcome(first)
+
+
 def test_progress_of_other_inputs_is_not_used(world: World, tmp_path: Path) -> None:
     tune(world, tmp_path)
     world.calls = 0

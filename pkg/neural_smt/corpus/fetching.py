@@ -2,7 +2,6 @@
 
 import logging
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from neural_smt.corpus import checksums
 from neural_smt.corpus.archives import verify
 from neural_smt.corpus.storing import file_pieces, store_text, store_whole
 from neural_smt.errors import UserError
+from neural_smt.temporaries import scratch_folder
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def _obtain(side: dict[str, Any], mirror: str | None, output: Path, keep: Callab
     record = checksums.record_of(output)
     for location in locations(side, mirror):
         try:
-            with _local_copy(location, output.parent) as file:
+            with _local_copy(location, output) as file:
                 sha256 = checksums.check(file, location, side, record)
                 keep(file, location)
         except _Absent as absence:
@@ -99,8 +99,8 @@ class _Absent(Exception):
 
 
 @contextmanager
-def _local_copy(location: str, beside: Path) -> Iterator[Path]:
-    """The file itself, or its download: in a hidden folder in ``beside``, where there is room for what is kept."""
+def _local_copy(location: str, output: Path) -> Iterator[Path]:
+    """The file itself, or its download: in a hidden folder beside ``output``, where there is room for what is kept."""
     if not is_url(location):
         if not Path(location).is_file():
             raise _Absent(f"{location}: no such file")
@@ -109,9 +109,8 @@ def _local_copy(location: str, beside: Path) -> Iterator[Path]:
     scheme = urlsplit(location).scheme
     if scheme not in SCHEMES:
         raise UserError(f"{location}: '{scheme}' addresses are refused; use http, https or ftp, or a 'path'")
-    beside.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".", dir=beside) as folder:
-        yield _download(location, Path(folder))
+    with scratch_folder(output) as folder:
+        yield _download(location, folder)
 
 
 def _download(url: str, folder: Path) -> Path:

@@ -1,7 +1,6 @@
 """The steps of the stage ``language_model``."""
 
 import logging
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from neural_smt.language_model.memory import estimate_within, parse_memory
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import comparable_perplexity, measure_perplexity
 from neural_smt.ragged import Ragged
+from neural_smt.temporaries import scratch_folder
 from neural_smt.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
@@ -42,13 +42,11 @@ def build_language_model(
     words = Vocabulary.load(vocabulary)
     order, prune = settings["order"], settings["prune"]
     memory = parse_memory(settings.get("memory", _MEMORY))
-    folder = Path(output).parent
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".estimation.", dir=folder) as scratch:
+    with scratch_folder(Path(output)) as scratch:
         if settings["estimator"] == "lmplz":
-            tables = estimate_with_lmplz(texts, words, order, prune, settings["memory"], Path(scratch))
+            tables = estimate_with_lmplz(texts, words, order, prune, settings["memory"], scratch)
         else:
-            estimated = estimate_within(_encode(texts, words), order, prune, memory, Path(scratch))
+            estimated = estimate_within(_encode(texts, words), order, prune, memory, scratch)
             tables = estimated.tables
             for n, discounts in enumerate(estimated.discounts, start=1):
                 logger.info("order %d: D1=%.6g D2=%.6g D3+=%.6g", n, *discounts)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from neural_smt.errors import UserError
 from neural_smt.files import atomic
+from neural_smt.temporaries import remove_folder
 from neural_smt.training.averaging import write_average
 
 NAME = "epochs"
@@ -41,7 +42,7 @@ class Snapshots:
         if self.last:
             for older, folder in _models(self.folder):
                 if older <= epoch - self.last:
-                    shutil.rmtree(folder)
+                    remove_folder(folder)
 
     def publish(self, output: Path, epochs: int) -> None:
         """Write the folder ``output`` with the models of so many epochs, ``1`` to ``epochs``, all or nothing.
@@ -72,7 +73,7 @@ class Snapshots:
         if self.folder.parent.is_dir():
             for other in self.folder.parent.iterdir():
                 if other != self.folder:
-                    shutil.rmtree(other)
+                    remove_folder(other)
 
 
 def _link(source: str, target: str) -> None:

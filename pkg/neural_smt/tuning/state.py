@@ -3,13 +3,13 @@
 import hashlib
 import json
 import logging
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from neural_smt.files import atomic, read_json, write_json
+from neural_smt.temporaries import remove_folder
 from neural_smt.tuning.history import Iteration
 from neural_smt.tuning.pool import Pool
 
@@ -32,7 +32,7 @@ class Progress:
 class State:
     """A folder with one subfolder per finished iteration (only the latest is kept).
 
-    A subfolder appears by a rename when all its files are written, so what is there is whole; one that was made from
+    A subfolder appears and goes by a rename, so what is there is whole; one that was made from
     other inputs or settings (another ``fingerprint``) is not used.
     """
 
@@ -53,7 +53,7 @@ class State:
             progress.candidates.save(temporary / "candidates")
             write_json(temporary / "progress.json", content)
         for folder in older:
-            shutil.rmtree(folder)
+            remove_folder(folder)
 
     def load(self, pool: type[Pool]) -> Progress | None:
         """The latest progress, with this kind of pool, of a run with the same fingerprint; ``None`` without one."""
@@ -64,12 +64,12 @@ class State:
                 candidates = pool.load(folder / "candidates")
                 return Progress(iterations, content["weights"], candidates, content["finished"])
             logger.info("%s was made from other inputs or settings and is not used", folder)
-            shutil.rmtree(folder)
+            remove_folder(folder)
         return None
 
     def remove(self) -> None:
         """Delete the folder."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove_folder(self.folder)
 
     def _subfolders(self) -> list[Path]:
         return sorted(self.folder.glob("iteration[0-9]*"))
