@@ -35,6 +35,7 @@ from neural_smt.recurrent_models import (
 )
 from neural_smt.report.auli2013 import paper_systems
 from neural_smt.report.mi2016 import paper_systems as attention_systems
+from neural_smt.running import begin_run
 from neural_smt.systems import (
     drawn_pairs,
     is_rescored,
@@ -50,6 +51,10 @@ try:
     config = complete(config, load_schema(Path(workflow.basedir) / "rules" / "schemas" / "config.schema.yaml"))
 except UserError as error:
     raise WorkflowError(str(error))
+
+if workflow.is_main_process and workflow.local_exec and not workflow.dryrun:
+    # a run that was killed here left locks, and jobs that are about to end
+    begin_run(config["experiment"])
 
 # where files lie that the search and translators need
 LAYOUT = Layout(config)

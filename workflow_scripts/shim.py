@@ -1,7 +1,9 @@
 """The one way from a rule into the package: named inputs, outputs and params become the arguments of a step."""
 
 import logging
+import os
 import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -10,6 +12,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pkg"))
 
 from neural_smt.errors import UserError
 from neural_smt.invoke import invoke
+from neural_smt.running import end_with_run
+from neural_smt.temporaries import remove_leftovers, scratch_folder
 
 if TYPE_CHECKING:
     from snakemake.script import Snakemake
@@ -24,7 +28,11 @@ def call(snakemake: "Snakemake", *modules: ModuleType) -> None:
     ``depends`` and the param ``code`` only declare what a rule depends on and are left out. Threads, processes, device
     and mirror do not change what is made, so they are no params (a change reruns nothing); steps that do not take them
     do without.
+
+    The job ends with its run of Snakemake, and begins with removing what killed ones before it left half-written; what
+    it keeps outside the results for a while lies in a folder of its own.
     """
+    end_with_run()
     logging.basicConfig(
         filename=snakemake.log[0], level=logging.INFO, format="%(asctime)s %(name)s: %(message)s", force=True
     )
@@ -36,10 +44,14 @@ def call(snakemake: "Snakemake", *modules: ModuleType) -> None:
         "device": snakemake.config["device"],
         "mirror": snakemake.config["data_mirror"],
     }
+    for path in filter(None, [*snakemake.output, snakemake.params.get("state")]):
+        remove_leftovers(Path(path), owned=True)
     try:
         name = snakemake.params.get("step", snakemake.rule)
         step = next(getattr(module, name) for module in modules if hasattr(module, name))
-        invoke(step, arguments, ambient)
+        with scratch_folder(Path(tempfile.gettempdir(), "neural_smt")) as folder:
+            tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
+            invoke(step, arguments, ambient)
     except UserError as error:
         logging.error("%s", error)
         sys.exit(f"error: {error}")

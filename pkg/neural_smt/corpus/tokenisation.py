@@ -12,6 +12,8 @@ from itertools import chain, islice
 from joblib import Parallel, delayed
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
+from neural_smt.running import end_with_parent
+
 CHUNK = 5000
 """Lines a worker process takes at a time."""
 
@@ -105,8 +107,9 @@ def tokenise_stream(lines: Iterable[str], language: str, threads: int = 1) -> It
 def _tokenise_in_processes(chunks: Iterator[list[str]], language: str, threads: int) -> Iterator[list[str]]:
     """A round at a time: joblib's own generator goes on reading while nobody takes its results.
 
-    The processes are joblib's: they start afresh and do not import the caller's main script.
+    The processes are joblib's: they start afresh and do not import the caller's main script. By themselves they would
+    wait for minutes when the caller is killed.
     """
-    with Parallel(n_jobs=threads) as processes:
+    with Parallel(n_jobs=threads, initializer=end_with_parent) as processes:
         while group := list(islice(chunks, ROUND * threads)):
             yield from processes(delayed(_tokenise_chunk)(chunk, language) for chunk in group)

@@ -14,11 +14,13 @@ from torch.distributed.elastic.multiprocessing.errors import record
 
 from neural_smt.errors import UserError
 from neural_smt.invoke import invoke
+from neural_smt.running import end_with_parent
 
 
 @record
 def run(request: dict[str, Any]) -> None:
-    """Run the step. A fault is left where the launcher finds it."""
+    """Run the step. A fault is left where the launcher finds it; where the launcher is killed, nobody looks."""
+    end_with_parent()
     shape = "%(asctime)s %(name)s: %(message)s" if request["log"] else "%(message)s"
     # All workers would say the same.
     level = logging.INFO if os.environ["RANK"] == "0" else logging.CRITICAL

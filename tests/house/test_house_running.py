@@ -1,0 +1,164 @@
+"""Runs that are killed: their jobs end, and the next run finds nothing in its way."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from neural_smt import running
+
+RUN = """
+import subprocess, sys
+from neural_smt.running import begin_run
+begin_run(sys.argv[1])
+if len(sys.argv) > 2:
+    job = subprocess.Popen([sys.executable, "-c", sys.argv[2]], stdout=subprocess.PIPE)
+    job.stdout.readline()
+    print(job.pid, flush=True)
+else:
+    print("alone", flush=True)
+sys.stdin.read()
+"""
+
+JOB = """
+import subprocess, sys, time
+from neural_smt.running import end_with_run
+end_with_run()
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
+print("ready", flush=True)
+time.sleep(100)
+"""
+
+PARENT = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", sys.argv[1]], stdout=subprocess.PIPE)
+child.stdout.readline()
+print(child.pid, flush=True)
+sys.stdin.read()
+"""
+
+CHILD = """
+import time
+from neural_smt.running import end_with_parent
+end_with_parent()
+print("ready", flush=True)
+time.sleep(100)
+"""
+
+Started = tuple[subprocess.Popen[str], str]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Callable[..., Started]:
+    """Start a Python program in the folder; gives it and the first line that it prints."""
+
+    def started(*arguments: str) -> Started:
+        process = subprocess.Popen(
+            [sys.executable, "-c", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout
+        return process, process.stdout.readline().strip()
+
+    return started
+
+
+def lock(folder: Path, name: str, *files: str) -> Path:
+    """A lock as Snakemake writes it."""
+    path = folder / ".snakemake" / "locks" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{file}\n" for file in files))
+    return path
+
+
+def await_end(*processes: psutil.Process) -> None:
+    gone, alive = psutil.wait_procs(processes, timeout=60)
+    assert not alive, gone
+
+
+def test_jobs_of_a_killed_run_end_with_all_that_they_started(start: Callable[..., Started], tmp_path: Path) -> None:
+    run, job = start(RUN, "tiny", JOB)
+    family = [psutil.Process(int(job)), *psutil.Process(int(job)).children()]
+    assert len(family) == 2
+    input_lock = lock(tmp_path, "0.input.lock", "text", "results/tiny/corpus/train.en")
+    other = lock(tmp_path, "1.output.lock", "results/news/corpus/train.en")
+    run.kill()
+    run.wait()
+    await_end(*family)
+    again, _ = start(RUN, "tiny")
+    assert not input_lock.exists() and other.exists()
+    assert [path.name for path in (tmp_path / ".snakemake/runs").glob("*.run")] == [f"{again.pid}.run"]
+    again.communicate()
+    assert list((tmp_path / ".snakemake/runs").glob("*.run")) == []
+
+
+def test_the_next_run_waits_for_jobs_that_still_end(start: Callable[..., Started], tmp_path: Path) -> None:
+    run, job = start(RUN, "tiny", JOB)
+    process = psutil.Process(int(job))
+    process.suspend()
+    run.kill()
+    run.wait()
+    again = subprocess.Popen(
+        [sys.executable, "-c", RUN, "tiny"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdin=subprocess.DEVNULL,
+    )
+    with pytest.raises(subprocess.TimeoutExpired):
+        again.wait(3)
+    process.resume()
+    assert again.wait(60) == 0
+    assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+def test_locks_of_a_live_run_stay(start: Callable[..., Started], tmp_path: Path) -> None:
+    dead, _ = start(RUN, "tiny")
+    live, _ = start(RUN, "tiny")
+    dead.kill()
+    dead.wait()
+    held = lock(tmp_path, "0.output.lock", "results/tiny/corpus/train.en")
+    again, _ = start(RUN, "tiny")
+    assert held.exists()
+    again.communicate()
+    live.communicate()
+    assert held.exists(), "nothing tells that a run was killed"
+
+
+def test_a_job_without_its_run_ends_at_once(tmp_path: Path) -> None:
+    program = "from neural_smt.running import end_with_run; end_with_run(); print('works')"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    for value, status, output in ((None, 0, "works\n"), (str(tmp_path / "gone.run"), -9, "")):
+        variables = environment | ({running.VARIABLE: value} if value else {})
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (status, output), done.stderr
+
+
+def test_a_process_ends_with_its_parent(start: Callable[..., Started]) -> None:
+    parent, child = start(PARENT, CHILD)
+    process = psutil.Process(int(child))
+    time.sleep(1)
+    assert process.is_running()
+    parent.kill()
+    await_end(process)
+
+
+def test_without_locks_of_files_nothing_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("no locks here")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(running.VARIABLE, raising=False)
+    monkeypatch.setattr("neural_smt.running.fcntl.flock", refuse)
+    running.begin_run("tiny")
+    assert running.VARIABLE not in os.environ
