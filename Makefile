@@ -5,6 +5,9 @@ CORES ?= $(shell nproc 2>/dev/null || echo 2)
 # an experiment file and further settings, e.g. make run EXPERIMENT=experiments/multi30k.yaml CONFIG=data_mirror=/data
 EXPERIMENT ?=
 CONFIG ?=
+# rounds of test-kills, and the number of the first one
+TIMES ?= 30
+FIRST ?= 1
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,7 +17,7 @@ OPTIONS := $(if $(EXPERIMENT),--configfile $(EXPERIMENT)) $(if $(CONFIG),--confi
 # finished runs that rates are taken from; the tiny one compiles kernels
 RUNS = $(filter-out results/tiny,$(patsubst %/benchmarks,%,$(wildcard results/*/benchmarks)))
 
-.PHONY: run report test test-cluster lint bench clean
+.PHONY: run report test test-cluster test-kills lint bench clean
 
 run: $(READY)
 	$(BIN)/snakemake --cores $(CORES) $(OPTIONS)
@@ -30,6 +33,11 @@ test: $(READY)
 test-cluster: $(READY)
 	$(BIN)/python tests/cluster/install_slurm.py
 	CLUSTER_EXPERIMENT=$(EXPERIMENT) $(BIN)/python -m pytest -m cluster tests/cluster
+
+# every stage of the smallest experiment (EXPERIMENT=config.yaml: of the embedded one) is killed at a random moment and
+# run again, TIMES times; FIRST=7 TIMES=1 repeats the seventh
+test-kills: $(READY)
+	KILLS_EXPERIMENT=$(EXPERIMENT) KILLS_TIMES=$(TIMES) KILLS_FIRST=$(FIRST) $(BIN)/python -m pytest -s -m kills tests/kills
 
 lint: $(READY)
 	$(BIN)/ruff check .
