@@ -19,6 +19,10 @@ from neural_smt.files import read_json, read_lines, write_lines
         ("fr", "Un &lt; b &gt; &amp; deux , trois", "Un <b> & deux, trois"),
         ("en", "It is the man &apos;s dog , isn &apos;t it ?", "It is the man's dog, isn't it?"),
         ("fr", "", ""),
+        # Moses' rules write "1.234,50 €im Jahr", and "3 €(netto)"
+        ("de", "Es kostet 1.234,50 € im Jahr , 3 € ( netto ) .", "Es kostet 1.234,50 € im Jahr, 3 € (netto)."),
+        ("fr", "50 € par mois , soit 5 € .", "50 € par mois, soit 5 €."),
+        ("en", "It costs $ 5 a month or € 6 .", "It costs $5 a month or €6."),
     ],
 )
 def test_text_as_a_reader_sees_it(language: str, tokens: str, expected: str) -> None:

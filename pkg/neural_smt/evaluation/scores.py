@@ -1,5 +1,6 @@
 """BLEU of a translation: sacreBLEU on text as a reader sees it, and BLEU on tokens as the papers report it."""
 
+import re
 from typing import Any
 
 from sacrebleu.metrics import BLEU
@@ -7,11 +8,17 @@ from sacremoses import MosesDetokenizer
 
 from neural_smt.bleu import REFERENCE_LENGTH, bleu, brevity_penalty, corpus_statistics
 
+_AMOUNT = re.compile(rf"(\d [{MosesDetokenizer.IsSc}])(?=[^\W\d_]|\()")
+"""A number with a currency sign after it, to which Moses' detokeniser joins what follows: ``3,50 €im Jahr``."""
+
 
 def detokenise_lines(lines: list[str], language: str) -> list[str]:
-    """Undo Moses' tokenisation and escaping (``&apos;`` and the like); ``language`` is ``en``, ``fr`` and so on."""
+    """Undo Moses' tokenisation and escaping (``&apos;`` and the like); ``language`` is ``en``, ``fr`` and so on.
+
+    Moses' rules, but for amounts as German and French write them: a currency sign behind its number keeps its blank.
+    """
     detokenizer = MosesDetokenizer(lang=language)
-    return [detokenizer.detokenize(line.split()) for line in lines]
+    return [_AMOUNT.sub(r"\1 ", detokenizer.detokenize(line.split())) for line in lines]
 
 
 def score_translation(
