@@ -52,6 +52,7 @@ VERBS = {
     "oracle": "neural_smt.decoding.moses.steps:oracle_moses",
     "export": "neural_smt.decoding.moses.steps:export_moses",
     "inspect": "neural_smt.vocabularies.steps:inspect_sentence",
+    "init": "neural_smt.own_data.steps:init",
     "plan": "neural_smt.planning.steps:plan",
     "calibrate": "neural_smt.planning.steps:calibrate",
     "translate": "neural_smt.translation.steps:translate",
@@ -59,7 +60,7 @@ VERBS = {
 }
 """Verb -> module and function with keyword-only parameters."""
 
-PLACES = {"translate": ("experiment", "files"), "serve": ("experiment",)}
+PLACES = {"init": ("files",), "translate": ("experiment", "files"), "serve": ("experiment",)}
 """Verb -> the parameters that are given by their place, without the name of an option."""
 
 _OUTSIDE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)

@@ -11,6 +11,7 @@ import yaml
 
 from neural_smt.attention_models import inherit_attention
 from neural_smt.corpus.archives import collect_archives, member_name
+from neural_smt.corpus.languages import check_language
 from neural_smt.corpus.test_sets import expand_test_set
 from neural_smt.errors import UserError
 from neural_smt.recurrent_models import inherit_recurrent
@@ -38,6 +39,7 @@ def complete(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, 
     if errors:
         raise UserError(_sentence(jsonschema.exceptions.best_match(errors)))
     _expand_test_sets(config)
+    _check_languages(config)
     _check_names(config)
     _check_members(config["corpus"]["sources"])
     return config
@@ -131,12 +133,19 @@ def _check_members(sources: Mapping[str, Mapping[str, Any]]) -> None:
     collect_archives(sources)
 
 
-def _check_names(config: Mapping[str, Any]) -> None:
+def _check_languages(config: Mapping[str, Any]) -> None:
     sources, languages = config["corpus"]["sources"], config["languages"]
     if languages["source"] == languages["target"]:
         raise UserError(f"languages: source and target are both '{languages['source']}'; name two languages")
     if any("part" in source for source in sources.values()) and languages != {"source": "en", "target": "fr"}:
         raise UserError("corpus.sources: the generator writes English-French; set languages: {source: en, target: fr}")
+    if not all(source["tokenised"] for source in sources.values()):
+        for side, language in languages.items():
+            check_language(language, f"languages.{side}")
+
+
+def _check_names(config: Mapping[str, Any]) -> None:
+    sources, languages = config["corpus"]["sources"], config["languages"]
     for where, name in _named_sources(config):
         if name not in sources:
             raise UserError(f"{where}: there is no source '{name}'; define it under corpus.sources")

@@ -12,13 +12,10 @@ import yaml
 from neural_smt.errors import UserError
 from neural_smt.files import write_json
 from neural_smt.planning.accuracy import fit_throughputs
-from neural_smt.planning.experiment import Experiment
-from neural_smt.planning.forecast import forecast_jobs
-from neural_smt.planning.jobs import list_jobs
-from neural_smt.planning.observing import Run, complete_configuration, read_run, whole_target
+from neural_smt.planning.observing import Run, complete_configuration, read_run
+from neural_smt.planning.prediction import predict
 from neural_smt.planning.schedule import Machine
-from neural_smt.planning.sizes import expect_sizes
-from neural_smt.planning.summary import render, summarise
+from neural_smt.planning.summary import render
 from neural_smt.planning.throughputs import Throughputs
 from neural_smt.report.costs import STAGES
 
@@ -52,15 +49,11 @@ def plan(
     if not configfile:
         raise UserError("--configfile: none given; name the experiment's configuration")
     whole = complete_configuration(snakefile, configfile, changes)
-    measured = Throughputs.load(throughputs)
-    sizes = expect_sizes(whole, measured.ratios, Path(snakefile).parent)
-    experiment = Experiment(whole, sizes, measured.hazards, {})
-    jobs = list_jobs(snakefile, whole, target or whole_target(whole), cores)
-    made = summarise(forecast_jobs(jobs, experiment, measured), machine)
-    made |= {"experiment": whole["experiment"], "throughputs": {"machine": measured.machine, "date": measured.date}}
+    made = predict(whole, Throughputs.load(throughputs), snakefile, Path(snakefile).parent, machine, target)
     if output is not None:
         write_json(output, made)
-    print(f"{whole['experiment']}: {len(jobs)} jobs; rates of {measured.machine}, {measured.date}\n")
+    rates, jobs = made["throughputs"], sum(row["jobs"] for row in made["stages"])
+    print(f"{whole['experiment']}: {jobs} jobs; rates of {rates['machine']}, {rates['date']}\n")
     print("\n".join(render(made, rules, STAGES)))
 
 

@@ -1,0 +1,1 @@
+"""An experiment made of a user's own parallel text: its languages, its checks, its splits, its settings."""
