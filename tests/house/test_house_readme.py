@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 from readme_commands import run_in_shell, set_up, shown_commands
 
+from neural_smt.files import read_lines
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 TINY = "experiments/tiny.yaml"
 MODEL = "results/tiny/decoding/baseline/run1/moses/moses.ini"
 SNAKEMAKE, PYTHON = ".venv/bin/snakemake", ".venv/bin/python -m neural_smt"
+INIT = f"{PYTHON} init mycorpus.en mycorpus.fr"
 EXPORT = f"{SNAKEMAKE} --cores 2 export"
 
 SMALLER = {
@@ -21,6 +24,9 @@ SMALLER = {
         f"make run EXPERIMENT={TINY} CONFIG=data_mirror=/folder/with/the/data"
     ),
     "make test": "PYTEST_ADDOPTS=tests/house/test_house_files.py make test",
+    f"{SNAKEMAKE} --cores 2 --configfile mycorpus/experiment.yaml": (
+        f"{INIT} --force && {SNAKEMAKE} --cores 2 --configfile mycorpus/experiment.yaml -n"
+    ),
     "make report": f"make report EXPERIMENT={TINY}",
     f"{SNAKEMAKE} --cores 2 phrases": f"{SNAKEMAKE} --cores 2 phrases --configfile {TINY}",
     f"{SNAKEMAKE} --cores 2 --forcerun tune": f"{SNAKEMAKE} --cores 2 --forcerun tune -n --configfile {TINY}",
@@ -35,7 +41,7 @@ SMALLER = {
     **{f"{SNAKEMAKE} --cores 2 {paper} --configfile experiments/{name}.yaml":
        f"{SNAKEMAKE} --cores 2 {paper} --configfile experiments/{name}.yaml -n"
        for paper, name in (("cho2014", "multi30k"), ("auli2013", "multi30k_fr_en"), ("mi2016", "multi30k_nmt"))},
-    **{f"make {name}": f"make -n {name}" for name in ("bench", "lint", "test-cluster")},
+    **{f"make {name}": f"make -n {name}" for name in ("bench", "lint", "test-cluster", "test-kills")},
 }  # fmt: skip
 """A command of the README -> what is typed in its place."""
 
@@ -45,6 +51,9 @@ OUTCOME = {
     "make bench": r"benchmarks/\*\.py",
     "make lint": r"ruff check[\s\S]*audit\.py",
     "make test-cluster": r"pytest -m cluster",
+    "make test-kills": r"pytest -s -m kills",
+    INIT: r"mycorpus/experiment\.yaml",
+    f"{SNAKEMAKE} --cores 2 --configfile mycorpus/experiment.yaml": r"train_cslm",
     f"{SNAKEMAKE} -n": r"train_encoder_decoder",
     f"{SNAKEMAKE} --workflow-profile profiles/slurm": r"train_encoder_decoder",
     f"{SNAKEMAKE} --cores 2 --forcerun tune": r"tune +\d[\s\S]*write_table",
@@ -66,6 +75,9 @@ def place(finished: Path) -> Path:
     """The checkout in which the tiny experiment has run, with what the commands read."""
     set_up(finished)
     (finished / "text").write_text("the new minister reads the old book .\nthe report is good .\n", encoding="utf-8")
+    for language in ("en", "fr"):
+        text = read_lines(finished / "results" / "tiny" / "corpus" / "generated" / f"train.{language}.gz")
+        (finished / f"mycorpus.{language}").write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
     return finished
 
 
