@@ -7,7 +7,6 @@ repeats the round of this number. The default run kills some jobs of the first s
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,13 +46,12 @@ def reference(repository: Path, settings: list[str], tmp_path_factory: pytest.Te
 
 
 @pytest.fixture
-def checkout(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def checkout(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Another checkout, with a folder of its own for what is temporary."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
-    yield link_checkout(repository, tmp_path / "checkout")
-    shutil.rmtree(tmp_path, ignore_errors=True)
+    return link_checkout(repository, tmp_path / "checkout")
 
 
 @pytest.mark.kills
@@ -69,6 +67,7 @@ def test_every_stage_is_killed(number: int, reference: Workflow, checkout: Path)
     check(workflow, reference)
     # jobs that compiled something in the first run are quicker afterwards
     reference.seconds |= {name: min(reference.seconds[name], took) for name, took in workflow.seconds.items()}
+    shutil.rmtree(checkout)  # of a round that fails it stays
 
 
 @pytest.mark.slow
