@@ -1,6 +1,7 @@
 """Runs of the workflow in which something is killed, and the same command given again until it is done."""
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -19,7 +20,7 @@ from safetensors import safe_open
 LIMIT = 3600
 """Seconds that one run of Snakemake may take."""
 
-PATIENCE = 10
+PATIENCE = 60
 """Seconds after which nothing may be left of a run whose Snakemake was killed."""
 
 RUNS = 50
@@ -27,6 +28,9 @@ RUNS = 50
 
 PAUSE = 0.02
 """Seconds between two looks at the jobs."""
+
+ROUND = 8
+"""Looks after which there may be new jobs; to find them takes longer."""
 
 
 @dataclass
@@ -137,16 +141,13 @@ class Workflow:
         snakemake = psutil.Process(run.pid)
         jobs: dict[int, Job] = {}
         self.alone = False
-        while run.poll() is None:
+        for look in itertools.count():
+            if run.poll() is not None:
+                return
             assert time.monotonic() < limit, f"does not end:\n{self.printed()}"
-            for process in children(snakemake):
-                if process.pid not in jobs and (found := recognise(process)):
-                    started = self.orders.setdefault(found[0], [])
-                    started.append(found[1])
-                    jobs[process.pid] = Job(process, *found, number=len(started) - 1)
-                    if before:
-                        self._await_end(before)
-                        before = []
+            if look % ROUND == 0 and self._find_jobs(snakemake, jobs) and before:
+                self._await_end(before)
+                before = []
             for job in list(jobs.values()):
                 if not job.look():
                     del jobs[job.process.pid]
@@ -157,6 +158,15 @@ class Workflow:
                     if self.following:
                         self.kills[job.stage] = self.following.pop(0)
             time.sleep(PAUSE)
+
+    def _find_jobs(self, snakemake: psutil.Process, jobs: dict[int, Job]) -> bool:
+        """Add the jobs that have started; whether there are any."""
+        for process in children(snakemake):
+            if process.pid not in jobs and (found := recognise(process)):
+                started = self.orders.setdefault(found[0], [])
+                started.append(found[1])
+                jobs[process.pid] = Job(process, *found, number=len(started) - 1)
+        return bool(jobs)
 
     def _due(self, job: Job, expected: dict[str, float]) -> bool:
         kill = self.kills.get(job.stage)
