@@ -52,9 +52,9 @@ try:
 except UserError as error:
     raise WorkflowError(str(error))
 
-if workflow.is_main_process and workflow.local_exec and not workflow.dryrun:
+if workflow.is_main_process and not workflow.dryrun:
     # a run that was killed here left locks, and jobs that are about to end
-    begin_run(config["experiment"])
+    begin_run(config["experiment"], workflow.local_exec)
 
 # where files lie that the search and translators need
 LAYOUT = Layout(config)

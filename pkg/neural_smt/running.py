@@ -18,6 +18,8 @@ from typing import IO
 
 import psutil
 
+from neural_smt.temporaries import HOST
+
 FOLDER = Path(".snakemake")
 """Where Snakemake keeps its own, below the folder it runs in."""
 
@@ -34,24 +36,27 @@ _held: list[IO[str]] = []
 """The files whose locks this process holds until it ends."""
 
 
-def begin_run(experiment: str) -> None:
-    """Say that this process runs an experiment here, and end what a killed run of it has left.
+def begin_run(experiment: str, local: bool = True) -> None:
+    """Say that this process runs an experiment here, and end what killed runs have left; local: its jobs run here too.
 
-    On file systems without locks nothing happens.
+    Jobs elsewhere do not end with their run, so it is for the user to take its locks away. On file systems without
+    locks nothing happens.
     """
     folder = FOLDER / "runs"
     folder.mkdir(parents=True, exist_ok=True)
     with suppress(OSError), _locked(folder / "lock"):
-        _end_dead_runs(folder, experiment)
-        path = folder.resolve() / f"{os.getpid()}.run"
+        if local:
+            _end_dead_runs(folder, experiment)
+        path = folder.resolve() / f"{HOST}-{os.getpid()}.run"
         stream = path.open("w", encoding="utf-8")
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         stream.write(experiment)
         stream.flush()
-        path.with_suffix(JOBS).touch()
         _held.append(stream)
-        os.environ[VARIABLE] = str(path)
         atexit.register(_remove, path)
+        if local:
+            path.with_suffix(JOBS).touch()
+            os.environ[VARIABLE] = str(path)
 
 
 def end_with_run() -> None:
@@ -103,26 +108,31 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _end_dead_runs(folder: Path, experiment: str) -> None:
-    """Wait for the jobs of killed runs; take away their locks unless the experiment runs elsewhere now."""
-    dead, alive = False, False
+    """Wait for the jobs of killed runs; take away their locks and scripts, unless those may be of runs that live."""
+    dead: set[str] = set()
+    alive: set[str] = set()
     for path in sorted(folder.glob("*.run")):
         with path.open(encoding="utf-8") as run:
-            ours = run.read() == experiment
-            if _is_free(run, fcntl.LOCK_SH):  # shared, for its jobs wait for it too
+            name = run.read()
+            if not _is_free(run, fcntl.LOCK_SH):  # shared, for its jobs wait for it too
+                alive.add(name)
+                continue
+            if path.with_suffix(JOBS).exists():
                 _await_jobs(path.with_suffix(JOBS))
-                _remove(path)
-                dead |= ours
-            else:
-                alive |= ours
-    if dead and not alive:
+                dead.add(name)
+            _remove(path)
+    if experiment in dead - alive:
         for path in (FOLDER / "locks").glob("*.lock"):
             if f"results/{experiment}/" in path.read_text(encoding="utf-8"):
                 path.unlink()
+    if dead and not alive:
+        for path in (FOLDER / "scripts").glob("tmp*"):
+            path.unlink()
 
 
 def _await_jobs(path: Path) -> None:
     limit = time.monotonic() + PATIENCE
-    with suppress(FileNotFoundError), path.open(encoding="utf-8") as jobs:
+    with path.open(encoding="utf-8") as jobs:
         while not _is_free(jobs, fcntl.LOCK_EX) and time.monotonic() < limit:
             time.sleep(0.1)
 

@@ -11,11 +11,12 @@ import psutil
 import pytest
 
 from neural_smt import running
+from neural_smt.temporaries import HOST
 
 RUN = """
 import subprocess, sys
 from neural_smt.running import begin_run
-begin_run(sys.argv[1])
+begin_run(sys.argv[1].removesuffix(" elsewhere"), not sys.argv[1].endswith(" elsewhere"))
 if len(sys.argv) > 2:
     job = subprocess.Popen([sys.executable, "-c", sys.argv[2]], stdout=subprocess.PIPE)
     job.stdout.readline()
@@ -91,12 +92,15 @@ def test_jobs_of_a_killed_run_end_with_all_that_they_started(start: Callable[...
     assert len(family) == 2
     input_lock = lock(tmp_path, "0.input.lock", "text", "results/tiny/corpus/train.en")
     other = lock(tmp_path, "1.output.lock", "results/news/corpus/train.en")
+    script = tmp_path / ".snakemake" / "scripts" / "tmp1a_b2c3.corpus.py"
+    script.parent.mkdir()
+    script.touch()
     run.kill()
     run.wait()
     await_end(*family)
     again, _ = start(RUN, "tiny")
-    assert not input_lock.exists() and other.exists()
-    assert [path.name for path in (tmp_path / ".snakemake/runs").glob("*.run")] == [f"{again.pid}.run"]
+    assert not input_lock.exists() and not script.exists() and other.exists()
+    assert [path.name for path in (tmp_path / ".snakemake/runs").glob("*.run")] == [f"{HOST}-{again.pid}.run"]
     again.communicate()
     assert list((tmp_path / ".snakemake/runs").glob("*.run")) == []
 
@@ -131,6 +135,21 @@ def test_locks_of_a_live_run_stay(start: Callable[..., Started], tmp_path: Path)
     again.communicate()
     live.communicate()
     assert held.exists(), "nothing tells that a run was killed"
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_locks_of_a_run_whose_jobs_are_elsewhere_stay(
+    start: Callable[..., Started], tmp_path: Path, killed: bool
+) -> None:
+    dead, _ = start(RUN, "tiny")
+    elsewhere, _ = start(RUN, "tiny elsewhere")
+    (dead, elsewhere)[killed].kill()
+    (dead, elsewhere)[killed].wait()
+    held = lock(tmp_path, "0.output.lock", "results/tiny/corpus/train.en")
+    again, _ = start(RUN, "tiny")
+    assert held.exists()
+    for run in (again, (elsewhere, dead)[killed]):
+        run.communicate()
 
 
 def test_a_job_without_its_run_ends_at_once(tmp_path: Path) -> None:
