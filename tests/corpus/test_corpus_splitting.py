@@ -186,6 +186,7 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
     ("options", "sentence"),
     [
         ({"dev_size": 150, "test_size": 100}, r"c\.xx: 50 pairs are left to train on; draw fewer with --dev-size"),
+        ({"output": "."}, "is there already; name a new folder"),
         ({"dev_size": 0}, "--dev-size: 0; give at least one pair, or a set of your own with --dev"),
         ({"dev": ["c.xx", "c.yy"], "dev_size": 3}, "--dev-size: the set is given with --dev; leave one of the two out"),
         ({"test": ["c.xx"]}, "--test: 1 files; give two, the source side and the target side"),
@@ -201,8 +202,7 @@ def test_faults_of_splits_are_said_and_nothing_is_written(tmp_path: Path, option
         name: [tmp_path / file for file in value] if isinstance(value, list) else value
         for name, value in options.items()
     }
+    options = {"output": tmp_path / "out"} | options | ({"output": tmp_path} if "output" in options else {})
     with pytest.raises(UserError, match=sentence):
-        split(
-            source=source, target=target, source_language="a", target_language="b", output=tmp_path / "out", **options
-        )
+        split(source=source, target=target, source_language="a", target_language="b", **options)
     assert not (tmp_path / "out").exists()

@@ -85,8 +85,8 @@ def test_pairs_are_counted_by_what_is_odd(tmp_path: Path) -> None:
     remarks = survey.remarks(tokenised=False)
     assert [remark for remark in remarks if remark.startswith(("2 ", "1 "))] == [
         "2 pairs with odd characters (controls, invisible ones, not NFC), which are mended",
-        "1 pairs with an empty side, which are left out",
-        "1 pairs with more than 80 words on a side, which training leaves out",
+        "1 pair with an empty side, which are left out",
+        "1 pair with more than 80 words on a side, which training leaves out",
         "2 pairs with the same text on both sides",
     ]
     assert "the text looks tokenised already, as by Moses; say --tokenised if it is" in remarks
@@ -109,14 +109,14 @@ def test_swapped_and_wrong_sides_are_told(tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         swapped.check_languages(("en", "de"), stated=False)
     assert str(caught.value) == (
-        f"{tmp_path}/c.en looks like 'de' and {tmp_path}/c.de looks like 'en': are they swapped?; "
-        "if not so, say what they are: --source en --target de"
+        f"{tmp_path}/c.en looks like 'de' and {tmp_path}/c.de looks like 'en'; "
+        "swap them, or say what they are: --source en --target de"
     )
     assert swapped.check_languages(("en", "de"), stated=True) == [
-        f"{tmp_path}/c.en looks like 'de' and {tmp_path}/c.de looks like 'en': are they swapped?"
+        f"{tmp_path}/c.en looks like 'de' and {tmp_path}/c.de looks like 'en'"
     ]
     wrong = corpus(tmp_path, numbered(ENGLISH), numbered(ENGLISH + " here"))
-    with pytest.raises(UserError, match=r"c\.de looks like 'en', not 'de'; if not so, say what they are"):
+    with pytest.raises(UserError, match=r"c\.de looks like 'en', not 'de'; give another file, or say what they are"):
         wrong.check_languages(("en", "de"), stated=False)
 
 

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import itertools
+import os
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,8 @@ def test_german_english_from_two_files_to_a_planned_experiment(
     assert [len(parts[part]) for part in ("train", "dev", "test")] == [540, 30, 30]
     assert sorted(itertools.chain(*parts.values())) == sorted(sentences(600))
     assert "corpus.de -> corpus.en: 600 pairs, words: 5,307 of de, 5,458 of en\n" in said
-    assert "note: 540 training pairs are few: they will run, but hardly translate\n" in said
+    assert "note: 540 pairs to train on are few: enough to run, not to translate\n" in said
+    assert "sacreBLEU" not in said
     assert "corpus/: 540 train, 30 dev, 30 test pairs; experiment.yaml\nexpected: " in said
     assert f"next:\n  cd {repository}\n" in said
     assert f"snakemake --cores 2 --configfile {folder}/experiment.yaml\n" in said
@@ -131,8 +133,8 @@ def test_sets_of_ones_own_are_taken_as_they_are(
     assert Path("corpus/dev.de").read_text() == Path("mine.de").read_text()
     assert Path("corpus/test.en").read_text() == Path("theirs.en").read_text()
     said = capsys.readouterr().out
-    assert "note: 5 pairs of --test are in --dev, whole or a side of them: scores will flatter\n" in said
-    assert "note: 20 pairs are in --dev or --test, whole or a side of them, and left out of training\n" in said
+    assert "note: 5 pairs of --test in --dev, whole or one side: scores will flatter\n" in said
+    assert "note: 20 pairs in --dev or --test, whole or one side, and so not in the training text\n" in said
     assert "corpus/: 580 train, 50 dev, 15 test pairs; experiment.yaml\n" in said
     assert complete_of(Path("corpus"), repository)["corpus"]["dev"] == "dev"
 
@@ -212,6 +214,10 @@ def test_an_earlier_init_is_written_over_only_when_told_to(unplanned: Path, caps
             ["corpus.de", "corpus.en", "--cores", "0"],
             "a plan needs at least one node and one core, and no negative number of GPUs",
         ),
+        (
+            ["corpus.de", "corpus.en", "--output", "."],
+            ".: the folder that you are in, or one around it; name a new one with --output",
+        ),
         (["corpus.de", "corpus.en", "--seed", "-1"], "--seed -1: give 0 or more"),
         (
             ["corpus.de", "corpus.en", "--test-size", "900"],
@@ -220,8 +226,8 @@ def test_an_earlier_init_is_written_over_only_when_told_to(unplanned: Path, caps
         ),
         (
             ["swapped.en", "swapped.de"],
-            "swapped.en looks like 'de' and swapped.de looks like 'en': are they swapped?; if not so, say what they "
-            "are: --source en --target de",
+            "swapped.en looks like 'de' and swapped.de looks like 'en'; swap them, or say what they are: "
+            "--source en --target de",
         ),
     ],
 )
@@ -239,6 +245,32 @@ def test_each_fault_gets_one_sentence(
     assert fault(capsys, *arguments) == sentence
 
 
+def test_an_attention_network_is_two_marks_away(unplanned: Path, repository: Path) -> None:
+    write_corpus(unplanned, 300)
+    assert main(["init", "corpus.de", "corpus.en"]) == 0
+    file = Path("corpus/experiment.yaml")
+    without = complete_of(Path("corpus"), repository)
+    assert "attention" not in without["systems"]
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("  # attention:", "  attention:").replace("  #   clip", "    clip"), encoding="utf-8")
+    config = complete_of(Path("corpus"), repository)
+    assert config["systems"]["attention"]["translate"]["network"] == "attention"
+    settings = config["training"]["attention"]
+    assert (settings["hidden"], settings["embedding"], settings["epochs"], settings["average"]) == (128, 64, 20, 4)
+
+
+def test_words_of_a_language_without_spaces_are_not_counted_by_sacrebleu(
+    unplanned: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_corpus(unplanned, 300)
+    words = ["这 是 一个", "没有 空格 的", "中文 句子", "我们 读 书", "他 在 家"]
+    lines = [f"{one} {other} {n} 。" for n in range(12) for one in words for other in words]
+    Path("corpus.zh").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    assert main(["init", "corpus.de", "corpus.zh"]) == 0
+    note = "  note: sacreBLEU counts words between spaces, which 'zh' has none of: look at BLEU on tokens\n"
+    assert note in capsys.readouterr().out
+
+
 def test_larger_corpora_get_larger_networks(repository: Path) -> None:
     from neural_smt.own_data.settings import suit
 
@@ -247,3 +279,16 @@ def test_larger_corpora_get_larger_networks(repository: Path) -> None:
     assert [s.updates for s in (few, some, many, most)] == [500, 9000, 20_000, 100_000]
     assert [s.aligner for s in (few, some, many, most)] == ["eflomal", "eflomal", "eflomal", "fast_align"]
     assert [s.shards for s in (few, some, many, most)] == [1, 1, 1, 13]
+
+
+def test_folders_may_be_called_anything(unplanned: Path, repository: Path) -> None:
+    write_corpus(unplanned, 300)
+    for name in ('a "b" \\ c: #é', "100% {x} 'y' - &z *w", "no", "\u2028 \U0001f600"):
+        assert main(["init", "corpus.de", "corpus.en", "--output", name]) == 0
+        assert complete_of(Path(name), repository)["data_mirror"] == str(unplanned / name)
+
+
+def test_a_path_that_is_no_text_is_refused(unplanned: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_corpus(unplanned, 300)
+    said = fault(capsys, "corpus.de", "corpus.en", "--output", os.fsdecode(b"caf\xe9"))
+    assert said == f"'{unplanned}/caf\\udce9': its name is not UTF-8; rename it, or name another folder"

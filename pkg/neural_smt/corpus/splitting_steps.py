@@ -42,6 +42,8 @@ def split(
     already, which are taken as they are; their pairs leave the training text. dev_size, test_size: pairs to be drawn
     with ``seed`` (1,000 each, or a twentieth of a small corpus). ``UserError`` for faulty or too little text.
     """
+    if output.exists() and not (output.is_dir() and not any(output.iterdir())):
+        raise UserError(f"{output}: is there already; name a new folder")
     survey = survey_corpus(source, target)
     sets = {part: survey_set(part, files) for part, files in (("dev", dev), ("test", test)) if files}
     roles = assign_pairs(survey, sets, dev_size, test_size, seed)

@@ -64,6 +64,11 @@ def clean_pairs_of(source: Path, target: Path) -> Iterator[tuple[str, str]]:
         yield clean_characters(one).strip(), clean_characters(other).strip()
 
 
+def count_pairs(count: int) -> str:
+    """So many pairs, in words."""
+    return f"{count:,} pair{'' if count == 1 else 's'}"
+
+
 class Survey:
     """What one pass over the pairs of two files found.
 
@@ -122,14 +127,15 @@ class Survey:
         if not any(wrong):
             return []
         if all(wrong):
-            looks = [f"{self.files[n]} looks like '{languages[1 - n]}'" for n in (0, 1)]
-            sentence = f"{' and '.join(looks)}: are they swapped?"
+            sentence = " and ".join(f"{self.files[n]} looks like '{languages[1 - n]}'" for n in (0, 1))
+            advice = "swap them"
         else:
             number = wrong.index(True)
             sentence = f"{self.files[number]} looks like '{languages[1 - number]}', not '{languages[number]}'"
+            advice = "give another file"
         if not stated:
             raise UserError(
-                f"{sentence}; if not so, say what they are: --source {languages[0]} --target {languages[1]}"
+                f"{sentence}; {advice}, or say what they are: --source {languages[0]} --target {languages[1]}"
             )
         return [sentence]
 
@@ -151,7 +157,7 @@ class Survey:
             (self.long, f"with more than {LONGEST} words on a side, which training leaves out"),
             (self.identical, "with the same text on both sides"),
         )
-        found = [*self.odd, *(f"{count:,} pairs {what}" for count, what in counts if count)]
+        found = [*self.odd, *(f"{count_pairs(count)} {what}" for count, what in counts if count)]
         if self.escaped > 0.05 * self.pairs and not tokenised:
             found.append("the text looks tokenised already, as by Moses; say --tokenised if it is")
         if self.correlation < LITTLE:

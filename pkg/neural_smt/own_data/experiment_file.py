@@ -1,6 +1,5 @@
 """The experiment file: YAML as a person would write it, with what can be changed said beside it."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,8 +39,9 @@ def render(content: Content) -> str:
 
 
 def _quoted(value: str) -> str:
-    """A string as YAML takes it whatever is in it (JSON's strings are YAML's)."""
-    return json.dumps(value, ensure_ascii=False)
+    """A string in double quotes as YAML reads it, whatever is in it."""
+    inside = (f"\\{c}" if c in '"\\' else c if c.isprintable() else f"\\U{ord(c):08x}" for c in value)
+    return '"' + "".join(inside) + '"'
 
 
 def _shown(path: Path) -> str:
@@ -116,6 +116,10 @@ def _stages(content: Content) -> list[str]:
         f"    {{projection: {networks.projection}, layers: {list(networks.layers)}, initial_range: 0.1,",
         f"    batch: {NGRAMS}, updates: {settings.cslm_updates}, validation: {settings.held_out}, "
         f"validate_every: {max(settings.cslm_updates // 6, 100)}, patience: 3}}",
+        "  # for the row of an attention network below",
+        f"  # attention: {{hidden: {networks.units}, embedding: {networks.units // 2}, attention: {networks.units}, "
+        f"maxout: {networks.units // 2}, rank: {networks.units // 2},",
+        f"  #   clip: 100, epochs: {networks.epochs}, average: {min(4, networks.epochs - 1)}}}",
         "",
     ]
 
@@ -127,6 +131,8 @@ def _systems(content: Content) -> list[str]:
         "  baseline: {label: Baseline, features: [phrase, language_model, reordering]}",
         "  rnn: {label: Baseline + RNN, base: baseline, features: [encoder_decoder]}",
         "  cslm_rnn: {label: Baseline + CSLM + RNN, base: rnn, features: [cslm]}",
+        "  # translates by itself and takes hours; with it, name the target mi2016",
+        "  # attention: {label: Attention network, features: [], translate: {}}",
         "",
         "# MERT is unstable: several runs, of which the table has the mean and the spread",
         f"tuning: {{runs: {content.settings.runs}, iterations: 8}}",

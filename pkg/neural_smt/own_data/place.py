@@ -1,6 +1,7 @@
 """Where an experiment is made, and for which checkout."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from neural_smt.errors import UserError
@@ -23,10 +24,21 @@ def shipped_names() -> list[str]:
     return [line.partition(":")[2].strip() for line in lines if line.startswith("experiment:")]
 
 
+def check_paths(paths: Iterable[Path]) -> None:
+    """Refuse paths that no text can name: they would have to stand in the experiment."""
+    for path in map(str, paths):
+        try:
+            path.encode("utf-8")
+        except UnicodeEncodeError:
+            raise UserError(f"{path!a}: its name is not UTF-8; rename it, or name another folder") from None
+
+
 def check_output(output: Path, force: bool) -> None:
     """Refuse a folder that holds anything but, with ``force``, what an earlier init has written."""
     if not output.exists():
         return
+    if Path.cwd().is_relative_to(output.resolve()):
+        raise UserError(f"{output}: the folder that you are in, or one around it; name a new one with --output")
     if not output.is_dir():
         raise UserError(f"{output}: is a file; name a folder with --output")
     others = sorted(path.name for path in output.iterdir() if not _OURS.fullmatch(path.name))

@@ -15,7 +15,7 @@ NGRAMS = 512
 class Networks:
     """Units of an encoder-decoder and of a CSLM for corpora of up to so many pairs (inf: of any number).
 
-    most_updates: of the encoder-decoder; larger text is not gone through once.
+    most_updates: of the encoder-decoder; larger text is not gone through once. units, epochs: of an attention network.
     """
 
     pairs: float
@@ -23,13 +23,17 @@ class Networks:
     projection: int
     layers: tuple[int, int]
     most_updates: int
+    units: int
+    epochs: int
 
 
 NETWORKS = (
-    Networks(5_000, {"hidden": 64, "embedding": 32, "maxout": 32, "rank": 24}, 32, (96, 32), 4000),
-    Networks(100_000, {"hidden": 160, "embedding": 64, "maxout": 80, "rank": 40}, 64, (256, 64), 9000),
-    Networks(1_000_000, {"hidden": 256, "embedding": 96, "maxout": 128, "rank": 64}, 96, (384, 96), 20_000),
-    Networks(float("inf"), {"hidden": 500, "embedding": 100, "maxout": 250, "rank": 100}, 256, (768, 256), 100_000),
+    Networks(5_000, {"hidden": 64, "embedding": 32, "maxout": 32, "rank": 24}, 32, (96, 32), 4000, 128, 20),
+    Networks(100_000, {"hidden": 160, "embedding": 64, "maxout": 80, "rank": 40}, 64, (256, 64), 9000, 256, 12),
+    Networks(1_000_000, {"hidden": 256, "embedding": 96, "maxout": 128, "rank": 64}, 96, (384, 96), 20_000, 256, 6),
+    Networks(
+        float("inf"), {"hidden": 500, "embedding": 100, "maxout": 250, "rank": 100}, 256, (768, 256), 100_000, 500, 3
+    ),
 )
 """Such as two cores train in minutes to hours; the paper has 1,000 units and, for the CSLM, 512 and [1536, 1024]."""
 

@@ -11,7 +11,7 @@ from neural_smt.files import atomic
 from neural_smt.own_data.experiment_file import Content, TextFile, render
 from neural_smt.own_data.material import Material
 from neural_smt.own_data.naming import check_name, order_set, read_sides
-from neural_smt.own_data.place import CHECKOUT, EXPERIMENT, check_output, shipped_names
+from neural_smt.own_data.place import CHECKOUT, EXPERIMENT, check_output, check_paths, shipped_names
 from neural_smt.own_data.settings import suit
 from neural_smt.own_data.telling import report
 from neural_smt.planning.observing import complete_configuration
@@ -51,6 +51,7 @@ def init(
     sides = read_sides(files, source, target, tokenised)
     name = check_name(sides.name if name is None else name, shipped_names())
     output = Path(name) if output is None else Path(output)
+    check_paths([*sides.files, output.resolve()])
     check_output(output, force)
     if seed < 0:
         raise UserError(f"--seed {seed}: give 0 or more")
@@ -63,7 +64,7 @@ def init(
     sets = {part: survey_set(part, found) for part, found in given.items()}
     roles = assign_pairs(survey, sets, dev_size, test_size, seed)
     material = Material(sides, name, output, survey, sets, roles, tokenised, seed)
-    with atomic(output, directory=True) as folder:
+    with atomic(output.resolve(), directory=True) as folder:
         _write(material, folder)
         plan = _plan(folder, machine)
     print("\n".join(report(material, plan, remarks)))
@@ -87,10 +88,7 @@ def _write(material: Material, folder: Path) -> None:
         tokenised=material.tokenised,
         seed=material.seed,
     )
-    try:
-        (folder / EXPERIMENT).write_text(render(content), encoding="utf-8")
-    except UnicodeEncodeError:
-        raise UserError(f"{content.folder!a}: its path is not UTF-8; name another folder with --output") from None
+    (folder / EXPERIMENT).write_text(render(content), encoding="utf-8")
 
 
 def _plan(folder: Path, machine: Machine) -> dict[str, Any]:

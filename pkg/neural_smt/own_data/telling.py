@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from neural_smt.corpus.languages import UNSPACED
 from neural_smt.corpus.splitting import LEFT_OUT, TRAIN
+from neural_smt.corpus.survey import count_pairs
 from neural_smt.own_data.experiment_file import SOURCES
 from neural_smt.own_data.material import Material
 from neural_smt.own_data.place import CHECKOUT, EXPERIMENT
@@ -41,14 +43,16 @@ def _remarks(material: Material) -> list[str]:
     found = survey.remarks(material.tokenised)
     found += [f"{given.files[0]}: {remark}" for given in sets.values() for remark in given.remarks(tokenised=True)]
     if len(sets) == 2 and (shared := int(sets["test"].keys.shared(sets["dev"].keys).sum())):
-        found.append(f"{shared:,} pairs of --test are in --dev, whole or a side of them: scores will flatter")
+        found.append(f"{count_pairs(shared)} of --test in --dev, whole or one side: scores will flatter")
     if lost := int((roles == LEFT_OUT).sum()) - survey.empty:
-        found.append(f"{lost:,} pairs are in --dev or --test, whole or a side of them, and left out of training")
+        found.append(f"{count_pairs(lost)} in --dev or --test, whole or one side, and so not in the training text")
     trained = survey.keys.pairs[roles == TRAIN]
     if repeated := len(trained) - len(np.unique(trained)):
-        found.append(f"{repeated:,} training pairs repeat others")
+        found.append(f"{count_pairs(repeated)} of the training text repeat others")
     if material.pairs["train"] < USEFUL:
-        found.append(f"{material.pairs['train']:,} training pairs are few: they will run, but hardly translate")
+        found.append(f"{count_pairs(material.pairs['train'])} to train on are few: enough to run, not to translate")
+    if (target := material.sides.languages[1]) in UNSPACED:
+        found.append(f"sacreBLEU counts words between spaces, which '{target}' has none of: look at BLEU on tokens")
     return found
 
 
