@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 import yaml
 from german_english import sentences, write_corpus
+from workflow import snakemake
 
 from neural_smt.cli import main
 from neural_smt.config import complete, load_schema
+from neural_smt.corpus.tokenisation import tokenise_lines
+from neural_smt.files import read_json, read_lines
 from neural_smt.own_data import steps
 
 PLAN = {
@@ -269,6 +272,35 @@ def test_words_of_a_language_without_spaces_are_not_counted_by_sacrebleu(
     assert main(["init", "corpus.de", "corpus.zh"]) == 0
     note = "  note: sacreBLEU counts words between spaces, which 'zh' has none of: look at BLEU on tokens\n"
     assert note in capsys.readouterr().out
+
+
+LESS = {
+    "alignment": {"aligner": "fast_align"},
+    "tuning": {"runs": 1, "iterations": 2, "nbest": 20, "restarts": 2},
+    "decoding": {"tuning": {"pop_limit": 100}},
+}
+"""Settings with which German-English is translated in half a minute."""
+
+
+@pytest.mark.slow
+def test_german_english_runs_through_to_bleu_from_any_folder(unplanned: Path, repository: Path) -> None:
+    write_corpus(unplanned, 600)
+    assert main(["init", "corpus.de", "corpus.en", "--output", "deep/er"]) == 0
+    (unplanned / "less.yaml").write_text(yaml.safe_dump(LESS))
+    (unplanned / "elsewhere").mkdir()
+    results = unplanned / "elsewhere" / "results" / "corpus"
+    done = snakemake(
+        unplanned / "elsewhere",
+        *("--snakefile", str(repository / "Snakefile"), "--cores", "1", "--configfile"),
+        *(str(unplanned / "deep/er/experiment.yaml"), str(unplanned / "less.yaml")),
+        *("--", "results/corpus/evaluation/baseline/run1/test.json"),
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    german = read_lines(unplanned / "deep/er/test.de")
+    assert read_lines(results / "corpus/tokenised/test.de") == tokenise_lines(german, "de")
+    assert len(german) == len(read_lines(results / "evaluation/baseline/run1/test.txt")) == 30
+    # every word and phrase of it was in the training text
+    assert read_json(results / "evaluation/baseline/run1/test.json")["sacrebleu"] > 60
 
 
 def test_larger_corpora_get_larger_networks(repository: Path) -> None:
