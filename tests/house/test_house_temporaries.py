@@ -20,6 +20,37 @@ with atomic(Path(sys.argv[1]), directory=sys.argv[2] == "True") as temporary:
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
+# Killed by a timer of processor time, which leaves a process as little to do as SIGKILL, on a busy machine too.
+KILLED_AGAIN_AND_AGAIN = """
+import itertools, os, random, signal, sys
+from pathlib import Path
+from neural_smt.files import atomic, read_json, write_json
+
+def write(folder, first):
+    for number in itertools.count(first):
+        with atomic(folder / "folder", directory=True) as temporary:
+            for name in "ab":
+                write_json(temporary / name, number)
+        write_json(folder / "file", number)
+
+folder, chance, last, met = Path(sys.argv[1]), random.Random(1), 0, 0
+for _ in range(int(sys.argv[2])):
+    moment = chance.uniform(0.001, 0.03)
+    child = os.fork()
+    if not child:
+        signal.setitimer(signal.ITIMER_PROF, moment)
+        write(folder, last + 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGPROF
+    met += len(list(folder.iterdir())) > 2
+    assert len(list(folder.iterdir())) <= 5, "of one killed process at most"
+    if (folder / "folder").exists():
+        assert read_json(folder / "folder" / "a") == read_json(folder / "folder" / "b") >= last
+    if (folder / "file").exists():
+        assert read_json(folder / "file") >= last
+        last = read_json(folder / "file")
+print(last, met)
+"""
+
 
 def leave(path: Path, directory: bool) -> Path:
     """What a writer of ``path`` leaves that is killed."""
@@ -111,3 +142,15 @@ def dead() -> int:
 def test_temporary_folders_of_one_path_have_names_of_their_own(tmp_path: Path) -> None:
     one, other = temporary_folder(tmp_path / "out"), temporary_folder(tmp_path / "out")
     assert one != other and one.parent == tmp_path
+
+
+def test_whenever_a_process_is_killed_what_it_wrote_is_whole(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", KILLED_AGAIN_AND_AGAIN, tmp_path, "60"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    written, met = map(int, done.stdout.split())
+    assert written > 60 and met > 10, "many were killed while they wrote"
+    for name in ("folder", "file"):
+        remove_leftovers(tmp_path / name)
+    assert set(names(tmp_path)) <= {"folder", "file"}

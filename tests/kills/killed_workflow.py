@@ -188,8 +188,11 @@ class Workflow:
                 for process in (job.process, *others):
                     with contextlib.suppress(psutil.Error):
                         process.kill()
+            psutil.wait_procs([job.process], PATIENCE)
         log = self.results / "logs" / f"{job.name}.log"
-        self.killed.append(Killed(job.name, kept_state(self.results, job.name), log))
+        # the jobs of a Snakemake that is killed alone may get a little further
+        state = None if self.alone else kept_state(self.results, job.name)
+        self.killed.append(Killed(job.name, state, log))
         self.told.append(f"{kill} ({job.name}, {job.seconds:.2f} s, half-written: {half_written})")
 
     def _await_end(self, groups: list[int]) -> None:
