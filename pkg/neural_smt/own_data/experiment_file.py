@@ -111,7 +111,8 @@ def _stages(content: Content) -> list[str]:
         "training:",
         "  encoder_decoder:",
         f"    {{{units}, clip: 100, batch: {BATCH},",
-        f"    updates: {settings.updates}, validate_every: {max(settings.updates // 6, 100)}}}",
+        f"    updates: {settings.updates}, validate_every: {max(settings.updates // 6, 100)}, "
+        f"validation_pairs: {settings.validation_pairs}}}",
         "  cslm:",
         f"    {{projection: {networks.projection}, layers: {list(networks.layers)}, initial_range: 0.1,",
         f"    batch: {NGRAMS}, updates: {settings.cslm_updates}, validation: {settings.held_out}, "

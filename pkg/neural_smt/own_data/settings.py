@@ -53,6 +53,7 @@ class Settings:
     runs: int
     networks: Networks
     updates: int
+    validation_pairs: int
     cslm_updates: int
     held_out: float
 
@@ -67,6 +68,7 @@ def suit(pairs: int, words: int) -> Settings:
         runs=3,
         networks=networks,
         updates=_rounded(1.5 * rows / BATCH, 500, networks.most_updates),
+        validation_pairs=int(min(max(rows // 20, 100), 2000)),
         cslm_updates=_rounded(5 * words / NGRAMS, 500, networks.most_updates),
         held_out=0.01 if pairs < 100_000 else 0.002,
     )
