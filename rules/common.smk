@@ -21,8 +21,9 @@ from neural_smt.attention_models import (
 from neural_smt.code import code_digest
 from neural_smt.config import complete, load_schema
 from neural_smt.corpus.archives import archive_name, collect_archives
+from neural_smt.corpus.published import published_sources
 from neural_smt.decoding.features import HOOKS
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, sentence
 from neural_smt.layout import TABLES, Layout
 from neural_smt.recurrent_models import (
     SOURCE_SIDE,
@@ -50,7 +51,16 @@ from neural_smt.systems import (
 try:
     config = complete(config, load_schema(Path(workflow.basedir) / "rules" / "schemas" / "config.schema.yaml"))
 except UserError as error:
-    raise WorkflowError(str(error))
+    raise WorkflowError(sentence(error))
+
+if workflow.output_settings.dryrun and config["check"]["texts"]:
+    # a start for real does so in its first job, once all texts are fetched
+    from neural_smt.planning.texts import check_here
+
+    try:
+        check_here(config)
+    except UserError as error:
+        raise WorkflowError(sentence(error))
 
 if workflow.is_main_process and not workflow.dryrun:
     # a run that was killed here left locks, and jobs that are about to end
@@ -156,6 +166,12 @@ def archive_path(source, side):
     """Where the archive that one side of a source is a member of is kept."""
     return f"results/{EXPERIMENT}/corpus/archives/{archive_name(CORPUS['sources'][source][side])}"
 
+
+# source -> side -> its text, of all that is not generated: those that are joined one by one
+FETCHED_TEXTS = {
+    name: {side: raw_text(name, side).format(experiment=EXPERIMENT) for side in sides}
+    for name, sides in published_sources(config)
+}
 
 # sources of training text, which may be long: shards tokenise them
 LONG_SOURCES = [] if SHARDS == 1 else [*CORPUS["train"], *CORPUS["monolingual"]]

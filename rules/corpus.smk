@@ -117,9 +117,37 @@ rule generate:
         "../workflow_scripts/corpus.py"
 
 
+rule check_experiment:
+    """Look at all texts once they are fetched, at the disk and at the GPU, before anything works on them for hours."""
+    input:
+        depends=[path for sides in FETCHED_TEXTS.values() for path in sides.values()],
+    output:
+        output="results/{experiment}/corpus/checked.json",
+    log:
+        "results/{experiment}/logs/check_experiment.log",
+    benchmark:
+        "results/{experiment}/benchmarks/corpus/check_experiment.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+        gpu=USES_GPU,
+    params:
+        code=code("planning.checking"),
+        texts=FETCHED_TEXTS,
+        snakefile=f"{workflow.basedir}/Snakefile",
+        throughputs=f"{workflow.basedir}/benchmarks/throughputs.json",
+        asked=[config["check"], config["training"] if USES_GPU else None],
+    script:
+        "../workflow_scripts/check.py"
+
+
 rule tokenise:
     """Normalise and tokenise one side of a source (NFC, sacremoses)."""
     input:
+        # an older one will do: what is tokenised does not follow from it; what is generated is good
+        depends=ancient("results/{experiment}/corpus/checked.json") if FETCHED_TEXTS else [],
         text=lambda wildcards: raw_text(wildcards.source, wildcards.language),
     output:
         output="results/{experiment}/corpus/tokenised/{source}.{language}",

@@ -6,7 +6,6 @@ hand has a verb of its own: a function of the same kind, under a shorter name.
 """
 
 import argparse
-import errno
 import importlib
 import inspect
 import json
@@ -21,10 +20,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import yaml
-
 from neural_smt import __version__
-from neural_smt.errors import UserError
+from neural_smt.errors import Section, UserError, sentence
+from neural_smt.files import read_yaml
 from neural_smt.invoke import invoke, is_list, is_path, optional, parameters
 
 STAGES = {
@@ -53,6 +51,7 @@ VERBS = {
     "export": "neural_smt.decoding.moses.steps:export_moses",
     "inspect": "neural_smt.vocabularies.steps:inspect_sentence",
     "init": "neural_smt.own_data.steps:init",
+    "check": "neural_smt.planning.checking:check",
     "plan": "neural_smt.planning.steps:plan",
     "calibrate": "neural_smt.planning.steps:calibrate",
     "translate": "neural_smt.translation.steps:translate",
@@ -62,9 +61,6 @@ VERBS = {
 
 PLACES = {"init": ("files",), "translate": ("experiment", "files"), "serve": ("experiment",)}
 """Verb -> the parameters that are given by their place, without the name of an option."""
-
-_OUTSIDE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
-"""Faults of the file system that no check foresees."""
 
 
 def verb(name: str) -> Callable[..., Any]:
@@ -102,16 +98,29 @@ class _Structure(str):
     """The text of an argument that is neither a path, a word nor a number."""
 
 
-def _structure(text: str) -> Any:
-    if text.startswith("@"):
-        try:
-            return yaml.safe_load(Path(text[1:]).read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise UserError(f"{text[1:]}: no such file; give JSON or @file.yaml") from None
+def _structure(name: str, text: str, annotation: Any) -> Any:
+    """What the option ``--name`` says in JSON, or in a file of YAML."""
+    option = f"--{name.replace('_', '-')}"
+    value = read_yaml(Path(text[1:])) if text.startswith("@") else _parse_json(option, text)
+    kind = typing.get_origin(annotation) or annotation
+    if isinstance(kind, type) and not isinstance(value, kind | None):
+        wanted = "keys and values" if kind is dict else f"a {kind.__name__}"
+        raise UserError(f"{option}: expected {wanted}, found {str(value)[:60]!r}; {_ADVICE}")
+    if isinstance(value, dict):
+        value = Section(value)
+        value.place = option
+    return value
+
+
+_ADVICE = "give JSON or @file.yaml"
+
+
+def _parse_json(option: str, text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise UserError(f"not valid JSON ({error.msg}): {text}; give JSON or @file.yaml") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "too deep"
+        raise UserError(f"{option}: not valid JSON ({reason}): {text[:60]}; {_ADVICE}") from None
 
 
 def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
@@ -178,11 +187,13 @@ def _parse(arguments: Sequence[str] | None) -> tuple[Callable[..., Any], dict[st
     else:
         given = vars(_step_parser(chosen.command).parse_args(chosen.rest))
         function = steps(chosen.command)[given.pop("step")]
-    return function, {name: _structure(v) if isinstance(v, _Structure) else v for name, v in given.items()}
+    kinds = {name: optional(parameter.annotation) for name, parameter in parameters(function).items()}
+    return function, {n: _structure(n, v, kinds[n]) if isinstance(v, _Structure) else v for n, v in given.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status (1 after a ``UserError``, whose sentence goes to standard error).
+    """Run one command; returns the exit status (1 after what a user can put right, told in one sentence on standard
+    error).
 
     Interrupted, or when nobody reads its output any more, it ends with the status of the signal and says nothing.
     """
@@ -190,21 +201,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         invoke(*_parse(arguments))
         sys.stdout.flush()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except BrokenPipeError:
         # Python would flush standard output once more when it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
-    except OSError as error:
-        if error.errno not in _OUTSIDE:
+    except Exception as error:
+        told = sentence(error)
+        if told is None:
             raise
-        print(
-            f"error: {error.filename or 'an output'}: {error.strerror}; make room or name another place",
-            file=sys.stderr,
-        )
+        print(f"error: {told}", file=sys.stderr)
         return 1
     return 0

@@ -7,20 +7,30 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import yaml
 
 from neural_smt.attention_models import inherit_attention
 from neural_smt.corpus.archives import collect_archives, member_name
 from neural_smt.corpus.languages import check_language
 from neural_smt.corpus.test_sets import expand_test_set
 from neural_smt.errors import UserError
+from neural_smt.files import read_yaml
 from neural_smt.recurrent_models import inherit_recurrent
 from neural_smt.systems import check_systems, inherit_networks
 
 
 def load_schema(path: Path) -> dict[str, Any]:
     """Read a JSON schema (draft 2020-12) written as YAML."""
-    return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    return read_yaml(path)
+
+
+def read_configuration_file(path: Path) -> dict[str, Any]:
+    """The settings of a file of YAML or JSON; ``UserError`` names file and line of what is none."""
+    if not Path(path).exists():
+        raise UserError(f"{path}: no such file; name a configuration file of Snakemake")
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: not a configuration file; it must hold keys and values")
+    return content
 
 
 def complete(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,6 +39,9 @@ def complete(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, 
     Raises ``UserError`` with one sentence for the first fault: an unknown key (with the nearest known one), a wrong
     type, a value out of range, or a name that is used but not defined.
     """
+    if not isinstance(config, Mapping):
+        raise UserError("configuration: expected keys and values; give the experiment's settings")
+    _check_keys(config, "")
     config = deepcopy(dict(config))
     inherit_networks(config)
     inherit_recurrent(config)
@@ -43,6 +56,15 @@ def complete(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, 
     _check_names(config)
     _check_members(config["corpus"]["sources"])
     return config
+
+
+def _check_keys(section: Any, where: str) -> None:
+    """Raise ``UserError`` for a name that YAML reads as something else than a text."""
+    items = section.items() if isinstance(section, Mapping) else enumerate(section) if isinstance(section, list) else ()
+    for key, value in items:
+        if isinstance(section, Mapping) and not isinstance(key, str):
+            raise UserError(f"{where or 'configuration'}: the key {key} is no text; put it in quotes")
+        _check_keys(value, f"{where}.{key}".lstrip("."))
 
 
 def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -77,6 +99,9 @@ def _sentence(error: jsonschema.ValidationError) -> str:
         near = difflib.get_close_matches(str(unknown), known, n=1)
         advice = f"did you mean '{near[0]}'?" if near else f"known here: {', '.join(known)}"
         return f"{where}: unknown key '{unknown}'; {advice}"
+    if error.validator == "required":
+        missing = next(key for key in error.validator_value if key not in error.instance)
+        return f"{where}: has no '{missing}'; give it"
     if error.validator == "type":
         expected = (
             error.validator_value if isinstance(error.validator_value, str) else " or ".join(error.validator_value)

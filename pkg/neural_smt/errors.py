@@ -1,4 +1,41 @@
-"""The one exception a user is meant to read."""
+"""What a user is meant to read of an exception: one sentence that says what is wrong and what to do."""
+
+import errno
+import os
+import re
+import tempfile
+from collections.abc import Sized
+from pathlib import Path
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a place that takes no more."""
+
+_ROOM = "make room there, or put the output elsewhere, and start again"
+_CLOSED = "allow it, or name another place"
+_ADVICE = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EFBIG: "allow larger files (ulimit -f), or put the output elsewhere, and start again",
+    errno.EROFS: _CLOSED,
+    errno.EACCES: _CLOSED,
+    errno.EPERM: _CLOSED,
+    errno.ENOENT: "check the path",
+    errno.EISDIR: "name a file",
+    errno.ENOTDIR: "name a place that is inside folders",
+    errno.EEXIST: "remove it, or name another place",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ELOOP: "name what its links lead to",
+    errno.EMFILE: "allow more open files (ulimit -n)",
+    errno.ENOMEM: "give the job more memory, or lower its sizes",
+    errno.EIO: "the disk or its connection fails: copy the file elsewhere, and start again",
+}
+"""What to do about faults of the file system that no check foresees."""
+
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")
+"""The number of an error in the messages of safetensors, which are no ``OSError``."""
+
+_UNWRITTEN = re.compile(r"\d+ requested and \d+ written")
+"""How NumPy says that a file system took less than an array; it does not say why."""
 
 
 class UserError(Exception):
@@ -7,3 +44,60 @@ class UserError(Exception):
     The message is one sentence that names the file (and line) or the setting and says what to do.
     The command line and the workflow scripts print it without a traceback and exit with status 1.
     """
+
+
+class MissingKey(UserError, KeyError):
+    """A key that a file or a setting should have."""
+
+    __str__ = Exception.__str__
+
+
+class Section(dict):
+    """A mapping that a user may have spoilt: to ask for a key that is not there is a ``UserError``.
+
+    place: what the sentence starts with, as ``weights.json``; advice: what it ends with.
+    """
+
+    place = "the settings"
+    advice = "give it"
+
+    def __missing__(self, key: object) -> object:
+        raise MissingKey(f"{self.place}: has no '{key}'; {self.advice}")
+
+
+def check_as_many(**given: Sized) -> None:
+    """Raise ``UserError`` unless as many of everything are given."""
+    numbers = {name: len(values) for name, values in given.items()}
+    if len(set(numbers.values())) > 1:
+        told = ", ".join(f"{number} {name}" for name, number in numbers.items())
+        raise UserError(f"{told}: give as many of each")
+
+
+def sentence(error: BaseException) -> str | None:
+    """What a user is told of an exception, on one line; None for a fault of the program."""
+    if isinstance(error, UserError):
+        return " ".join(str(error).split("\n"))
+    if isinstance(error, OSError) and error.errno in _ADVICE:
+        place = error.filename or f"an output, or a temporary file in {tempfile.gettempdir()}"
+        return f"{place}: {os.strerror(error.errno)}; {_ADVICE[error.errno]}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({error or 'no more to be had'}); {_ADVICE[errno.ENOMEM]}"
+    if type(error).__name__ == "OutOfMemoryError":  # PyTorch's, which need not be loaded
+        return "the GPU has too little memory; lower the network's batch or sizes, or set device: cpu"
+    return None
+
+
+def write_fault(error: Exception, path: Path, temporary: Path) -> OSError | None:
+    """The error of the file system behind what was raised while ``path`` was written under a temporary name.
+
+    It names ``path``, or the file below it. None for what has another cause, or is of another file.
+    """
+    number = error.errno if isinstance(error, OSError) else None
+    if number is None:
+        told = _OS_ERROR.search(str(error))
+        number = int(told[1]) if told else errno.ENOSPC if _UNWRITTEN.search(str(error)) else None
+    name = getattr(error, "filename", None)
+    if number is None or not (name is None or str(name).startswith(str(temporary))):
+        return None
+    below = "" if name is None else str(name).removeprefix(str(temporary))
+    return OSError(number, os.strerror(number), f"{path}{below}")

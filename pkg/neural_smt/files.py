@@ -8,16 +8,21 @@ import io
 import json
 import os
 import shutil
+import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import yaml
 
-from neural_smt.errors import UserError
+from neural_smt.errors import Section, UserError, write_fault
 from neural_smt.temporaries import remove_leftovers, temporary_file, temporary_folder
+
+MAKE = "run the step that makes it"
+MAKE_AGAIN = f"{MAKE} again"
 
 
 @contextmanager
@@ -25,7 +30,8 @@ def atomic(path: Path, directory: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` and rename it to ``path`` when the block ends well.
 
     With ``directory`` the temporary path is an empty folder, and an older folder at ``path`` is replaced.
-    When the block raises, the temporary file or folder is removed and ``path`` stays as it was.
+    When the block raises, the temporary file or folder is removed and ``path`` stays as it was. What the file system
+    refuses is an ``OSError`` that names ``path``.
     The temporary name keeps the suffixes of ``path``, so a writer that looks at ``.gz`` still sees it.
     What a process left that was killed while it wrote ``path`` is removed.
     """
@@ -40,6 +46,10 @@ def atomic(path: Path, directory: bool = False) -> Iterator[Path]:
             _replace_folder(temporary, path)
         else:
             os.replace(temporary, path)
+    except Exception as error:
+        if (fault := write_fault(error, path, temporary)) is not None:
+            raise fault from None
+        raise
     finally:
         if directory:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -84,7 +94,7 @@ def named_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise UserError(f"{path}: no such file; check the path in the experiment's configuration") from None
+        raise UserError(f"{path}: no such file; check the path") from None
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path}: cannot be read ({error}); fetch or write the file again") from None
 
@@ -96,11 +106,11 @@ def read_bytes(path: Path) -> bytes:
         return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
 
-def read_pieces(path: Path, size: int = 1 << 20) -> Iterator[tuple[int, bytes]]:
+def read_pieces(path: Path, size: int = 1 << 20, nul: bool = False) -> Iterator[tuple[int, bytes]]:
     """Yield the contents of a text file (``.gz`` or plain) in pieces of whole lines, about ``size`` bytes each.
 
     Each piece comes with the number of lines before it. Raises ``UserError`` for a file that cannot be read, and, with
-    the line, for bytes that are not UTF-8 or are NUL and for a line that is longer than 64 pieces.
+    the line, for bytes that are not UTF-8, for NUL unless ``nul`` allows it, and for a line longer than 64 pieces.
     """
     path = Path(path)
     lines, rest = 0, b""
@@ -113,16 +123,18 @@ def read_pieces(path: Path, size: int = 1 << 20) -> Iterator[tuple[int, bytes]]:
                     raise UserError(f"{path}, line {lines + 1}: has more than {len(rest) >> 20} MB; give a text file")
                 continue
             piece, rest = rest + block[:end], block[end:]
-            check_text(path, piece, lines)
+            check_text(path, piece, lines, nul)
             yield lines, piece
             lines += piece.count(b"\n")
     if rest:
-        check_text(path, rest, lines)
+        check_text(path, rest, lines, nul)
         yield lines, rest
 
 
-def check_text(path: Path, data: bytes, lines: int = 0) -> None:
-    """Raise ``UserError`` naming file and line unless ``data``, after so many lines of it, is UTF-8 without NUL."""
+def check_text(path: Path, data: bytes, lines: int = 0, nul: bool = False) -> None:
+    """Raise ``UserError`` naming file and line unless ``data``, after so many lines of it, is UTF-8, and without NUL
+    unless ``nul`` allows it.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")()
     step = 1 << 16  # the text itself is not wanted: small pieces of it stay in the cache
     for start in range(0, len(data), step):
@@ -136,9 +148,9 @@ def check_text(path: Path, data: bytes, lines: int = 0) -> None:
                 f"{path}, line {line}: not valid UTF-8 (byte 0x{error.object[error.start]:02x}); "
                 "convert the file to UTF-8"
             ) from None
-    nul = data.find(b"\0")
-    if nul >= 0:
-        line = lines + data.count(b"\n", 0, nul) + 1
+    found = -1 if nul else data.find(b"\0")
+    if found >= 0:
+        line = lines + data.count(b"\n", 0, found) + 1
         raise UserError(f"{path}, line {line}: holds a NUL byte; give a text file")
 
 
@@ -192,12 +204,45 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 def read_json(path: Path) -> Any:
     """Parse a JSON file; ``UserError`` names the file and the line at fault."""
+    return _parse_json(path, dict)
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Parse a JSON file that holds an object; ``UserError`` also for another value, and for a key that is asked for
+    but is not there.
+    """
+
+    def section(values: list[tuple[str, Any]]) -> Section:
+        made = Section(values)
+        made.place, made.advice = str(path), MAKE_AGAIN
+        return made
+
+    content = _parse_json(path, section)
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: holds no JSON object; {MAKE_AGAIN}")
+    return content
+
+
+def _parse_json(path: Path, made_of: Callable[[list[tuple[str, Any]]], dict[str, Any]]) -> Any:
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=made_of)
     except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
+        raise UserError(f"{path}: no such file; {MAKE}") from None
     except json.JSONDecodeError as error:
-        raise UserError(f"{path}, line {error.lineno}: not valid JSON ({error.msg})") from None
+        raise UserError(f"{path}, line {error.lineno}: not valid JSON ({error.msg}); {MAKE_AGAIN}") from None
+    except (UnicodeDecodeError, RecursionError):
+        raise UserError(f"{path}: not a JSON file; {MAKE_AGAIN}") from None
+
+
+def read_yaml(path: Path) -> Any:
+    """Parse a file of YAML (or JSON, which is YAML too); ``UserError`` names the file and the line at fault."""
+    text = "\n".join(read_lines(path))
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        where = f"{path}, line {mark.line + 1}" if mark else f"{path}"
+        raise UserError(f"{where}: not valid YAML ({problem or str(error).splitlines()[0]}); correct it") from None
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -215,9 +260,26 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """Read a CSV table written by ``write_csv`` as one dictionary per row."""
-    with open(path, encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
+    """Read a CSV table written by ``write_csv`` as one dictionary per row.
+
+    ``UserError`` for a missing or damaged file, and for a column that is asked for but is not there.
+    """
+    rows = csv.reader(io.StringIO("\n".join(read_lines(path)), newline=""), strict=True)
+    table, header = [], None
+    try:
+        for row in rows:
+            if not row:
+                continue
+            if header is None:
+                header = row
+            elif len(row) != len(header):
+                raise csv.Error(f"{len(row)} cells under a header of {len(header)}")
+            else:
+                table.append(Section(zip(header, row, strict=True)))
+                table[-1].place, table[-1].advice = f"{path}, line {rows.line_num}", MAKE_AGAIN
+    except csv.Error as error:
+        raise UserError(f"{path}, line {rows.line_num}: not a row of a CSV table ({error}); {MAKE_AGAIN}") from None
+    return table
 
 
 def save_arrays(folder: Path, **arrays: np.ndarray) -> None:
@@ -229,8 +291,12 @@ def save_arrays(folder: Path, **arrays: np.ndarray) -> None:
 def load_array(path: Path, mapped: bool = True) -> np.ndarray:
     """Load an ``.npy`` array, memory-mapped read-only unless ``mapped`` is false."""
     try:
-        return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        if not isinstance(array, np.ndarray):
+            raise ValueError("an archive of several")
+        return array
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; run the stage that makes {Path(path).parent.name} again") from None
-    except ValueError as error:
-        raise UserError(f"{path}: not a NumPy array ({error}); run the stage that makes it again") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        reason = str(error).splitlines()[0].rstrip(".:")
+        raise UserError(f"{path}: not a NumPy array ({reason}); {MAKE_AGAIN}") from None

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.files import load_array, save_arrays
+from neural_smt.errors import UserError
+from neural_smt.files import MAKE_AGAIN, load_array, save_arrays
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Ragged:
     @classmethod
     def load(cls, folder: Path, name: str, mapped: bool = True) -> "Ragged":
         """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false."""
-        folder = Path(folder)
-        return cls(
-            load_array(folder / f"{name}_values.npy", mapped), load_array(folder / f"{name}_offsets.npy", mapped)
-        )
+        values, offsets = (load_array(Path(folder) / f"{name}_{part}.npy", mapped) for part in ("values", "offsets"))
+        if offsets.ndim != 1 or not len(offsets) or offsets[-1] != len(values):
+            raise UserError(f"{folder}: {name}_values.npy and {name}_offsets.npy do not belong together; {MAKE_AGAIN}")
+        return cls(values, offsets)

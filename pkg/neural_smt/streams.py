@@ -93,9 +93,14 @@ def write_pairs(source: Path, target: Path, pairs: Iterable[tuple[str, str]]) ->
             target_stream.write(f"{other}\n")
 
 
+def _opened_raw(path: Path) -> IO[bytes]:
+    with named_errors(path):
+        return open(path, "rb")
+
+
 def concatenate(parts: Iterable[Path], output: Path) -> None:
     """Write files one after the other, byte for byte; parts of a gzipped file make one."""
     with atomic(output) as temporary, open(temporary, "wb") as stream:
         for part in parts:
-            with named_errors(part), open(part, "rb") as piece:
+            with _opened_raw(part) as piece:
                 shutil.copyfileobj(piece, stream, PIECE)

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from neural_smt.errors import write_fault
+
 HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"
 """This machine in names; process numbers of others say nothing here."""
 
@@ -21,24 +23,42 @@ _SHAPE = re.compile(r"\.([0-9a-f]{8})-(\d+)\.[a-z0-9_]{8}\.(.+)", re.DOTALL)
 
 def temporary_file(path: Path) -> Path:
     """A new empty file beside ``path``, whose folder exists; its suffixes are those of ``path``."""
-    handle, name = tempfile.mkstemp(prefix=_prefix(), suffix=f".{path.name}", dir=path.parent)
+    with _named(path):
+        handle, name = tempfile.mkstemp(prefix=_prefix(), suffix=f".{path.name}", dir=path.parent)
     os.close(handle)
     return Path(name)
 
 
 def temporary_folder(path: Path) -> Path:
     """A new empty folder beside ``path``, whose folder exists."""
-    return Path(tempfile.mkdtemp(prefix=_prefix(), suffix=f".{path.name}", dir=path.parent))
+    with _named(path):
+        return Path(tempfile.mkdtemp(prefix=_prefix(), suffix=f".{path.name}", dir=path.parent))
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let errors of the file system name ``path`` in place of a name that nobody knows."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 @contextmanager
 def scratch_folder(path: Path) -> Iterator[Path]:
-    """A new folder beside ``path`` for as long as the block runs; what killed processes left of theirs is removed."""
+    """A new folder beside ``path`` for as long as the block runs; what killed processes left of theirs is removed.
+
+    What the file system refuses in it is an ``OSError`` that names ``path``.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path)
     folder = temporary_folder(path)
     try:
         yield folder
+    except Exception as error:
+        if (fault := write_fault(error, path, folder)) is not None:
+            raise OSError(fault.errno, fault.strerror, str(path)) from None
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

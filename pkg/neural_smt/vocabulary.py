@@ -85,7 +85,7 @@ class Vocabulary:
         words, counts = [], []
         for number, line in enumerate(read_lines(path), start=1):
             word, tab, count = line.partition("\t")
-            if not tab or not count.isdigit():
+            if not tab or not (count.isascii() and count.isdigit() and len(count) < 19):
                 raise UserError(f"{path}, line {number}: expected 'word<TAB>count'; make the vocabulary again")
             words.append(word)
             counts.append(int(count))

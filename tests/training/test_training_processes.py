@@ -181,7 +181,7 @@ def test_a_run_goes_on_with_more_processes_or_fewer(texts: Path, in_two: Path, t
 @pytest.mark.slow
 def test_a_fault_of_the_workers_is_one_sentence(texts: Path, tmp_path: Path) -> None:
     given = request("cslm", texts, tmp_path) | {"texts": [tmp_path / "missing"]}
-    with pytest.raises(UserError, match=r"missing: no such file; check the path in the experiment's configuration$"):
+    with pytest.raises(UserError, match=r"missing: no such file; check the path$"):
         train_cslm(**given, processes=2)
     assert list(tmp_path.iterdir()) == []
 

@@ -170,8 +170,8 @@ def test_further_settings_go_over_those_of_the_experiment(repository: Path, tmp_
     ("content", "fault"),
     [
         ("- 1\n", "not a configuration file; it must"),
-        ("a: [\n", "not a config"),
-        ("\udcff", "not a configuration file"),
+        ("a: [\n", r"line \d: not valid YAML"),
+        ("\udcff", "line 1: not valid UTF-8"),
     ],
 )
 def test_what_is_no_configuration_is_refused(tmp_path: Path, content: str, fault: str) -> None:

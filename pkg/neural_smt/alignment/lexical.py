@@ -8,7 +8,7 @@ import numpy as np
 
 from neural_smt.alignment.primitives import find_pair
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, load_array, read_json, save_arrays, write_json, write_lines
+from neural_smt.files import atomic, load_array, read_object, save_arrays, write_json, write_lines
 from neural_smt.jit import kernel
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
@@ -86,7 +86,7 @@ class LexicalTable:
         """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false."""
         folder = Path(folder)
         table = cls(**{field.name: load_array(folder / f"{field.name}.npy", mapped) for field in fields(cls)})
-        meta = read_json(folder / "meta.json")
+        meta = read_object(folder / "meta.json")
         if meta["pairs"] != len(table.targets) or meta["source_words"] != len(table.offsets) - 1:
             raise UserError(f"{folder}: the arrays do not belong together; build the lexical tables again")
         return table

@@ -14,7 +14,7 @@ from neural_smt.alignment.fast_align import FastAlignSettings, fast_align
 from neural_smt.alignment.lexical import LinkCounts
 from neural_smt.alignment.pharaoh import read_alignments, read_marked_alignments, write_alignments
 from neural_smt.alignment.symmetrisation import HEURISTICS, symmetrise_alignments
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, check_as_many
 from neural_smt.files import read_parallel, write_csv
 from neural_smt.ragged import Ragged
 from neural_smt.settings import read_settings
@@ -67,6 +67,7 @@ def align_sets(
     The first pair of files is the training text, whose own links are not written; ``outputs`` has a file for each of
     the others. settings: as for ``align``, and ``heuristic``. The seed changes nothing, as there.
     """
+    check_as_many(targets=targets[1:], outputs=outputs)
     source, target, ends = _read_texts(sources, targets)
     directions = [_align(source, target, settings, backward, threads) for backward in (False, True)]
     alignments = symmetrise_alignments(*directions, settings["heuristic"])
@@ -76,6 +77,9 @@ def align_sets(
 
 def _read_texts(sources: list[Path], targets: list[Path]) -> tuple[list[str], list[str], list[int]]:
     """The lines of all pairs of files, one file after the other, and where each ends."""
+    check_as_many(sources=sources, targets=targets)
+    if not sources:
+        raise UserError("no texts are given to align; name the sides of one at least")
     pairs = [read_parallel(source, target) for source, target in zip(sources, targets, strict=True)]
     if not any(line.strip() for line in pairs[0][0]):
         raise UserError(f"{sources[0]}: holds no words to align; check the corpus and its cleaning")
@@ -102,7 +106,13 @@ def _align(source: list[str], target: list[str], settings: dict[str, Any], backw
 
 def symmetrise(*, forward: Path, backward: Path, heuristic: str, output: Path) -> None:
     """Combine the alignments of both directions by a heuristic."""
-    alignments = symmetrise_alignments(read_alignments(forward), read_alignments(backward), heuristic)
+    directions = read_alignments(forward), read_alignments(backward)
+    if len(directions[0]) != len(directions[1]):
+        raise UserError(
+            f"{forward} has {len(directions[0])} lines but {backward} has {len(directions[1])}; "
+            "align both directions of the same text"
+        )
+    alignments = symmetrise_alignments(*directions, heuristic)
     log.info("%s: %d links", heuristic, len(alignments.values))
     write_alignments(output, alignments)
 
@@ -129,6 +139,7 @@ def measure_error_rate(*, forward: Path, backward: Path, gold: list[Path], names
     ``forward`` and ``backward`` hold the alignments of all sets, one set after the other; ``gold`` and ``names`` the
     gold alignment (``i-j`` sure, ``i?j`` possible) and the name of each set. Several sets also get a row for all.
     """
+    check_as_many(gold=gold, names=names)
     directions = read_alignments(forward), read_alignments(backward)
     answers = [read_marked_alignments(path) for path in gold]
     ends = list(accumulate((len(links) for links, _ in answers), initial=0))

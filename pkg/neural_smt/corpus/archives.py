@@ -175,6 +175,8 @@ def _is_zip(archive: Path) -> bool:
 
 
 def _damaged(location: str, error: Exception) -> UserError:
+    if isinstance(error, FileNotFoundError):
+        return UserError(f"{location}: no such file; fetch the archive, or correct its path")
     reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
     return UserError(f"{location}: a damaged archive, or none ({reason}); fetch it again from its publisher")
 

@@ -14,7 +14,7 @@ import requests
 from neural_smt.corpus import checksums
 from neural_smt.corpus.archives import verify
 from neural_smt.corpus.storing import file_pieces, store_text, store_whole
-from neural_smt.errors import UserError
+from neural_smt.errors import FULL, UserError
 from neural_smt.temporaries import scratch_folder
 
 log = logging.getLogger(__name__)
@@ -135,5 +135,7 @@ def _download(url: str, folder: Path) -> Path:
     except requests.ConnectionError:
         reason = "the connection was refused or broken"
     except (requests.RequestException, OSError, EOFError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     raise _Absent(f"{url}: {reason}")

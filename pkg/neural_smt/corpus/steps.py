@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.corpus import archives, cleaning, fetching, generation, storing, tokenisation
-from neural_smt.errors import UserError
+from neural_smt.errors import UserError, check_as_many
 from neural_smt.files import atomic, write_csv, write_lines
 from neural_smt.shards import Shard
 from neural_smt.streams import concatenate, count_lines, stream_lines, stream_parallel, write_pairs
@@ -100,6 +100,7 @@ def clean_pairs(
     ``table``: CSV, one row per corpus: source, pairs, kept, empty, too_long, ratio. ``UserError`` when the two sides
     of a corpus differ in line count or nothing of a corpus is left.
     """
+    check_as_many(names=names, sources=sources, targets=targets)
     rows: list[list[Any]] = []
     kept = (
         pair
@@ -112,6 +113,7 @@ def clean_pairs(
 
 def clean_text(*, names: list[str], texts: list[Path], output: Path, table: Path, settings: dict[str, Any]) -> None:
     """Join tokenised monolingual texts, dropping sentences that are empty or too long; ``table`` as in clean_pairs."""
+    check_as_many(names=names, texts=texts)
     rows: list[list[Any]] = []
     kept = (
         line

@@ -60,5 +60,12 @@ def join_scores(*, parts: list[Path], output: Path) -> None:
 
 def _read_lists(path: Path) -> list[tuple[int, list[str]]]:
     """The lines of an n-best list without their numbers, by sentence."""
-    split = (line.split(" ||| ", 1) for line in stream_lines(path))
-    return [(int(number), [entry for _, entry in lines]) for number, lines in groupby(split, key=lambda both: both[0])]
+    split = (_split(path, position, line) for position, line in enumerate(stream_lines(path), start=1))
+    return [(number, [entry for _, entry in lines]) for number, lines in groupby(split, key=lambda both: both[0])]
+
+
+def _split(path: Path, position: int, line: str) -> tuple[int, str]:
+    number, bar, entry = line.partition(" ||| ")
+    if not bar or not (number.isascii() and number.isdigit()):
+        raise UserError(f"{path}, line {position}: no entry of an n-best list; decode the shards again")
+    return int(number), entry

@@ -52,7 +52,7 @@ class TranslationModel:
             if not is_column(group):
                 continue
             if group not in columns:
-                raise UserError(f"the system uses the feature {group}, but no score column of that name was given")
+                raise UserError(f"the system uses the feature {group}, but no column of that name was given; give it")
             read[column_name(group)] = load_column(Path(columns[group]), table)
         models = tuple(NgramModel.load(path, vocabularies[1]) for path in language_models)
         return cls(table, models, read, *vocabularies, feature_set)

@@ -89,6 +89,8 @@ def _block_of(line: str) -> int:
 def _parse(line: str, path: Path, number: int) -> ListedTranslation:
     try:
         sentence, words, listed, score = line.split(" ||| ")[:4]
+        if not (sentence.isascii() and sentence.isdigit()):
+            raise ValueError
         features: dict[str, list[float]] = {}
         for item in listed.split():
             if item.endswith("="):
@@ -109,5 +111,11 @@ def feature_matrix(entries: list[ListedTranslation], feature_set: FeatureSet) ->
         for name, values in entry.features.items():
             if name not in feature_set:
                 raise UserError(f"the n-best list has a feature {name} that the system does not have; decode again")
-            result[row, feature_set.slices[name]] = values
+            part = feature_set.slices[name]
+            if len(values) != part.stop - part.start:
+                raise UserError(
+                    f"the n-best list has {len(values)} values of the feature {name} for sentence {entry.sentence}, "
+                    f"but the system has {part.stop - part.start}; decode again"
+                )
+            result[row, part] = values
     return result

@@ -61,7 +61,10 @@ def _weighted(entry: ListedTranslation, weights: Mapping[str, Sequence[float]]) 
     total = 0.0
     for name, values in entry.features.items():
         if len(weights.get(name, ())) != len(values):
-            raise UserError(f"the n-best list has {len(values)} scores of {name}, for which there are no weights")
+            raise UserError(
+                f"the n-best list has {len(values)} scores of {name}, but there are {len(weights.get(name, ()))} "
+                "weights for it; give the weights that were tuned for these lists"
+            )
         total += float(np.dot(values, weights[name]))
     return total
 

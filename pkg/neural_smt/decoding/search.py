@@ -71,7 +71,10 @@ class SearchSettings:
         if self.algorithm not in FILLERS:
             raise UserError(f"unknown search algorithm {self.algorithm!r}; choose one of {', '.join(FILLERS)}")
         if self.stack_size < 1 or self.pop_limit < 1 or not 0 <= self.beam_threshold < 1:
-            raise UserError("search needs stack_size and pop_limit of at least 1 and a beam_threshold of 0 to below 1")
+            raise UserError(
+                f"decoding: stack_size is {self.stack_size}, pop_limit {self.pop_limit} and beam_threshold "
+                f"{self.beam_threshold}; set the first two to 1 or more, and the last to 0 or more, below 1"
+            )
         if not -1 <= self.distortion_limit <= WINDOW:
             raise UserError(
                 f"the distortion limit {self.distortion_limit} is not within 0 and {WINDOW} words; "

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, load_array, read_json, save_arrays, write_json
+from neural_smt.files import atomic, load_array, read_object, save_arrays, write_json
 from neural_smt.language_model.automaton import NOT_CODED, build_automaton
 from neural_smt.language_model.coded import BITS, build_coded_automaton
 from neural_smt.language_model.ngrams import NgramTable
@@ -94,7 +94,7 @@ class NgramModel:
         ``UserError`` when a file is missing, or when the model was made for another vocabulary than the one given.
         """
         folder = Path(folder)
-        meta = read_json(folder / "meta.json")
+        meta = read_object(folder / "meta.json")
         if vocabulary is not None and vocabulary.digest != meta["vocabulary"]:
             raise UserError(f"{folder}: made for another vocabulary; build the language model again")
         # The kernels are compiled once, for plain read-only arrays, whether mapped or not.

@@ -1,5 +1,6 @@
 """A trained model as one folder: weights, configuration, and the vocabularies its ids refer to."""
 
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -188,4 +189,7 @@ def with_weights(
 
 
 def _broken(path: Path, error: Exception) -> UserError:
-    return UserError(f"{path}: cannot be loaded ({str(error).splitlines()[0]}); train the model again")
+    # PyTorch's first line only says that there are errors
+    first, *further = str(error).splitlines()
+    reason = further[0].strip().rstrip(". ") if further and first.endswith(":") else first
+    return UserError(f"{path}: cannot be loaded ({textwrap.shorten(reason, 120)}); train the model again")

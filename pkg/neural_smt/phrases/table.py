@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, load_array, read_json, save_arrays, write_json
+from neural_smt.files import atomic, load_array, read_object, save_arrays, write_json
 from neural_smt.phrases.primitives import build_phrase_index
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
@@ -113,7 +113,7 @@ class PhraseTable(Entries):
     def load(cls, folder: Path, mapped: bool = True) -> "PhraseTable":
         """Read what ``save`` wrote, memory-mapped read-only unless ``mapped`` is false; checks the numbers of rows."""
         folder = Path(folder)
-        meta = read_json(folder / "meta.json")
+        meta = read_object(folder / "meta.json")
         ragged = {name: Ragged.load(folder, name, mapped) for name in RAGGED}
         arrays = {name: load_array(folder / f"{name}.npy", mapped) for name in PLAIN}
         table = cls(

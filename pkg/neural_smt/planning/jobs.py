@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from neural_smt.config import read_configuration_file
 from neural_smt.errors import UserError
 
 
@@ -32,14 +33,11 @@ class Job:
 
 def read_configuration(configfiles: Sequence[Path], changes: Mapping[str, Any]) -> dict[str, Any]:
     """The configuration that Snakemake would make of these files, each put over the one before, and of ``changes``."""
-    from snakemake.common.configfile import load_configfile
     from snakemake.utils import update_config
 
     merged: dict[str, Any] = {}
     for path in configfiles:
-        if not Path(path).is_file():
-            raise UserError(f"{path}: no such file; give the experiment's configuration")
-        update_config(merged, load_configfile(path))
+        update_config(merged, read_configuration_file(path))
     update_config(merged, dict(changes))
     return merged
 
@@ -69,7 +67,7 @@ def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, co
         try:
             workflow = api.workflow(
                 resource_settings=ResourceSettings(cores=cores),
-                config_settings=ConfigSettings(config=dict(configuration)),
+                config_settings=ConfigSettings(config={**configuration, "check": {"texts": False}}),
                 snakefile=snakefile,
                 workdir=Path(folder),
             )
@@ -91,7 +89,7 @@ def _heard_by(logger: logging.Logger, handler: logging.Handler) -> Iterator[None
 
 
 def _sentence(error: Exception) -> str:
-    return " ".join(str(part) for part in error.args if str(part)).replace("\n", " ")
+    return " ".join(" ".join(str(part) for part in error.args if str(part)).split())
 
 
 class _Collector(logging.Handler):

@@ -9,6 +9,7 @@ from typing import Any
 from neural_smt.attention_models import translation
 from neural_smt.benchmarks import number, read_benchmark
 from neural_smt.config import complete, load_schema
+from neural_smt.errors import UserError
 from neural_smt.files import read_csv
 from neural_smt.planning.experiment import HAZARDS, Experiment
 from neural_smt.planning.jobs import Job, list_jobs, read_configuration
@@ -37,8 +38,10 @@ class Run:
 
 def complete_configuration(snakefile: Path, configfiles: Sequence[Path], changes: Mapping[str, Any]) -> dict[str, Any]:
     """An experiment's configuration, checked, with its defaults."""
-    schema = load_schema(Path(snakefile).parent / "rules" / "schemas" / "config.schema.yaml")
-    return complete(read_configuration(configfiles, changes), schema)
+    path = Path(snakefile).parent / "rules" / "schemas" / "config.schema.yaml"
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; run this where the Snakefile is, or name it with --snakefile")
+    return complete(read_configuration(configfiles, changes), load_schema(path))
 
 
 def whole_target(config: Mapping[str, Any]) -> str:

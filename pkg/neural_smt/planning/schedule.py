@@ -19,7 +19,10 @@ class Machine:
 
     def __post_init__(self) -> None:
         if self.nodes < 1 or self.cores < 1 or self.gpus < 0:
-            raise UserError("a plan needs at least one node and one core, and no negative number of GPUs")
+            raise UserError(
+                "--nodes, --cores, --gpus: a plan needs at least one node and one core, and no negative number of GPUs"
+                "; give others"
+            )
 
 
 def remaining_seconds(forecasts: Sequence[Forecast], needed: Sequence[tuple[int, ...]]) -> list[float]:

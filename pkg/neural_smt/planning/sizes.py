@@ -94,17 +94,23 @@ def count_text(path: Path) -> tuple[int, int]:
     return lines, words
 
 
-def expect_sizes(config: Mapping[str, Any], ratios: Mapping[str, float], folder: Path) -> Sizes:
+def expect_sizes(
+    config: Mapping[str, Any],
+    ratios: Mapping[str, float],
+    folder: Path,
+    counted: Mapping[str, Text] | None = None,
+) -> Sizes:
     """The sizes to be expected before anything has run.
 
     config: complete; ratios: see ``RATIOS``; folder: where ``results/`` of earlier runs may lie, whose tokenised texts
-    are counted. Raises ``UserError`` for a text that is not here and whose size nobody declares.
+    are counted; counted: sources whose sizes are known already. Raises ``UserError`` for a text that is not here and
+    whose size nobody declares.
     """
     source, target = config["languages"]["source"], config["languages"]["target"]
     corpus, selection = config["corpus"], config["selection"]
     plan = config["plan"]
     sizes = Sizes(source, target)
-    counter = _Counter(config, folder)
+    counter = _Counter(config, folder, counted or {})
     named = [*corpus["train"], *corpus["in_domain"], corpus["dev"], *corpus["test"], *corpus["gold"]]
     for name in named:
         sizes.sources[name] = counter.text(name, [source, target])
@@ -173,8 +179,9 @@ def count_words(path: Path, tokenised: bool) -> tuple[int, int, set[str]]:
 class _Counter:
     """Sizes of sources, from the nearest place that tells them."""
 
-    def __init__(self, config: Mapping[str, Any], folder: Path) -> None:
+    def __init__(self, config: Mapping[str, Any], folder: Path, counted: Mapping[str, Text]) -> None:
         self.config = config
+        self.counted = counted
         self.tokenised = Path(folder) / "results" / config["experiment"] / "corpus" / "tokenised"
         self.distinct: dict[tuple[str, str], set[str]] = {}
 
@@ -185,6 +192,8 @@ class _Counter:
 
     def text(self, name: str, languages: Sequence[str]) -> Text:
         """The size of a source."""
+        if name in self.counted:
+            return self.counted[name]
         source = self.config["corpus"]["sources"][name]
         done = {language: self.tokenised / f"{name}.{language}" for language in languages}
         if all(path.is_file() for path in done.values()):

@@ -7,11 +7,10 @@ import platform
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from neural_smt.errors import UserError
 from neural_smt.files import write_json
 from neural_smt.planning.accuracy import fit_throughputs
+from neural_smt.planning.jobs import read_configuration
 from neural_smt.planning.observing import Run, complete_configuration, read_run
 from neural_smt.planning.prediction import predict
 from neural_smt.planning.schedule import Machine
@@ -60,7 +59,8 @@ def plan(
 def read_runs(*, results: list[Path], snakefile: Path = Path("Snakefile")) -> list[Run]:
     """The finished runs in these folders (``results/news``): those of experiments that stand beside the Snakefile."""
     base = Path(snakefile).parent
-    declared = {_name(path): path for path in (base / "config.yaml", *sorted((base / "experiments").glob("*.yaml")))}
+    files = [base / "config.yaml", *sorted((base / "experiments").glob("*.yaml"))]
+    declared = {_name(path): path for path in files if path.is_file()}
     runs = []
     for folder in results:
         if folder.name not in declared:
@@ -71,9 +71,9 @@ def read_runs(*, results: list[Path], snakefile: Path = Path("Snakefile")) -> li
     return runs
 
 
-def _name(path: Path) -> str:
-    read: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return read["experiment"]
+def _name(path: Path) -> Any:
+    """What an experiment is called; None for a file that only changes settings of another."""
+    return read_configuration([path], {}).get("experiment")
 
 
 def calibrate(

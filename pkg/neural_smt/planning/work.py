@@ -55,6 +55,7 @@ WORK = {
     "extract_member": Work(texts.extracted, ("archive words", "words"), (), ("words",), like="fetch"),
     "join_texts": Work(texts.joined_texts, ("words",), (), ("words",), like="fetch"),
     "generate": Work(texts.generated, ("lines",), ("lines",), ("lines",)),
+    "check_experiment": Work(texts.checked, ("words",), (), (), like="fetch"),
     "tokenise": Work(texts.tokenised, ("words",), ("text",), ("text",)),
     "tokenise_shard": Work(sharing.shared(texts.tokenised), ("words",), TEXT, TEXT, like="tokenise"),
     "join_lines": Work(texts.joined_texts, ("words",), (), ("words",), like="fetch"),

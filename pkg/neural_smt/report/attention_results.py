@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_json
+from neural_smt.files import read_csv, read_object
 from neural_smt.networks.weights import count_parameters
 from neural_smt.report.attention_coverage import Held, read_coverage
 from neural_smt.report.mi2016 import LIMITED, REPLACED
@@ -152,7 +152,7 @@ def read_results(
 
 
 def _read_translation(paths: Sequence[str]) -> Translation:
-    runs = [(path, read_json(Path(path))) for path in paths]
+    runs = [(path, read_object(Path(path))) for path in paths]
     return Translation(*(fmean(value_in(path, run, key) for path, run in runs) for key in Translation._fields))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from neural_smt.files import read_json, write_csv, write_lines
+from neural_smt.files import read_object, write_csv, write_lines
 from neural_smt.report.markdown import table_lines
 from neural_smt.report.networks_table import read_curve, value_in
 
@@ -46,7 +46,7 @@ def class_row(
     file that lacks a number.
     """
     last = read_curve(curve)[-1]
-    made = value_in(held_out, read_json(Path(held_out)), "classes")
+    made = value_in(held_out, read_object(Path(held_out)), "classes")
     seconds = float(last["seconds"])
     row = {
         "network": name,
@@ -59,7 +59,7 @@ def class_row(
         "words_per_second": f"{int(last['words']) / max(seconds, 1e-9):.1f}",
     }
     # texts are called by their set and a language
-    measured = {Path(text).stem: figures for text, figures in read_json(Path(perplexity)).items()}
+    measured = {Path(text).stem: figures for text, figures in read_object(Path(perplexity)).items()}
     for place in sets:
         figures = value_in(perplexity, measured, place)
         row[f"{place}:perplexity"] = f"{value_in(perplexity, figures, 'network'):.4f}"

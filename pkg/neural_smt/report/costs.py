@@ -47,7 +47,7 @@ def read_job(path: Path) -> Job:
     path = Path(path)
     parts = path.parts
     if "benchmarks" not in parts[:-2]:
-        raise UserError(f"{path}: not below a folder benchmarks/<stage>, so its stage is unknown")
+        raise UserError(f"{path}: not below a folder benchmarks/<stage>, so of no known stage; give files of Snakemake")
     place = len(parts) - 1 - parts[::-1].index("benchmarks")
     stage, rule = parts[place + 1], parts[place + 2].split(".")[0]
     return Job(stage, rule, *read_benchmark(path))

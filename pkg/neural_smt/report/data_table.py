@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from neural_smt.errors import UserError
-from neural_smt.files import open_text, read_json
+from neural_smt.files import open_text, read_object
 
 HEADINGS = {
     "data": "Data",
@@ -65,7 +65,7 @@ def _shown(column: str, text: str) -> str:
 
 
 def _number(path: Path, key: str) -> float:
-    content = read_json(path)
+    content = read_object(path)
     if key not in content:
         raise UserError(f"{path}: no '{key}' among {', '.join(content)}; run the stage that makes it again")
     return content[key]

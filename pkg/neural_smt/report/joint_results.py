@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_json
+from neural_smt.files import read_csv, read_object
 from neural_smt.report.scores import Cell, Scores, mean, read_scores
 
 
@@ -66,13 +66,13 @@ def read_results(
     ``rescore_lattices`` wrote, one file per run; searches: set -> what ``decode_lattices`` wrote; oracles: set -> the
     table of ``measure_oracles``; target_only: the system whose network the n-gram model stands beside.
     """
-    measured = {system: read_json(Path(path)) for system, path in perplexities.items()}
-    tested = {name: read_json(Path(path)) for name, path in significance.items()}
+    measured = {system: read_object(Path(path)) for system, path in perplexities.items()}
+    tested = {name: read_object(Path(path)) for name, path in significance.items()}
     chosen = {
-        system: {name: [read_json(Path(path)) for path in paths] for name, paths in sets.items()}
+        system: {name: [read_object(Path(path)) for path in paths] for name, paths in sets.items()}
         for system, sets in choices.items()
     }
-    found = {name: [read_json(Path(path)) for path in paths] for name, paths in searches.items()}
+    found = {name: [read_object(Path(path)) for path in paths] for name, paths in searches.items()}
     seconds = {system: _means(sets, "seconds_per_sentence") for system, sets in chosen.items()}
     return JointResults(
         cells=read_scores(scores),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_json, write_csv, write_lines
+from neural_smt.files import read_csv, read_object, write_csv, write_lines
 from neural_smt.networks.weights import count_parameters
 from neural_smt.report.markdown import table_lines
 
@@ -89,7 +89,7 @@ def kept_perplexity(records: Sequence[Mapping[str, str]], keep: str) -> str:
 
 
 def _of_rescoring(path: str) -> dict[str, str]:
-    content = read_json(Path(path))
+    content = read_object(Path(path))
     return {
         "scored_per_second": f"{value_in(path, content, 'pairs_per_second'):.1f}",
         "normalisers_saved": _saved(value_in(path, content, "prefixes"), value_in(path, content, "words")),
@@ -102,7 +102,7 @@ def _saved(computed: float, needed: float) -> str:
 
 
 def _of_searches(paths: Sequence[str]) -> dict[str, str]:
-    counts = [value_in(path, read_json(Path(path)), "cslm") for path in paths]
+    counts = [value_in(path, read_object(Path(path)), "cslm") for path in paths]
     # Where the search estimates, complete translations are scored exactly: counts of their own.
     counts += [count["exact"] for count in counts if "exact" in count]
     asked, found, seconds = (sum(count[key] for count in counts) for key in ("ngrams", "cache_hits", "seconds"))

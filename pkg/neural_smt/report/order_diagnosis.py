@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.files import read_csv, read_json
+from neural_smt.files import read_csv, read_object
 from neural_smt.ragged import Ragged
 from neural_smt.report.paper_order import PAPER, Step
 
@@ -34,7 +34,7 @@ def diagnose(
             if row["perplexity"]
             else f"{row['network']}: {float(row['epochs']):.2f} epochs of training, nothing held out."
         )
-    for text, measured in (read_json(perplexity) if perplexity else {}).items():
+    for text, measured in (read_object(perplexity) if perplexity else {}).items():
         items.append(_of_perplexity(text, measured))
     unknown, rows = unknown_rows
     items.append(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, write_csv
+from neural_smt.files import MAKE_AGAIN, read_json, write_csv
 from neural_smt.report.markdown import remark_lines, table_lines
 from neural_smt.report.numbers import mean_text, p_value_text
 from neural_smt.report.scores import Cell
@@ -52,7 +52,7 @@ def read_steps(order: Mapping[str, str], rows: Mapping[str, str], dev: str) -> l
     """
     steps = []
     for name, path in order.items():
-        compared = {(step["before"], step["after"]): step for step in read_json(Path(path))}
+        compared = _compared(Path(path))
         for before, after in pairwise(rows):
             found = compared.get((rows[before], rows[after]))
             if found is None:
@@ -61,6 +61,14 @@ def read_steps(order: Mapping[str, str], rows: Mapping[str, str], dev: str) -> l
             paper = PAPER[after][column] - PAPER[before][column]
             steps.append(Step(name, name == dev, before, after, paper, found["delta"], found["p_value"]))
     return steps
+
+
+def _compared(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """What ``compare_neighbours`` wrote, by the systems before and after a step."""
+    try:
+        return {(step["before"], step["after"]): step for step in read_json(path)}
+    except (TypeError, KeyError):
+        raise UserError(f"{path}: no comparisons of neighbouring rows; {MAKE_AGAIN}") from None
 
 
 def write_order(path: Path, steps: Sequence[Step]) -> None:

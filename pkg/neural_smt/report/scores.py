@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_json
+from neural_smt.files import read_object
 
 Scores = dict[str, dict[str, list[str]]]
 """System -> set -> the evaluation files of its runs, in the order in which tables show them."""
@@ -30,7 +30,7 @@ def read_cell(paths: Sequence[str], p_value: float | None = None) -> Cell:
     """Read the evaluation of every run; ``UserError`` names a file that lacks a score."""
     if not paths:
         raise UserError("a system has no tuning run to report on; set tuning.runs to 1 or more")
-    contents = [(path, read_json(Path(path))) for path in paths]
+    contents = [(path, read_object(Path(path))) for path in paths]
     return Cell(
         tuple(float(_value(path, content, "sacrebleu")) for path, content in contents),
         tuple(float(_value(path, content, "tokenised_bleu")) for path, content in contents),
@@ -41,7 +41,7 @@ def read_cell(paths: Sequence[str], p_value: float | None = None) -> Cell:
 
 def read_scores(scores: Scores, significance: Mapping[str, str] | None = None) -> dict[str, dict[str, Cell]]:
     """System -> set -> cell; significance: set -> the file of the comparison with the baseline."""
-    compared = {name: (path, read_json(Path(path))) for name, path in (significance or {}).items()}
+    compared = {name: (path, read_object(Path(path))) for name, path in (significance or {}).items()}
 
     def p_value(system: str, name: str) -> float | None:
         if name not in compared:

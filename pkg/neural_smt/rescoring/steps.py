@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, read_lines, write_json
+from neural_smt.files import read_lines, read_object, write_json
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.folder import TrainedModel, load_forward_model, load_model
 from neural_smt.phrases.columns import load_part, save_column, save_part
@@ -76,7 +76,7 @@ def join_columns(
     """Make the score column, and what it cost, of what ``score_phrase_table`` wrote of all shards."""
     table = PhraseTable.load(phrase_table)
     rows, scores = (np.concatenate(arrays) for arrays in zip(*(load_part(part, table) for part in parts), strict=True))
-    costs = [read_json(path) for path in part_statistics]
+    costs = [read_object(path) for path in part_statistics]
     summed = {key: sum(cost[key] for cost in costs) for key in (*WorkDone._fields, "seconds")}
     summed["seconds"] = round(summed["seconds"], 3)
     _write_column(output, statistics, rows, scores, summed | {"device": costs[0]["device"]}, table)

@@ -8,9 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from neural_smt.config import complete, load_schema
+from neural_smt.config import complete, load_schema, read_configuration_file
 from neural_smt.errors import UserError
 from neural_smt.layout import Layout
 from neural_smt.recurrent_models import rescores_lattices
@@ -46,7 +44,7 @@ class Experiment:
         files = (_find(name, Path(folder)), *map(Path, further))
         merged: dict[str, Any] = {}
         for file in files:
-            _update(merged, _read(file))
+            _update(merged, read_configuration_file(file))
         if not SCHEMA.is_file():
             raise UserError(f"{SCHEMA}: no such file; install the package from a checkout (pip install --editable .)")
         return cls(complete(merged, load_schema(SCHEMA)), files, Path(folder))
@@ -91,24 +89,11 @@ def _find(name: str, folder: Path) -> Path:
     if Path(name).is_file():
         return Path(name)
     known = [DEFAULT, *sorted(Path("experiments").glob("*.yaml"))]
-    named = {_read(file).get("experiment"): file for file in known if file.is_file()}
+    named = {read_configuration_file(file).get("experiment"): file for file in known if file.is_file()}
     if name not in named:
         there = ", ".join(str(other) for other in named) or "none here"
         raise UserError(f"{name}: neither a configuration file nor an experiment; experiments: {there}")
     return named[name]
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"{file}: no such file; name a configuration file of Snakemake") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise UserError(f"{file}: not a configuration file ({reason}); name one of Snakemake") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{file}: not a configuration file; it must hold keys and values")
-    return content
 
 
 def _update(settings: dict[str, Any], others: Mapping[str, Any]) -> None:

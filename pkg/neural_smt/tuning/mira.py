@@ -31,7 +31,7 @@ class MiraSettings:
 
     def __post_init__(self) -> None:
         if not (self.regularisation > 0 and self.epochs >= 1 and 0 <= self.decay <= 1):
-            raise UserError("MIRA needs a regularisation above 0, at least one epoch, and a decay of 0 to 1")
+            raise UserError("tuning.mira: set regularisation above 0, epochs to 1 or more, and decay between 0 and 1")
 
 
 def optimise_margins(

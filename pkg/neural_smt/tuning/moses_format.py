@@ -8,6 +8,8 @@ from neural_smt.bleu import SIZE
 from neural_smt.errors import UserError
 from neural_smt.files import read_lines
 
+_ADVICE = "extract the lists again"
+
 
 def read_lists(features: Path, scores: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Features float32 ``[N, F]``, BLEU statistics int32 ``[N, 9]`` and sentence numbers int32 ``[N]`` of one pass."""
@@ -23,11 +25,18 @@ def _read_blocks(path: Path, mark: str, dtype: type) -> tuple[np.ndarray, np.nda
     sentence, sentences, rows = -1, [], []
     for number, line in enumerate(read_lines(path), start=1):
         if line.startswith(f"{mark}_BEGIN_0 "):
-            sentence = int(line.split()[1])
+            begun = line.split()[1:2]
+            if not begun or not begun[0].isdecimal():
+                raise UserError(f"{path}, line {number}: expected '{mark}_BEGIN_0 sentence ...'; {_ADVICE}")
+            sentence = int(begun[0])
         elif not line.startswith(f"{mark}_END_0"):
             try:
                 rows.append(np.array(line.split(), dtype=dtype))
-            except ValueError:
-                raise UserError(f"{path}, line {number}: expected numbers of sentence {sentence}") from None
+            except (ValueError, OverflowError):
+                raise UserError(f"{path}, line {number}: expected numbers of sentence {sentence}; {_ADVICE}") from None
+            if len(rows[-1]) != len(rows[0]):
+                raise UserError(
+                    f"{path}, line {number}: has {len(rows[-1])} numbers, but lines before {len(rows[0])}; {_ADVICE}"
+                )
             sentences.append(sentence)
     return np.array(sentences, dtype=np.int32), np.array(rows, dtype=dtype)

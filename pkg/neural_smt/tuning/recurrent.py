@@ -47,7 +47,9 @@ class RecurrentTuningSettings(TuningSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.beam < 1 or self.lists < 0:
-            raise UserError("tuning with the recurrent model needs a beam of at least 1, and lists of 0 or more")
+            raise UserError(
+                f"tuning: beam is {self.beam} and lists {self.lists}; set beam to 1 or more, lists to 0 or more"
+            )
         if self.candidates != "nbest":
             raise UserError("tuning with the recurrent model learns from lists: set tuning.candidates to nbest")
 

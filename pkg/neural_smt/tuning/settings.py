@@ -38,13 +38,13 @@ class TuningSettings:
 
     def __post_init__(self) -> None:
         if self.nbest < 1 or self.iterations < 1 or self.select not in get_args(Select):
-            raise UserError("tuning needs nbest and iterations of at least 1, and select 'best' or 'last'")
+            raise UserError("tuning: set nbest and iterations to 1 or more, and select to best or last")
         if self.optimiser not in get_args(Optimiser) or self.candidates not in get_args(CandidateKind):
             raise UserError("tuning needs the optimiser 'mert' or 'mira', and the candidates 'nbest' or 'lattice'")
         if self.optimiser == "mira" and self.candidates == "lattice":
             raise UserError("MIRA learns from n-best lists: set tuning.candidates to nbest or tuning.optimiser to mert")
         if self.density < 0:
-            raise UserError("tuning needs a density of at least 0 (0 keeps all arcs)")
+            raise UserError(f"tuning: density is {self.density}; set it to 0 (all arcs) or more")
         self.mira_settings()
 
     def mira_settings(self) -> MiraSettings:

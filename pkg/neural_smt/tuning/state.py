@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neural_smt.files import atomic, read_json, write_json
+from neural_smt.errors import UserError
+from neural_smt.files import atomic, read_object, write_json
 from neural_smt.temporaries import remove_folder
 from neural_smt.tuning.history import Iteration
 from neural_smt.tuning.pool import Pool
@@ -58,12 +59,15 @@ class State:
     def load(self, pool: type[Pool]) -> Progress | None:
         """The latest progress, with this kind of pool, of a run with the same fingerprint; ``None`` without one."""
         for folder in reversed(self._subfolders()):
-            content = read_json(folder / "progress.json")
-            if content["fingerprint"] == self.fingerprint:
-                iterations = [Iteration.from_json(value) for value in content["iterations"]]
-                candidates = pool.load(folder / "candidates")
-                return Progress(iterations, content["weights"], candidates, content["finished"])
-            logger.info("%s was made from other inputs or settings and is not used", folder)
+            try:
+                content = read_object(folder / "progress.json")
+                if content["fingerprint"] == self.fingerprint:
+                    iterations = [Iteration.from_json(value) for value in content["iterations"]]
+                    candidates = pool.load(folder / "candidates")
+                    return Progress(iterations, content["weights"], candidates, content["finished"])
+                logger.info("%s was made from other inputs or settings and is not used", folder)
+            except (UserError, TypeError) as error:
+                logger.warning("%s cannot be read (%s): it is not used", folder, error)
             remove_folder(folder)
         return None
 

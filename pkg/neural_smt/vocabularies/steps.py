@@ -157,6 +157,12 @@ def _needed_sources(
     phrase_table: Path | None,
 ) -> Sources:
     """What sets are drawn from; a table whose part is switched off is not read."""
+    for part, table, given in (("dictionary", "lexical", lexical), ("phrases", "phrase_table", phrase_table)):
+        if getattr(settings, part) and given is None:
+            raise UserError(
+                f"setting vocabularies.{part} is {getattr(settings, part)}, but no {table} is given; give one, or set "
+                "it to 0"
+            )
     return load_sources(
         source_vocabulary=source_vocabulary,
         target_vocabulary=target_vocabulary,

@@ -144,7 +144,7 @@ def export_moses(
 def _threads(given: int | None, ini: MosesIni) -> int:
     threads = given if given is not None else ini.threads or 1
     if threads < 1:
-        raise UserError(f"--threads must be at least 1, not {threads}")
+        raise UserError(f"--threads must be at least 1, not {threads}; correct it")
     return threads
 
 

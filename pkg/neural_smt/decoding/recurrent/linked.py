@@ -17,7 +17,7 @@ from neural_smt.decoding.recurrent.source_positions import source_positions
 from neural_smt.decoding.search import Decoder
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, load_array, read_json, read_lines, save_arrays, write_json, write_lines
+from neural_smt.files import atomic, load_array, read_lines, read_object, save_arrays, write_json, write_lines
 from neural_smt.networks.recurrent.inputs import LinkSets
 from neural_smt.ragged import Ragged
 from neural_smt.representations.links import intern_links
@@ -125,7 +125,7 @@ class LinkedLattices:
     def load(cls, folder: Path, mapped: bool = True) -> LinkedLattices:
         """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false; ``UserError`` where parts do not fit."""
         folder = Path(folder)
-        meta = read_json(folder / "meta.json")
+        meta = read_object(folder / "meta.json")
         features = [Feature(f["name"], tuple(f["weights"]), tunable=f["tunable"]) for f in meta["features"]]
         links, ends, sentences = (
             load_array(folder / f"{name}.npy", mapped) for name in ("links", "ends", "set_sentences")

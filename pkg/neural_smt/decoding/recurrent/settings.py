@@ -24,6 +24,6 @@ class RescoringSettings:
 
     def __post_init__(self) -> None:
         if self.candidates not in get_args(CandidateKind):
-            raise UserError(f"rescoring knows no candidates {self.candidates!r}; set them to lattice or nbest")
+            raise UserError(f"rescoring: candidates is {self.candidates!r}; set it to lattice or nbest")
         if self.beam < 1 or self.nbest < 1:
-            raise UserError("rescoring needs a beam and nbest of at least 1")
+            raise UserError(f"rescoring: beam is {self.beam} and nbest {self.nbest}; set both to 1 or more")

@@ -57,6 +57,11 @@ def generated(job: Job, x: Experiment) -> Units:
     return {"lines": sum(generator[part] for part in ("pairs", "in_domain", "dev", "test", "gold", "monolingual"))}
 
 
+def checked(job: Job, x: Experiment) -> Units:
+    """Words of all sources, which are read once."""
+    return {"words": sum(text.both for text in x.sizes.sources.values())}
+
+
 def tokenised(job: Job, x: Experiment) -> Units:
     """Words of one side; of a text that is tokenised already, none."""
     words = _source_words(job, x, job.wildcards["language"])

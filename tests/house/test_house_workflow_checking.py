@@ -1,0 +1,61 @@
+"""Texts of one's own that do not fit: a dry run says so, and a start stops in its first job."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from workflow import TINY, link_checkout, planned, snakemake
+
+SOURCES = {"pool": "talks", "news": "talks", "news_dev": "talks", "news_test": "short", "news_gold": "talks"}
+
+SENTENCE = "short.en has 3 lines but {}short.fr has 2; line i of one must be the translation of line i of the other"
+
+
+@pytest.fixture(scope="module")
+def ours(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout with texts of its own in place of the generated ones; the sides of its test set differ in length."""
+    folder = link_checkout(repository, tmp_path_factory.mktemp("ours"))
+    for name, lines in {"talks.en": 4, "talks.fr": 4, "short.en": 3, "short.fr": 2}.items():
+        (folder / name).write_text("a line\n" * lines)
+    config = yaml.safe_load((folder / TINY).read_text(encoding="utf-8"))
+    sources = {name: {side: {"path": f"{text}.{side}"} for side in ("en", "fr")} for name, text in SOURCES.items()}
+    config["corpus"] |= {"sources": sources, "monolingual": [], "gold": []}
+    (folder / "ours.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    return folder
+
+
+def test_a_dry_run_reads_texts_that_are_here(ours: Path) -> None:
+    done = snakemake(ours, "-n", "--configfile", "ours.yaml")
+    assert done.returncode != 0
+    assert SENTENCE.format("") in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    (ours / "unread.yaml").write_text("check: {texts: false}\n", encoding="utf-8")
+    rules = planned(ours, "--configfile", "ours.yaml", "unread.yaml")
+    assert {"fetch", "check_experiment", "tokenise", "align"} <= rules
+
+
+def test_a_start_stops_in_its_first_job(ours: Path) -> None:
+    done = snakemake(ours, "phrases", "--configfile", "ours.yaml", "--cores", "2")
+    raw = "results/tiny/corpus/raw/news_test.{}.gz"
+    sentence = f"error: {raw.format('en')} has 3 lines but {raw.format('fr')} has 2; line i of one must be"
+    assert done.returncode != 0
+    assert sentence in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    made = ours / "results" / "tiny" / "corpus"
+    assert (made / "raw" / "pool.en.gz").is_file()
+    assert not (made / "checked.json").exists() and not (made / "tokenised").exists()
+
+
+def test_another_text_does_not_make_the_others_again(ours: Path) -> None:
+    (ours / "short.fr").write_text("a line\n" * 3)
+    target = "results/tiny/corpus/tokenised/pool.en"
+    done = snakemake(ours, target, "--configfile", "ours.yaml", "--cores", "2", "--forcerun", "fetch")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    assert (ours / target).read_text() == "a line\n" * 4
+    assert not planned(ours, target, "--configfile", "ours.yaml")
+    more = {"more": {side: {"path": f"talks.{side}"} for side in ("en", "fr")}}
+    corpus = {"sources": more, "test": ["news_test", "more"]}
+    (ours / "more.yaml").write_text(yaml.safe_dump({"corpus": corpus}), encoding="utf-8")
+    again = planned(ours, target, "--configfile", "ours.yaml", "more.yaml")
+    assert "check_experiment" in again
+    assert "tokenise" not in again

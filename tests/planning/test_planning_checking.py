@@ -1,0 +1,276 @@
+"""Checks before an experiment starts: its texts, the disk, the GPU's memory; here on faked disks and GPUs."""
+
+import gzip
+import re
+from collections import namedtuple
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from neural_smt.cli import main
+from neural_smt.config import complete, load_schema
+from neural_smt.corpus.published import published_sources
+from neural_smt.errors import UserError
+from neural_smt.files import read_json
+from neural_smt.networks.attention.configuration import AttentionConfig
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.configuration import EncoderDecoderConfig
+from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
+from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.planning import checking, gpu_memory
+from neural_smt.planning.checking import check_experiment
+from neural_smt.planning.texts import check_source
+
+Usage = namedtuple("Usage", "total used free")
+
+OF_ONES_OWN = {
+    "experiment": "mine",
+    "languages": {"source": "en", "target": "fr"},
+    "corpus": {
+        "sources": {
+            "talks": {"en": {"path": "talks.en"}, "fr": {"path": "talks.fr.gz"}},
+            "more": {"fr": {"path": "more.fr"}},
+            "old": {"en": {"path": "old.en"}, "fr": {"path": "old.fr"}},
+            "gold": {"en": {"path": "g.en"}, "fr": {"path": "g.fr"}, "alignment": {"path": "g.align"}},
+            "both": {"join": ["old", "talks"]},
+        },
+        "train": ["talks"],
+        "monolingual": ["more", "talks"],
+        "dev": "both",
+        "test": ["old"],
+        "gold": ["gold"],
+    },
+    "selection": {"method": "none", "monolingual_method": "none"},
+    "systems": {"baseline": {"label": "Baseline", "features": ["phrase", "language_model"]}},
+}
+
+LINES = {"talks.en": 3, "talks.fr.gz": 3, "more.fr": 5, "old.en": 2, "old.fr": 2, "g.en": 1, "g.fr": 1}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An experiment of one's own with its texts, in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    for name, lines in LINES.items():
+        data = b"un mot\n" * lines
+        Path(name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    Path("g.align").write_text("0-0 1?1\n")
+    Path("mine.yaml").write_text(yaml.safe_dump(OF_ONES_OWN))
+    return tmp_path
+
+
+@pytest.fixture
+def checked(repository: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    """What the verb says, of status, standard output and standard error."""
+
+    def run(**changes: Any) -> tuple[int, list[str], str]:
+        Path("changes.yaml").write_text(yaml.safe_dump(changes))
+        files = ["--configfile", "mine.yaml", "changes.yaml", "--snakefile", str(repository / "Snakefile")]
+        status = main(["check", *files, "--throughputs", str(repository / "benchmarks" / "throughputs.json")])
+        told = capsys.readouterr()
+        return status, told.out.splitlines(), told.err
+
+    return run
+
+
+@pytest.fixture
+def whole(repository: Path) -> dict[str, Any]:
+    return complete(OF_ONES_OWN, load_schema(repository / "rules" / "schemas" / "config.schema.yaml"))
+
+
+def test_sources_are_those_in_use_with_the_sides_in_use(whole: dict[str, Any]) -> None:
+    assert dict(published_sources(whole)) == {
+        "talks": ["en", "fr"],
+        "more": ["fr"],
+        "old": ["en", "fr"],
+        "gold": ["en", "fr", "alignment"],
+    }
+
+
+def test_good_texts_are_counted(checked: Any) -> None:
+    status, out, err = checked()
+    assert (status, err) == (0, "")
+    sources = ["more: 5 lines (fr)", "talks: 3 lines (en, fr)", "old: 2 lines (en, fr)"]
+    assert out[:4] == [*sources, "gold: 1 lines (en, fr, alignment)"]
+    assert out[4].startswith("disk: ")
+    assert out[5] == "GPU: not asked for (device: auto)"
+
+
+def test_texts_elsewhere_are_left_to_the_workflow(checked: Any) -> None:
+    Path("talks.en").unlink()
+    talks = {"en": {"url": "https://example.org/talks.en"}, "size": {"sentences": 9, "words": 99}}
+    status, out, err = checked(corpus={"sources": {"talks": talks}})
+    assert (status, err) == (0, "")
+    assert out[1:3] == ["talks: 3 lines (fr)", "talks: checked when the workflow fetches it (en)"]
+
+
+FAULTS = {
+    "a side is shorter": (
+        "talks.en",
+        b"one\n",
+        "talks.en has 1 lines but talks.fr.gz has 3; line i of one must be the translation of line i of the other",
+    ),
+    "a text is empty": ("old.fr", b"", "old.fr: empty; give a text, one sentence a line"),
+    "a byte is of another encoding": (
+        "old.en",
+        b"one\ncaf\xe9\n",
+        "old.en, line 2: not valid UTF-8 (byte 0xe9); convert the file to UTF-8",
+    ),
+    "a gzipped text is cut off": (
+        "talks.fr.gz",
+        gzip.compress(b"un mot\n" * 3)[:-8],
+        "talks.fr.gz: cannot be read (Compressed file ended before the end-of-stream marker was reached); "
+        "fetch or write the file again",
+    ),
+    "links are more than sentences": (
+        "g.align",
+        b"0-0\n0-0\n",
+        "g.en has 1 lines but g.align has 2; line i of one must be the translation of line i of the other",
+    ),
+    "a link is none": (
+        "g.align",
+        b"0:0\n",
+        "g.align, line 1: expected links such as 0-0 1-2 (positions up to 32767) but found '0:0'; "
+        "write the alignment again in Pharaoh format",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_first_fault_of_a_text_is_told(checked: Any, fault: str) -> None:
+    name, data, sentence = FAULTS[fault]
+    Path(name).write_bytes(data)
+    status, _, err = checked()
+    assert (status, err) == (1, f"error: {sentence}\n")
+
+
+def test_a_text_that_is_nowhere_is_named(checked: Any) -> None:
+    Path("old.fr").unlink()
+    status, _, err = checked()
+    sentence = "corpus.sources.old.fr: old.fr: no such file; correct its path, or set data_mirror"
+    assert (status, err) == (1, f"error: {sentence}\n")
+
+
+def test_a_nul_is_refused_in_what_is_tokenised_alone(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"one\0 two\nthree\n")
+    assert check_source({"en": tmp_path / "a"}, tokenised=False).lines == 2
+    with pytest.raises(UserError, match="a, line 1: holds a NUL byte"):
+        check_source({"en": tmp_path / "a"}, tokenised=True)
+
+
+def fake_disk(monkeypatch: pytest.MonkeyPatch, free: float, wanted: float) -> None:
+    monkeypatch.setattr(checking.shutil, "disk_usage", lambda place: Usage(1e15, 0, free))
+    monkeypatch.setattr(checking, "_expected_disk", lambda *arguments: wanted)
+
+
+def test_a_disk_that_is_clearly_too_small_is_refused(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_disk(monkeypatch, free=2e9, wanted=5e9)
+    status, _, err = checked()
+    told = f"{Path('results').absolute()}: the experiment will take about 5.0 GB of the disk, where 2.0 GB are free "
+    told += "and 0 kB its own"
+    stop = "make room, run it elsewhere, or set check: {disk: false} to start nevertheless"
+    assert (status, err) == (1, f"error: {told}; {stop}\n")
+    status, out, err = checked(check={"disk": False})
+    assert (status, err) == (0, f"warning: {told}; make room if you can\n")
+    assert out[4] == "disk: about 5.0 GB of 2.0 GB"
+
+
+def test_a_disk_that_may_be_too_small_is_warned_of(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_disk(monkeypatch, free=2e9, wanted=3e9)
+    status, _, err = checked()
+    assert status == 0
+    assert err.startswith("warning: ")
+
+
+def test_what_earlier_runs_take_counts_as_room(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("results/mine").mkdir(parents=True)
+    Path("results/mine/table").write_bytes(bytes(3000))
+    fake_disk(monkeypatch, free=2000, wanted=4000)
+    assert checked()[1][4] == "disk: about 4 kB of 5 kB"
+
+
+def test_the_prediction_is_that_of_the_plan(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking.shutil, "disk_usage", lambda place: Usage(1e15, 0, 10.0))
+    status, _, err = checked()
+    assert status == 1
+    assert re.search(r"will take about 1\.\d MB of the disk, where 0 kB are free and 0 kB its own; make room", err), err
+
+
+NETWORK = {"systems": {"rnn": {"label": "RNN", "base": "baseline", "features": ["encoder_decoder"]}}}
+
+
+def test_a_network_too_large_for_the_gpu_is_refused(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "gpu_memory", lambda: 8e9)
+    status, out, _ = checked(device="cuda", **NETWORK)
+    assert status == 0
+    assert out[-1].endswith(" of 8.0 GB") and out[-1].startswith("GPU: about 1.")
+    large = {"training": {"encoder_decoder": {"hidden": 10_000}}, **NETWORK}
+    status, _, err = checked(device="cuda", **large)
+    assert status == 1
+    assert err.startswith("error: training.encoder_decoder: a network of 1,")
+    assert err.endswith(
+        " of the GPU's 8.0 GB; lower its batch or sizes, set training.processes for several GPUs, "
+        "or check: {gpu: false} to start nevertheless\n"
+    )
+    assert checked(device="cuda", check={"gpu": False}, **large)[0] == 0
+
+
+def test_a_gpu_that_is_asked_for_must_be_there(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    status, _, err = checked(device="cuda")
+    assert status == 1
+    assert err == (
+        "error: device is cuda, but PyTorch finds no CUDA device; set it to auto or cpu, or run where a GPU is\n"
+    )
+
+
+def weights(network: Any) -> int:
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+@pytest.mark.parametrize("unit", ["gated", "tanh"])
+def test_weights_are_those_of_the_networks(unit: str) -> None:
+    sizes = {"hidden": 90, "embedding": 40, "maxout": 30, "rank": 20}
+    made = EncoderDecoder(EncoderDecoderConfig(300, 200, unit=unit, **sizes))
+    counted = gpu_memory.encoder_decoder_weights(sizes | {"unit": unit}, 300, 200)
+    assert counted == pytest.approx(weights(made), rel=0.02)
+    made = CslmNetwork(CslmConfig(200, order=4, projection=30, layers=(60, 40)))
+    counted = gpu_memory.cslm_weights({"order": 4, "projection": 30, "layers": (60, 40)}, 200)
+    assert counted == pytest.approx(weights(made), rel=0.02)
+    sizes |= {"attention": 50}
+    made = AttentionNetwork(AttentionConfig(300, 200, **sizes))
+    assert gpu_memory.attention_weights(sizes, 300, 200) == pytest.approx(weights(made), rel=0.02)
+
+
+def test_memory_is_that_of_each_gpu(whole: dict[str, Any], repository: Path) -> None:
+    schema = load_schema(repository / "rules" / "schemas" / "config.schema.yaml")
+    config = yaml.safe_load((repository / "experiments" / "wmt14.yaml").read_text(encoding="utf-8"))
+    needs = {}
+    for processes in (1, 4):
+        config["training"]["processes"] = processes
+        made = complete(config, schema)
+        sizes = checking.expect_sizes(made, checking.RATIOS, Path("nowhere"))
+        experiment = checking.Experiment(made, sizes, checking.HAZARDS, {})
+        needs[processes] = {need.where: need for need in gpu_memory.expect_memory(experiment)}
+    assert {"training.encoder_decoder", "training.cslm", "training.attention"} <= set(needs[1])
+    for where, need in needs[1].items():
+        assert needs[4][where].weights == need.weights
+        assert needs[4][where].memory < need.memory
+    # words of 500,000 a side, each with a vector of 620 numbers to read and, on the target side, another to write
+    assert needs[1]["training.attention"].weights > 500_000 * 3 * 620
+
+
+def test_the_first_job_keeps_what_it_found(folder: Path, whole: dict[str, Any]) -> None:
+    texts = {"talks": {"en": "talks.en", "fr": "talks.fr.gz"}, "gold": {"en": "g.en", "alignment": "g.align"}}
+    arguments = {"snakefile": Path("s"), "throughputs": Path("t"), "configuration": whole, "device": "cpu"}
+    whole["corpus"] |= {"monolingual": ["talks"], "dev": "talks", "test": ["talks"], "gold": ["talks"]}
+    check_experiment(texts=texts, output=Path("out/checked.json"), **arguments)
+    found = read_json(Path("out/checked.json"))
+    assert found["lines"] == {"talks": 3, "gold": 1}
+    assert found["gpu"] == "GPU: not asked for (device: cpu)"
+    Path("talks.en").write_text("one\n")
+    with pytest.raises(UserError, match=r"^talks\.en has 1 lines but talks\.fr\.gz has 3"):
+        check_experiment(texts=texts, output=Path("other.json"), **arguments)
+    assert not Path("other.json").exists()
