@@ -1,0 +1,226 @@
+"""A disk that fills, and one that is closed: one sentence, nothing half-written, and the same step ends with room."""
+
+import gzip
+import os
+import random
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from workflow import TINY, link_checkout, snakemake
+
+from neural_smt.cli import main
+from neural_smt.code import PACKAGE
+from neural_smt.errors import sentence
+from neural_smt.files import atomic, save_arrays, write_csv, write_json, write_lines
+from neural_smt.phrases.array_files import ArrayWriter
+from neural_smt.phrases.columns import save_column
+from neural_smt.report.plots import drawing
+from neural_smt.streams import concatenate, write_pairs
+from neural_smt.temporaries import scratch_folder
+from neural_smt.training.checkpoint import NAME, Checkpoint, save_checkpoint
+
+LEFT = 8192
+"""Bytes that are free: two pages, less than what is written."""
+
+FULL = "No space left on device; make room there, or put the output elsewhere, and start again"
+
+CLOSED = "Read-only file system; allow it, or name another place"
+
+
+def mount(*arguments: str) -> None:
+    done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"no file system of its own can be mounted here ({done.stderr.strip()})")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system with little room, see ``fill``."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a file system of its own")
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount("-t", "tmpfs", "-o", "size=128k", "none", str(place))
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def fill(disk: Path) -> None:
+    """Leave ``LEFT`` bytes."""
+    (disk / "filler").write_bytes(bytes(os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize - LEFT))
+
+
+def free(disk: Path) -> None:
+    """Make room."""
+    (disk / "filler").unlink()
+    mount("-o", "remount,size=16m", str(disk))
+
+
+def there(disk: Path) -> set[str]:
+    """Files and folders, hidden ones included."""
+    return {str(path.relative_to(disk)) for path in disk.rglob("*")}
+
+
+def words(number: int) -> list[str]:
+    """Words that compression does not make much shorter."""
+    drawn = random.Random(1)
+    return [f"{drawn.getrandbits(64):x}" for _ in range(number)]
+
+
+def write_array(path: Path) -> None:
+    with atomic(path, directory=True) as folder, ArrayWriter(folder / "a.npy", np.dtype(np.int64), (9000,)) as writer:
+        writer.append(np.arange(9000))
+
+
+def save_folder(path: Path) -> None:
+    with atomic(path, directory=True) as folder:
+        save_arrays(folder, first=np.zeros(10), second=np.arange(90_000))
+
+
+def draw(path: Path) -> None:
+    with drawing(path, 6, 4) as figure:
+        figure.subplots().plot(range(9))
+
+
+WRITERS: dict[str, Callable[[Path], None]] = {
+    "text": lambda path: write_lines(path, words(9000)),
+    "text.gz": lambda path: write_lines(path, words(9000)),
+    "object.json": lambda path: write_json(path, words(9000)),
+    "table.csv": lambda path: write_csv(path, ["word"], [[word] for word in words(9000)]),
+    "arrays": save_folder,
+    "array": write_array,
+    "column.safetensors": lambda path: save_column(path, np.zeros(90_000), SimpleNamespace(digest="0")),  # type: ignore[arg-type]
+    NAME: lambda path: save_checkpoint(path.parent, "run", Checkpoint({"a": torch.zeros(90_000)}, {})),
+    "plot.png": draw,
+}
+"""The ways in which steps write: name of the output -> what writes it."""
+
+INSIDE = {"arrays": "/second.npy", "array": "/a.npy"}
+"""Files of a folder that are named where they do not fit."""
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_full_disk_is_named_and_nothing_is_left(disk: Path, name: str) -> None:
+    fill(disk)
+    with pytest.raises(OSError, match="No space left") as caught:
+        WRITERS[name](disk / name)
+    told = sentence(caught.value)
+    assert told in (f"{disk / name}: {FULL}", f"{disk / name}{INSIDE.get(name, '')}: {FULL}")
+    assert there(disk) == {"filler"}
+    free(disk)
+    WRITERS[name](disk / name)
+    assert name in there(disk)
+    assert not [path for path in there(disk) if path.startswith(".")]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_closed_disk_is_named(disk: Path, name: str) -> None:
+    mount("-o", "remount,ro", str(disk))
+    with pytest.raises(OSError, match="Read-only") as caught:
+        WRITERS[name](disk / name)
+    assert sentence(caught.value) == f"{disk / name}: {CLOSED}"
+
+
+def test_what_was_there_stays(disk: Path) -> None:
+    write_lines(disk / "text", ["old"])
+    fill(disk)
+    with pytest.raises(OSError, match="No space left"):
+        write_lines(disk / "text", words(9000))
+    assert (disk / "text").read_text() == "old\n"
+    assert there(disk) == {"filler", "text"}
+
+
+def test_both_sides_or_none(disk: Path) -> None:
+    fill(disk)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_pairs(disk / "a.en", disk / "a.fr", [(word, "un") for word in words(9000)])
+    assert sentence(caught.value) in [f"{disk / name}: {FULL}" for name in ("a.en", "a.fr")]
+    assert there(disk) == {"filler"}
+
+
+def test_the_disk_that_is_full_is_named_and_not_the_text_that_is_read(disk: Path, tmp_path: Path) -> None:
+    fill(disk)
+    write_lines(tmp_path / "part", words(9000))
+    with pytest.raises(OSError, match="No space left") as caught:
+        concatenate([tmp_path / "part"], disk / "whole")
+    assert sentence(caught.value) == f"{disk / 'whole'}: {FULL}"
+
+
+def test_scratch_that_does_not_fit_is_told_of_by_its_place(disk: Path) -> None:
+    fill(disk)
+    with (
+        pytest.raises(OSError, match="No space left") as caught,
+        scratch_folder(disk / "model") as scratch,
+        open(scratch / "column", "wb") as stream,
+    ):
+        np.arange(90_000).tofile(stream)
+    assert sentence(caught.value) == f"{disk / 'model'}: {FULL}"
+    assert there(disk) == {"filler"}
+
+
+COMMANDS = {
+    "vocabulary": "corpus build_vocabulary --texts {text} --output {disk}/out",
+    "tokenised": "corpus tokenise --text {text} --language en --output {disk}/out",
+    "fetched": 'corpus fetch --mirror {folder} --output {disk}/out --side {{"path":"text.gz"}}',
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_says_it_in_one_sentence(
+    disk: Path, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text.gz"
+    text.write_bytes(gzip.compress("\n".join(words(9000)).encode()))
+    arguments = COMMANDS[command].format(text=text, disk=disk, folder=tmp_path).split()
+    fill(disk)
+    assert main(arguments) == 1
+    assert capsys.readouterr().err.endswith(f"error: {disk}/out: {FULL}\n")
+    assert there(disk) == {"filler"}
+    free(disk)
+    assert main(arguments) == 0
+    assert there(disk) == {"out"}
+    mount("-o", "remount,ro", str(disk))
+    assert main(arguments) == 1
+    assert capsys.readouterr().err.endswith(f"error: {disk}/out: {CLOSED}\n")
+
+
+def test_files_of_a_limited_size(tmp_path: Path) -> None:
+    write_lines(tmp_path / "text", words(9000))
+    done = subprocess.run(
+        [sys.executable, "-m", "neural_smt", "corpus", "build_vocabulary", "--texts", "text", "--output", "v.tsv"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (LEFT, LEFT)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    advice = "allow larger files (ulimit -f), or put the output elsewhere, and start again"
+    assert (done.returncode, done.stderr) == (1, f"error: v.tsv: File too large; {advice}\n")
+    assert there(tmp_path) == {"text"}
+
+
+def test_a_rule_on_a_full_disk_runs_again_when_there_is_room(repository: Path, tmp_path: Path, disk: Path) -> None:
+    checkout = link_checkout(repository, tmp_path / "checkout")
+    (checkout / "results").symlink_to(disk)
+    target = "results/tiny/corpus/generated/train.en.gz"
+    fill(disk)
+    done = snakemake(checkout, target, "--configfile", TINY, "--cores", "1")
+    assert done.returncode != 0
+    told = done.stdout + done.stderr
+    assert f": {FULL}" in told
+    assert "results/tiny/corpus/generated" in told
+    assert "Logging error" not in told and "Traceback" not in told
+    assert not (checkout / target).exists()
+    assert not [path for path in there(disk) if Path(path).name.startswith(".")]
+    free(disk)
+    done = snakemake(checkout, target, "--configfile", TINY, "--cores", "1")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    assert (checkout / target).is_file()

@@ -1,0 +1,245 @@
+"""What settings and small objects refuse, each by its whole sentence; commands and files have a table of their own."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from neural_smt.analysis.embedding import project
+from neural_smt.corpus.checksums import recorded
+from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.decoding.cslm import CslmSettings
+from neural_smt.decoding.features import build_feature_set
+from neural_smt.decoding.ngram_cache import NgramCache
+from neural_smt.decoding.recurrent.settings import RescoringSettings
+from neural_smt.decoding.search import SearchSettings
+from neural_smt.errors import UserError, check_as_many, sentence
+from neural_smt.files import read_csv, read_json, read_object
+from neural_smt.networks.beam_search import BeamSettings
+from neural_smt.networks.cslm_network import CslmConfig
+from neural_smt.networks.recurrent.configuration import RecurrentConfig
+from neural_smt.ragged import Ragged
+from neural_smt.report.costs import read_job
+from neural_smt.report.scores import read_cell
+from neural_smt.representations.settings import RepresentationSettings
+from neural_smt.rescoring.proposed_table import ProposalSettings
+from neural_smt.settings import read_settings
+from neural_smt.training.cslm_settings import CslmSettings as CslmTraining
+from neural_smt.training.recurrent_settings import ClassSettings, RecurrentSettings
+from neural_smt.training.settings import TrainingSettings
+from neural_smt.training.snapshots import read_snapshots
+from neural_smt.tuning.mira import MiraSettings
+from neural_smt.tuning.moses_format import read_lists
+from neural_smt.tuning.recurrent import RecurrentTuningSettings
+from neural_smt.tuning.settings import TuningSettings
+
+SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
+    (AttentionDecodingSettings, {"beam": 0}, "decoding: beam is 0; set it to 1 or more"),
+    (AttentionDecodingSettings, {"precision": "fp8"}, "decoding: precision is 'fp8'; set it to auto, fp32 or bf16"),
+    (AttentionDecodingSettings, {"heuristic": 3}, "decoding: heuristic is 3; set it to 0, 1 or 2"),
+    (CslmSettings, {"normaliser": "no"}, "decoding.cslm.normaliser is 'no'; set it to estimated or exact"),
+    (CslmSettings, {"recombination": -2}, "decoding.cslm.recombination is -2; set it to words, or to -1 for all"),
+    (CslmSettings, {"context": 0}, "decoding.cslm.context is 0; set it to one word or more, or to -1 for all"),
+    (RescoringSettings, {"candidates": "all"}, "rescoring: candidates is 'all'; set it to lattice or nbest"),
+    (RescoringSettings, {"beam": 0}, "rescoring: beam is 0 and nbest 100; set both to 1 or more"),
+    (SearchSettings, {"algorithm": "a*"}, "unknown search algorithm 'a*'; choose one of stack, cube"),
+    (
+        SearchSettings,
+        {"stack_size": 0},
+        "decoding: stack_size is 0, pop_limit 1000 and beam_threshold 1e-05; set the first two to 1 or more, and the "
+        "last to 0 or more, below 1",
+    ),
+    (SearchSettings, {"table_limit": -1}, "the table limit -1 is negative; use 0 for all options of a phrase"),
+    (BeamSettings, {"size": 0}, "the beam has size 0 and batch 256; set both to 1 or more"),
+    (CslmConfig, {"words": 9, "order": 1}, "the CSLM's order is 1; set it to 2 or more, there must be a word to read"),
+    (CslmConfig, {"words": 0}, "the CSLM's words is 0; set it to 1 or more"),
+    (CslmConfig, {"words": 9, "layers": (0, 1)}, "the CSLM's layers are [0, 1]; give the sizes of two, 1 or more each"),
+    (CslmConfig, {"words": 9, "initial_range": 0}, "the CSLM's initial_range is 0; set it above 0"),
+    (
+        RecurrentConfig,
+        {"words": 9, "classes": 3, "direct_size": 3},
+        "the recurrent model's direct_size is 3; set it to 0 or to a power of 2 of at least four times the 9 words",
+    ),
+    (CslmTraining, {"ngram_order": -1}, "training: ngram_order is -1; set it to 0 (none) or more"),
+    (CslmTraining, {"validation": 1}, "training: validation is 1; set it to a share between 0 and 1"),
+    (
+        CslmTraining,
+        {"validation": 0},
+        "training: patience and keep: best need held-out sentences; set validation above 0",
+    ),
+    (ClassSettings, {"method": "k"}, "training: classes.method is 'k'; set it to frequency, optimal or exchange"),
+    (
+        ClassSettings,
+        {"count": -1},
+        "training: classes.count and classes.speed must not be negative; set them to 0 or more",
+    ),
+    (RecurrentSettings, {"validation": 0}, "training: validation is 0; set it to a share between 0 and 1"),
+    (RecurrentSettings, {"rate": 0}, "training: rate is 0; set it above 0"),
+    (
+        TrainingSettings,
+        {"validation_pairs": 0, "keep": "best"},
+        "training: patience and keep: best need held-out pairs; set validation_pairs to 1 or more",
+    ),
+    (
+        MiraSettings,
+        {"decay": 2},
+        "tuning.mira: set regularisation above 0, epochs to 1 or more, and decay between 0 and 1",
+    ),
+    (TuningSettings, {"nbest": 0}, "tuning: set nbest and iterations to 1 or more, and select to best or last"),
+    (TuningSettings, {"density": -1}, "tuning: density is -1; set it to 0 (all arcs) or more"),
+    (
+        RecurrentTuningSettings,
+        {"lists": -1},
+        "tuning: beam is 1 and lists -1; set beam to 1 or more, lists to 0 or more",
+    ),
+    (
+        RecurrentTuningSettings,
+        {"candidates": "lattice"},
+        "tuning with the recurrent model learns from lists: set tuning.candidates to nbest",
+    ),
+    (
+        ProposalSettings,
+        {"best": 0},
+        "rescoring.proposals: set best to 1 or more, mu above 0, and max_words between 1 and 7",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "values", "told"), SETTINGS, ids=lambda part: getattr(part, "__name__", None))
+def test_settings_out_of_range(kind: Callable[..., Any], values: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError) as caught:
+        kind(**values)
+    assert str(caught.value) == told
+
+
+OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
+    "a system without phrases": (
+        lambda: build_feature_set(["reordering"]),
+        "a system needs the feature groups 'phrase' and 'language_model'; add them to its 'features'",
+    ),
+    "a group of features twice": (
+        lambda: build_feature_set(["phrase", "language_model", "phrase"]),
+        "a feature group is named twice in phrase, language_model, phrase; name each once",
+    ),
+    "a cache of less than nothing": (
+        lambda: NgramCache(lambda contexts, words: words, -1),
+        "the cache is to hold -1 n-grams; set it to 0 (none) or more",
+    ),
+    "too few points": (
+        lambda: project(np.zeros((3, 2)), 30, 1),
+        "t-SNE was given 3 points; lower the limits under analysis, or take more text",
+    ),
+    "a representation of no kind": (
+        lambda: RepresentationSettings.read({}),
+        "a representation needs a kind; set it to one of sentence_lsa, projected_lsa, word_lsa, word_rnn, learned",
+    ),
+    "a benchmark elsewhere": (
+        lambda: read_job(Path("results/a.tsv")),
+        "results/a.tsv: not below a folder benchmarks/<stage>, so of no known stage; give files of Snakemake",
+    ),
+    "no runs": (lambda: read_cell([]), "a system has no tuning run to report on; set tuning.runs to 1 or more"),
+    "lists of different lengths": (lambda: check_as_many(a=[1], b=[]), "1 a, 0 b: give as many of each"),
+    "a setting of another kind": (
+        lambda: read_settings(TuningSettings, {"nbest": "5"}, "tuning"),
+        "setting tuning.nbest is '5'; set it to a whole number",
+    ),
+    "a truth for a number": (
+        lambda: read_settings(TuningSettings, {"nbest": True}, "tuning"),
+        "setting tuning.nbest is True; set it to a whole number",
+    ),
+    "a fraction for a whole number": (
+        lambda: read_settings(TuningSettings, {"nbest": 2.5}, "tuning"),
+        "setting tuning.nbest is 2.5; set it to a whole number",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_refusals(name: str) -> None:
+    call, told = OTHERS[name]
+    with pytest.raises(UserError) as caught:
+        call()
+    assert str(caught.value) == told
+
+
+def test_whole_numbers_may_be_written_with_a_point() -> None:
+    assert read_settings(TuningSettings, {"nbest": 5.0, "min_gain": 1}, "tuning").nbest == 5
+
+
+AGAIN = "run the step that makes it again"
+
+FILES: list[tuple[Callable[[Path], Any], bytes, str]] = [
+    (read_object, b"[1]", f"f: holds no JSON object; {AGAIN}"),
+    (lambda path: read_object(path)["rows"], b"{}", f"f: has no 'rows'; {AGAIN}"),
+    (lambda path: read_object(path)["a"]["b"], b'{"a": {}}', f"f: has no 'b'; {AGAIN}"),
+    (read_json, b"\xff", f"f: not a JSON file; {AGAIN}"),
+    (read_json, b"[" * 100_000, f"f: not a JSON file; {AGAIN}"),
+    (lambda path: read_csv(path)[0]["c"], b"a,b\n1,2\n", f"f, line 2: has no 'c'; {AGAIN}"),
+    (read_csv, b"a,b\n1,2,3\n", f"f, line 2: not a row of a CSV table (3 cells under a header of 2); {AGAIN}"),
+    (read_csv, b'a,b\n"1,2\n', f"f, line 2: not a row of a CSV table (unexpected end of data); {AGAIN}"),
+    (read_csv, b"a,b\n\xff,2\n", "f, line 2: not valid UTF-8 (byte 0xff); convert the file to UTF-8"),
+    (
+        lambda path: recorded(path, "https://example.org/a"),
+        b"none",
+        "f, line 1: not a SHA-256; remove the file, and the next download is recorded there",
+    ),
+    (
+        lambda path: read_lists(path, path),
+        b"FEATURES_TXT_BEGIN_0\n",
+        "f, line 1: expected numbers of sentence -1; extract the lists again",
+    ),
+    (
+        lambda path: read_lists(path, path),
+        b"FEATURES_TXT_BEGIN_0 x 2\n",
+        "f, line 1: expected 'FEATURES_TXT_BEGIN_0 sentence ...'; extract the lists again",
+    ),
+    (
+        lambda path: read_lists(path, path),
+        b"FEATURES_TXT_BEGIN_0 0 2\n1 2\n3\n",
+        "f, line 3: has 1 numbers, but lines before 2; extract the lists again",
+    ),
+]
+
+
+@pytest.mark.parametrize(("read", "data", "told"), FILES, ids=lambda part: part if isinstance(part, str) else "")
+def test_damaged_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[Path], Any], data: bytes, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("f").write_bytes(data)
+    with pytest.raises(UserError) as caught:
+        read(Path("f"))
+    assert sentence(caught.value) == told
+
+
+def test_arrays_that_do_not_belong_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Ragged.from_lists([[1], [2, 3]]).save(Path(), "words")
+    np.save("words_values.npy", np.zeros(9, dtype=np.int32), allow_pickle=False)
+    with pytest.raises(UserError) as caught:
+        Ragged.load(Path(), "words")
+    assert str(caught.value) == f".: words_values.npy and words_offsets.npy do not belong together; {AGAIN}"
+    for damaged in (b"", b"\x93NUMPY\x01", b"no array at all\n", b"PK\x03\x04"):
+        Path("words_values.npy").write_bytes(damaged)
+        with pytest.raises(UserError, match=rf"^words_values\.npy: not a NumPy array \(.*\); {AGAIN}$"):
+            Ragged.load(Path(), "words")
+
+
+def test_a_folder_without_epochs(tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        list(read_snapshots(tmp_path))
+    advice = "train with a folder for them, for at least one epoch"
+    assert str(caught.value) == f"{tmp_path}: holds no models of epochs; {advice}"
+
+
+def test_faults_of_the_system_and_of_the_program() -> None:
+    assert sentence(UserError("a name\nof two lines")) == "a name of two lines"
+    assert sentence(FileNotFoundError(2, "?", "a.txt")) == "a.txt: No such file or directory; check the path"
+    assert sentence(IsADirectoryError(21, "?", "a")) == "a: Is a directory; name a file"
+    told = sentence(MemoryError("Unable to allocate 9 TiB"))
+    assert told == "not enough memory (Unable to allocate 9 TiB); give the job more memory, or lower its sizes"
+    assert sentence(OSError(None, "without a number")) is None
+    assert sentence(KeyError("a fault of the program")) is None
+    assert sentence(ValueError("another")) is None

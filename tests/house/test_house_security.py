@@ -1,0 +1,152 @@
+"""What code must not do with data: run it, unpickle it, hand it to a shell, or let an archive choose where it goes."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from neural_smt.config import complete, load_schema
+from neural_smt.errors import UserError
+
+MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "telnetlib", "xmlrpc"}
+"""Imports that run what they read, or talk to the network unasked."""
+
+BUILTINS = {"eval", "exec", "compile", "__import__"}
+
+CALLS = {
+    "os.system", "os.popen", "os.spawnl", "os.execl", "tempfile.mktemp", "yaml.load", "yaml.load_all",
+    "yaml.unsafe_load", "yaml.full_load", "shutil.unpack_archive", "subprocess.getoutput", "subprocess.getstatusoutput",
+    "joblib.load", "pandas.read_pickle", "pd.read_pickle", "torch.jit.load", "torch.hub.load",
+}  # fmt: skip
+"""Calls that nothing can make safe."""
+
+MUST_SAY = {
+    "torch.load": ("weights_only", True),
+    "np.load": ("allow_pickle", False),
+    "numpy.load": ("allow_pickle", False),
+    "np.save": ("allow_pickle", False),
+    "extractall": ("filter", "data"),
+    "extract": ("filter", "data"),
+}
+"""Calls (of a module, or methods) that need an argument of this value."""
+
+
+def called(node: ast.expr) -> str:
+    """The dotted name of what is called, with ? for what is not a name itself."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{called(node.value)}.{node.attr}"
+    return "?"
+
+
+def faults(source: str) -> Iterator[tuple[int, str]]:
+    """Line and name of everything in some code that must not be there."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.name for alias in node.names]
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else names
+            yield from ((node.lineno, name) for name in names if name.split(".")[0] in MODULES)
+        elif isinstance(node, ast.Call):
+            yield from ((node.lineno, fault) for fault in call_faults(node))
+
+
+def call_faults(node: ast.Call) -> Iterator[str]:
+    name = called(node.func)
+    said = {word.arg: word.value.value for word in node.keywords if isinstance(word.value, ast.Constant)}
+    if name in BUILTINS or name in CALLS:
+        yield name
+    needed = MUST_SAY.get(name) or (MUST_SAY.get(name.rpartition(".")[2]) if "." in name else None)
+    if needed and said.get(needed[0]) != needed[1]:
+        yield f"{name} without {needed[0]}={needed[1]!r}"
+    if any(word.arg == "shell" and said.get("shell") is not False for word in node.keywords):
+        yield f"{name} with a shell"
+    if any(word.arg == "allow_pickle" and said.get("allow_pickle") is not False for word in node.keywords):
+        yield f"{name} with pickles"
+    if name.startswith("subprocess.") and node.args and isinstance(node.args[0], ast.JoinedStr | ast.Constant):
+        yield f"{name} of a string"
+
+
+BAD = [
+    ("import pickle", "pickle"),
+    ("from marshal import loads", "marshal"),
+    ("import os, shelve", "shelve"),
+    ("eval(text)", "eval"),
+    ("exec(compile(text, 'a', 'exec'))", "exec"),
+    ("os.system(f'rm {path}')", "os.system"),
+    ("subprocess.run(command, shell=True)", "subprocess.run with a shell"),
+    ("subprocess.run(command, shell=wanted)", "subprocess.run with a shell"),
+    ("subprocess.run(f'ls {path}')", "subprocess.run of a string"),
+    ("torch.load(path)", "torch.load without weights_only=True"),
+    ("torch.load(path, weights_only=False)", "torch.load without weights_only=True"),
+    ("np.load(path)", "np.load without allow_pickle=False"),
+    ("np.load(path, allow_pickle=True)", "np.load with pickles"),
+    ("yaml.load(stream, Loader)", "yaml.load"),
+    ("archive.extractall(folder)", "archive.extractall without filter='data'"),
+    ("archive.extract(name, folder, filter='fully_trusted')", "archive.extract without filter='data'"),
+    ("tarfile.open(path).extractall()", "?.extractall without filter='data'"),
+    ("shutil.unpack_archive(path)", "shutil.unpack_archive"),
+]
+
+GOOD = """
+re.compile(pattern)
+subprocess.run([program, path], check=False)
+torch.load(path, weights_only=True)
+np.load(path, mmap_mode="r", allow_pickle=False)
+yaml.safe_load(text)
+archive.extractall(folder, filter="data")
+json.load(stream)
+"""
+
+
+@pytest.mark.parametrize(("code", "fault"), BAD)
+def test_what_must_not_be_is_found(code: str, fault: str) -> None:
+    assert fault in [found for _, found in faults(code)]
+
+
+def test_what_may_be_is_not_found() -> None:
+    assert list(faults(GOOD)) == []
+
+
+def test_no_code_does_such_things(repository: Path) -> None:
+    files = [
+        path
+        for room in ("pkg", "workflow_scripts", "profiles", "benchmarks")
+        for path in (repository / room).rglob("*.py")
+    ]
+    assert len(files) > 300
+    found = [
+        (path.relative_to(repository), *fault) for path in files for fault in faults(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_no_rule_runs_a_shell_or_code_of_its_own(repository: Path) -> None:
+    files = [repository / "Snakefile", *sorted((repository / "rules").glob("*.smk"))]
+    assert len(files) > 10
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        assert not re.findall(r"^\s+(?:shell|run|wrapper|notebook|cwl):", text, flags=re.MULTILINE), path
+        assert not re.findall(r"\b(?:shell|os\.system|eval|exec)\(", text), path
+        assert text.count("script:") == len(re.findall(r'script:\s+"\.\./workflow_scripts/\w+\.py"', text)), path
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", "a b", "$(id)", "a;b", "a{b}", ""])
+@pytest.mark.parametrize(
+    "place", ["experiment", "systems", "corpus.sources", "training.networks", "training.joint", "vocabularies.sets"]
+)
+def test_names_that_become_paths_are_plain(repository: Path, place: str, name: str) -> None:
+    schema = load_schema(repository / "rules" / "schemas" / "config.schema.yaml")
+    config = yaml.safe_load((repository / "experiments" / "tiny.yaml").read_text(encoding="utf-8"))
+    if place == "experiment":
+        config["experiment"] = name
+    else:
+        section = config
+        for part in place.split("."):
+            section = section.setdefault(part, {})
+        section[name] = {"features": []} if place == "systems" else {}
+    with pytest.raises(UserError, match=f"^{place}"):
+        complete(config, schema)
