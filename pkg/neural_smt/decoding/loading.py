@@ -35,7 +35,7 @@ def load_hook(
     folder = {"cslm": cslm, "recurrent": recurrent}[asked[0]]
     if folder is None:
         network = {"cslm": "a CSLM", "recurrent": "a recurrent model"}[asked[0]]
-        raise UserError(f"the system uses the feature {asked[0]}, but no folder of {network} was given; give it")
+        raise UserError(f"the system uses the feature {asked[0]}, but no model folder of {network} was given; give it")
     # PyTorch takes a second to load, and most systems need none of it.
     if asked[0] == "recurrent":
         from neural_smt.decoding.recurrent.search import RecurrentHook
