@@ -27,6 +27,10 @@ SMALLER = {
     f"{SNAKEMAKE} --cores 2 --configfile mycorpus/experiment.yaml": (
         f"{INIT} --force && {SNAKEMAKE} --cores 2 --configfile mycorpus/experiment.yaml -n"
     ),
+    f"{PYTHON} report print_table --table results/mycorpus/report/table1.csv": (
+        f"{PYTHON} report print_table --table results/tiny/report/table1.csv"
+    ),
+    f"{PYTHON} check --configfile experiments/multi30k.yaml": f"{PYTHON} check --configfile {TINY}",
     "make report": f"make report EXPERIMENT={TINY}",
     f"{SNAKEMAKE} --cores 2 phrases": f"{SNAKEMAKE} --cores 2 phrases --configfile {TINY}",
     f"{SNAKEMAKE} --cores 2 --forcerun tune": f"{SNAKEMAKE} --cores 2 --forcerun tune -n --configfile {TINY}",
