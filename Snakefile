@@ -31,6 +31,10 @@ include: "rules/decoding_attention.smk"
 include: "rules/tuning.smk"
 include: "rules/evaluation.smk"
 include: "rules/analysis.smk"
+include: "rules/report/tables.smk"
+include: "rules/report/papers.smk"
+include: "rules/report/costs.smk"
+include: "rules/report/sentences.smk"
 include: "rules/report.smk"
 
 

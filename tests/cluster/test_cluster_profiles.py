@@ -15,7 +15,7 @@ def read_profile(repository: Path, name: str) -> dict:
 
 
 def rule_names(repository: Path) -> set[str]:
-    text = "".join(path.read_text(encoding="utf-8") for path in (repository / "rules").glob("*.smk"))
+    text = "".join(path.read_text(encoding="utf-8") for path in (repository / "rules").rglob("*.smk"))
     return set(re.findall(r"^(?:use )?rule (?:\w+ as )?(\w+)", text, flags=re.MULTILINE))
 
 

@@ -21,7 +21,7 @@ def job(rule: str, inputs: tuple[str, ...] = (), outputs: tuple[str, ...] = ("x"
 def rules_with_files(repository: Path) -> set[str]:
     """Names of rules that make files, read off the rules."""
     found = set()
-    for path in (repository / "rules").glob("*.smk"):
+    for path in (repository / "rules").rglob("*.smk"):
         parts = re.split(r"^\s*(?=rule \w+:|use rule)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
         for part in parts:
             if named := re.match(r"rule (\w+):", part):

@@ -121,14 +121,15 @@ class _Collector(logging.Handler):
 
 
 def rule_stages(snakefile: Path) -> dict[str, str]:
-    """Every rule -> its stage, the name of the file under rules/ that it stands in."""
-    stages = {}
-    for path in sorted((Path(snakefile).parent / "rules").glob("*.smk")):
+    """Every rule -> its stage, the name of the file or of the folder under rules/ that it stands in."""
+    stages, folder = {}, Path(snakefile).parent / "rules"
+    for path in sorted(folder.rglob("*.smk")):
+        stage = path.relative_to(folder).parts[0].removesuffix(".smk")
         for line in map(str.strip, path.read_text(encoding="utf-8").splitlines()):
             if line.startswith("rule ") and line.endswith(":"):
-                stages[line.split()[1].rstrip(":")] = path.stem
+                stages[line.split()[1].rstrip(":")] = stage
             elif line.startswith("use rule ") and " as " in line:
-                stages[line.split(" as ")[1].split()[0]] = path.stem
+                stages[line.split(" as ")[1].split()[0]] = stage
     return stages
 
 

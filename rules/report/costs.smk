@@ -1,0 +1,96 @@
+"""How tuning went, and what the stages took."""
+
+
+rule plot_tuning:
+    """Draw development BLEU over the iterations of MERT."""
+    input:
+        depends=results("tuning/{system}/run{run}/history.csv", system=TUNED, run=RUNS),
+    output:
+        plot=report(
+            "results/{experiment}/report/tuning.png",
+            caption="tuning.rst",
+            category="Tuning",
+            labels={"what": "MERT history"},
+        ),
+    log:
+        "results/{experiment}/logs/plot_tuning.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/plot_tuning.tsv"
+    localrule: True
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        histories=lambda wildcards: history_files(wildcards.experiment),
+        labels=labels(),
+    script:
+        "../../workflow_scripts/report.py"
+
+
+rule summarise_benchmarks:
+    """Sum up what each stage cost in time and memory."""
+    input:
+        benchmarks=benchmark_files(),
+    output:
+        output=report(
+            "results/{experiment}/report/costs.csv",
+            caption="costs.rst",
+            category="Costs",
+            labels={"what": "table"},
+        ),
+        plot=report(
+            "results/{experiment}/report/costs.png",
+            caption="costs.rst",
+            category="Costs",
+            labels={"what": "plot"},
+        ),
+    log:
+        "results/{experiment}/logs/summarise_benchmarks.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/summarise_benchmarks.tsv"
+    localrule: True
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+    script:
+        "../../workflow_scripts/report.py"
+
+
+rule write_scaling_table:
+    """Show how time and memory grow with the number of sentence pairs."""
+    input:
+        depends=list(scaling_files().values()),
+    output:
+        output=report(
+            "results/{experiment}/report/scaling.csv",
+            caption="scaling.rst",
+            category="Costs",
+            labels={"what": "over pairs (table)"},
+        ),
+        plot=report(
+            "results/{experiment}/report/scaling.png",
+            caption="scaling.rst",
+            category="Costs",
+            labels={"what": "over pairs (plot)"},
+        ),
+    log:
+        "results/{experiment}/logs/write_scaling_table.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_scaling_table.tsv"
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        benchmarks=scaling_files(),
+    script:
+        "../../workflow_scripts/report.py"

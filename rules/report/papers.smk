@@ -1,0 +1,176 @@
+"""The experiment beside the tables and figures of each paper."""
+
+
+rule write_paper_order:
+    """Write the systems beside Table 1 of Cho et al. (2014), with what may explain another order."""
+    input:
+        depends=results_of_runs("evaluation/{system}/run{run}/{set}.json", systems=PAPER_ROWS.values(), set=SETS),
+        order=results("evaluation/order/{set}.json", set=SETS),
+        networks="results/{experiment}/report/networks.csv",
+        phrase_table="results/{experiment}/phrases/table",
+        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        target_shortlist=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
+        perplexity=["results/{experiment}/training/cslm/perplexity.json"] if USES_CSLM else [],
+    output:
+        csv_output=report(
+            "results/{experiment}/report/paper_order.csv",
+            caption="paper_order.rst",
+            category="Results",
+            labels={"what": "The paper's order (CSV)"},
+        ),
+        markdown_output=report(
+            "results/{experiment}/report/paper_order.md",
+            caption="paper_order.rst",
+            category="Results",
+            labels={"what": "The paper's order (Markdown)"},
+        ),
+    log:
+        "results/{experiment}/logs/write_paper_order.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_paper_order.tsv"
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        rows=PAPER_ROWS,
+        scores=lambda wildcards: score_files(wildcards.experiment),
+        sets=SETS,
+        remarks=config["report"]["remarks"],
+        title=f"The order of Cho et al. (2014) and that of {config['experiment']}",
+    script:
+        "../../workflow_scripts/report.py"
+
+
+rule write_joint_tables:
+    """Write the experiment beside the tables of Auli et al. (2013), and draw their Figure 3."""
+    input:
+        depends=[path for files in joint_files().values() for path in listed_paths(files)],
+    output:
+        csv_output=report(
+            "results/{experiment}/report/joint.csv",
+            caption="joint.rst",
+            category="Joint models",
+            labels={"what": "Tables (CSV)"},
+        ),
+        markdown_output=report(
+            "results/{experiment}/report/joint.md",
+            caption="joint.rst",
+            category="Joint models",
+            labels={"what": "Tables (Markdown)"},
+        ),
+        plot=report(
+            "results/{experiment}/report/joint.png",
+            caption="joint.rst",
+            category="Joint models",
+            labels={"what": "Figure 3"},
+        ),
+    log:
+        "results/{experiment}/logs/write_joint_tables.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_joint_tables.tsv"
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        scores=lambda wildcards: joint_files()["scores"],
+        significance=lambda wildcards: joint_files()["significance"],
+        perplexities=lambda wildcards: joint_files()["perplexities"],
+        choices=lambda wildcards: joint_files()["choices"],
+        searches=lambda wildcards: joint_files()["searches"],
+        oracles=lambda wildcards: joint_files()["oracles"],
+        remarks=config["report"]["remarks"],
+        title=f"The tables of Auli et al. (2013) and {EXPERIMENT}",
+    script:
+        "../../workflow_scripts/report.py"
+
+
+rule write_classes_table:
+    """Write the table of word classes: what each computes for a word, and the perplexity of a model with them."""
+    input:
+        depends=[path for model in class_files().values() for path in model["files"].values()],
+    output:
+        csv_output=report(
+            "results/{experiment}/report/classes.csv",
+            caption="classes.rst",
+            category="Joint models",
+            labels={"what": "Word classes (CSV)"},
+        ),
+        markdown_output=report(
+            "results/{experiment}/report/classes.md",
+            caption="classes.rst",
+            category="Joint models",
+            labels={"what": "Word classes (Markdown)"},
+        ),
+    log:
+        "results/{experiment}/logs/write_classes_table.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_classes_table.tsv"
+    localrule: True
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        networks={name: {"classes": model["classes"], **model["files"]} for name, model in class_files().items()},
+        sets=SETS,
+        title=f"Word classes of {EXPERIMENT}",
+    script:
+        "../../workflow_scripts/report.py"
+
+
+rule write_attention_tables:
+    """Write the experiment beside the tables of Mi et al. (2016), and draw their Figure 2."""
+    input:
+        depends=lambda wildcards: listed_paths(attention_files()),
+    output:
+        csv_output=report(
+            "results/{experiment}/report/attention.csv",
+            caption="attention.rst",
+            category="Attention networks",
+            labels={"what": "Tables (CSV)"},
+        ),
+        markdown_output=report(
+            "results/{experiment}/report/attention.md",
+            caption="attention.rst",
+            category="Attention networks",
+            labels={"what": "Tables (Markdown)"},
+        ),
+        plot=report(
+            "results/{experiment}/report/attention.png",
+            caption="attention.rst",
+            category="Attention networks",
+            labels={"what": "Figure 2"},
+        ),
+    log:
+        "results/{experiment}/logs/write_attention_tables.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_attention_tables.tsv"
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        systems=attention_rows(),
+        scores=lambda wildcards: attention_files()["scores"],
+        significance=lambda wildcards: attention_files()["significance"],
+        translations=lambda wildcards: attention_files()["translations"],
+        curves=lambda wildcards: {
+            name: files | {"keep": ATTENTION_SETTINGS[name]["keep"]}
+            for name, files in attention_files()["curves"].items()
+        },
+        epochs=lambda wildcards: attention_files()["epochs"],
+        coverage=lambda wildcards: attention_files()["coverage"],
+        remarks=config["report"]["remarks"],
+        title=f"The tables of Mi et al. (2016) and {EXPERIMENT}",
+    script:
+        "../../workflow_scripts/report.py"

@@ -1,0 +1,147 @@
+"""Tables and a figure of the systems, what they are built from, and the networks."""
+
+
+rule write_table:
+    """Write the table of systems: BLEU on every set, mean and spread over runs, significance."""
+    input:
+        depends=[
+            results_of_runs("evaluation/{system}/run{run}/{set}.json", set=SETS),
+            results("evaluation/significance/{set}.json", set=SETS),
+        ],
+    output:
+        csv_output=report(
+            "results/{experiment}/report/table1.csv",
+            caption="table1.rst",
+            category="Results",
+            labels={"what": "Table 1 (CSV)"},
+        ),
+        markdown_output=report(
+            "results/{experiment}/report/table1.md",
+            caption="table1.rst",
+            category="Results",
+            labels={"what": "Table 1 (Markdown)"},
+        ),
+    log:
+        "results/{experiment}/logs/write_table.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_table.tsv"
+    localrule: True
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        scores=lambda wildcards: score_files(wildcards.experiment),
+        significance=lambda wildcards: significance_files(wildcards.experiment),
+        labels=labels(),
+        title=f"BLEU of the systems of {config['experiment']}",
+    script:
+        "../../workflow_scripts/report.py"
+
+
+rule plot_scores:
+    """Draw BLEU of every system and run."""
+    input:
+        depends=results_of_runs("evaluation/{system}/run{run}/{set}.json", set=SETS),
+    output:
+        plot=report(
+            "results/{experiment}/report/bleu.png",
+            caption="bleu.rst",
+            category="Results",
+            labels={"what": "BLEU plot"},
+        ),
+    log:
+        "results/{experiment}/logs/plot_scores.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/plot_scores.tsv"
+    localrule: True
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        scores=lambda wildcards: score_files(wildcards.experiment),
+        labels=labels(),
+        title=f"BLEU of the systems of {config['experiment']}",
+    script:
+        "../../workflow_scripts/report.py"
+
+
+rule write_data_table:
+    """Write the table of data: selected pairs beside all of the pool and a random draw of it."""
+    input:
+        depends=[
+            [file for files in compared_data().values() for name, file in files.items() if name != "data"],
+            results_of_runs("evaluation/{system}/run{run}/{set}.json", systems=list(compared_data()), set=SETS),
+            results("evaluation/significance/{set}.json", set=SETS),
+        ],
+    output:
+        csv_output=report(
+            "results/{experiment}/report/data.csv",
+            caption="data.rst",
+            category="Selection",
+            labels={"text": "pairs", "what": "all, random and selected (CSV)"},
+        ),
+        markdown_output=report(
+            "results/{experiment}/report/data.md",
+            caption="data.rst",
+            category="Selection",
+            labels={"text": "pairs", "what": "all, random and selected (Markdown)"},
+        ),
+    log:
+        "results/{experiment}/logs/write_data_table.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_data_table.tsv"
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        data=compared_data(),
+        scores=lambda wildcards: score_files(wildcards.experiment),
+        significance=lambda wildcards: significance_files(wildcards.experiment),
+        labels=labels(),
+        title=f"What the systems of {EXPERIMENT} are built from",
+    script:
+        "../../workflow_scripts/report.py"
+
+
+rule write_networks_table:
+    """Write the table of networks: size, training, speed."""
+    input:
+        depends=[path for files in network_files().values() for path in input_files(files)],
+    output:
+        csv_output=report(
+            "results/{experiment}/report/networks.csv",
+            caption="networks.rst",
+            category="Networks",
+            labels={"network": "all", "what": "table (CSV)"},
+        ),
+        markdown_output=report(
+            "results/{experiment}/report/networks.md",
+            caption="networks.rst",
+            category="Networks",
+            labels={"network": "all", "what": "table (Markdown)"},
+        ),
+    log:
+        "results/{experiment}/logs/write_networks_table.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/write_networks_table.tsv"
+    localrule: True
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("report.steps"),
+        networks=network_files(),
+        title=f"Networks of {config['experiment']}",
+    script:
+        "../../workflow_scripts/report.py"
