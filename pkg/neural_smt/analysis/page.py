@@ -1,18 +1,18 @@
 """The interactive page of projected words and phrases: one file that needs nothing else."""
 
-import json
 from collections.abc import Mapping, Sequence
 from html import escape, unescape
 
 from neural_smt.analysis.embedding import Point
 from neural_smt.analysis.page_script import SCRIPT
+from neural_smt.report.page import script_json
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """The browser itself refuses to fetch anything."""
 
 STYLE = """
 :root { color-scheme: light dark; --back: #fff; --text: #1d232b; --soft: #68727e; --line: #d5dae0; --panel: #fffffff2;
-  --point: #5b8db8; --strong: #0b5394; --found: #d9480f; }
+  --point: #5b8db8; --strong: #0b5394; --found: #b93a0b; }
 @media (prefers-color-scheme: dark) { :root { --back: #14181d; --text: #e4e8ec; --soft: #98a2ad; --line: #363e47;
   --panel: #1c2229f2; --point: #5f8fb8; --strong: #9cc8ef; --found: #ff9a5c; } }
 * { box-sizing: border-box; }
@@ -94,9 +94,3 @@ def render_map(layers: Mapping[str, Sequence[Point]], title: str = "") -> str:
 </script>
 </body>
 </html>"""
-
-
-def script_json(value: object) -> str:
-    """JSON that may stand inside a script element, whatever text it holds: no ``<`` is left that could end it."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

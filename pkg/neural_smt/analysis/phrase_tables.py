@@ -12,6 +12,8 @@ from neural_smt.networks.folder import TrainedModel
 from neural_smt.networks.sampling import sample
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
+from neural_smt.report.markdown_html import table as html_table
+from neural_smt.report.page import render_page
 from neural_smt.vocabulary import Vocabulary
 
 TRANSLATION_MODEL, NETWORK = "translation model", "network"
@@ -107,15 +109,10 @@ def sampled(
 
 
 STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #777; --mark: #0b539418; }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
-h2 { margin-top: 2.2rem; } p { color: var(--soft); max-width: 48rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; min-width: 40rem; table-layout: fixed; }
-th, td { padding: .5rem .7rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
-th:first-child { width: 19%; } td:first-child { font-weight: 600; } td:first-child small { display: block; }
+.wide table { width: 100%; min-width: 44rem; table-layout: fixed; }
+th:first-child { width: 19%; } tbody th small { display: block; }
 ol { margin: 0; padding-left: 1.3rem; } small { color: var(--soft); font-weight: 400; white-space: nowrap; }
-li.both { background: var(--mark); }
+li.both { background: var(--c0); } li.both small { color: inherit; }
 """.strip()
 
 HEADINGS = {"frequent": "Long, frequent source phrases", "rare": "Long, rare source phrases"}
@@ -134,27 +131,15 @@ def render(favourites: Sequence[Preferred], samples: Sequence[Sampled], drawn: i
             cells = [_list([(row.target, f"{row.log_probability:.2f}") for row in part], listed) for part in lists]
             cells.append(_list([(r.target, f"×{r.samples}, {r.log_probability:.2f}") for r in writes], listed))
             head = f"{_show(source)} <small>extracted {own[0].extracted} times</small>"
-            rows.append(f"<tr><td>{head}</td>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+            rows.append([head, *cells])
         columns = ("Source phrase", "Translation model", "Network", f"Best of {drawn} samples")
-        header = "<tr>" + "".join(f"<th>{name}</th>" for name in columns) + "</tr>"
-        title = escape(HEADINGS.get(group, group))
-        sections.append(
-            f'<h2>{title}</h2>\n<div class="wide"><table>\n{header}\n' + "\n".join(rows) + "\n</table></div>"
-        )
-    head = (
-        '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Preferred and sampled phrases</title>\n<style>\n{STYLE}\n</style>"
-    )
+        sections += [f"<h2>{escape(HEADINGS.get(group, group))}</h2>", html_table(columns, rows, ["-"] * len(columns))]
     intro = (
-        "<h1>Preferred and sampled phrases</h1>\n<p>For each source phrase the target phrases of the phrase table that "
-        "the translation model p(target | source) and the network score highest, and the best of the phrases that the "
-        "network itself writes, with natural log-probabilities. Shaded: among the translation model's three.</p>"
+        '<p class="about">For each source phrase the target phrases of the phrase table that the translation model '
+        "p(target | source) and the network score highest, and the best of the phrases that the network itself writes, "
+        "with natural log-probabilities. Shaded: among the translation model's three.</p>"
     )
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{intro}\n'
-        + "\n".join(sections)
-        + "\n</body>\n</html>"
-    )
+    return render_page("Preferred and sampled phrases", "\n".join([intro, *sections]), STYLE)
 
 
 def _list(items: Sequence[tuple[str, str]], shaded: set[str]) -> str:

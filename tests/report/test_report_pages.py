@@ -1,0 +1,113 @@
+"""Pages of tables and figures: Markdown and CSV as HTML, figures inside, nothing from outside."""
+
+import re
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+
+from neural_smt.errors import UserError
+from neural_smt.files import write_csv, write_lines
+from neural_smt.report.csv_tables import table_html
+from neural_smt.report.markdown import row_line, table_lines
+from neural_smt.report.markdown_html import inline, to_html
+from neural_smt.report.page import POLICY, render_page
+from neural_smt.report.page_steps import about_html, show_page
+
+CELL = re.compile(r"<t[hd]\b[^>]*>(.*?)</t[hd]>")
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("a **b c** `x_y` *d*", "a <strong>b c</strong> <code>x_y</code> <em>d</em>"),
+        (r"0.012 \*\*", "0.012 **"),
+        ("<0.001 & 3 * 4", "&lt;0.001 &amp; 3 * 4"),
+        ("l&apos; un", "l' un"),
+        ("p(e|f), V^D", "p(e|f), V^D"),
+        ("<script>", "&lt;script&gt;"),
+    ],
+)
+def test_marks_of_markdown(text: str, html: str) -> None:
+    assert inline(text) == html
+
+
+def test_a_document_of_headings_lists_and_paragraphs() -> None:
+    lines = ["# Title", "", "One", "two.", "## Part", "- a", "  b", "- c", "", "  "]
+    assert to_html(lines) == "<p>One two.</p>\n<h2>Part</h2>\n<ul><li>a b</li><li>c</li></ul>"
+    assert to_html([]) == ""
+
+
+def test_tables_keep_their_cells_and_sides() -> None:
+    rows = [["A | B", "1.50 ***", ""], ["<c>", "-", "2"]]
+    html = to_html(table_lines(["System", "dev", "test"], rows))
+    assert CELL.findall(html) == ["System", "dev", "test", "A | B", "1.50 ***", "", "&lt;c&gt;", "-", "2"]
+    assert html.count('class="number"') == 6, "all but the first column"
+    assert html.count('<th scope="row">') == 2
+    assert "<table" not in to_html([row_line(["no", "rule"]), row_line(["1", "2"])])
+
+
+def test_numbers_of_csv_tables_have_headings_with_units(tmp_path: Path) -> None:
+    header = ["stage", "rule", "jobs", "seconds", "cpu_seconds", "peak_memory_mb"]
+    write_csv(tmp_path / "costs.csv", header, [["language_model", "build_x", 2, "1234.567", "", "88.2"]])
+    found = CELL.findall(table_html(tmp_path / "costs.csv"))
+    assert found[:6] == [
+        "Stage",
+        "Rule",
+        "Jobs",
+        "Wall time (s)",
+        "Processor time (s)",
+        "Peak memory of one job (MB)",
+    ]
+    assert found[6:] == ["language model", "build x", "2", "1,234.6", "", "88"]
+
+
+def test_a_pair_is_not_a_line_where_costs_grow_with_pairs(tmp_path: Path) -> None:
+    write_csv(tmp_path / "a.csv", ["pairs", "seconds", "fitted_seconds"], [[2000, "1", "2"]])
+    write_csv(tmp_path / "b.csv", ["source", "pairs"], [["news", 2000]])
+    assert CELL.findall(table_html(tmp_path / "a.csv"))[0] == "Sentence pairs"
+    assert CELL.findall(table_html(tmp_path / "b.csv")) == ["Source", "Lines", "news", "2,000"]
+
+
+def test_long_tables_are_folded_and_faults_named(tmp_path: Path) -> None:
+    write_csv(tmp_path / "t.csv", ["updates", "train_cost"], [[n, "0.5"] for n in range(26)])
+    assert "<summary>The numbers (26 rows)</summary>" in table_html(tmp_path / "t.csv")
+    write_csv(tmp_path / "t.csv", ["updates", "train_cost"], [[1, "much"]])
+    with pytest.raises(UserError, match=r"t\.csv: the column train_cost holds 'much', which is no number"):
+        table_html(tmp_path / "t.csv")
+    write_csv(tmp_path / "t.csv", ["updates"], [])
+    assert table_html(tmp_path / "t.csv") == "<p>This table has no rows.</p>"
+
+
+def test_a_page_holds_its_figures_and_its_numbers(tmp_path: Path) -> None:
+    (tmp_path / "plot.png").write_bytes(b"\x89PNG picture")
+    write_lines(tmp_path / "bleu.md", ["# Not the title", "", *table_lines(["a", "b"], [["c", "1"]])])
+    for name in ("bleu", "first", "second"):
+        write_csv(tmp_path / f"{name}.csv", ["words"], [[7]])
+    show_page(
+        title="BLEU <1>",
+        about="One ``code``,\ntwo *words*.\n\nMore.\n",
+        figures=[tmp_path / "plot.png"],
+        tables=[tmp_path / name for name in ("bleu.md", "bleu.csv", "first.csv", "second.csv")],
+        output=tmp_path / "page.html",
+    )
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<h1>BLEU &lt;1&gt;</h1>") == 1 and "Not the title" not in page
+    assert '<p class="about">One <code>code</code>, two <em>words</em>.</p>\n<p class="about">More.</p>' in page
+    (picture,) = re.findall(r'<img src="data:image/png;base64,([^"]+)"', page)
+    assert b64decode(picture) == b"\x89PNG picture"
+    saved = re.findall(r'<a download="([^"]+)" href="data:text/csv;base64,([^"]+)">', page)
+    assert [name for name, _ in saved] == ["bleu.csv", "first.csv", "second.csv"]
+    assert {b64decode(content) for _, content in saved} == {b"words\n7\n"}
+    assert page.count("<table>") == 3, "the Markdown, and the CSV that is there alone"
+    assert not re.search(r"(src|href)=\"(?!data:)", page)
+    assert POLICY in page
+    with pytest.raises(UserError, match=r"plot\.png: neither a table in Markdown"):
+        show_page(title="", about="", tables=[tmp_path / "plot.png"], output=tmp_path / "other.html")
+    assert not (tmp_path / "other.html").exists()
+
+
+def test_no_text_ends_the_data_of_a_page() -> None:
+    page = render_page("t", "", data=["</script><b>"])
+    assert page.count("</script>") == 1 and "\\u003c/script>" in page
+    assert about_html("  ") == []
