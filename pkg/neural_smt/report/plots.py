@@ -42,7 +42,7 @@ def draw_scores(path: Path, cells: Mapping[str, Mapping[str, Cell]], title: str)
         for axes, name in zip(panels, sets, strict=True):
             for row, system in enumerate(systems):
                 _draw_cell(axes, row, cells[system][name])
-            axes.set(title=name, xlabel="sacreBLEU")
+            axes.set(title=name, xlabel="sacreBLEU (of 100)")
             axes.set_yticks(range(len(systems)), systems)
             axes.set_ylim(len(systems) - 0.5, -0.5)
             axes.margins(x=0.15)
@@ -82,7 +82,7 @@ def draw_histories(path: Path, histories: Mapping[str, Sequence[str]], title: st
             clean(axes)
         for axes in list(panels):
             axes.set_visible(False)
-        figure.supxlabel("iteration", fontsize="medium")
-        figure.supylabel("development BLEU (tokens, 1-best)", fontsize="medium")
+        figure.supxlabel("iteration (number)", fontsize="medium")
+        figure.supylabel("development BLEU (of 100; tokens, 1-best)", fontsize="medium")
         if title:
             figure.suptitle(title)

@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from neural_smt.files import atomic, write_csv
+
+COST, PERPLEXITY = "#0b5394", "#b51f1f"
 
 
 class Record(NamedTuple):
@@ -51,15 +54,26 @@ def plot_curve(path: Path, records: Sequence[Record], title: str) -> None:
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
     updates = [record.updates for record in records]
-    axes.plot(updates, [record.train_cost for record in records], color="tab:blue", marker=".")
-    axes.set_xlabel("updates")
-    axes.set_ylabel("training cost (nats per word)", color="tab:blue")
+    lines = axes.plot(updates, [r.train_cost for r in records], "o-", color=COST, markersize=4, label="training cost")
+    axes.set_xlabel("updates (number)")
+    axes.set_ylabel("training cost (nats per word)", color=COST)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(alpha=0.3)
     validated = [(r.updates, r.validation_perplexity) for r in records if r.validation_perplexity is not None]
     if validated:
         right = axes.twinx()
-        right.plot(*zip(*validated, strict=True), color="tab:red", marker=".")
+        lines += right.plot(
+            *zip(*validated, strict=True), "s--", color=PERPLEXITY, markersize=4, label="held-out perplexity"
+        )
         right.set_yscale("log")
-        right.set_ylabel("validation perplexity", color="tab:red")
+        right.set_ylabel("held-out perplexity (per word, log scale)", color=PERPLEXITY)
+        values = [value for _, value in validated]
+        named = "125" if max(values) > 10 * min(values) else "123456789"
+        right.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
+        right.yaxis.set_minor_formatter(
+            FuncFormatter(lambda value, _: f"{value:,.4g}" if f"{value:e}"[0] in named else "")
+        )
+    axes.legend(handles=lines, frameon=False, fontsize="small", loc="upper right")
     axes.set_title(title)
     with atomic(path) as temporary:
         figure.savefig(temporary, format="png", dpi=120)
