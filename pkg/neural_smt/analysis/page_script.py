@@ -158,7 +158,8 @@ function resize() {
   const box = canvas.getBoundingClientRect(), ratio = window.devicePixelRatio || 1, before = view && fitted().scale;
   width = box.width; height = box.height;
   canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
-  if (view && before) view.scale *= fitted().scale / before;
+  // where the page was first laid out with no size, nothing was fitted yet
+  if (view) view = before > 0 ? {...view, scale: view.scale * fitted().scale / before} : fitted();
   draw();
 }
 const fingers = new Map();
