@@ -48,6 +48,7 @@ def test_rules_that_stand_in_for_others_are_there_and_lead_somewhere() -> None:
 
 def test_stages_are_the_files_that_rules_stand_in(repository: Path) -> None:
     stages = rule_stages(repository / "Snakefile")
+    assert stages["decode_lists"] == "decoding" and stages["write_table"] == "report"
     assert stages["extract_phrases"] == "phrases"
     assert stages["train_attention_by_epoch"] == "training"
     assert set(WORK) <= set(stages)

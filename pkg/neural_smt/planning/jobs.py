@@ -10,6 +10,7 @@ from typing import Any
 
 from neural_smt.config import read_configuration_file
 from neural_smt.errors import UserError
+from neural_smt.report.costs import STAGES
 
 
 @dataclass(frozen=True)
@@ -121,10 +122,13 @@ class _Collector(logging.Handler):
 
 
 def rule_stages(snakefile: Path) -> dict[str, str]:
-    """Every rule -> its stage, the name of the file or of the folder under rules/ that it stands in."""
+    """Every rule -> its stage: a file under rules/, or a folder of such files, is named after it, or begins with it
+    (``decoding_lists``).
+    """
     stages, folder = {}, Path(snakefile).parent / "rules"
     for path in sorted(folder.rglob("*.smk")):
-        stage = path.relative_to(folder).parts[0].removesuffix(".smk")
+        place = path.relative_to(folder).parts[0].removesuffix(".smk")
+        stage = next((stage for stage in STAGES if f"{place}_".startswith(f"{stage}_")), place)
         for line in map(str.strip, path.read_text(encoding="utf-8").splitlines()):
             if line.startswith("rule ") and line.endswith(":"):
                 stages[line.split()[1].rstrip(":")] = stage
