@@ -14,6 +14,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NAME := $(if $(EXPERIMENT),$(basename $(notdir $(EXPERIMENT))),embedded)
 OPTIONS := $(if $(EXPERIMENT),--configfile $(EXPERIMENT)) $(if $(CONFIG),--config $(CONFIG))
+# what Snakemake's report looks like, on a phone too, and what it opens on
+REPORT := --report-stylesheet rules/report/report.css --report-metadata rules/report/metadata.yaml
 # finished runs that rates are taken from; the tiny one compiles kernels
 RUNS = $(filter-out results/tiny,$(patsubst %/benchmarks,%,$(wildcard results/*/benchmarks)))
 
@@ -24,7 +26,7 @@ run: $(READY)
 	@$(BIN)/python -m neural_smt report print_table --table results/$(NAME)/report/table1.csv
 
 report: run
-	$(BIN)/snakemake --report results/$(NAME)/report.html $(OPTIONS)
+	$(BIN)/snakemake --report results/$(NAME)/report.html $(REPORT) $(OPTIONS)
 
 test: $(READY)
 	$(BIN)/python -m pytest

@@ -111,12 +111,7 @@ rule measure_error_rate:
         backward="results/{experiment}/alignment/gold.backward.align",
         gold=[raw_text(name, "alignment") for name in CORPUS["gold"]],
     output:
-        table=report(
-            "results/{experiment}/alignment/error_rate.csv",
-            caption="report/alignment.rst",
-            category="Alignment",
-            labels={"what": "error rate"},
-        ),
+        table="results/{experiment}/alignment/error_rate.csv",
     log:
         "results/{experiment}/logs/measure_error_rate.log",
     benchmark:

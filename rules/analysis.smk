@@ -7,23 +7,13 @@ rule show_phrases:
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
     output:
-        preferences=report(
-            "results/{experiment}/analysis/preferences.csv",
-            caption="report/phrases.rst",
-            category="Analysis",
-            labels={"what": "Table 2: preferred phrases (CSV)"},
-        ),
-        samples=report(
-            "results/{experiment}/analysis/samples.csv",
-            caption="report/phrases.rst",
-            category="Analysis",
-            labels={"what": "Table 3: samples (CSV)"},
-        ),
+        preferences="results/{experiment}/analysis/preferences.csv",
+        samples="results/{experiment}/analysis/samples.csv",
         page=report(
             "results/{experiment}/analysis/phrases.html",
             caption="report/phrases.rst",
-            category="Analysis",
-            labels={"what": "Tables 2 and 3 (page)"},
+            category=CHO_PART,
+            labels={"page": "Tables 2 and 3: phrases"},
         ),
     log:
         "results/{experiment}/logs/show_phrases.log",
@@ -50,12 +40,7 @@ rule plot_pair_scores:
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
     output:
-        plot=report(
-            "results/{experiment}/analysis/pair_scores.png",
-            caption="report/pair_scores.rst",
-            category="Analysis",
-            labels={"what": "Figure 3: scores of phrase pairs"},
-        ),
+        plot="results/{experiment}/analysis/pair_scores.png",
     log:
         "results/{experiment}/logs/plot_pair_scores.log",
     benchmark:
@@ -126,12 +111,7 @@ rule plot_embedding:
     input:
         points="results/{experiment}/analysis/{points}.csv",
     output:
-        plot=report(
-            "results/{experiment}/analysis/{points}.png",
-            caption="report/embedding.rst",
-            category="Analysis",
-            labels={"what": "Figures 4 and 5: {points}"},
-        ),
+        plot="results/{experiment}/analysis/{points}.png",
     log:
         "results/{experiment}/logs/plot_embedding.{points}.log",
     benchmark:
@@ -160,8 +140,8 @@ rule show_map:
         output=report(
             "results/{experiment}/analysis/map.html",
             caption="report/map.rst",
-            category="Analysis",
-            labels={"what": "Figures 4 and 5 (interactive)"},
+            category=CHO_PART,
+            labels={"page": "Figures 4 and 5 to explore"},
         ),
     log:
         "results/{experiment}/logs/show_map.log",

@@ -215,12 +215,7 @@ rule clean_pairs:
     output:
         source_output=f"results/{{experiment}}/corpus/{{role}}.{SOURCE}",
         target_output=f"results/{{experiment}}/corpus/{{role}}.{TARGET}",
-        table=report(
-            "results/{experiment}/corpus/cleaning.{role}.csv",
-            caption="report/cleaning.rst",
-            category="Corpus",
-            labels={"set": "{role}", "what": "cleaning"},
-        ),
+        table="results/{experiment}/corpus/cleaning.{role}.csv",
     log:
         "results/{experiment}/logs/clean_pairs.{role}.log",
     benchmark:
@@ -246,12 +241,7 @@ rule clean_text:
         texts=tokenised(CORPUS["monolingual"], TARGET),
     output:
         output=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
-        table=report(
-            "results/{experiment}/corpus/cleaning.monolingual.csv",
-            caption="report/cleaning.rst",
-            category="Corpus",
-            labels={"set": "monolingual", "what": "cleaning"},
-        ),
+        table="results/{experiment}/corpus/cleaning.monolingual.csv",
     log:
         "results/{experiment}/logs/clean_text.log",
     benchmark:

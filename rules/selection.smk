@@ -63,18 +63,8 @@ rule select_pairs:
         source_output=f"results/{{experiment}}/selection/train.{SOURCE}",
         target_output=f"results/{{experiment}}/selection/train.{TARGET}",
         scores="results/{experiment}/selection/train.scores.tsv.gz",
-        curve=report(
-            "results/{experiment}/selection/train.curve.csv",
-            caption="report/selection.rst",
-            category="Selection",
-            labels={"text": "pairs", "what": "table"},
-        ),
-        plot=report(
-            "results/{experiment}/selection/train.curve.png",
-            caption="report/selection.rst",
-            category="Selection",
-            labels={"text": "pairs", "what": "plot"},
-        ),
+        curve="results/{experiment}/selection/train.curve.csv",
+        plot="results/{experiment}/selection/train.curve.png",
     log:
         "results/{experiment}/logs/select_pairs.log",
     benchmark:
@@ -103,18 +93,8 @@ rule select_text:
     output:
         output=f"results/{{experiment}}/selection/monolingual.{TARGET}",
         scores="results/{experiment}/selection/monolingual.scores.tsv.gz",
-        curve=report(
-            "results/{experiment}/selection/monolingual.curve.csv",
-            caption="report/selection.rst",
-            category="Selection",
-            labels={"text": "monolingual", "what": "table"},
-        ),
-        plot=report(
-            "results/{experiment}/selection/monolingual.curve.png",
-            caption="report/selection.rst",
-            category="Selection",
-            labels={"text": "monolingual", "what": "plot"},
-        ),
+        curve="results/{experiment}/selection/monolingual.curve.csv",
+        plot="results/{experiment}/selection/monolingual.curve.png",
     log:
         "results/{experiment}/logs/select_text.log",
     benchmark:

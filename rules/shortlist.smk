@@ -7,12 +7,7 @@ rule build_shortlists:
     output:
         source_output=f"results/{{experiment}}/shortlist/shortlist.{SOURCE}.tsv",
         target_output=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
-        table=report(
-            "results/{experiment}/shortlist/coverage.csv",
-            caption="report/coverage.rst",
-            category="Corpus",
-            labels={"set": "all", "what": "shortlist coverage"},
-        ),
+        table="results/{experiment}/shortlist/coverage.csv",
     log:
         "results/{experiment}/logs/build_shortlists.log",
     benchmark:

@@ -1,18 +1,8 @@
 # what is left of the training of a network that has a name
 TRAINED = {
     "output": directory("results/{experiment}/training/{network}/model"),
-    "curve": report(
-        "results/{experiment}/training/{network}/curve.csv",
-        caption="report/learning_curve.rst",
-        category="Networks",
-        labels={"network": "{network}", "what": "table"},
-    ),
-    "plot": report(
-        "results/{experiment}/training/{network}/curve.png",
-        caption="report/learning_curve.rst",
-        category="Networks",
-        labels={"network": "{network}", "what": "learning curve"},
-    ),
+    "curve": "results/{experiment}/training/{network}/curve.csv",
+    "plot": "results/{experiment}/training/{network}/curve.png",
 }
 
 
@@ -58,18 +48,8 @@ rule train_cslm:
         shortlist=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
     output:
         output=directory("results/{experiment}/training/cslm/model"),
-        curve=report(
-            "results/{experiment}/training/cslm/curve.csv",
-            caption="report/cslm_curve.rst",
-            category="Networks",
-            labels={"network": "CSLM", "what": "table"},
-        ),
-        plot=report(
-            "results/{experiment}/training/cslm/curve.png",
-            caption="report/cslm_curve.rst",
-            category="Networks",
-            labels={"network": "CSLM", "what": "learning curve"},
-        ),
+        curve="results/{experiment}/training/cslm/curve.csv",
+        plot="results/{experiment}/training/cslm/curve.png",
         perplexity="results/{experiment}/training/cslm/held_out.json",
     log:
         "results/{experiment}/logs/train_cslm.log",

@@ -63,12 +63,7 @@ rule measure_candidates:
         depends=[candidate_text(text, side) for text in ("train", *SETS) for side in (SOURCE, TARGET)],
     output:
         csv_output="results/{experiment}/vocabularies/coverage.csv",
-        markdown_output=report(
-            "results/{experiment}/vocabularies/coverage.md",
-            caption="report/vocabularies.rst",
-            category="Corpus",
-            labels={"set": "all", "what": "target vocabularies"},
-        ),
+        markdown_output="results/{experiment}/vocabularies/coverage.md",
     log:
         "results/{experiment}/logs/measure_candidates.log",
     benchmark:

@@ -31,7 +31,9 @@ PATIENCE = 120.0
 
 
 class Browser:
-    """One page of a browser of its own; requests: addresses it asked for; faults: what its console complained about."""
+    """One page of a browser of its own; requests: addresses it asked for, failures: of those that did not come; faults:
+    what its console complained about.
+    """
 
     def __init__(self, folder: Path):
         commands, self._commands = os.pipe()
@@ -48,6 +50,7 @@ class Browser:
         os.set_blocking(self._answers, False)
         self._rest, self._number, self._session = b"", 0, None
         self.requests: list[str] = []
+        self.failures: list[str] = []
         self.faults: list[str] = []
         targets = self.send("Target.getTargets")["targetInfos"]
         page = next(target["targetId"] for target in targets if target["type"] == "page")
@@ -95,6 +98,10 @@ class Browser:
         parameters = message.get("params", {})
         if message.get("method") == "Network.requestWillBeSent":
             self.requests.append(parameters["request"]["url"])
+        if message.get("method") == "Network.loadingFailed" and not parameters.get("canceled"):
+            self.failures.append(json.dumps(parameters))
+        if message.get("method") == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "assert"):
+            self.faults.append(json.dumps(parameters["args"]))
         if message.get("method") == "Runtime.exceptionThrown":
             self.faults.append(json.dumps(parameters["exceptionDetails"]))
         if message.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error":
@@ -119,12 +126,38 @@ class Browser:
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
-    def wait(self, expression: str) -> None:
-        """Wait until a JavaScript expression is true."""
-        until = time.monotonic() + PATIENCE
-        while not self.value(expression):
-            assert time.monotonic() < until, f"still not {expression}: {self.value('document.body.innerText')}"
+    def framed(self, expression: str) -> Any:
+        """The value of a JavaScript expression in the only frame of the page (None while there is none)."""
+        children = self.send("Page.getFrameTree")["frameTree"].get("childFrames", [])
+        if not children:
+            return None
+        (child,) = children
+        world = self.send("Page.createIsolatedWorld", frameId=child["frame"]["id"])["executionContextId"]
+        found = self.send("Runtime.evaluate", expression=expression, returnByValue=True, contextId=world)
+        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        return found["result"].get("value")
+
+    def wait(self, expression: str, framed: bool = False) -> None:
+        """Wait until a JavaScript expression is true, in the page or in its frame."""
+        until, look = time.monotonic() + PATIENCE, self.framed if framed else self.value
+        while not look(expression):
+            assert time.monotonic() < until, f"still not {expression}: {look('document.body.innerText')}"
             time.sleep(0.05)
+
+    def click(self, chosen: str, framed: bool = False) -> None:
+        """Press the mouse on the middle of what a CSS selector finds first, in the page or in its frame."""
+        middle = f"""(() => {{
+            const found = document.querySelector({json.dumps(chosen)});
+            found.scrollIntoView({{block: "nearest"}});
+            const box = found.getBoundingClientRect();
+            return [box.x + box.width / 2, box.y + box.height / 2];
+        }})()"""
+        x, y = self.framed(middle) if framed else self.value(middle)
+        if framed:
+            left, top = self.value("(({x, y}) => [x, y])(document.querySelector('iframe').getBoundingClientRect())")
+            x, y = x + left, y + top
+        for kind in ("mousePressed", "mouseReleased"):
+            self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def key(self, name: str, modifiers: int = 0) -> None:
         """Press a key that has a name (``Tab``, ``ArrowRight``); modifiers: 2 for control, 8 for shift."""
@@ -145,7 +178,7 @@ class Browser:
         """Put text where the cursor is."""
         self.send("Input.insertText", text=text)
 
-    def screenshot(self, path: Path) -> None:
-        """The whole page as a PNG file."""
-        taken = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+    def screenshot(self, path: Path, whole: bool = True) -> None:
+        """The whole page, or what is seen of it, as a PNG file."""
+        taken = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(taken["data"]))

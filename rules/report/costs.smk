@@ -6,12 +6,7 @@ rule plot_tuning:
     input:
         depends=results("tuning/{system}/run{run}/history.csv", system=TUNED, run=RUNS),
     output:
-        plot=report(
-            "results/{experiment}/report/tuning.png",
-            caption="tuning.rst",
-            category="Tuning",
-            labels={"what": "MERT history"},
-        ),
+        plot="results/{experiment}/report/tuning.png",
     log:
         "results/{experiment}/logs/plot_tuning.log",
     benchmark:
@@ -35,18 +30,8 @@ rule summarise_benchmarks:
     input:
         benchmarks=benchmark_files(),
     output:
-        output=report(
-            "results/{experiment}/report/costs.csv",
-            caption="costs.rst",
-            category="Costs",
-            labels={"what": "table"},
-        ),
-        plot=report(
-            "results/{experiment}/report/costs.png",
-            caption="costs.rst",
-            category="Costs",
-            labels={"what": "plot"},
-        ),
+        output="results/{experiment}/report/costs.csv",
+        plot="results/{experiment}/report/costs.png",
     log:
         "results/{experiment}/logs/summarise_benchmarks.log",
     benchmark:
@@ -68,18 +53,8 @@ rule write_scaling_table:
     input:
         depends=list(scaling_files().values()),
     output:
-        output=report(
-            "results/{experiment}/report/scaling.csv",
-            caption="scaling.rst",
-            category="Costs",
-            labels={"what": "over pairs (table)"},
-        ),
-        plot=report(
-            "results/{experiment}/report/scaling.png",
-            caption="scaling.rst",
-            category="Costs",
-            labels={"what": "over pairs (plot)"},
-        ),
+        output="results/{experiment}/report/scaling.csv",
+        plot="results/{experiment}/report/scaling.png",
     log:
         "results/{experiment}/logs/write_scaling_table.log",
     benchmark:

@@ -12,18 +12,8 @@ rule write_paper_order:
         target_shortlist=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
         perplexity=["results/{experiment}/training/cslm/perplexity.json"] if USES_CSLM else [],
     output:
-        csv_output=report(
-            "results/{experiment}/report/paper_order.csv",
-            caption="paper_order.rst",
-            category="Results",
-            labels={"what": "The paper's order (CSV)"},
-        ),
-        markdown_output=report(
-            "results/{experiment}/report/paper_order.md",
-            caption="paper_order.rst",
-            category="Results",
-            labels={"what": "The paper's order (Markdown)"},
-        ),
+        csv_output="results/{experiment}/report/paper_order.csv",
+        markdown_output="results/{experiment}/report/paper_order.md",
     log:
         "results/{experiment}/logs/write_paper_order.log",
     benchmark:
@@ -49,24 +39,9 @@ rule write_joint_tables:
     input:
         depends=[path for files in joint_files().values() for path in listed_paths(files)],
     output:
-        csv_output=report(
-            "results/{experiment}/report/joint.csv",
-            caption="joint.rst",
-            category="Joint models",
-            labels={"what": "Tables (CSV)"},
-        ),
-        markdown_output=report(
-            "results/{experiment}/report/joint.md",
-            caption="joint.rst",
-            category="Joint models",
-            labels={"what": "Tables (Markdown)"},
-        ),
-        plot=report(
-            "results/{experiment}/report/joint.png",
-            caption="joint.rst",
-            category="Joint models",
-            labels={"what": "Figure 3"},
-        ),
+        csv_output="results/{experiment}/report/joint.csv",
+        markdown_output="results/{experiment}/report/joint.md",
+        plot="results/{experiment}/report/joint.png",
     log:
         "results/{experiment}/logs/write_joint_tables.log",
     benchmark:
@@ -95,18 +70,8 @@ rule write_classes_table:
     input:
         depends=[path for model in class_files().values() for path in model["files"].values()],
     output:
-        csv_output=report(
-            "results/{experiment}/report/classes.csv",
-            caption="classes.rst",
-            category="Joint models",
-            labels={"what": "Word classes (CSV)"},
-        ),
-        markdown_output=report(
-            "results/{experiment}/report/classes.md",
-            caption="classes.rst",
-            category="Joint models",
-            labels={"what": "Word classes (Markdown)"},
-        ),
+        csv_output="results/{experiment}/report/classes.csv",
+        markdown_output="results/{experiment}/report/classes.md",
     log:
         "results/{experiment}/logs/write_classes_table.log",
     benchmark:
@@ -131,24 +96,9 @@ rule write_attention_tables:
     input:
         depends=lambda wildcards: listed_paths(attention_files()),
     output:
-        csv_output=report(
-            "results/{experiment}/report/attention.csv",
-            caption="attention.rst",
-            category="Attention networks",
-            labels={"what": "Tables (CSV)"},
-        ),
-        markdown_output=report(
-            "results/{experiment}/report/attention.md",
-            caption="attention.rst",
-            category="Attention networks",
-            labels={"what": "Tables (Markdown)"},
-        ),
-        plot=report(
-            "results/{experiment}/report/attention.png",
-            caption="attention.rst",
-            category="Attention networks",
-            labels={"what": "Figure 2"},
-        ),
+        csv_output="results/{experiment}/report/attention.csv",
+        markdown_output="results/{experiment}/report/attention.md",
+        plot="results/{experiment}/report/attention.png",
     log:
         "results/{experiment}/logs/write_attention_tables.log",
     benchmark:

@@ -1,18 +1,77 @@
 """What the systems make of single sentences."""
 
 
+rule choose_sentences:
+    """Draw sentences that the systems translate differently, and one to draw."""
+    input:
+        source=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
+        depends=expand("results/{{experiment}}/evaluation/{system}/run1/{{set}}.txt", system=SYSTEMS),
+    output:
+        output="results/{experiment}/report/sentences/{set}.json",
+    log:
+        "results/{experiment}/logs/choose_sentences.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/choose_sentences.{set}.tsv"
+    localrule: True
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("report.sentence_steps"),
+        systems=lambda wildcards: {
+            system: f"results/{wildcards.experiment}/evaluation/{system}/run1/{wildcards.set}.txt"
+            for system in SYSTEMS
+        },
+        sentences=30,
+        seed=config["seed"],
+    script:
+        "../../workflow_scripts/report.py"
+
+
+rule explain_sentences:
+    """Translate a few sentences again with a system, and tell how it is done: phrases, links, attention, a lattice."""
+    input:
+        text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
+        chosen="results/{experiment}/report/sentences/{set}.json",
+        # made after all that the system is made of
+        depends="results/{experiment}/decoding/{system}/run1/{set}.hypothesis",
+    output:
+        output="results/{experiment}/report/sentences/{set}.{system}.json",
+    log:
+        "results/{experiment}/logs/explain_sentences.{set}.{system}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/explain_sentences.{set}.{system}.tsv"
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(4),
+        runtime="4h",
+    params:
+        code=code("report.explaining_steps"),
+        system="{system}",
+        run=1,
+    script:
+        "../../workflow_scripts/explaining.py"
+
+
 rule show_translations:
-    """Show sentences that the systems translate differently, side by side."""
+    """Show sentences that the systems translate differently, side by side, and the phrases they are made of."""
     input:
         source=lambda wildcards: raw_text(wildcards.set, SOURCE),
         reference=lambda wildcards: raw_text(wildcards.set, TARGET),
-        depends=expand("results/{{experiment}}/evaluation/{system}/run1/{{set}}.txt", system=SYSTEMS),
+        chosen="results/{experiment}/report/sentences/{set}.json",
+        depends=lambda wildcards: [
+            *explanations(SYSTEMS, wildcards.set).values(),
+            *results("evaluation/{system}/run1/{set}.txt", system=SYSTEMS, set=wildcards.set),
+        ],
     output:
         output=report(
             "results/{experiment}/report/translations.{set}.html",
             caption="translations.rst",
-            category="Translations",
-            labels={"set": "{set}"},
+            category=SENTENCES_PART,
+            labels={"page": "Translations: {set}"},
         ),
     log:
         "results/{experiment}/logs/show_translations.{set}.log",
@@ -25,12 +84,108 @@ rule show_translations:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("report.steps"),
+        code=code("report.sentence_steps"),
         systems=lambda wildcards: {
             label: f"results/{wildcards.experiment}/evaluation/{system}/run1/{wildcards.set}.txt"
             for system, label in labels().items()
         },
-        sentences=30,
+        explanations=lambda wildcards: explanations(SYSTEMS, wildcards.set),
+        languages=config["languages"],
+        about=caption_text("translations"),
+    script:
+        "../../workflow_scripts/report.py"
+
+
+rule show_lattices:
+    """Draw the lattice of a sentence, for each system that searches phrases."""
+    input:
+        depends=list(explanations(SEARCHED, FIRST_SHOWN).values()),
+    output:
+        output=report(
+            "results/{experiment}/report/lattices.html",
+            caption="lattices.rst",
+            category=SENTENCES_PART,
+            labels={"page": "Lattice of a sentence"},
+        ),
+    log:
+        "results/{experiment}/logs/show_lattices.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/show_lattices.tsv"
+    localrule: True
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("report.sentence_steps"),
+        explanations=explanations(SEARCHED, FIRST_SHOWN),
+        about=caption_text("lattices"),
+    script:
+        "../../workflow_scripts/report.py"
+
+
+rule show_attention:
+    """Draw what attention networks look at while they write a sentence."""
+    input:
+        depends=list(explanations(TRANSLATED, FIRST_SHOWN).values()),
+    output:
+        output=report(
+            "results/{experiment}/report/attention_weights.html",
+            caption="attention_weights.rst",
+            category=SENTENCES_PART,
+            labels={"page": "Attention in a sentence"},
+        ),
+    log:
+        "results/{experiment}/logs/show_attention.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/show_attention.tsv"
+    localrule: True
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("report.sentence_steps"),
+        explanations=explanations(TRANSLATED, FIRST_SHOWN),
+        languages=config["languages"],
+        about=caption_text("attention_weights"),
+    script:
+        "../../workflow_scripts/report.py"
+
+
+rule show_alignments:
+    """Draw the word alignments of a few sentence pairs, beside those made by hand where there are some."""
+    input:
+        sources=drawn_alignments(SOURCE),
+        targets=drawn_alignments(TARGET),
+        forward=f"results/{{experiment}}/alignment/{'gold.' if ALIGNED_BY_HAND else ''}forward.align",
+        backward=f"results/{{experiment}}/alignment/{'gold.' if ALIGNED_BY_HAND else ''}backward.align",
+        gold=[raw_text(name, "alignment") for name in CORPUS["gold"]],
+    output:
+        output=report(
+            "results/{experiment}/report/alignments.html",
+            caption="alignments.rst",
+            category=TEXT_PART,
+            labels={"page": "Alignment: pictures"},
+        ),
+    log:
+        "results/{experiment}/logs/show_alignments.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/show_alignments.tsv"
+    localrule: True
+    conda:
+        "../../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        code=code("report.alignment_steps"),
+        heuristic=config["alignment"]["heuristic"],
+        pairs=6,
         seed=config["seed"],
+        languages=config["languages"],
+        about=caption_text("alignments"),
     script:
         "../../workflow_scripts/report.py"

@@ -9,18 +9,8 @@ rule write_table:
             results("evaluation/significance/{set}.json", set=SETS),
         ],
     output:
-        csv_output=report(
-            "results/{experiment}/report/table1.csv",
-            caption="table1.rst",
-            category="Results",
-            labels={"what": "Table 1 (CSV)"},
-        ),
-        markdown_output=report(
-            "results/{experiment}/report/table1.md",
-            caption="table1.rst",
-            category="Results",
-            labels={"what": "Table 1 (Markdown)"},
-        ),
+        csv_output="results/{experiment}/report/table1.csv",
+        markdown_output="results/{experiment}/report/table1.md",
     log:
         "results/{experiment}/logs/write_table.log",
     benchmark:
@@ -46,12 +36,7 @@ rule plot_scores:
     input:
         depends=results_of_runs("evaluation/{system}/run{run}/{set}.json", set=SETS),
     output:
-        plot=report(
-            "results/{experiment}/report/bleu.png",
-            caption="bleu.rst",
-            category="Results",
-            labels={"what": "BLEU plot"},
-        ),
+        plot="results/{experiment}/report/bleu.png",
     log:
         "results/{experiment}/logs/plot_scores.log",
     benchmark:
@@ -80,18 +65,8 @@ rule write_data_table:
             results("evaluation/significance/{set}.json", set=SETS),
         ],
     output:
-        csv_output=report(
-            "results/{experiment}/report/data.csv",
-            caption="data.rst",
-            category="Selection",
-            labels={"text": "pairs", "what": "all, random and selected (CSV)"},
-        ),
-        markdown_output=report(
-            "results/{experiment}/report/data.md",
-            caption="data.rst",
-            category="Selection",
-            labels={"text": "pairs", "what": "all, random and selected (Markdown)"},
-        ),
+        csv_output="results/{experiment}/report/data.csv",
+        markdown_output="results/{experiment}/report/data.md",
     log:
         "results/{experiment}/logs/write_data_table.log",
     benchmark:
@@ -117,18 +92,8 @@ rule write_networks_table:
     input:
         depends=[path for files in network_files().values() for path in input_files(files)],
     output:
-        csv_output=report(
-            "results/{experiment}/report/networks.csv",
-            caption="networks.rst",
-            category="Networks",
-            labels={"network": "all", "what": "table (CSV)"},
-        ),
-        markdown_output=report(
-            "results/{experiment}/report/networks.md",
-            caption="networks.rst",
-            category="Networks",
-            labels={"network": "all", "what": "table (Markdown)"},
-        ),
+        csv_output="results/{experiment}/report/networks.csv",
+        markdown_output="results/{experiment}/report/networks.md",
     log:
         "results/{experiment}/logs/write_networks_table.log",
     benchmark:

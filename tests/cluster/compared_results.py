@@ -10,11 +10,12 @@ TIMED = (
     "logs/**",
     "report/costs.*",
     "report/networks.md",
+    "report/pages/*",
     "report/paper_order.md",
     "training/*/state/*",
 )
 """Files that say how long something took: benchmarks and what the report makes of them, logs, pages that tell the time
-of training (the tables beside them are compared), and checkpoints, which hold the seconds that curves show."""
+of training (what they are made of is compared), and checkpoints, which hold the seconds that curves show."""
 
 AMBIENT = ("second", "threads", "device")
 """What is in the names of values that tell how fast and where something ran: of keys in JSON, of columns in CSV."""

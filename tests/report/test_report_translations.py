@@ -1,20 +1,30 @@
 """The page of translations side by side."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import write_lines
-from neural_smt.report.steps import show_translations
-from neural_smt.report.translations import choose, mark_differences
+from neural_smt.files import read_json, write_json, write_lines
+from neural_smt.report.explanations import Explained, Explanation
+from neural_smt.report.sentence_steps import choose_sentences, show_translations
+from neural_smt.report.translations import choose, differing, mark_differences, phrase_list
 
 
-def test_words_that_differ_from_the_reference_are_marked() -> None:
-    assert mark_differences("le chat noir dort", "le chat blanc dort") == "le chat <mark>noir</mark> dort"
-    assert mark_differences("a < b", "a < c") == "a &lt; <mark>b</mark>"
+def test_words_that_differ_from_reference_and_baseline_are_marked() -> None:
+    assert mark_differences("le chat noir dort", "le chat blanc dort") == 'le chat <span class="r">noir</span> dort'
+    assert mark_differences("a < b", "a < c") == 'a &lt; <span class="r">b</span>'
     assert mark_differences("", "a") == ""
+    both = mark_differences("a b c d", "a x c d", "a b y z")
+    assert both == 'a <span class="r">b</span> <span class="b">c d</span>'
+    assert mark_differences("q r", "a", "a") == '<span class="r b">q r</span>'
+
+
+def test_a_word_is_held_to_the_longest_common_order() -> None:
+    assert differing("a b a", "b a") == [True, False, False]
+    assert differing("b a", "a b").count(True) == 1
 
 
 def test_lines_are_drawn_where_systems_differ() -> None:
@@ -25,6 +35,31 @@ def test_lines_are_drawn_where_systems_differ() -> None:
     assert twice[0] == twice[1]
 
 
+def test_the_sentence_that_is_drawn_has_about_nine_words(tmp_path: Path) -> None:
+    write_lines(tmp_path / "source", ["", "a " * 20, "a " * 8, "a " * 9])
+    write_lines(tmp_path / "one", list("abcd"))
+    write_lines(tmp_path / "two", list("ABCd"))
+    systems = {name: str(tmp_path / name) for name in ("one", "two")}
+    files = {"source": tmp_path / "source", "output": tmp_path / "chosen.json", "systems": systems}
+    choose_sentences(**files, sentences=9, seed=1)
+    assert read_json(tmp_path / "chosen.json") == {"sentences": [0, 1, 2], "drawn": 2}
+    write_lines(tmp_path / "source", [""] * 4)
+    choose_sentences(**files, sentences=9, seed=1)
+    assert read_json(tmp_path / "chosen.json") == {"sentences": [0, 1, 2], "drawn": None}
+
+
+def test_phrases_are_shown_with_the_words_they_translate() -> None:
+    phrases = Explained(["the", "<b>", "c"], ["la", "C"], [[2, 3, 0, 1], [0, 2, 1, 2]], [])
+    shown = phrase_list(phrases)
+    assert re.findall(r"<li[^>]*>(.*?)<small>(.*?)</small>", shown) == [
+        ("la", "3 c"),
+        ("C", "1\u20132 the &lt;b&gt;"),
+    ]
+    network = Explained(["a", "b"], ["x", "y"], links=[[1, 0]])
+    assert re.findall(r"<li[^>]*>(.*?)<small>(.*?)</small>", phrase_list(network)) == [("x", "2 b"), ("y", "no word")]
+    assert phrase_list(Explained([], [])) == ""
+
+
 def test_page_shows_source_reference_and_systems(tmp_path: Path) -> None:
     for name, lines in {
         "source": ["the <cat>", "yes"],
@@ -33,18 +68,26 @@ def test_page_shows_source_reference_and_systems(tmp_path: Path) -> None:
         "second": ["le chat", "oui"],
     }.items():
         write_lines(tmp_path / name, lines)
+    write_json(tmp_path / "chosen.json", {"sentences": [0], "drawn": 0})
+    explained = Explained(["the", "<cat>"], ["le", "chien"], [[0, 2, 0, 2]])
+    write_json(tmp_path / "first.json", Explanation([explained]).content())
     arguments = {
         "source": tmp_path / "source",
         "reference": tmp_path / "reference",
-        "sentences": 5,
-        "seed": 1,
+        "chosen": tmp_path / "chosen.json",
         "output": tmp_path / "page.html",
     }
-    show_translations(**arguments, systems={"A & B": str(tmp_path / "first"), "C": str(tmp_path / "second")})
+    show_translations(
+        **arguments,
+        systems={"A & B": str(tmp_path / "first"), "C": str(tmp_path / "second")},
+        explanations={"A & B": str(tmp_path / "first.json")},
+        languages={"source": "en", "target": "fr"},
+    )
     page = (tmp_path / "page.html").read_text()
-    assert page.count("<table>") == 1
+    assert page.count("<article>") == 1 and page.count('<ol class="phrases"') == 1
     assert "the &lt;cat&gt;" in page and "A &amp; B" in page
-    assert "le <mark>chien</mark>" in page and "<td>le chat</td>" in page
+    assert '<p lang="fr">le <span class="r">chien</span></p>' in page
+    assert '<p lang="fr">le <span class="b">chat</span></p>' in page
     write_lines(tmp_path / "first", ["le chien"])
     with pytest.raises(UserError, match=r"first has 1 lines but .*source has 2"):
         show_translations(**arguments, systems={"A": str(tmp_path / "first")})

@@ -197,5 +197,11 @@ WORK = {
     "plot_tuning": SMALL,
     "summarise_benchmarks": SMALL,
     "show_translations": SMALL,
+    "show_page": SMALL,
+    "choose_sentences": SMALL,
+    "explain_sentences": Work(search.loaded, (), LOADED, (), like="decode"),
+    "show_lattices": SMALL,
+    "show_attention": SMALL,
+    "show_alignments": SMALL,
 }
 """Rule -> what its cost grows with."""

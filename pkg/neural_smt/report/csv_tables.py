@@ -51,9 +51,9 @@ COLUMNS: dict[str, tuple[str, Callable[[str], str]]] = {
     "validation_perplexity": ("Held-out perplexity", _with_digits(2)),
     "epochs": ("Epochs", _with_digits(2)),
     "jobs": ("Jobs", _count),
-    "cpu_seconds": ("Processor time (s)", _with_digits(1)),
+    "processor_seconds": ("Processor time (s)", _with_digits(1)),
     "peak_memory_mb": ("Peak memory of one job (MB)", _count),
-    "fitted_seconds": ("Fitted line (s)", _with_digits(1)),
+    "fitted_seconds": ("Fitted line (processor s)", _with_digits(1)),
 }
 """Column -> its heading with the unit, and how a number of it is written; columns that are not here hold text."""
 

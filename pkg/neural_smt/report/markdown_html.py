@@ -12,6 +12,7 @@ MARKS = re.compile(
     r"\\(?P<plain>[\\`*_|#<>-])|`(?P<code>[^`]+)`|\*\*(?P<strong>[^*]+)\*\*|\*(?P<stressed>[^*\s][^*]*)\*"
 )
 RULE = re.compile(r"\|(\s*:?-{3,}:?\s*\|)+")
+MARKED = re.compile(r"(?P<number>.*\d) ?(?P<marks>\*{1,3})")
 ITEM = re.compile(r"[-*] +")
 
 
@@ -89,12 +90,21 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], sides: Sequence[
     A table that is wider than the page is moved by itself, the page stays.
     """
     kinds = [' class="number"' if side == ":" else "" for side in sides]
+    marked = {column for row in rows for column, cell in enumerate(row) if kinds[column] and MARKED.fullmatch(cell)}
+    rows = [[_with_room(cell) if column in marked else cell for column, cell in enumerate(row)] for row in rows]
     head = "".join(f'<th scope="col"{kind}>{cell}</th>' for kind, cell in zip(kinds, header, strict=True))
     body = "\n".join("<tr>" + _row(row, kinds) + "</tr>" for row in rows)
     return (
         '<div class="wide" tabindex="0" role="group" aria-label="table"><table>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
     )
+
+
+def _with_room(cell: str) -> str:
+    """A number in a column where some have marks of significance: all get the same room for them."""
+    found = MARKED.fullmatch(cell)
+    number, marks = (found["number"], found["marks"]) if found else (cell, "")
+    return f'{number} <span class="marks">{marks}</span>'
 
 
 def _row(row: Sequence[str], kinds: Sequence[str]) -> str:

@@ -25,7 +25,8 @@ table { border-collapse: collapse; font-size: .94rem; }
 th, td { padding: .35rem .7rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 thead th { vertical-align: bottom; border-bottom: 2px solid var(--line); background: var(--panel); }
 th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; } td.number { white-space: nowrap; }
-tbody th { font-weight: 600; }
+tbody th { font-weight: 600; } .marks { display: inline-block; width: 1.7em; text-align: left; }
+tbody th, thead th:first-child { position: sticky; left: 0; } tbody th { background: var(--back); }
 figure.wide { margin: 1.2rem 0; } figure img { display: block; width: 100%; min-width: 30rem; max-width: max-content;
   height: auto; background: #fff; border: 1px solid var(--line); border-radius: 6px; }
 details { margin: .8rem 0; } summary { cursor: pointer; padding: .3rem 0; color: var(--strong); }

@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, read_parallel, write_lines
 from neural_smt.report.classes_table import class_row, write_classes
 from neural_smt.report.costs import draw_costs, read_job, write_costs
 from neural_smt.report.data_table import NOTES, read_facts, shown_columns
@@ -15,13 +12,11 @@ from neural_smt.report.plots import draw_histories, draw_scores
 from neural_smt.report.scaling import draw_scaling, read_costs, write_scaling
 from neural_smt.report.scores import read_scores
 from neural_smt.report.table import terminal, write_markdown, write_scores
-from neural_smt.report.translations import choose, render
 
 __all__ = [
     "plot_scores",
     "plot_tuning",
     "print_table",
-    "show_translations",
     "summarise_benchmarks",
     "write_attention_tables",
     "write_classes_table",
@@ -124,22 +119,6 @@ def write_scaling_table(*, benchmarks: dict, output: Path, plot: Path) -> None:
     costs = read_costs({int(pairs): files for pairs, files in benchmarks.items()})
     write_scaling(output, costs)
     draw_scaling(plot, costs)
-
-
-def show_translations(*, source: Path, reference: Path, systems: dict, sentences: int, seed: int, output: Path) -> None:
-    """Write a page (HTML) with sentences that the systems translate differently.
-
-    source, reference, systems (name -> file): texts with one sentence a line; up to ``sentences`` lines are drawn.
-    """
-    sources, references = read_parallel(source, reference)
-    translations = {name: read_lines(Path(path)) for name, path in systems.items()}
-    for name, lines in translations.items():
-        if len(lines) != len(sources):
-            raise UserError(
-                f"{systems[name]} has {len(lines)} lines but {source} has {len(sources)}; translate it again"
-            )
-    numbers = choose(list(translations.values()), sentences, np.random.default_rng(seed))
-    write_lines(output, [render(numbers, sources, references, translations)])
 
 
 def _named(rows: dict, labels: dict[str, str] | None) -> dict:

@@ -47,6 +47,12 @@ def _searched(job: Job, x: Experiment, name: str, settings: Mapping[str, Any], b
     return work | {"rows": x.sizes.rows[x.data(job)], "n-grams": x.sizes.ngrams[x.data(job)], "network": float(asked)}
 
 
+def loaded(job: Job, x: Experiment) -> Units:
+    """What a system needs in memory to translate a few sentences."""
+    asked = "cslm" in x.features(job) or bool(resolve_recurrent(x.systems, job.wildcards["system"]))
+    return {"rows": x.sizes.rows[x.data(job)], "n-grams": x.sizes.ngrams[x.data(job)], "network": float(asked)}
+
+
 def searched(job: Job, x: Experiment) -> Units:
     """A search over a set; with the lists or lattices that are written."""
     text = x.text(job.wildcards["set"])

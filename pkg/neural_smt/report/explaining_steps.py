@@ -1,0 +1,108 @@
+"""The step of the report that asks systems how they translate single sentences."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neural_smt.decoding.lattices.lattice import Lattice
+from neural_smt.decoding.lattices.pruning import max_marginals, prune
+from neural_smt.decoding.search import Decoder
+from neural_smt.errors import UserError
+from neural_smt.files import read_lines, write_json
+from neural_smt.report.explanations import Arc, Chosen, DrawnLattice, Explained, Explanation, spelled
+from neural_smt.translation.building import load_translator
+from neural_smt.translation.experiment import Experiment
+from neural_smt.translation.results import Candidate
+from neural_smt.translation.search import SearchTranslator
+
+if TYPE_CHECKING:
+    from neural_smt.translation.attention import AttentionTranslator
+
+ARCS = 40
+"""A picture with more is hard to read."""
+
+
+def explain_sentences(
+    *, configuration: dict[str, Any], system: str, run: int, text: Path, chosen: Path, output: Path, device: str = "cpu"
+) -> None:
+    """Translate chosen sentences of a tokenised text again, and write (JSON) how that is done, see ``Explanation``.
+
+    configuration: the complete one of the experiment, whose results are there; chosen: what ``choose_sentences``
+    wrote.
+    """
+    numbers, lines = Chosen.load(chosen), read_lines(text)
+    last = max(numbers.sentences, default=-1)
+    if last >= len(lines):
+        raise UserError(f"{chosen}: names line {last + 1}, but {text} has {len(lines)}; choose sentences again")
+    sentences = [lines[number].split() for number in numbers.sentences]
+    drawn = None if numbers.drawn is None else numbers.sentences.index(numbers.drawn)
+    translator = load_translator(Experiment(configuration, (), Path()), system, run, device)
+    if configuration["systems"][system].get("translate"):
+        explanation = Explanation(_with_attention(translator, sentences, drawn))  # type: ignore[arg-type]
+    else:
+        found = [translated.best for translated in translator.translate(sentences)]
+        explained = [_explained(tokens, best) for tokens, best in zip(sentences, found, strict=True)]
+        lattice = None
+        if drawn is not None and isinstance(translator, SearchTranslator) and translator.decoder.hook is None:
+            lattice = draw_lattice(translator.decoder, sentences[drawn])
+        explanation = Explanation(explained, lattice)
+    write_json(output, explanation.content())
+
+
+def _explained(source: list[str], best: Candidate) -> Explained:
+    phrases = [[*phrase.source, *phrase.target] for phrase in best.phrases]
+    return Explained(spelled(source), spelled(best.tokens), phrases, [list(link) for link in sorted(best.alignment)])
+
+
+def _with_attention(
+    translator: "AttentionTranslator", sentences: list[list[str]], drawn: int | None
+) -> list[Explained]:
+    """With the attention weights of one sentence."""
+    from neural_smt.report.attention_weights import attention_weights  # loads PyTorch
+
+    lines = [" ".join(tokens) for tokens in sentences]
+    found = translator.network.search(lines, translator.maker.sets(lines) if translator.maker and lines else None)
+    explained = []
+    for number, (source, hypotheses) in enumerate(zip(sentences, found.hypotheses, strict=True)):
+        best = hypotheses[0]
+        weights = attention_weights(translator.network.model, source, best.words) if number == drawn else []
+        links = [list(link) for link in best.links(len(source))]
+        explained.append(
+            Explained(spelled(source), spelled(translator.network.tokens(best, source)), [], links, weights)
+        )
+    return explained
+
+
+def draw_lattice(decoder: Decoder, tokens: list[str], most: int = ARCS) -> DrawnLattice | None:
+    """The arcs of a sentence's best translations, at most ``most`` besides those of the best; None without words."""
+    (whole,) = decoder.lattices([tokens])
+    if whole is None:
+        return None
+    lattice = _pruned(whole, most)
+    marginals = max_marginals(lattice)
+    words = lattice.spell(decoder.model.target_vocabulary)
+    behind = (marginals.max() - marginals).tolist()
+    places = zip(lattice.tails, lattice.heads, lattice.starts, lattice.stops, strict=True)
+    arcs = [
+        Arc(int(tail), int(head), [int(start), int(stop)], spelled(words[number]), round(max(behind[number], 0.0), 4))
+        for number, (tail, head, start, stop) in enumerate(places)
+    ]
+    return DrawnLattice(spelled(tokens), _covered(lattice), arcs, len(whole.tails))
+
+
+def _pruned(lattice: Lattice, most: int) -> Lattice:
+    """With the largest density that leaves so many arcs; arcs of equal score are kept or dropped together."""
+    for halves in range(2 * most, 1, -1):
+        smaller = prune(lattice, density=halves / 2)
+        if len(smaller.tails) <= most:
+            return smaller
+    return prune(lattice, density=1.0)
+
+
+def _covered(lattice: Lattice) -> list[int]:
+    """How many source words each node has translated."""
+    covered = [0] * (len(lattice.arc_offsets) - 1)
+    sizes: Mapping[int, int] = dict(enumerate((lattice.stops - lattice.starts).tolist()))
+    for arc, (tail, head) in enumerate(zip(lattice.tails.tolist(), lattice.heads.tolist(), strict=True)):
+        covered[head] = covered[tail] + sizes[arc]
+    return covered

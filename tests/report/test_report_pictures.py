@@ -1,0 +1,144 @@
+"""Drawings of lattices, alignments and attention."""
+
+import re
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from neural_smt.errors import UserError
+from neural_smt.files import write_json, write_lines
+from neural_smt.report.alignment_steps import show_alignments
+from neural_smt.report.explanations import Arc, DrawnLattice, Explained, Explanation
+from neural_smt.report.lattice_picture import draw_lattice, lanes
+from neural_smt.report.matrix_picture import alignment_marks, attention_marks, draw_matrix
+from neural_smt.report.sentence_steps import show_attention, show_lattices
+
+LANGUAGES = {"source": "en", "target": "fr"}
+
+LATTICE = DrawnLattice(
+    source=["a", "<b>", "c"],
+    covered=[0, 1, 1, 3],
+    arcs=[
+        Arc(0, 1, [0, 1], ["A"], 0.0),
+        Arc(0, 2, [1, 2], ["B"], 0.75),
+        Arc(1, 3, [1, 3], ["B", "C"], 0.0),
+        Arc(1, 3, [1, 3], [], 1.5),
+        Arc(2, 3, [0, 3], ["A", "C"], 0.75),
+    ],
+    arcs_in_all=1234,
+)
+"""Two ways to begin and three to end; the best translation is A B C."""
+
+
+def drawn(html: str) -> ElementTree.Element:
+    """The drawing in a piece of a page."""
+    return ElementTree.fromstring(html[html.index("<svg") : html.rindex("</svg>") + 6])
+
+
+def texts(svg: ElementTree.Element) -> list[str]:
+    return [text.text or "" for text in svg.iter("text")]
+
+
+def test_arcs_side_by_side_have_lanes_of_their_own_and_the_best_the_first() -> None:
+    found = lanes(LATTICE)
+    assert found == [0, 1, 0, 2, 1]
+    spans = [(LATTICE.covered[arc.tail], LATTICE.covered[arc.head]) for arc in LATTICE.arcs]
+    for (one, lane), (other, lane_of_other) in combinations(zip(spans, found, strict=True), 2):
+        assert lane != lane_of_other or one[1] <= other[0] or other[1] <= one[0]
+
+
+def test_a_lattice_shows_words_scores_and_its_axis() -> None:
+    svg = drawn(draw_lattice(LATTICE))
+    shown = texts(svg)
+    assert {"A", "B C", "(nothing)", "<b> c"} <= set(shown)
+    assert [text for text in shown if text.isdigit()] == ["0", "1", "2", "3"]
+    assert "source words translated so far (number of words)" in shown
+    assert len(list(svg.iter("circle"))) == 4 and len(list(svg.iter("path"))) == 5
+    titles = [title.text for title in svg.iter("title")]
+    assert titles[-2:] == ["a \u2192 A: part of the best translation", "<b> c \u2192 B C: part of the best translation"]
+    assert "<b> c \u2192 (nothing): 1.50 behind the best translation" in titles
+    assert sum(group.get("class") == "arc best" for group in svg.iter("g")) == 2
+    width = float(svg.get("width"))
+    assert all(0 <= float(text.get("x")) <= width for text in svg.iter("text"))
+
+
+def test_links_are_drawn_by_what_became_of_them() -> None:
+    mark = alignment_marks({(0, 0), (1, 0)}, {(0, 0)}, {(0, 0)}, {(0, 0), (1, 1)})
+    kinds = [[re.findall(r'class="(\w+)"', mark(i, j, 0.0, 0.0)) for i in range(2)] for j in range(2)]
+    assert kinds == [[["gold", "both"], ["one"]], [[], ["gold"]]]
+
+
+def test_the_area_of_a_square_is_its_weight() -> None:
+    mark = attention_marks([[0.25, 0.0, 1.0]])
+    sides = [re.findall(r'width="([\d.]+)"', mark(i, 0, 0.0, 0.0)) for i in range(3)]
+    assert sides == [["11.5"], [], ["23"]]
+
+
+def test_a_matrix_names_its_axes_and_words() -> None:
+    svg = drawn(draw_matrix(["x", "y"], ["u"], ("source words (en)", "target words (fr)"), "Both", lambda *_: ""))
+    assert texts(svg) == ["source words (en) \u2192", "target words (fr) \u2193", "x", "y", "u"]
+    assert len(list(svg.iter("rect"))) == 2
+    assert svg.get("aria-label") == "Both"
+
+
+def test_the_pages_of_lattices_and_attention(tmp_path: Path) -> None:
+    sentence = Explained(["a", "b"], ["A"], links=[[0, 0]], attention=[[0.5, 0.25, 0.25], [0, 0, 1]])
+    write_json(tmp_path / "search.json", Explanation([Explained(["a"], ["A"])], LATTICE).content())
+    write_json(tmp_path / "network.json", Explanation([Explained(["c"], []), sentence]).content())
+    files = {name: str(tmp_path / f"{name}.json") for name in ("search", "network")}
+    show_lattices(explanations=files, output=tmp_path / "lattices.html", about="About.")
+    page = (tmp_path / "lattices.html").read_text()
+    assert page.count("<svg") == 1 and "5 of 1,234 phrase pairs" in page and "<h2>search</h2>" in page
+    show_attention(explanations=files, languages=LANGUAGES, output=tmp_path / "attention.html")
+    page = (tmp_path / "attention.html").read_text()
+    assert page.count("<svg") == 1 and "<h2>network</h2>" in page
+    assert texts(drawn(page))[2:] == ["a", "b", "(end)", "A", "(end)"]
+    show_lattices(explanations={"network": files["network"]}, output=tmp_path / "none.html")
+    assert "No system has a lattice" in (tmp_path / "none.html").read_text()
+    write_json(tmp_path / "search.json", {"sentences": []})
+    with pytest.raises(UserError, match=r"search\.json: not made by this version of the report"):
+        show_lattices(explanations=files, output=tmp_path / "lattices.html")
+
+
+def alignment_files(folder: Path) -> dict:
+    """Three pairs, of which only the second has a length that is drawn."""
+    write_lines(folder / "en", ["a", "a b c d &apos;e", "a b"])
+    write_lines(folder / "fr", ["A", "A B C D E", "A B"])
+    write_lines(folder / "forward", ["0-0", "0-0 1-1 2-2 3-3", "0-0"])
+    write_lines(folder / "backward", ["0-0", "0-0 1-1 2-2 4-4", "1-1"])
+    write_lines(folder / "gold", ["0-0", "0-0 1?1 2-2 3-3 4-4", "0-0"])
+    return {
+        "sources": [folder / "en"],
+        "targets": [folder / "fr"],
+        "forward": folder / "forward",
+        "backward": folder / "backward",
+        "heuristic": "intersection",
+        "pairs": 4,
+        "seed": 1,
+        "languages": LANGUAGES,
+        "output": folder / "page.html",
+    }
+
+
+def test_the_page_of_alignments(tmp_path: Path) -> None:
+    files = alignment_files(tmp_path)
+    show_alignments(**files, gold=[tmp_path / "gold"])
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<svg") == 1 and "<h2>Sentence pair 2</h2>" in page and ">'e</text>" in page
+    counts = [len(re.findall(f'class="{kind}"', page)) for kind in ("both", "one", "gold")]
+    assert counts == [3, 2, 5]
+    show_alignments(**files)
+    assert 'class="gold"' not in (tmp_path / "page.html").read_text()
+
+
+def test_alignments_must_fit_their_text(tmp_path: Path) -> None:
+    files = alignment_files(tmp_path)
+    write_lines(tmp_path / "gold", ["0-0"])
+    with pytest.raises(UserError, match=r"gold: 1 alignments made by hand of 3 pairs"):
+        show_alignments(**files, gold=[tmp_path / "gold"])
+    write_lines(tmp_path / "forward", ["0-0", "0-5", "0-0"])
+    with pytest.raises(UserError, match=r"forward, line 2: link 0-5 lies outside"):
+        show_alignments(**files)
+    assert not (tmp_path / "page.html").exists()
