@@ -125,6 +125,11 @@ def page_files(kind):
 SHOWN_SETS = CORPUS["test"]
 FIRST_SHOWN = SHOWN_SETS[0]
 
+# systems that tell how they translate, the first ones declared: each of them is loaded for it
+EXPLAINED = list(SYSTEMS)[:8]
+DRAWN_LATTICES = SEARCHED[:4]
+DRAWN_ATTENTION = TRANSLATED[:4]
+
 ALIGNED_BY_HAND = bool(CORPUS["gold"])
 """Whether the alignments that are drawn can be held to others."""
 

@@ -63,7 +63,7 @@ rule show_translations:
         reference=lambda wildcards: raw_text(wildcards.set, TARGET),
         chosen="results/{experiment}/report/sentences/{set}.json",
         depends=lambda wildcards: [
-            *explanations(SYSTEMS, wildcards.set).values(),
+            *explanations(EXPLAINED, wildcards.set).values(),
             *results("evaluation/{system}/run1/{set}.txt", system=SYSTEMS, set=wildcards.set),
         ],
     output:
@@ -89,7 +89,7 @@ rule show_translations:
             label: f"results/{wildcards.experiment}/evaluation/{system}/run1/{wildcards.set}.txt"
             for system, label in labels().items()
         },
-        explanations=lambda wildcards: explanations(SYSTEMS, wildcards.set),
+        explanations=lambda wildcards: explanations(EXPLAINED, wildcards.set),
         languages=config["languages"],
         about=caption_text("translations"),
     script:
@@ -99,7 +99,7 @@ rule show_translations:
 rule show_lattices:
     """Draw the lattice of a sentence, for each system that searches phrases."""
     input:
-        depends=list(explanations(SEARCHED, FIRST_SHOWN).values()),
+        depends=list(explanations(DRAWN_LATTICES, FIRST_SHOWN).values()),
     output:
         output=report(
             "results/{experiment}/report/lattices.html",
@@ -119,7 +119,7 @@ rule show_lattices:
         runtime="1h",
     params:
         code=code("report.sentence_steps"),
-        explanations=explanations(SEARCHED, FIRST_SHOWN),
+        explanations=explanations(DRAWN_LATTICES, FIRST_SHOWN),
         about=caption_text("lattices"),
     script:
         "../../workflow_scripts/report.py"
@@ -128,7 +128,7 @@ rule show_lattices:
 rule show_attention:
     """Draw what attention networks look at while they write a sentence."""
     input:
-        depends=list(explanations(TRANSLATED, FIRST_SHOWN).values()),
+        depends=list(explanations(DRAWN_ATTENTION, FIRST_SHOWN).values()),
     output:
         output=report(
             "results/{experiment}/report/attention_weights.html",
@@ -148,7 +148,7 @@ rule show_attention:
         runtime="1h",
     params:
         code=code("report.sentence_steps"),
-        explanations=explanations(TRANSLATED, FIRST_SHOWN),
+        explanations=explanations(DRAWN_ATTENTION, FIRST_SHOWN),
         languages=config["languages"],
         about=caption_text("attention_weights"),
     script:

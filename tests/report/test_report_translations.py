@@ -10,7 +10,7 @@ from neural_smt.errors import UserError
 from neural_smt.files import read_json, write_json, write_lines
 from neural_smt.report.explanations import Explained, Explanation
 from neural_smt.report.sentence_steps import choose_sentences, show_translations
-from neural_smt.report.translations import choose, differing, mark_differences, phrase_list
+from neural_smt.report.translations import choose, differing, mark_differences, phrase_list, render
 
 
 def test_words_that_differ_from_reference_and_baseline_are_marked() -> None:
@@ -91,3 +91,9 @@ def test_page_shows_source_reference_and_systems(tmp_path: Path) -> None:
     write_lines(tmp_path / "first", ["le chien"])
     with pytest.raises(UserError, match=r"first has 1 lines but .*source has 2"):
         show_translations(**arguments, systems={"A": str(tmp_path / "first")})
+
+
+def test_many_systems_are_not_shown_all_at_once() -> None:
+    page = render([0], ["s"], ["r"], {f"n{number}": ["t"] for number in range(10)})
+    assert page.count(" checked>") == 8 and len(re.findall(r'data-show="\d+">', page)) == 2
+    assert re.findall(r'data-system="(\d)" hidden', page) == ["8", "9"]

@@ -15,6 +15,9 @@ from neural_smt.report.translations_look import SCRIPT, STYLE
 
 COLOURS = 6
 
+SHOWN = 8
+"""Systems that are shown at first; others when their boxes are checked."""
+
 
 def choose(systems: Sequence[Sequence[str]], count: int, generator: np.random.Generator) -> list[int]:
     """Up to ``count`` line numbers (from 0), ascending, drawn from lines that the systems translate differently.
@@ -79,7 +82,11 @@ def render(
             marked = mark_differences(systems[name][number], references[number], baseline)
             explanation = (explanations or {}).get(name)
             below = phrase_list(explanation.sentences[place]) if explanation else ""
-            rows.append(_row(name, marked, spoken["target"], f' data-system="{index}"', below))
+            rows.append(
+                _row(
+                    name, marked, spoken["target"], f' data-system="{index}"{"" if index < SHOWN else " hidden"}', below
+                )
+            )
         articles.append(f"<article>\n<h2>Sentence {number + 1}</h2>\n" + "\n".join(rows) + "\n</article>")
     body = "\n".join([about, _tools(names, first, len(numbers)), *articles])
     return render_page("Translations side by side", body, STYLE, SCRIPT)
@@ -87,7 +94,7 @@ def render(
 
 def _tools(names: Sequence[str], first: str, count: int) -> str:
     boxes = "".join(
-        f'<label><input type="checkbox" data-show="{index}" checked>{escape(name)}</label>'
+        f'<label><input type="checkbox" data-show="{index}"{" checked" if index < SHOWN else ""}>{escape(name)}</label>'
         for index, name in enumerate(names)
     )
     other = f'<option value="baseline">not in {escape(first)}</option>' if len(names) > 1 else ""
