@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -247,7 +248,9 @@ def test_the_compiled_form_has_a_place_of_choice_or_none(model, tmp_path):
 
 def test_a_full_disk_is_one_sentence(model, tmp_path, capsys):
     assert decode(tmp_path, model, "--output", "/dev/full") == 1
-    assert "error: an output: No space left on device" in capsys.readouterr().err
+    place = f"an output, or a temporary file in {tempfile.gettempdir()}"
+    advice = "make room there, or put the output elsewhere, and start again"
+    assert f"error: {place}: No space left on device; {advice}\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["osg", "osgx"])

@@ -150,7 +150,7 @@ def test_an_experiment_of_joint_models_alone_needs_no_encoder_decoder(repository
             searched("x"),
             r"systems.row.recurrent: 'x' reads references",
         ),
-        ({"joint": {"x": {"input": {}}}}, rescored("x"), r"training.joint.x.input: 'kind' is a required property"),
+        ({"joint": {"x": {"input": {}}}}, rescored("x"), r"training.joint.x.input: has no 'kind'; give it"),
         (
             {"joint": {"x": {"input": {"kind": "learned", "window": "m3"}}}},
             rescored("x"),
