@@ -194,7 +194,7 @@ def test_an_earlier_init_is_written_over_only_when_told_to(unplanned: Path, caps
     [
         (["corpus.de"], "1 files given; give two, the source side first, as in: init mycorpus.en mycorpus.fr"),
         (["corpus.de", "corpus.de"], "corpus.de and corpus.de are one file; give a text and its translation"),
-        (["corpus.de", "nowhere.en"], "nowhere.en: no such file; check the path in the experiment's configuration"),
+        (["corpus.de", "nowhere.en"], "nowhere.en: no such file; check the path"),
         (
             ["corpus.de", "text.txt"],
             "text.txt: its name tells no language, as mycorpus.en would; say it with --target en",
@@ -215,7 +215,8 @@ def test_an_earlier_init_is_written_over_only_when_told_to(unplanned: Path, caps
         (["corpus.de", "corpus.en", "--output", "text.txt"], "text.txt: is a file; name a folder with --output"),
         (
             ["corpus.de", "corpus.en", "--cores", "0"],
-            "a plan needs at least one node and one core, and no negative number of GPUs",
+            "--nodes, --cores, --gpus: a plan needs at least one node and one core, and no negative number of GPUs; "
+            "give others",
         ),
         (
             ["corpus.de", "corpus.en", "--output", "."],

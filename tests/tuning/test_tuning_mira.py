@@ -177,7 +177,9 @@ def test_a_background_without_four_words_in_a_row_divides_nothing_by_zero(decay)
 
 def test_settings_are_checked():
     for wrong in ({"regularisation": 0.0}, {"epochs": 0}, {"decay": 1.5}):
-        with pytest.raises(UserError, match="MIRA"):
+        with pytest.raises(
+            UserError, match=r"tuning\.mira: set regularisation above 0, epochs to 1 or more, and decay between 0 and 1"
+        ):
             MiraSettings(**wrong)
 
 

@@ -61,7 +61,9 @@ def test_a_part_that_is_off_needs_no_table(world: dict[str, Path], tmp_path: Pat
     settings = {"dictionary": 0, "phrases": 0, "frequent": 2}
     build_candidates(source=tmp_path / "source", **vocabularies, settings=settings, output=tmp_path / "sets")
     assert CandidateSets.load(tmp_path / "sets").sizes.tolist() == [4] * len(SOURCE)
-    with pytest.raises(UserError, match="there is no phrase table"):
+    with pytest.raises(
+        UserError, match=r"setting vocabularies\.phrases is 1, but no phrase_table is given; give one, or set it to 0"
+    ):
         build_candidates(
             source=tmp_path / "source",
             **vocabularies,
