@@ -26,7 +26,7 @@ FLAGS = (
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
-PATIENCE = 120.0
+PATIENCE = 600.0
 """Seconds that anything may take, on a busy machine."""
 
 
