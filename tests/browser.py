@@ -1,6 +1,7 @@
 """Chromium without a window, driven over its debugging pipe: what a person sees and does."""
 
 import base64
+import contextlib
 import json
 import os
 import shutil
@@ -28,6 +29,10 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 PATIENCE = 600.0
 """Seconds that anything may take, on a busy machine."""
+
+
+class PageLeftError(Exception):
+    """A page was left for another one while it was asked for something."""
 
 
 class Browser:
@@ -76,6 +81,8 @@ class Browser:
         os.write(self._commands, json.dumps(command).encode() + b"\0")
         for message in self._messages():
             if message.get("id") == self._number:
+                if "context" in message.get("error", {}).get("message", ""):
+                    raise PageLeftError(f"{method}: {message['error']}")
                 assert "error" not in message, f"{method}: {message['error']}"
                 return message["result"]
         raise AssertionError(f"{method}: no answer")
@@ -140,7 +147,10 @@ class Browser:
     def wait(self, expression: str, framed: bool = False) -> None:
         """Wait until a JavaScript expression is true, in the page or in its frame."""
         until, look = time.monotonic() + PATIENCE, self.framed if framed else self.value
-        while not look(expression):
+        while True:
+            with contextlib.suppress(PageLeftError):  # the next page is the one to ask
+                if look(expression):
+                    return
             assert time.monotonic() < until, f"still not {expression}: {look('document.body.innerText')}"
             time.sleep(0.05)
 
