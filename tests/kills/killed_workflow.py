@@ -193,7 +193,8 @@ class Workflow:
         # the jobs of a Snakemake that is killed alone may get a little further
         state = None if self.alone else kept_state(self.results, job.name)
         self.killed.append(Killed(job.name, state, log))
-        self.told.append(f"{kill} ({job.name}, {job.seconds:.2f} s, half-written: {half_written})")
+        kept = "" if state is None else f", to go on after {state}"
+        self.told.append(f"{kill} ({job.name}, {job.seconds:.2f} s, half-written: {half_written}{kept})")
 
     def _await_end(self, groups: list[int]) -> None:
         """Nothing of a run may stay."""

@@ -5,10 +5,7 @@ from html import escape, unescape
 
 from neural_smt.analysis.embedding import Point
 from neural_smt.analysis.page_script import SCRIPT
-from neural_smt.report.page import script_json
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-"""The browser itself refuses to fetch anything."""
+from neural_smt.report.page import render_document
 
 STYLE = """
 :root { color-scheme: light dark; --back: #fff; --text: #1d232b; --soft: #68727e; --line: #d5dae0; --panel: #fffffff2;
@@ -56,26 +53,14 @@ def render_map(layers: Mapping[str, Sequence[Point]], title: str = "") -> str:
         name: [[unescape(point.text), point.count, round(point.x, 3), round(point.y, 3)] for point in points]
         for name, points in layers.items()
     }
-    name = escape(title or "Words and phrases as the encoder sees them")
+    name = title or "Words and phrases as the encoder sees them"
     tabs = "".join(
         f'<button type="button" data-layer="{escape(layer, quote=True)}" aria-pressed="false">'
         f"{escape(layer.capitalize())} <small>{len(points):,}</small></button>"
         for layer, points in layers.items()
     )
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<title>{name}</title>
-<style>
-{STYLE}
-</style>
-</head>
-<body>
-<header>
-<h1>{name}</h1>
+    body = f"""<header>
+<h1>{escape(name)}</h1>
 <div class="tabs">{tabs}</div>
 <input id="query" type="search" placeholder="Search a word" aria-label="Search a word" autocomplete="off">
 </header>
@@ -87,10 +72,5 @@ def render_map(layers: Mapping[str, Sequence[Point]], title: str = "") -> str:
  to read.</div>
 <div class="zoom"><button type="button" id="in" aria-label="Zoom in">+</button><button type="button" id="out"
  aria-label="Zoom out">−</button><button type="button" id="all">All</button></div>
-</main>
-<script type="application/json" id="data">{script_json(data)}</script>
-<script>
-{SCRIPT}
-</script>
-</body>
-</html>"""
+</main>"""
+    return render_document(name, body, STYLE, SCRIPT, data)

@@ -41,6 +41,12 @@ def render_page(title: str, body: str, style: str = "", script: str = "", data: 
     """The whole page. title: plain text; body: HTML; style: rules beside ``STYLE``; data: what the script finds, as
     JSON, in the element ``data``.
     """
+    heading = f"<h1>{escape(title)}</h1>"
+    return render_document(title, f"{heading}\n{body}", f"{STYLE}\n{style}", script, data)
+
+
+def render_document(title: str, body: str, style: str, script: str = "", data: object = None) -> str:
+    """A page whose body and style are all its own; the rest as ``render_page`` has it."""
     parts = [f'<script type="application/json" id="data">{script_json(data)}</script>'] if data is not None else []
     parts += [f"<script>\n{script}\n</script>"] if script else []
     return f"""<!doctype html>
@@ -51,12 +57,10 @@ def render_page(title: str, body: str, style: str = "", script: str = "", data: 
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <title>{escape(title)}</title>
 <style>
-{STYLE}
 {style}
 </style>
 </head>
 <body>
-<h1>{escape(title)}</h1>
 {body}
 {"".join(parts)}
 </body>
