@@ -11,7 +11,7 @@ rule translate_attention:
     benchmark:
         "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.tsv"
     wildcard_constraints:
-        system=one_of(TRANSLATED),
+        system=one_of(TRANSLATED if SHARDS == 1 else []),
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -24,6 +24,44 @@ rule translate_attention:
         | {"replace_unknown": SYSTEMS[wildcards.system]["translate"]["replace_unknown"]},
     script:
         "../workflow_scripts/attention.py"
+
+
+use rule translate_attention as translate_attention_shard with:
+    output:
+        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}"),
+        statistics=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.json"),
+        alignment=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.align"),
+    log:
+        "results/{experiment}/logs/decode/{system}.run{run}.{set}.{scatteritem}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.{scatteritem}.tsv"
+    wildcard_constraints:
+        system=one_of(TRANSLATED),
+    params:
+        shard="{scatteritem}",
+        step="translate_attention",
+
+
+use rule join_translations as join_attention with:
+    input:
+        text=lambda wildcards: candidate_text(wildcards.set, SOURCE),
+        parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}"),
+        part_statistics=gather.shards(
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.json"
+        ),
+        part_alignments=gather.shards(
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.align"
+        ),
+    output:
+        output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
+        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
+        alignment="results/{experiment}/decoding/{system}/run{run}/{set}.align",
+    log:
+        "results/{experiment}/logs/join_attention/{system}.run{run}.{set}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/join_attention/{system}.run{run}.{set}.tsv"
+    wildcard_constraints:
+        system=one_of(TRANSLATED if SHARDS > 1 else []),
 
 
 rule measure_epochs:

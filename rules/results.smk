@@ -137,7 +137,7 @@ def benchmark_files():
         *expand("tuning/tune/{system}.run{run}", system=TUNED, run=RUNS),
         *expand(of_shards("decoding/decode/{system}.run{run}.{set}"), system=SEARCHED, run=RUNS, set=SETS),
         *expand("decoding/decode/{system}.run{run}.{set}", system=RESCORED, run=RUNS, set=SETS),
-        *expand("decoding/decode/{system}.run1.{set}", system=TRANSLATED, set=SETS),
+        *expand(of_shards("decoding/decode/{system}.run1.{set}"), system=TRANSLATED, set=SETS),
     ]
     files = [f"results/{{experiment}}/benchmarks/{name}.tsv" for name in names]
     return files + results("data/{variant}/benchmarks/{name}.tsv", variant=VARIANTS, name=OF_DATA)

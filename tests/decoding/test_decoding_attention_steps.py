@@ -8,20 +8,25 @@ import numpy as np
 import pytest
 import torch
 from attention_world import attention, log_probabilities
+from hypothesis import given
+from hypothesis import strategies as st
 
 from neural_smt.alignment.lexical import lexical_table
 from neural_smt.cli import steps
 from neural_smt.code import PACKAGE, reached_files
+from neural_smt.decoding.attention.batching import plan_batches, shard_members
 from neural_smt.decoding.attention.hypotheses import Hypothesis
 from neural_smt.decoding.attention.replacement import best_translations, replacement, spell
 from neural_smt.decoding.attention_steps import translate_attention
+from neural_smt.decoding.joining_steps import join_attention
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, read_lines, write_lines
+from neural_smt.files import read_json, read_lines, write_json, write_lines
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.folder import TrainedAttention, save_attention
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.ragged import Ragged
+from neural_smt.shards import Shard
 from neural_smt.vocabularies.candidates import CandidateSets, text_digest
 from neural_smt.vocabularies.sources import encode_words, load_sources
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
@@ -106,6 +111,49 @@ def test_translations_lists_alignment_and_statistics_belong_together(world: dict
     assert {name: statistics[name] for name in expected} == expected
     assert statistics["sentences_per_second"] > 0 > statistics["mean_score"]
     assert any(best) and any(links)
+
+
+@pytest.mark.parametrize("count", [4, 16])
+def test_shards_make_the_whole(world: dict[str, Any], tmp_path: Path, count: int) -> None:
+    lines = [" ".join(words.split()[: 1 + number % 5]) for number, words in enumerate(SOURCE * 8)]
+    write_lines(world["text"], lines)
+    arguments = world | {"settings": {"beam": 3, "batch": 3}, "candidates": sets_of(tmp_path / "sets", lines)}
+    translate_attention(**arguments, alignment=tmp_path / "links")
+    parts = [tmp_path / f"{number}-of-{count}" for number in range(1, count + 1)]
+    files = {
+        "part_statistics": [part.with_suffix(".json") for part in parts],
+        "part_alignments": [part.with_suffix(".align") for part in parts],
+    }
+    for part, statistics, alignment in zip(parts, *files.values(), strict=True):
+        written = {"output": part, "statistics": statistics, "alignment": alignment, "shard": part.name}
+        translate_attention(**arguments | written)
+    joined = {"output": tmp_path / "o", "alignment": tmp_path / "l", "statistics": tmp_path / "s"}
+    join_attention(text=world["text"], parts=parts, **files, **joined)
+    assert joined["output"].read_bytes() == world["output"].read_bytes()
+    assert joined["alignment"].read_bytes() == (tmp_path / "links").read_bytes()
+    times = {"seconds": 0, "sentences_per_second": 0}
+    whole = read_json(world["statistics"]) | times
+    assert read_json(joined["statistics"]) | times == whole
+    assert whole["sentences"] == 40 and whole["words"] > 0 and whole["unknown_words"] > 0
+    with pytest.raises(UserError, match=r"1-of-\d+ and other shards do not make a translation of .*text; decode all"):
+        join_attention(text=world["text"], parts=parts[:1], **{k: v[:1] for k, v in files.items()}, **joined)
+    write_json(files["part_statistics"][0], whole)
+    with pytest.raises(UserError, match=r"1-of-\d+\.json: not the statistics of a shard; decode the shards again"):
+        join_attention(text=world["text"], parts=parts, **files, **joined)
+
+
+@given(st.lists(st.integers(0, 4), max_size=30), st.integers(1, 7), st.integers(1, 9))
+def test_shards_have_whole_batches(lengths: list[int], size: int, count: int) -> None:
+    members = [shard_members(lengths, size, Shard(number, count)) for number in range(1, count + 1)]
+    assert sorted(number for shard in members for number in shard) == list(range(len(lengths)))
+    batches = {tuple(batch.tolist()) for batch in plan_batches(lengths, size)}
+    found = [
+        tuple(np.array(shard)[batch].tolist())
+        for shard in members
+        for batch in plan_batches([lengths[number] for number in shard], size)
+    ]
+    assert len(found) == len(batches) and set(found) == batches
+    assert all(len(batch) <= size and min(lengths[number] for number in batch) > 0 for batch in batches)
 
 
 def test_each_sentence_is_translated_with_its_own_words(world: dict[str, Any], tmp_path: Path) -> None:

@@ -82,6 +82,20 @@ def test_rows_of_attention_networks_come_out(finished: Path, tmp_path: Path) -> 
     assert set(ROWS["systems"]) <= set(table)
     assert translated(checkout, [TINY, "rows.yaml"], ROWS["systems"]) == [f"{name} 0 True" for name in ROWS["systems"]]
     assert planned(checkout, *configuration[:-2]) == set()
+    check_shards(checkout, folder)
+
+
+def check_shards(checkout: Path, folder: Path) -> None:
+    """Shards of a set make what was made at once."""
+    made = folder / "decoding/full_unk/run1/news_test.hypothesis"
+    whole = {path: path.read_bytes() for path in (made, made.with_suffix(".align"))}
+    made.unlink()
+    options = ("--configfile", TINY, "rows.yaml", "--config", "shards=3", "--rerun-triggers", "mtime")
+    target = str(made.relative_to(checkout))
+    assert planned(checkout, target, *options) == {"translate_attention_shard", "join_attention"}
+    done = snakemake(checkout, target, *options, "--cores", "2")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    assert {path: path.read_bytes() for path in whole} == whole
 
 
 def check_networks(folder: Path) -> None:

@@ -9,20 +9,18 @@ from typing import Any
 import numpy as np
 
 from neural_smt.alignment.pharaoh import write_alignments
-from neural_smt.decoding.attention.hypotheses import Found, Hypothesis
+from neural_smt.decoding.attention.batching import shard_members
+from neural_smt.decoding.attention.hypotheses import Hypothesis
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.decoding.attention.statistics import AttentionStatistics
 from neural_smt.decoding.nbest import ListedTranslation, read_blocks, write_entries
 from neural_smt.errors import UserError
 from neural_smt.files import read_lines, write_json, write_lines
 from neural_smt.ragged import Ragged
 from neural_smt.settings import read_settings
 from neural_smt.shards import Shard
-from neural_smt.vocabulary import UNK
 
 log = logging.getLogger(__name__)
-
-SHOWN = 10
-"""Sentences without a finished translation that are named in the log."""
 
 
 def translate_attention(
@@ -39,6 +37,7 @@ def translate_attention(
     alignment: Path | None = None,
     nbest: Path | None = None,
     nbest_size: int = 0,
+    shard: str = "1-of-1",
     device: str = "cpu",
 ) -> None:
     """Translate a tokenised text, one sentence a line, with an attention network alone.
@@ -47,10 +46,10 @@ def translate_attention(
     (Mi et al. 2016), all target words without; lexical: tables of word translations, with their vocabularies, that
     unknown words are replaced from. Writes the translations, with ``alignment`` the source word that each word looked
     at most (Pharaoh; none for the end symbol), with ``nbest`` a list of at most ``nbest_size`` translations per
-    sentence (0: all that were found), and statistics: sentences, seconds of search, sentences per second, mean log p,
-    words, unknown words written by the network, sentences without a finished translation, the mean number of words that
-    a sentence was predicted from, and the sentences whose target vocabulary had to grow.
+    sentence (0: all that were found), and statistics (see ``AttentionStatistics.summarise``); or of a shard, named as
+    ``2-of-4``, what ``join_attention`` takes.
     """
+    part = Shard.parse(shard)
     chosen = read_settings(AttentionDecodingSettings, settings, "decoding.attention")
     if nbest_size < 0:
         raise UserError(f"the n-best size is {nbest_size}; set it to 0 or more")
@@ -61,23 +60,25 @@ def translate_attention(
     place = select_device(device)
     translator = Translator.load(model, chosen, place, lexical, source_vocabulary, target_vocabulary)
     lines = read_lines(text)
-    sources = [line.split() for line in lines]
     sets = None if candidates is None else translator.read_sets(candidates, lines, text)
+    members = shard_members([len(line.split()) for line in lines], chosen.batch, part)
+    lines = [lines[number] for number in members]
+    sets = None if sets is None else sets.take(np.array(members, dtype=np.int64))
+    sources = [line.split() for line in lines]
     log.info("%d sentences to translate, on %s", len(lines), describe_device(place))
     began = time.perf_counter()
     found = translator.search(lines, sets)
-    seconds = time.perf_counter() - began
+    result = AttentionStatistics.of(found, members, time.perf_counter() - began)
     best = [hypotheses[0] for hypotheses in found.hypotheses]
     write_lines(output, (" ".join(translator.tokens(h, s)) for h, s in zip(best, sources, strict=True)))
     if alignment:
         write_alignments(alignment, _links(best, sources))
     if nbest:
         shown = [hypotheses[: nbest_size or None] for hypotheses in found.hypotheses]
-        write_entries(nbest, (translator.listed(n, h, sources[n]) for n, listed in enumerate(shown) for h in listed))
-    content = _measured(best, seconds) | _vocabulary(found)
-    write_json(statistics, content)
-    _warn_unfinished(best)
-    log.info("translated %d sentences in %.1f s, mean log p %.4f", len(lines), seconds, content["mean_score"])
+        listed = zip(members, shown, sources, strict=True)
+        write_entries(nbest, (translator.listed(n, h, source) for n, all_of, source in listed for h in all_of))
+    write_json(statistics, result.summarise() if part.count == 1 else result.content())
+    result.log_result()
 
 
 def score_lists(
@@ -136,29 +137,3 @@ def _links(best: list[Hypothesis], sources: list[list[str]]) -> Ragged:
     links = [hypothesis.links(len(source)) for hypothesis, source in zip(best, sources, strict=True)]
     flat = Ragged.from_lists([np.array(sentence).reshape(-1) for sentence in links], dtype=np.int16)
     return Ragged(flat.values.reshape(-1, 2), flat.offsets // 2)
-
-
-def _measured(best: list[Hypothesis], seconds: float) -> dict[str, Any]:
-    return {
-        "sentences": len(best),
-        "seconds": round(seconds, 3),
-        "sentences_per_second": round(len(best) / max(seconds, 1e-9), 2),
-        "mean_score": float(np.mean([hypothesis.score for hypothesis in best])) if best else 0.0,
-        "words": sum(len(hypothesis.words) for hypothesis in best),
-        "unknown_words": sum(int((hypothesis.words == UNK).sum()) for hypothesis in best),
-        "unfinished": sum(not hypothesis.complete for hypothesis in best),
-    }
-
-
-def _vocabulary(found: Found) -> dict[str, Any]:
-    return {
-        "mean_vocabulary": round(float(found.words.mean()), 2) if len(found.words) else 0.0,
-        "grown": int(np.count_nonzero(found.grown)),
-    }
-
-
-def _warn_unfinished(best: list[Hypothesis]) -> None:
-    lines = [number for number, hypothesis in enumerate(best, start=1) if not hypothesis.complete]
-    if lines:
-        named = ", ".join(map(str, lines[:SHOWN])) + (", ..." if len(lines) > SHOWN else "")
-        log.warning("%d sentences have no finished translation, the best unfinished is given: %s", len(lines), named)

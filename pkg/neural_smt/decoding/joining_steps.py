@@ -4,6 +4,7 @@ import logging
 from itertools import chain, groupby
 from pathlib import Path
 
+from neural_smt.decoding.attention.statistics import AttentionStatistics
 from neural_smt.decoding.plan import SearchPlan
 from neural_smt.decoding.statistics import PartStatistics, sum_asked, summarise
 from neural_smt.errors import UserError
@@ -51,6 +52,33 @@ def join_translations(
     content = summarise([scores[n] for n in same], [unknown[n] for n in same], seconds, threads, asked)
     write_json(statistics, content)
     log.info("%d sentences of %d shards, %.1f s of search", len(same), len(parts), seconds)
+
+
+def join_attention(
+    *,
+    text: Path,
+    parts: list[Path],
+    part_statistics: list[Path],
+    part_alignments: list[Path],
+    output: Path,
+    statistics: Path,
+    alignment: Path,
+) -> None:
+    """Write what an attention network made of a text out of that of its shards.
+
+    text: what was translated; parts, part_statistics, part_alignments: what ``translate_attention`` wrote of every
+    shard.
+    """
+    loaded = [AttentionStatistics.load(path) for path in part_statistics]
+    members = [member for part in loaded for member in part.members]
+    if sorted(members) != list(range(len(read_lines(text)))):
+        raise UserError(f"{parts[0]} and other shards do not make a translation of {text}; decode all shards again")
+    for files, joined in ((parts, output), (part_alignments, alignment)):
+        lines = dict(zip(members, (line for path in files for line in read_lines(path)), strict=True))
+        write_lines(joined, (lines[number] for number in range(len(members))))
+    result = AttentionStatistics.join(loaded)
+    write_json(statistics, result.summarise())
+    result.log_result()
 
 
 def join_scores(*, parts: list[Path], output: Path) -> None:

@@ -163,6 +163,10 @@ WORK = {
     "rescore_lattices": Work(choosing.rescored, ("arcs", "states", "multiply-adds"), ("arcs", "states"), ("words",)),
     "measure_oracles": Work(choosing.oracles, ("arcs",), ("arcs",), ()),
     "translate_attention": Work(scoring.translated, ("multiply-adds",), (), (), like="score_phrase_table"),
+    "translate_attention_shard": Work(
+        sharing.shared(scoring.translated), ("multiply-adds",), (), (), like="translate_attention"
+    ),
+    "join_attention": Work(results.evaluated, ("words",), (), ("words",), like="join_translations"),
     "export_moses": Work(tables.exported, ("rows", "n-grams"), (), ("rows", "n-grams")),
     # tuning
     "tune": Work(search.tuned, (*SEARCH, "candidates' words"), (*LOADED, "most candidates"), ()),

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,10 @@ class CandidateSets:
     def of(self, sentence: int) -> np.ndarray:
         """int32: the ids of one sentence."""
         return np.concatenate([self.common, self.own[sentence]])
+
+    def take(self, rows: np.ndarray) -> "CandidateSets":
+        """The sets of some sentences, in this order, in memory; rows: int64."""
+        return replace(self, own=self.own.take(rows))
 
     def union(self, rows: np.ndarray) -> np.ndarray:
         """int64: the ids of a batch of sentences, V_B = the union of their V_x, distinct and in rising order.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from neural_smt.decoding.attention.batching import plan_batches
 from neural_smt.decoding.attention.hypotheses import Hypothesis, strongest
 from neural_smt.decoding.attention.outputs import OutputWords
 from neural_smt.decoding.attention.sentences import SentenceBatch
@@ -35,12 +36,8 @@ def beam_search(
     """
     settings = settings or AttentionDecodingSettings()
     found = [[Hypothesis.nothing(complete=True)] for _ in range(len(source))]
-    lengths = source.lengths
-    waiting = np.flatnonzero(lengths > 0)
-    waiting = waiting[np.argsort(lengths[waiting], kind="stable")]  # with their like: none waits for a long one
     with torch.no_grad(), precision_context(network.output.weight.device, settings.precision):
-        for start in range(0, len(waiting), settings.batch):
-            rows = waiting[start : start + settings.batch]
+        for rows in plan_batches(source.lengths, settings.batch):
             output = OutputWords.of(network.output, rows, sets, settings.unknown)
             for row, hypotheses in zip(rows, _Search(network, source.take(rows), output, settings).run(), strict=True):
                 found[row] = hypotheses

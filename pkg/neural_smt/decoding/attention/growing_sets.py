@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from neural_smt.decoding.attention.batching import plan_batches
 from neural_smt.decoding.attention.beam_search import beam_search
 from neural_smt.decoding.attention.hypotheses import Found, Hypothesis
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
@@ -34,17 +35,18 @@ def search(
     if sets is None:
         return Found(hypotheses, np.full(len(source), everything), np.zeros(len(source), dtype=bool))
     words, grown = sets.sizes.copy(), np.zeros(len(source), dtype=bool)
-    frequent = frequent_words(sets)
-    rows = _unfinished(hypotheses, np.arange(len(source)))
-    while settings.grow and len(rows) and frequent < everything - len(RESERVED):
-        frequent = 2 * frequent or FIRST
-        log.info("%d sentences have no finished translation; each gets %d frequent words", len(rows), frequent)
-        larger = None if frequent >= everything - len(RESERVED) else with_frequent(sets, rows, frequent)
-        for row, found in zip(rows, beam_search(network, source.take(rows), settings, larger), strict=True):
-            hypotheses[row] = found
-        words[rows] = everything if larger is None else larger.sizes
-        grown[rows] = True
-        rows = _unfinished(hypotheses, rows)
+    # batch by batch, so that shards of whole batches find the same
+    for batch in plan_batches(source.lengths, settings.batch) if settings.grow else []:
+        frequent, rows = frequent_words(sets), _unfinished(hypotheses, batch)
+        while len(rows) and frequent < everything - len(RESERVED):
+            frequent = 2 * frequent or FIRST
+            log.info("%d sentences have no finished translation; each gets %d frequent words", len(rows), frequent)
+            larger = None if frequent >= everything - len(RESERVED) else with_frequent(sets, rows, frequent)
+            for row, found in zip(rows, beam_search(network, source.take(rows), settings, larger), strict=True):
+                hypotheses[row] = found
+            words[rows] = everything if larger is None else larger.sizes
+            grown[rows] = True
+            rows = _unfinished(hypotheses, rows)
     return Found(hypotheses, words, grown)
 
 

@@ -1,0 +1,104 @@
+"""What a search with an attention network is reported with, and what shards of it keep until they are put together."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from neural_smt.decoding.attention.hypotheses import Found
+from neural_smt.errors import UserError
+from neural_smt.files import read_json
+from neural_smt.vocabulary import UNK
+
+log = logging.getLogger(__name__)
+
+SHOWN = 10
+"""Sentences without a finished translation that are named in the log."""
+
+
+@dataclass(frozen=True)
+class AttentionStatistics:
+    """The best translations of sentences, in lists with an entry for each.
+
+    members: numbers of the sentences in their text; scores: natural log p; words, unknown: words of the translation,
+    and how many of these are the unknown word; complete: whether it was finished; vocabulary: the number of words it
+    was predicted from; grown: whether these had to be more than its own; seconds: of the search for all of them.
+    """
+
+    members: list[int]
+    scores: list[float]
+    words: list[int]
+    unknown: list[int]
+    complete: list[bool]
+    vocabulary: list[int]
+    grown: list[bool]
+    seconds: float
+
+    @classmethod
+    def of(cls, found: Found, members: Sequence[int], seconds: float) -> Self:
+        """Those of what was found."""
+        best = [hypotheses[0] for hypotheses in found.hypotheses]
+        return cls(
+            list(members),
+            [hypothesis.score for hypothesis in best],
+            [len(hypothesis.words) for hypothesis in best],
+            [int((hypothesis.words == UNK).sum()) for hypothesis in best],
+            [hypothesis.complete for hypothesis in best],
+            found.words.tolist(),
+            found.grown.tolist(),
+            seconds,
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read those of a shard; ``UserError`` when it is something else."""
+        try:
+            return cls(**read_json(path))
+        except TypeError:
+            raise UserError(f"{path}: not the statistics of a shard; decode the shards again") from None
+
+    @classmethod
+    def join(cls, parts: Sequence[Self]) -> Self:
+        """Those of all sentences of all parts, in the order of the text; seconds are added up."""
+        members = [member for part in parts for member in part.members]
+        order = np.argsort(members, kind="stable").tolist()
+        listed = {}
+        for name in (field.name for field in fields(cls) if field.name != "seconds"):
+            values = [value for part in parts for value in getattr(part, name)]
+            listed[name] = [values[place] for place in order]
+        return cls(**listed, seconds=sum(part.seconds for part in parts))
+
+    def content(self) -> dict[str, Any]:
+        """What is written of a shard as JSON."""
+        return asdict(self)
+
+    def summarise(self) -> dict[str, Any]:
+        """Sentences, seconds, sentences per second, mean log p, words, unknown words, sentences without a finished
+        translation, the mean number of words that one was predicted from, and those whose words had to grow.
+        """
+        count = len(self.members)
+        return {
+            "sentences": count,
+            "seconds": round(self.seconds, 3),
+            "sentences_per_second": round(count / max(self.seconds, 1e-9), 2),
+            "mean_score": float(np.mean(self.scores)) if count else 0.0,
+            "words": sum(self.words),
+            "unknown_words": sum(self.unknown),
+            "unfinished": count - sum(self.complete),
+            "mean_vocabulary": round(float(np.mean(self.vocabulary)), 2) if count else 0.0,
+            "grown": sum(self.grown),
+        }
+
+    def log_result(self) -> None:
+        """Tell of the search, and which sentences it did not finish."""
+        lines = [number + 1 for number, ended in zip(self.members, self.complete, strict=True) if not ended]
+        if lines:
+            named = ", ".join(map(str, lines[:SHOWN])) + (", ..." if len(lines) > SHOWN else "")
+            log.warning(
+                "%d sentences have no finished translation, the best unfinished is given: %s", len(lines), named
+            )
+        mean = self.summarise()["mean_score"]
+        log.info("translated %d sentences in %.1f s, mean log p %.4f", len(self.members), self.seconds, mean)
