@@ -2,13 +2,17 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from neural_smt.cli import main
 from neural_smt.errors import UserError
+from neural_smt.planning.experiment import Experiment
+from neural_smt.planning.forecast import forecast_jobs
 from neural_smt.planning.jobs import Job, dependencies, list_jobs, read_configuration, rule_stages
+from neural_smt.planning.sizes import Sizes
 from neural_smt.planning.throughputs import START, Throughputs
 from neural_smt.planning.work import WORK
 
@@ -78,6 +82,17 @@ def test_rates_come_from_the_rule_or_from_one_like_it() -> None:
     assert rates.of("train_attention_by_epoch", "time") == ({"fixed": 7.0}, "train_encoder_decoder")
     assert rates.of("train_attention", "disk") == (START["disk"], "")
     assert rates.of("align", "time") == (START["time"], "")
+
+
+def test_pages_of_mapped_tables_are_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(set(work.mapped) <= set(work.memory) for work in WORK.values())
+    units = {"rows": 1e6, "n-grams": 1e5, "network": 2.0}
+    monkeypatch.setitem(WORK, "decode", replace(WORK["decode"], units=lambda job, experiment: units))
+    rates = {"fixed": 100.0, "rows": 1e-4, "n-grams": 1e-3, "network": 7.0}
+    throughputs = Throughputs({"decode": {"time": {"fixed": 1.0}, "memory": rates, "disk": {"fixed": 1.0}}})
+    experiment = Experiment({}, Sizes("en", "fr"), {}, {})
+    (found,) = forecast_jobs([job("decode")], experiment, throughputs)
+    assert found.memory == pytest.approx(114.0)
 
 
 def test_snakefiles_that_are_not_there_are_named(tmp_path: Path) -> None:

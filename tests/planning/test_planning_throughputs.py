@@ -7,7 +7,10 @@ import pytest
 
 from neural_smt.benchmarks import read_benchmark
 from neural_smt.errors import UserError
+from neural_smt.planning.accuracy import fit_throughputs
+from neural_smt.planning.experiment import HAZARDS
 from neural_smt.planning.observing import told_seconds
+from neural_smt.planning.sizes import RATIOS
 from neural_smt.planning.throughputs import Observation, Throughputs, fit_rates, fit_relative
 
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
@@ -92,6 +95,17 @@ def test_throughputs_are_kept_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(UserError, match=r"other\.json: not a file of throughputs"):
         Throughputs.load(tmp_path / "other.json")
+
+
+def test_what_no_run_tells_stays_known() -> None:
+    known = Throughputs(
+        {"tune": {"time": {"fixed": 1.0}}},
+        dict.fromkeys(RATIOS, 2.0),
+        dict.fromkeys(HAZARDS, 0.25),
+        ("news",),
+    )
+    assert fit_throughputs([], known) == known
+    assert fit_throughputs([]) == Throughputs({})
 
 
 def test_the_committed_throughputs_are_of_this_table(repository: Path) -> None:

@@ -8,7 +8,7 @@ from neural_smt.planning.experiment import Experiment
 from neural_smt.planning.forecast import forecast_jobs
 from neural_smt.planning.observing import Run, measure_hazards, measure_ratios, observe
 from neural_smt.planning.sizes import expect_sizes
-from neural_smt.planning.throughputs import Observation, Throughputs, fit_rates
+from neural_smt.planning.throughputs import Throughputs, fit_rates
 
 NOWHERE = Path("/nonexistent")
 
@@ -29,11 +29,17 @@ class Comparison:
         return self.predicted / self.measured
 
 
-def fit_throughputs(runs: Sequence[Run], observations: Sequence[Observation] | None = None) -> Throughputs:
-    """The throughputs that finished runs tell."""
-    seen = [one for run in runs for one in observe(run)] if observations is None else list(observations)
-    names = tuple(sorted({run.name for run in runs}))
-    return Throughputs(fit_rates(seen), measure_ratios(runs), measure_hazards(runs), names)
+def fit_throughputs(runs: Sequence[Run], known: Throughputs | None = None) -> Throughputs:
+    """The throughputs that finished runs tell; of what they do not have, those that are known stay."""
+    known = known or Throughputs({})
+    rates = fit_rates([one for run in runs for one in observe(run)])
+    names = {*known.experiments, *(run.name for run in runs)}
+    return Throughputs(
+        dict(sorted({**known.rates, **rates}.items())),
+        measure_ratios(runs, known.ratios),
+        measure_hazards(runs, known.hazards),
+        tuple(sorted(names)),
+    )
 
 
 def leave_one_out(runs: Sequence[Run], name: str, by_rule: bool = False) -> list[Comparison]:

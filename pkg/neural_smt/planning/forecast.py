@@ -27,8 +27,9 @@ MEASURED, ALIKE, ASSUMED = "measured", "alike", "assumed"
 class Forecast:
     """What a job will take.
 
-    seconds: by the clock, on a machine of its own; processor_seconds: of all its threads; memory: MB; disk: bytes;
-    basis: ``MEASURED``, ``ALIKE`` where rates are those of a rule like it, ``ASSUMED`` where nobody has measured.
+    seconds: by the clock, on a machine of its own; processor_seconds: of all its threads; memory: MB, without pages of
+    files that it only maps; disk: bytes; basis: ``MEASURED``, ``ALIKE`` where rates are those of a rule like it,
+    ``ASSUMED`` where nobody has measured.
     """
 
     job: Job
@@ -49,6 +50,7 @@ def _forecast(job: Job, experiment: Experiment, throughputs: Throughputs) -> For
     units = work.units(job, experiment)
     rates, origin = throughputs.of(job.rule, "time")
     time, memory, disk = (_cost(throughputs.of(job.rule, quantity)[0], units) for quantity in QUANTITIES)
+    memory -= _cost({unit: throughputs.of(job.rule, "memory")[0].get(unit, 0.0) for unit in work.mapped}, units)
     basis = MEASURED if origin == job.rule else ALIKE if origin else ASSUMED
     seconds = time / (1 + (job.threads - 1) * work.parallel)
     if job.gpus and "time steps" in units:

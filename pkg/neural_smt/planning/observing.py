@@ -117,15 +117,15 @@ def disk_use(path: Path) -> float:
     return float(path.stat().st_size) if path.is_file() else 0.0
 
 
-def measure_ratios(runs: Iterable[Run]) -> dict[str, float]:
-    """``RATIOS`` of finished runs: the geometric mean over those that tell something of each."""
+def measure_ratios(runs: Iterable[Run], known: Mapping[str, float] = RATIOS) -> dict[str, float]:
+    """``RATIOS`` of finished runs: the geometric mean over those that tell something of each, else the known one."""
     found: dict[str, list[float]] = {}
     for run in runs:
         for name, value in _ratios(run).items():
             if value > 0:
                 found.setdefault(name, []).append(value)
     means = {name: math.exp(sum(map(math.log, values)) / len(values)) for name, values in found.items()}
-    return {name: float(f"{means.get(name, value):.4g}") for name, value in RATIOS.items()}
+    return {name: float(f"{means.get(name, known[name]):.4g}") for name in RATIOS}
 
 
 def _ratios(run: Run) -> dict[str, float]:
@@ -149,9 +149,11 @@ def _ratios(run: Run) -> dict[str, float]:
     return found
 
 
-def measure_hazards(runs: Iterable[Run]) -> dict[str, float]:
-    """``HAZARDS`` of finished runs: ends before the last iteration, over the iterations that might have been ends."""
-    ends, chances = dict.fromkeys(HAZARDS, 1.0), {name: 1 / value for name, value in HAZARDS.items()}
+def measure_hazards(runs: Iterable[Run], known: Mapping[str, float] = HAZARDS) -> dict[str, float]:
+    """``HAZARDS`` of finished runs: ends before the last iteration, over the iterations that might have been ends; what
+    is known counts as one end.
+    """
+    ends, chances = dict.fromkeys(HAZARDS, 1.0), {name: 1 / known[name] for name in HAZARDS}
     for run in runs:
         for key, count in run.iterations.items():
             kind, most = _kind(run, key)

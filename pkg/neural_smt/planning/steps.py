@@ -4,6 +4,7 @@ import datetime
 import logging
 import os
 import platform
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,13 +83,15 @@ def calibrate(
     """Fit the rates that plans are made with to finished runs.
 
     results: folders of results of experiments that stand beside the Snakefile, in which Snakemake's benchmarks are.
+    Rates of rules that none of them has run stay in ``output``, where they were measured on this machine.
     """
     runs = read_runs(results=results, snakefile=snakefile)
     if not runs:
         raise UserError("--results: no finished run among them; give folders such as results/multi30k")
-    fitted = fit_throughputs(runs)
-    today = datetime.date.today().isoformat()
-    Throughputs(fitted.rates, fitted.ratios, fitted.hazards, fitted.experiments, machine_name(), today).save(output)
+    known = Throughputs.load(output) if Path(output).is_file() else None
+    here, today = machine_name(), datetime.date.today().isoformat()
+    fitted = fit_throughputs(runs, known if known and known.machine == here else None)
+    replace(fitted, machine=here, date=today).save(output)
 
 
 def machine_name() -> str:

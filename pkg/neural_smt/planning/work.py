@@ -17,7 +17,8 @@ class Work:
 
     units: counts those of a job; time, memory, disk: names of the units that each grows with; parallel: share of the
     time that further threads divide; like: the rule whose measured rates stand in where this one was never run; start:
-    MB that a job has before it does anything.
+    MB that a job has before it does anything; mapped: those of ``memory`` that only count pages of files, which the
+    system takes away where they are in the way.
     """
 
     units: Callable[[Job, Experiment], dict[str, float]]
@@ -27,6 +28,7 @@ class Work:
     parallel: float = 0.0
     like: str = ""
     start: float = 200.0
+    mapped: tuple[str, ...] = ()
 
 
 NETWORK = 450.0
@@ -37,6 +39,8 @@ SMALL = Work(sharing.nothing)
 
 SEARCH = ("cube pops", "stack hypotheses", "network's work")
 LOADED = ("rows", "n-grams", "network")
+TABLES = ("rows", "n-grams")
+"""What search maps: the phrase table and the language model."""
 
 ATTENTION = Work(
     training.attention_updates,
@@ -56,12 +60,12 @@ WORK = {
     "join_texts": Work(texts.joined_texts, ("words",), (), ("words",), like="fetch"),
     "generate": Work(texts.generated, ("lines",), ("lines",), ("lines",)),
     "check_experiment": Work(texts.checked, ("words",), (), (), like="fetch"),
-    "tokenise": Work(texts.tokenised, ("words",), ("text",), ("text",)),
-    "tokenise_shard": Work(sharing.shared(texts.tokenised), ("words",), TEXT, TEXT, like="tokenise"),
+    "tokenise": Work(texts.tokenised, ("words",), (), TEXT),
+    "tokenise_shard": Work(sharing.shared(texts.tokenised), ("words",), (), TEXT, like="tokenise"),
     "join_lines": Work(texts.joined_texts, ("words",), (), ("words",), like="fetch"),
-    "clean_pairs": Work(texts.cleaned, ("words",), ("words",), ("text",)),
-    "clean_text": Work(texts.cleaned, ("words",), ("words",), ("text",), like="clean_pairs"),
-    "build_vocabulary": Work(texts.counted, ("words",), ("words", "types"), ("types",)),
+    "clean_pairs": Work(texts.cleaned, ("words",), (), ("text",)),
+    "clean_text": Work(texts.cleaned, ("words",), (), ("text",), like="clean_pairs"),
+    "build_vocabulary": Work(texts.counted, ("words",), ("types",), ("types",)),
     # selection
     "select_pairs": Work(texts.selected, ("scored words", "words"), ("scored words", "words"), ("text",)),
     "select_text": Work(
@@ -130,21 +134,26 @@ WORK = {
     "count_unknown_words": Work(tables.counted_unknown, ROWS, ROWS, ROWS),
     "propose_phrases": Work(scoring.proposed, ("multiply-adds",), ROWS, ROWS, parallel=0.8, like="score_phrase_table"),
     # decoding
-    "decode": Work(search.searched, SEARCH, LOADED, ("words",)),
-    "decode_lists": Work(search.searched, (*SEARCH, "listed words"), LOADED, ("listed words",), like="decode"),
-    "decode_lattices": Work(search.searched, (*SEARCH, "arcs"), LOADED, ("arcs",), like="decode"),
+    "decode": Work(search.searched, SEARCH, LOADED, ("words",), mapped=TABLES),
+    "decode_lists": Work(
+        search.searched, (*SEARCH, "listed words"), LOADED, ("listed words",), like="decode", mapped=TABLES
+    ),
+    "decode_lattices": Work(search.searched, (*SEARCH, "arcs"), LOADED, ("arcs",), like="decode", mapped=TABLES),
     "rescore": Work(
         choosing.scored_lists, ("multiply-adds",), ("listed words",), ("listed words",), parallel=0.5, like="train_cslm"
     ),
     "score_lists": Work(choosing.scored_lists, ("multiply-adds",), ("listed words",), (), like="score_phrase_table"),
     "reorder": Work(choosing.reordered, ("listed words",), ("listed words",), ()),
-    "decode_shard": Work(sharing.shared(search.searched, whole=LOADED), SEARCH, LOADED, ("words",), like="decode"),
+    "decode_shard": Work(
+        sharing.shared(search.searched, whole=LOADED), SEARCH, LOADED, ("words",), like="decode", mapped=TABLES
+    ),
     "decode_lists_shard": Work(
         sharing.shared(search.searched, whole=LOADED),
         (*SEARCH, "listed words"),
         LOADED,
         ("listed words",),
         like="decode_lists",
+        mapped=TABLES,
     ),
     "rescore_shard": Work(
         sharing.shared(choosing.scored_lists),
@@ -169,7 +178,7 @@ WORK = {
     "join_attention": Work(results.evaluated, ("words",), (), ("words",), like="join_translations"),
     "export_moses": Work(tables.exported, ("rows", "n-grams"), (), ("rows", "n-grams")),
     # tuning
-    "tune": Work(search.tuned, (*SEARCH, "candidates' words"), (*LOADED, "most candidates"), ()),
+    "tune": Work(search.tuned, (*SEARCH, "candidates' words"), (*LOADED, "most candidates"), (), mapped=TABLES),
     "tune_rescoring": Work(choosing.tuned_on_lists, ("listed words",), ("listed words",), (), like="reorder"),
     "tune_recurrent": Work(
         choosing.tuned_recurrent,
@@ -203,7 +212,7 @@ WORK = {
     "show_translations": SMALL,
     "show_page": SMALL,
     "choose_sentences": SMALL,
-    "explain_sentences": Work(search.loaded, (), LOADED, (), like="decode"),
+    "explain_sentences": Work(search.loaded, (), LOADED, (), like="decode", mapped=TABLES),
     "show_lattices": SMALL,
     "show_attention": SMALL,
     "show_alignments": SMALL,
