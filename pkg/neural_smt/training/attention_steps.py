@@ -5,6 +5,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from neural_smt.errors import UserError
 from neural_smt.files import read_parallel
 from neural_smt.networks.attention.configuration import AttentionConfig
@@ -74,33 +76,16 @@ def train_attention(
         raise UserError(f"{source}: no sentence pairs of 1 to {chosen.max_length} words to train on")
     sizes = {item.name: getattr(chosen, item.name) for item in fields(AttentionConfig) if hasattr(chosen, item.name)}
     config = AttentionConfig(len(vocabularies[0]), len(vocabularies[1]), **sizes)
-    digests = [vocabulary.digest for vocabulary in vocabularies]
-    sets = [None if part.sets is None else part.sets.digest for part in (text, held_out)]
-    sides = [side for part in (text, held_out) for side in (part.source, part.target)]
-    run = fingerprint([chosen.deciding(), seed, place.type, digests, sets, epochs is not None], *sides)
+    decided = [chosen.deciding(), seed, place.type, epochs is not None]
+    run = _identify(decided, vocabularies, text, held_out)
     network = AttentionNetwork(config, seed).to(place)
     task = AttentionTask(network, text, held_out, chosen, seed)
-    log.info(
-        "%d pairs to train on, %d held out, %d and %d words, on %s",
-        len(task.usable),
-        len(held_out),
-        *(len(vocabulary) for vocabulary in vocabularies),
-        describe_device(place),
-    )
-    for name, part in (("training", text), ("held-out", held_out)):
-        if missing := part.uncovered():
-            log.warning("%d words of the %s references are in no set of theirs and count as unknown", missing, name)
-    if chosen.average and chosen.updates < task.updates_per_epoch:
-        raise UserError(
-            f"training: average takes weights at ends of epochs, but {chosen.updates} updates are less than one epoch "
-            f"of {task.updates_per_epoch}; set average to 0 or updates higher"
-        )
-    if chosen.epochs:
-        chosen = replace(chosen, updates=min(chosen.updates, chosen.epochs * task.updates_per_epoch))
+    _tell(task, text, held_out, vocabularies, place)
+    chosen = _within_epochs(chosen, task.updates_per_epoch)
     parameters = dict(network.named_parameters())
     limited = text.sets is not None or chosen.tau > 0
     optimiser = ClippedAdaDelta(parameters, chosen.rho, chosen.epsilon, chosen.clip, rows_only=limited)
-    trained, origin = TrainedAttention(network, *vocabularies), {"candidates": sets[0]}
+    trained, origin = TrainedAttention(network, *vocabularies), {"candidates": _digest_of_sets(text)}
 
     def keep(folder: Path, epoch: int) -> None:
         save_attention(folder, trained, origin | {"updates": epoch * task.updates_per_epoch})
@@ -120,6 +105,51 @@ def train_attention(
     snapshots.forget_other_runs()
     write_curve(curve, records)
     plot_curve(plot, records, title)
+
+
+def _digest_of_sets(text: SentencePairs) -> str | None:
+    """Of the target vocabularies of sentences, where they have some of their own."""
+    return None if text.sets is None else text.sets.digest
+
+
+def _identify(
+    decided: list[Any], vocabularies: tuple[Vocabulary, Vocabulary], text: SentencePairs, held_out: SentencePairs
+) -> str:
+    """A digest of all that decides on what is trained: only the same run may be gone on with."""
+    digests = [vocabulary.digest for vocabulary in vocabularies]
+    sides = [side for part in (text, held_out) for side in (part.source, part.target)]
+    return fingerprint([*decided, digests, [_digest_of_sets(part) for part in (text, held_out)]], *sides)
+
+
+def _tell(
+    task: AttentionTask,
+    text: SentencePairs,
+    held_out: SentencePairs,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    place: torch.device,
+) -> None:
+    """Log what is trained on."""
+    log.info(
+        "%d pairs to train on, %d held out, %d and %d words, on %s",
+        len(task.usable),
+        len(held_out),
+        *(len(vocabulary) for vocabulary in vocabularies),
+        describe_device(place),
+    )
+    for name, part in (("training", text), ("held-out", held_out)):
+        if missing := part.uncovered():
+            log.warning("%d words of the %s references are in no set of theirs and count as unknown", missing, name)
+
+
+def _within_epochs(settings: AttentionSettings, updates_per_epoch: int) -> AttentionSettings:
+    """The settings, with no more updates than the epochs have."""
+    if settings.average and settings.updates < updates_per_epoch:
+        raise UserError(
+            f"training: average takes weights at ends of epochs, but {settings.updates} updates are less than one "
+            f"epoch of {updates_per_epoch}; set average to 0 or updates higher"
+        )
+    most = settings.epochs * updates_per_epoch if settings.epochs else settings.updates
+    return replace(settings, updates=min(settings.updates, most))
 
 
 def _check_held_out(
