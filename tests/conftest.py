@@ -3,11 +3,16 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 # Tests do thousands of tiny matrix products: threads that wait for each other after each make them slower, and on a
 # busy machine ten times slower. Set before anything loads OpenMP.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# How long an example takes says nothing on a busy machine.
+hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("busy")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

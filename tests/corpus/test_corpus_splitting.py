@@ -70,7 +70,7 @@ def test_sets_have_a_thousand_pairs_or_a_twentieth(pairs: int, size: int) -> Non
 
 
 @given(PAIRS, st.integers(0, 3), st.integers(0, 3), st.integers(0, 5))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_parts_share_no_pair_and_no_side_but_short_ones(
     pairs: list[tuple[str, str]], dev: int, test: int, seed: int
 ) -> None:
@@ -102,7 +102,7 @@ def test_parts_share_no_pair_and_no_side_but_short_ones(
 
 
 @given(PAIRS, PAIRS)
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_given_sets_leave_the_training_text(pairs: list[tuple[str, str]], others: list[tuple[str, str]]) -> None:
     roles = assign(keys_of(pairs), [keys_of(others)], 0, 0, 1, "corpus")
     train = parts_of(pairs, roles)[0]

@@ -66,7 +66,7 @@ def test_processes_keep_the_order(tmp_path, monkeypatch):
     assert tokenised(tmp_path, [], threads=2) == []
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(st.sampled_from("aé1 ,.;:!?%()[]\"'`´„“”‘’‚–—…«»\u00a0-º C")), st.sampled_from(["en", "fr"]))
 def test_skipping_the_normaliser_changes_nothing(line, language):
     line = tokenisation.clean_characters(line)

@@ -101,7 +101,7 @@ SETTINGS = st.builds(
 )
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=500, derandomize=True)
 @given(st.data())
 def test_every_search_ends_with_a_sound_translation(data):
     models = data.draw(st.integers(1, 2))
@@ -119,7 +119,7 @@ def test_every_search_ends_with_a_sound_translation(data):
         assert_sound(decoder, sentence, translation, nbest, distinct)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(st.data())
 def test_any_finite_weights_are_searched(data):
     """Weights of both signs, all zero, and so large that smaller scores vanish beside them."""

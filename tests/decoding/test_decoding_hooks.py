@@ -35,7 +35,7 @@ def test_shared_ngrams_of_three_hypotheses():
         shared.sum(np.zeros(3))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(st.data())
 def test_sharing_changes_no_score(data):
     size = data.draw(st.integers(0, 4))

@@ -209,7 +209,7 @@ def test_expected_ngrams_are_means_over_all_derivations(searched, scale):
         assert unigrams == pytest.approx(result.expected_words(flat, number), abs=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 5), beam=st.floats(0, 20), density=st.floats(0.1, 40))
 def test_pruning_keeps_exactly_the_arcs_of_good_derivations(seed, beam, density):
     model, weights = random_model(seed)

@@ -161,7 +161,7 @@ def test_a_table_with_other_scores_than_the_ini_says_is_refused(tmp_path):
         load_model(read_moses_ini(ini), OFF)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_whatever_happens_to_an_ini_it_is_read_or_refused_in_one_sentence(tmp_path_factory, data):
     ini = write_model(tmp_path_factory.getbasetemp() / "spoilt")

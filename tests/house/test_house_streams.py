@@ -23,7 +23,7 @@ TEXTS = st.lists(st.text(st.sampled_from("aé\u2028\r \x85\0"), max_size=5), max
 
 
 @given(TEXTS, st.booleans(), st.booleans(), st.integers(1, 20), st.integers(0, 14), st.integers(0, 14))
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_lines_and_parts_are_those_of_the_whole(tmp_path, monkeypatch, lines, zipped, ended, piece, start, length):
     monkeypatch.setattr(streams, "PIECE", piece)
     data = "\n".join(lines).encode() + (b"\n" if ended else b"")

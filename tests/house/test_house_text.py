@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neural_smt.errors import UserError
@@ -33,14 +33,12 @@ def number(text: str) -> tuple[float, bool]:
 
 
 @given(st.integers(0, 10**15 - 1), st.integers(-22, 22), st.sampled_from(["", "-", "+"]), st.sampled_from("eE"))
-@settings(deadline=None)
 def test_numbers_of_fifteen_digits_are_exact(mantissa: int, exponent: int, sign: str, letter: str) -> None:
     text = f"{sign}{mantissa}{letter}{exponent}"
     assert number(text) == (float(text), True)
 
 
 @given(st.floats(0, 3e38, allow_subnormal=False), st.integers(1, 17))
-@settings(deadline=None)
 def test_other_numbers_are_right_to_fourteen_digits(value: float, digits: int) -> None:
     for text in (f"{value:.{digits}g}", f"{value:.{digits}f}", f"{value:.{digits}e}"):
         read, good = number(text)
@@ -79,7 +77,6 @@ def test_what_is_no_number_is_not_read_as_one(text: str) -> None:
 
 
 @given(st.binary(max_size=40))
-@settings(deadline=None)
 def test_numbers_never_read_beyond_their_end(data: bytes) -> None:
     around = as_bytes(b"7" + data + b"7")
     alone = as_bytes(data)

@@ -51,7 +51,7 @@ def test_bins_divide_the_range_and_stand_for_their_means():
     np.testing.assert_allclose(distance[np.arange(len(scores)), codes], distance.min(axis=1), atol=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     scores=st.lists(st.sampled_from([-5.0, -1.5, -0.25, -0.125, 0.0, 0.5]), min_size=1, max_size=40), zero=st.booleans()
 )

@@ -77,18 +77,18 @@ def test_the_good_model_is_read(folder: Path, vocabulary: Vocabulary | None) -> 
 
 @pytest.mark.parametrize("vocabulary", [None, WORDS])
 @given(data=spoilt(ARPA))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_spoilt_models(folder: Path, vocabulary: Vocabulary | None, data: bytes) -> None:
     read(folder / "spoilt", data, vocabulary)
 
 
 @given(data=spoilt(gzip.compress(ARPA, mtime=0)))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_spoilt_archives(folder: Path, data: bytes) -> None:
     assert read(folder / "spoilt.gz", data, None) in (0, 3)
 
 
 @given(data=st.binary(max_size=100))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_bytes_after_the_header(folder: Path, data: bytes) -> None:
     assert read(folder / "any", b"\\data\\\nngram 1=1\n" + data, None) == 0

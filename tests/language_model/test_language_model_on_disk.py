@@ -33,7 +33,7 @@ def random_sentences(count: int, words: int = 40) -> Ragged:
     return Ragged.from_lists([3 + generator.zipf(1.4, size=n) % words for n in generator.integers(0, 14, count)])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     sentences=st.lists(st.lists(st.integers(0, 7), max_size=7), min_size=1, max_size=14).filter(any),
     order=st.integers(1, 5),

@@ -71,19 +71,19 @@ def test_the_good_table_is_read(folder: Path) -> None:
 
 
 @given(data=spoilt(PHRASES))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_spoilt_phrase_tables(folder: Path, data: bytes) -> None:
     read(folder, data, REORDERING)
 
 
 @given(data=spoilt(REORDERING))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_spoilt_reordering_tables(folder: Path, data: bytes) -> None:
     read(folder, PHRASES, data)
 
 
 @given(data=st.binary(max_size=200))
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_bytes_of_any_kind(folder: Path, data: bytes) -> None:
     (folder / "any").write_bytes(data)
     with pytest.raises(UserError, match="any"):
@@ -91,7 +91,7 @@ def test_bytes_of_any_kind(folder: Path, data: bytes) -> None:
 
 
 @given(data=spoilt(gzip.compress(PHRASES, mtime=0)))
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_spoilt_archives(folder: Path, data: bytes) -> None:
     (folder / "archive.gz").write_bytes(data)
     try:
@@ -106,7 +106,7 @@ words = st.lists(st.sampled_from(["a", "b|", "||", "é", "\u00a0", "c\u2028d", "
 
 
 @given(st.sets(st.tuples(words.map(tuple), words.map(tuple)), min_size=1, max_size=12), st.integers(1, 9), st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_whatever_is_written_is_read(folder: Path, pairs: set, size: int, data: st.DataObject) -> None:
     """Phrases of up to 20 words, the longest that Moses takes, with any number of scores."""
     scores = data.draw(st.lists(st.lists(st.floats(0, 3, width=32), min_size=size, max_size=size), min_size=12))

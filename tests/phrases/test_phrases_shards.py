@@ -109,7 +109,7 @@ ARRAYS = (
     shards=st.integers(1, 50),
     max_length=st.integers(1, 8),
 )
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_random_texts_in_shards(
     tmp_path_factory: pytest.TempPathFactory, seed: int, sentences: int, words: int, shards: int, max_length: int
 ) -> None:

@@ -58,7 +58,7 @@ def test_no_text_has_no_links() -> None:
     assert len(sets) == len(numbers) == 0
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(texts())
 def test_positions_are_those_of_plain_python(text: tuple[list[Pairs], list[int]]) -> None:
     items, lengths = text
@@ -68,7 +68,7 @@ def test_positions_are_those_of_plain_python(text: tuple[list[Pairs], list[int]]
     assert lists(found) == expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(texts())
 def test_every_token_has_the_set_of_its_word_and_the_end_an_empty_one(text: tuple[list[Pairs], list[int]]) -> None:
     items, lengths = text
@@ -92,7 +92,7 @@ def test_predictions_of_many_sentences_may_come_in_any_order() -> None:
     assert numbers.tolist() == [2, 1, 0, 3, 2, 1]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sets(st.integers(0, 4), max_size=LINKS).map(sorted)), max_size=40))
 def test_equal_sets_of_a_sentence_share_a_number(predictions: list[tuple[int, list[int]]]) -> None:
     sentences = np.array([sentence for sentence, _ in predictions], dtype=np.int32)

@@ -47,7 +47,7 @@ def test_words_keep_their_order_and_what_is_missing_is_row_0() -> None:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data(), st.lists(st.lists(st.integers(0, 9), max_size=7), min_size=1, max_size=3))
 def test_rows_are_those_of_plain_python(data: st.DataObject, sentences: list[list[int]]) -> None:
     window = Window(*data.draw(st.tuples(st.integers(0, 9), st.integers(0, LINKS), st.integers(0, 9))))

@@ -183,7 +183,7 @@ def test_settings_are_checked():
             MiraSettings(**wrong)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 10**6),
     sentences=st.integers(1, 8),
