@@ -74,6 +74,18 @@ def test_a_killed_run_ends_as_one_never_killed(
     check_going_on(lambda folder: train(inputs, folder, **settings), tmp_path, monkeypatch, (5, 33, 47))
 
 
+def test_two_threads_make_the_same_in_every_run(inputs: dict[str, Path], tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        for name in "abcd":
+            train(inputs, tmp_path / name, batch=400, hidden=64, maxout=256, updates=4, validate_every=4)
+    finally:
+        torch.set_num_threads(before)
+    assert len({weights(tmp_path / name) for name in "abcd"}) == 1
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
 def test_more_updates_go_on_where_the_run_ended(
     inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """Where a network runs and in which precision."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 
@@ -39,3 +40,19 @@ def precision_context(device: torch.device, precision: str) -> AbstractContextMa
     if precision == "bf16" or (precision == "auto" and device.type == "cuda"):
         return torch.autocast(device.type, dtype=torch.bfloat16)
     return nullcontext()
+
+
+@contextmanager
+def repeatable(device: torch.device) -> Iterator[None]:
+    """What is trained on CPUs is the same in every run, with any number of threads that stays the same.
+
+    Threads would otherwise add up the gradients of rows that were gathered more than once in the order they come.
+    """
+    before, filled = torch.are_deterministic_algorithms_enabled(), torch.utils.deterministic.fill_uninitialized_memory
+    torch.use_deterministic_algorithms(before or device.type == "cpu")
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
+        torch.utils.deterministic.fill_uninitialized_memory = filled

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from neural_smt.networks.device import precision_context
+from neural_smt.networks.device import precision_context, repeatable
 from neural_smt.training.adadelta import ClippedAdaDelta
 from neural_smt.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from neural_smt.training.curve import Record
@@ -141,6 +141,10 @@ class Trainer:
 
         The network then holds the weights that ``settings.keep`` asks for.
         """
+        with repeatable(self.device):
+            return self._train()
+
+    def _train(self) -> list[Record]:
         settings, progress = self.settings, self._restore()
         self.processes.start_alike(f"{self.run_fingerprint} {progress.updates}", self.parameters)
         began = time.perf_counter() - progress.seconds
