@@ -33,6 +33,12 @@ ROUND = 8
 """Looks after which there may be new jobs; to find them takes longer."""
 
 
+GOING_ON = re.compile(r"going on after (?:update|iteration) (\d+)")
+
+STEP = re.compile(r": (?:update \d+ of|iteration \d+:)")
+"""What a job logs of its work, once it has got so far."""
+
+
 @dataclass
 class Job:
     """A job that runs: name: that of its log file, which no other job has; seconds: of processor time, so far."""
@@ -52,13 +58,24 @@ class Job:
         return False
 
 
-@dataclass(frozen=True)
+@dataclass
 class Killed:
-    """What was killed; state: what the job had kept by then, in the words of the log of one that goes on."""
+    """What was killed.
+
+    state: what the job had kept by then, in the words of the log of one that goes on; continued: from where the next
+    one went on, 0 for the beginning, None where there was none.
+    """
 
     job: str
     state: int | None
     log: Path
+    continued: int | None = None
+
+    def look(self) -> None:
+        """Read what the next job told before a later one writes its own log."""
+        text = self.log.read_text(encoding="utf-8") if self.log.is_file() else ""
+        if self.continued is None and (STEP.search(text) or GOING_ON.search(text)):
+            self.continued = max(map(int, GOING_ON.findall(text)), default=0)
 
 
 @dataclass
@@ -90,15 +107,16 @@ class Workflow:
 
     def run(self, expected: dict[str, float]) -> None:
         """Give the command until it ends well and nothing is left to kill; ``expected``: as ``seconds``."""
+        further: list[str] = []
         try:
             for _ in range(RUNS):
                 before = len(self.killed)
-                status = self._start(expected, [])
+                status = self._start(expected, further)
                 if status == 0 and not self.kills:
                     return
                 assert status == 0 or len(self.killed) > before, f"fails, but nothing was killed:\n{self.printed()}"
                 if status == 0:
-                    self._kill_again(expected)
+                    expected, further = self._plan_again(expected)
             raise AssertionError(f"does not end:\n{self.printed()}")
         finally:
             for process in self._left():
@@ -109,13 +127,15 @@ class Workflow:
         """The end of what Snakemake has printed, and what was done to it."""
         return "\n".join([*self.told, (self.checkout / "printed").read_text()[-6000:]])
 
-    def _kill_again(self, expected: dict[str, float]) -> None:
-        """Stages whose jobs were all quicker than their kill: their last job once more, killed earlier."""
+    def _plan_again(self, expected: dict[str, float]) -> tuple[dict[str, float], list[str]]:
+        """Of a stage whose jobs were all quicker than their kill, the last one once more, to be killed earlier: what is
+        expected now, and what the command says besides, until it ends well.
+        """
         stage = next(iter(self.kills))
         kill = self.kills[stage]
         name = self.orders[stage][-1]
         self.kills[stage] = Kill(stage, 0, kill.share / 2, False, kill.victim)
-        self._start(expected | {name: min(expected[name], self.seconds[name])}, ["--forcerun", rule_of(name)])
+        return expected | {name: min(expected[name], self.seconds[name])}, ["--forcerun", rule_of(name)]
 
     def _start(self, expected: dict[str, float], further: list[str]) -> int:
         """One run of Snakemake, with the kills that come up; its status."""
@@ -152,6 +172,9 @@ class Workflow:
                 if not job.look():
                     del jobs[job.process.pid]
                     self.seconds[job.name] = job.seconds
+                    for killed in self.killed:
+                        if killed.job == job.name:
+                            killed.look()
                 elif self._due(job, expected):
                     del jobs[job.process.pid]
                     self._kill(self.kills.pop(job.stage), job, run)
@@ -191,7 +214,7 @@ class Workflow:
             psutil.wait_procs([job.process], PATIENCE)
         log = self.results / "logs" / f"{job.name}.log"
         # the jobs of a Snakemake that is killed alone may get a little further
-        state = None if self.alone else kept_state(self.results, job.name)
+        state = None if self.alone else kept_state(self.results, job.name, job.process.create_time())
         self.killed.append(Killed(job.name, state, log))
         kept = "" if state is None else f", to go on after {state}"
         self.told.append(f"{kill} ({job.name}, {job.seconds:.2f} s, half-written: {half_written}{kept})")
@@ -248,17 +271,18 @@ def rule_of(job: str) -> str:
     return re.split("[./]", job)[0]
 
 
-def kept_state(results: Path, job: str) -> int | None:
-    """How far a job of training or tuning can go on from: updates or iterations; None for nothing."""
+def kept_state(results: Path, job: str, since: float) -> int | None:
+    """How far a job of training or tuning that began then can go on from: updates or iterations; None for nothing."""
     rule = rule_of(job)
     name = job.removeprefix(rule)[1:]
     if rule.startswith("train_"):
         path = results / "training" / (name or rule.removeprefix("train_")) / "state" / "checkpoint.safetensors"
-        if path.exists():
+        if path.exists() and path.stat().st_mtime >= since:
             with safe_open(path, framework="pt") as file:
                 return int(json.loads(file.metadata()["progress"])["updates"])
     if rule in ("tune", "tune_recurrent"):
         system, _, run = name.rpartition(".")
-        kept = (results / "tuning" / system / run).glob("state/iteration*/progress.json")
+        found = (results / "tuning" / system / run).glob("state/iteration*/progress.json")
+        kept = [path for path in found if path.stat().st_mtime >= since]
         return max((int(path.parent.name.removeprefix("iteration")) for path in kept), default=None)
     return None
