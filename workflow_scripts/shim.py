@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pkg"))
 
+# Threads of a network that wait for each other sleep: where they spin beside other jobs, training is many times slower.
+# Set before anything loads OpenMP.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 from neural_smt.errors import sentence
 from neural_smt.invoke import invoke
 from neural_smt.running import end_with_run
