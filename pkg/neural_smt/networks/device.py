@@ -48,11 +48,15 @@ def repeatable(device: torch.device) -> Iterator[None]:
 
     Threads would otherwise add up the gradients of rows that were gathered more than once in the order they come.
     """
-    before, filled = torch.are_deterministic_algorithms_enabled(), torch.utils.deterministic.fill_uninitialized_memory
-    torch.use_deterministic_algorithms(before or device.type == "cpu")
+    if device.type != "cpu":
+        yield
+        return
+    # not use_deterministic_algorithms, which imports a compiler for a second
+    before, filled = torch.get_deterministic_debug_mode(), torch.utils.deterministic.fill_uninitialized_memory
+    torch.set_deterministic_debug_mode("error")
     torch.utils.deterministic.fill_uninitialized_memory = False
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before)
+        torch.set_deterministic_debug_mode(before)
         torch.utils.deterministic.fill_uninitialized_memory = filled
