@@ -61,10 +61,10 @@ def translate_attention(
     translator = Translator.load(model, chosen, place, lexical, source_vocabulary, target_vocabulary)
     lines = read_lines(text)
     sets = None if candidates is None else translator.read_sets(candidates, lines, text)
-    members = shard_members([len(line.split()) for line in lines], chosen.batch, part)
-    lines = [lines[number] for number in members]
-    sets = None if sets is None else sets.take(np.array(members, dtype=np.int64))
     sources = [line.split() for line in lines]
+    members = shard_members([len(source) for source in sources], chosen.batch, part)
+    lines, sources = [lines[number] for number in members], [sources[number] for number in members]
+    sets = None if sets is None else sets.take(np.array(members, dtype=np.int64))
     log.info("%d sentences to translate, on %s", len(lines), describe_device(place))
     began = time.perf_counter()
     found = translator.search(lines, sets)

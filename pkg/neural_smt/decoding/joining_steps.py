@@ -1,6 +1,7 @@
 """Putting together what shards of a text were translated and scored to."""
 
 import logging
+from collections.abc import Iterable
 from itertools import chain, groupby
 from pathlib import Path
 
@@ -32,8 +33,7 @@ def join_translations(
     same = SearchPlan.of([line.split() for line in read_lines(text)], 1).same
     loaded = [PartStatistics.load(path) for path in part_statistics]
     owners = [member for part in loaded for member in part.members]
-    if sorted(owners) != sorted(set(same)):
-        raise UserError(f"{parts[0]} and other shards do not make a translation of {text}; decode all shards again")
+    _check_whole(owners, set(same), parts, text)
     lines = [line for part in parts for line in read_lines(part)]
     translated = dict(zip(owners, lines, strict=True))
     scores = dict(zip(owners, (score for part in loaded for score in part.scores), strict=True))
@@ -71,8 +71,7 @@ def join_attention(
     """
     loaded = [AttentionStatistics.load(path) for path in part_statistics]
     members = [member for part in loaded for member in part.members]
-    if sorted(members) != list(range(len(read_lines(text)))):
-        raise UserError(f"{parts[0]} and other shards do not make a translation of {text}; decode all shards again")
+    _check_whole(members, range(len(read_lines(text))), parts, text)
     for files, joined in ((parts, output), (part_alignments, alignment)):
         lines = dict(zip(members, (line for path in files for line in read_lines(path)), strict=True))
         write_lines(joined, (lines[number] for number in range(len(members))))
@@ -84,6 +83,12 @@ def join_attention(
 def join_scores(*, parts: list[Path], output: Path) -> None:
     """Write the scored n-best lists of shards one after the other."""
     write_lines(output, chain.from_iterable(map(stream_lines, parts)))
+
+
+def _check_whole(members: list[int], expected: Iterable[int], parts: list[Path], text: Path) -> None:
+    """Raise ``UserError`` unless the shards have every sentence once."""
+    if sorted(members) != sorted(expected):
+        raise UserError(f"{parts[0]} and other shards do not make a translation of {text}; decode all shards again")
 
 
 def _read_lists(path: Path) -> list[tuple[int, list[str]]]:

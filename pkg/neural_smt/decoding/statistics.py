@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -29,8 +29,24 @@ def summarise(
     }
 
 
+class ShardStatistics:
+    """What a shard keeps, a dataclass of values that JSON has."""
+
+    def content(self) -> dict[str, Any]:
+        """What is written as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read it; ``UserError`` when it is something else."""
+        try:
+            return cls(**read_json(path))
+        except TypeError:
+            raise UserError(f"{path}: not the statistics of a shard; decode the shards again") from None
+
+
 @dataclass(frozen=True)
-class PartStatistics:
+class PartStatistics(ShardStatistics):
     """The statistics of a shard: its sentences (numbers in the text), as ``summarise`` takes them."""
 
     members: list[int]
@@ -39,18 +55,6 @@ class PartStatistics:
     seconds: float
     threads: int
     asked: dict[str, Any]
-
-    def content(self) -> dict[str, Any]:
-        """What is written as JSON."""
-        return asdict(self)
-
-    @classmethod
-    def load(cls, path: Path) -> "PartStatistics":
-        """Read it; ``UserError`` when it is something else."""
-        try:
-            return cls(**read_json(path))
-        except TypeError:
-            raise UserError(f"{path}: not the statistics of a shard; decode the shards again") from None
 
 
 def sum_asked(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -49,8 +49,10 @@ def _forecast(job: Job, experiment: Experiment, throughputs: Throughputs) -> For
     work = WORK[job.rule]
     units = work.units(job, experiment)
     rates, origin = throughputs.of(job.rule, "time")
-    time, memory, disk = (_cost(throughputs.of(job.rule, quantity)[0], units) for quantity in QUANTITIES)
-    memory -= _cost({unit: throughputs.of(job.rule, "memory")[0].get(unit, 0.0) for unit in work.mapped}, units)
+    kept = {name: amount for name, amount in units.items() if name not in work.mapped}
+    time, memory, disk = (
+        _cost(throughputs.of(job.rule, quantity)[0], kept if quantity == "memory" else units) for quantity in QUANTITIES
+    )
     basis = MEASURED if origin == job.rule else ALIKE if origin else ASSUMED
     seconds = time / (1 + (job.threads - 1) * work.parallel)
     if job.gpus and "time steps" in units:

@@ -37,7 +37,7 @@ def add_scores(
     last = max((entry.sentence for entry in entries), default=-1)
     source = encode_words(model.source, lines[first : last + 1])
     if sets is not None:
-        sets = replace(sets, own=sets.own.take(np.arange(first, last + 1)))
+        sets = sets.take(np.arange(first, last + 1))
     asked = np.array([bool(e.tokens) or len(source[e.sentence - first]) > 0 for e in entries], dtype=bool)
     listed = [entries[row] for row in np.flatnonzero(asked)]
     targets = encode_words(model.target, [" ".join(entry.tokens) for entry in listed])

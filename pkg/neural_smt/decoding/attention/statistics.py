@@ -2,15 +2,13 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
 
 from neural_smt.decoding.attention.hypotheses import Found
-from neural_smt.errors import UserError
-from neural_smt.files import read_json
+from neural_smt.decoding.statistics import ShardStatistics
 from neural_smt.vocabulary import UNK
 
 log = logging.getLogger(__name__)
@@ -20,7 +18,7 @@ SHOWN = 10
 
 
 @dataclass(frozen=True)
-class AttentionStatistics:
+class AttentionStatistics(ShardStatistics):
     """The best translations of sentences, in lists with an entry for each.
 
     members: numbers of the sentences in their text; scores: natural log p; words, unknown: words of the translation,
@@ -53,14 +51,6 @@ class AttentionStatistics:
         )
 
     @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read those of a shard; ``UserError`` when it is something else."""
-        try:
-            return cls(**read_json(path))
-        except TypeError:
-            raise UserError(f"{path}: not the statistics of a shard; decode the shards again") from None
-
-    @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:
         """Those of all sentences of all parts, in the order of the text; seconds are added up."""
         members = [member for part in parts for member in part.members]
@@ -71,9 +61,10 @@ class AttentionStatistics:
             listed[name] = [values[place] for place in order]
         return cls(**listed, seconds=sum(part.seconds for part in parts))
 
-    def content(self) -> dict[str, Any]:
-        """What is written of a shard as JSON."""
-        return asdict(self)
+    @property
+    def mean_score(self) -> float:
+        """Mean log p; 0 without sentences."""
+        return float(np.mean(self.scores)) if self.scores else 0.0
 
     def summarise(self) -> dict[str, Any]:
         """Sentences, seconds, sentences per second, mean log p, words, unknown words, sentences without a finished
@@ -84,7 +75,7 @@ class AttentionStatistics:
             "sentences": count,
             "seconds": round(self.seconds, 3),
             "sentences_per_second": round(count / max(self.seconds, 1e-9), 2),
-            "mean_score": float(np.mean(self.scores)) if count else 0.0,
+            "mean_score": self.mean_score,
             "words": sum(self.words),
             "unknown_words": sum(self.unknown),
             "unfinished": count - sum(self.complete),
@@ -100,5 +91,5 @@ class AttentionStatistics:
             log.warning(
                 "%d sentences have no finished translation, the best unfinished is given: %s", len(lines), named
             )
-        mean = self.summarise()["mean_score"]
-        log.info("translated %d sentences in %.1f s, mean log p %.4f", len(self.members), self.seconds, mean)
+        count, mean = len(self.members), self.mean_score
+        log.info("translated %d sentences in %.1f s, mean log p %.4f", count, self.seconds, mean)
