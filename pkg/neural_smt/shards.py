@@ -1,7 +1,10 @@
 """Shards: the parts of a stage's work that jobs of their own do, numbered as Snakemake's scatter names them."""
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from neural_smt.errors import UserError
 
@@ -28,3 +31,11 @@ class Shard:
     def range(self, items: int) -> range:
         """Which of ``items`` are this shard's: all shards together have each once, in order, as equally as can be."""
         return range((self.number - 1) * items // self.count, self.number * items // self.count)
+
+    def members(self, batches: Sequence[np.ndarray], rest: Iterable[int]) -> list[int]:
+        """What every n-th batch has, in order; the first shard has the rest too, which is in no batch.
+
+        Of batches that are ordered by length, each shard has long and short ones.
+        """
+        chosen = [number for batch in batches[self.number - 1 :: self.count] for number in batch.tolist()]
+        return sorted([*chosen, *rest] if self.number == 1 else chosen)

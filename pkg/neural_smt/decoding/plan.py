@@ -30,9 +30,5 @@ class SearchPlan:
         return cls(same, batches, first.get((), -1))
 
     def members(self, shard: Shard) -> list[int]:
-        """The sentences of every n-th batch, in their order; those of a plan of their own are in the same batches.
-
-        All shards have long and short batches. The first one has the empty sentence.
-        """
-        chosen = [number for batch in self.batches[shard.number - 1 :: shard.count] for number in batch.tolist()]
-        return sorted([*chosen, self.empty] if shard.number == 1 and self.empty >= 0 else chosen)
+        """The sentences of a shard, in order; those of a plan of their own are in the same batches."""
+        return shard.members(self.batches, [self.empty] if self.empty >= 0 else [])

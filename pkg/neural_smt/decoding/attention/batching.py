@@ -19,10 +19,5 @@ def plan_batches(lengths: Sequence[int] | np.ndarray, size: int) -> list[np.ndar
 
 
 def shard_members(lengths: Sequence[int] | np.ndarray, size: int, shard: Shard) -> list[int]:
-    """The sentences of every n-th batch, in their order; those of a text of their own are in the same batches.
-
-    All shards have short and long batches. The first one has the sentences without words.
-    """
-    chosen = [number for batch in plan_batches(lengths, size)[shard.number - 1 :: shard.count] for number in batch]
-    empty = np.flatnonzero(np.asarray(lengths) == 0) if shard.number == 1 else []
-    return sorted(int(number) for number in (*chosen, *empty))
+    """The sentences of a shard, in order; those of a text of their own are in the same batches."""
+    return shard.members(plan_batches(lengths, size), np.flatnonzero(np.asarray(lengths) == 0).tolist())
