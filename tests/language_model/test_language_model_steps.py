@@ -1,4 +1,6 @@
-"""The step that builds a model, with our estimator and with a stand-in for lmplz; perplexity."""
+"""The step that builds a model, with our estimator, with lmplz where it is, and with a stand-in for it; perplexity."""
+
+import shutil
 
 import numpy as np
 import pytest
@@ -202,3 +204,29 @@ def test_a_failing_lmplz_is_reported(corpus, tmp_path, monkeypatch):
             texts=texts, vocabulary=vocabulary, settings=SETTINGS | {"estimator": "lmplz"}, output=tmp_path / "model"
         )
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.skipif(shutil.which("lmplz") is None, reason="needs lmplz on PATH")
+@pytest.mark.parametrize("prune", [[], [0, 0, 1]])
+def test_lmplz_estimates_the_same(prune, tmp_path):
+    """To the last digit of an ARPA file, of a text in which words are as frequent as in real ones."""
+    drawn = np.random.default_rng(1).zipf(1.3, size=(400, 12))
+    lines = [" ".join(f"w{word}" for word in row[: 1 + row[0] % 12] if word < 300) for row in drawn]
+    write_lines(tmp_path / "text", lines)
+    Vocabulary.from_sentences(lines).save(tmp_path / "vocabulary.tsv")
+    words = Vocabulary.load(tmp_path / "vocabulary.tsv")
+    for estimator in ("internal", "lmplz"):
+        build_language_model(
+            texts=[tmp_path / "text"],
+            vocabulary=tmp_path / "vocabulary.tsv",
+            settings=SETTINGS | {"estimator": estimator, "prune": prune},
+            output=tmp_path / f"{estimator}.model",
+            arpa=tmp_path / f"{estimator}.arpa",
+        )
+    ours, theirs = (read_arpa(tmp_path / f"{estimator}.arpa", words)[0] for estimator in ("internal", "lmplz"))
+    for own, other in zip(ours, theirs, strict=True):
+        order, theirs_order = (np.lexsort(table.words.T) for table in (own, other))
+        np.testing.assert_array_equal(own.words[order], other.words[theirs_order])
+        for name in ("log10_prob", "backoff"):
+            values, expected = getattr(own, name)[order], getattr(other, name)[theirs_order]
+            np.testing.assert_allclose(values, expected, rtol=0, atol=2e-6)
