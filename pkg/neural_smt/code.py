@@ -1,13 +1,19 @@
 """Which files of the package a module reaches, so that a rule reruns when its code changes."""
 
-import ast
 import hashlib
-from functools import lru_cache
+import re
+from functools import cache, lru_cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
 
+IMPORTS = re.compile(
+    rf"^[ \t]*(?:from ({PACKAGE.name}[\w.]*) import (\([^)]*\)|.*)|import ({PACKAGE.name}.*))$", re.MULTILINE
+)
+"""A statement, as its lines begin: to parse all files would double the time that Snakemake takes to start."""
 
+
+@cache
 def module_file(module: str) -> Path | None:
     """The file of ``neural_smt.<...>``; ``None`` for a name inside a module or of another package."""
     parts = module.split(".")
@@ -18,21 +24,21 @@ def module_file(module: str) -> Path | None:
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
-@lru_cache
+@cache
 def _imported(path: Path) -> frozenset[Path]:
     files: set[Path] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
+    for module, names, modules in IMPORTS.findall(_contents(path).decode("utf-8")):
+        inside = [f"{module}.{name}" for name in re.findall(r"\w+", names)]
+        for name in (module, *inside) if module else re.findall(r"[\w.]+", modules):
             parts = name.split(".")
             # importing a.b.c runs a/__init__ and a.b/__init__ too
             files.update(filter(None, (module_file(".".join(parts[: i + 1])) for i in range(len(parts)))))
     return frozenset(files)
+
+
+@cache
+def _contents(path: Path) -> bytes:
+    return path.read_bytes()
 
 
 def reached_files(module: str) -> list[Path]:
@@ -56,5 +62,5 @@ def code_digest(module: str) -> str:
     """SHA-256 (hex) of the contents of ``reached_files(module)``."""
     digest = hashlib.sha256()
     for path in reached_files(module):
-        digest.update(path.read_bytes())
+        digest.update(_contents(path))
     return digest.hexdigest()

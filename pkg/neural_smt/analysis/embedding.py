@@ -1,17 +1,19 @@
 """Points in the plane for words and phrases: Barnes-Hut t-SNE of what the encoder makes of them (section 4.4)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import torch
 
 from neural_smt.errors import UserError
 from neural_smt.files import read_csv, write_csv
-from neural_smt.networks.encoder_decoder import EncoderDecoder
-from neural_smt.networks.packing import pack
 from neural_smt.ragged import Ragged
+
+if TYPE_CHECKING:
+    from neural_smt.networks.encoder_decoder import EncoderDecoder
 
 HEADER = ("text", "count", "x", "y")
 NEIGHBOURS = 24
@@ -37,6 +39,11 @@ class Region(NamedTuple):
 
 def summaries(network: EncoderDecoder, phrases: Ragged, batch: int = 1024) -> np.ndarray:
     """c of every source phrase (int32 shortlist ids): float32 ``[n, H]``."""
+    # PyTorch takes a second to load, and pictures of points need none of it.
+    import torch
+
+    from neural_smt.networks.packing import pack
+
     output = np.empty((len(phrases), network.config.hidden), dtype=np.float32)
     with torch.no_grad():
         for start in range(0, len(phrases), batch):

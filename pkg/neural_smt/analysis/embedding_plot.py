@@ -26,6 +26,12 @@ OFFSETS = (
 )
 """Where a label may stand beside its point, in points, in order of preference."""
 
+SHARES = {"left": 0.0, "bottom": 0.0, "center": 0.5, "right": 1.0, "top": 1.0}
+"""How much of a label's width or height is left of its place, or below it, by its alignment."""
+
+MOVES = np.array([place[:2] for place in OFFSETS])
+BACK = np.array([[SHARES[alignment] for alignment in place[2:]] for place in OFFSETS])
+
 HALO = [withStroke(linewidth=1.5, foreground="white")]
 
 WHOLE_LABELS = 160
@@ -100,20 +106,23 @@ def _label(
             fontsize=size,
             clip_on=True,
         )
-        for right, up, horizontal, vertical in OFFSETS:
-            text.set(position=(right, up), ha=horizontal, va=vertical)
-            box = text.get_window_extent(renderer)
-            if _is_free(box, taken, frame):
-                taken = np.vstack((taken, box.extents))
-                written += 1
-                break
-        else:
+        # drawn once: to lay a text out takes most of the time
+        extent = np.array(text.get_window_extent(renderer).size)
+        corners = pixels[number] + MOVES * (figure.dpi / 72) - BACK * extent
+        boxes = np.hstack((corners, corners + extent))
+        free = np.flatnonzero(_are_free(boxes, taken, frame))
+        if len(free) == 0:
             text.remove()
+            continue
+        right, up, horizontal, vertical = OFFSETS[free[0]]
+        text.set(position=(right, up), ha=horizontal, va=vertical)
+        taken = np.vstack((taken, boxes[free[0]]))
+        written += 1
     return written
 
 
-def _is_free(box: Bbox, taken: np.ndarray, frame: Bbox) -> bool:
-    if box.x0 < frame.x0 or box.x1 > frame.x1 or box.y0 < frame.y0 or box.y1 > frame.y1:
-        return False
-    over = (taken[:, 0] < box.x1) & (box.x0 < taken[:, 2]) & (taken[:, 1] < box.y1) & (box.y0 < taken[:, 3])
-    return not over.any()
+def _are_free(boxes: np.ndarray, taken: np.ndarray, frame: Bbox) -> np.ndarray:
+    """bool: which boxes are within the frame and touch none of those taken; rows are left, bottom, right, top."""
+    inside = (boxes[:, :2] >= frame.min).all(axis=1) & (boxes[:, 2:] <= frame.max).all(axis=1)
+    low, high = boxes[:, None, :2] < taken[:, 2:], taken[:, :2] < boxes[:, None, 2:]
+    return inside & ~(low & high).all(axis=2).any(axis=1)

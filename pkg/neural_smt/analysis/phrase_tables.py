@@ -1,20 +1,23 @@
 """Tables 2 and 3 of Cho et al. (2014): what translation model and network prefer, and what the network writes."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape, unescape
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from neural_smt.analysis.source_phrases import TARGETS, phrase_counts
-from neural_smt.networks.folder import TrainedModel
-from neural_smt.networks.sampling import sample
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
 from neural_smt.report.markdown_html import table as html_table
 from neural_smt.report.page import render_page
 from neural_smt.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from neural_smt.networks.folder import TrainedModel
 
 TRANSLATION_MODEL, NETWORK = "translation model", "network"
 DIRECT = 2
@@ -86,6 +89,9 @@ def sampled(
 
     ids: int32, the shortlist id of every id of the source vocabulary. Samples without an end symbol are left out.
     """
+    # loads PyTorch, which takes a second
+    from neural_smt.networks.sampling import sample
+
     numbers = np.concatenate(list(groups.values()))
     names = [group for group, members in groups.items() for _ in members]
     phrases = table.source.take(numbers)

@@ -1,7 +1,9 @@
 """Steps of the stage ``analysis``."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,14 +15,15 @@ from neural_smt.analysis.scatter import draw_scatter
 from neural_smt.analysis.settings import AnalysisSettings
 from neural_smt.analysis.source_phrases import draw_groups, known_phrases, phrase_counts
 from neural_smt.files import write_csv, write_lines
-from neural_smt.networks.device import select_device
-from neural_smt.networks.folder import load_forward_model
 from neural_smt.phrases.columns import load_column
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
 from neural_smt.settings import read_settings
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import RESERVED, Vocabulary
+
+if TYPE_CHECKING:
+    from neural_smt.networks.folder import TrainedModel
 
 
 def show_phrases(
@@ -45,7 +48,7 @@ def show_phrases(
     chosen = read_settings(AnalysisSettings, settings, "analysis")
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
     table, scores = _scored_table(phrase_table, column, vocabularies)
-    trained = load_forward_model(model, select_device(device))
+    trained = _load_network(model, device)
     ids = shortlist_ids(vocabularies[0], trained.source)
     groups = draw_groups(table, ids, chosen, seed)
     favourites = preferred(table, scores, groups, vocabularies)
@@ -78,7 +81,7 @@ def plot_pair_scores(
 def embed_words(*, model: Path, output: Path, settings: dict[str, Any], seed: int) -> None:
     """Project the embeddings of the most frequent source words to the plane (Figure 4); CSV: text, count, x, y."""
     chosen = read_settings(AnalysisSettings, settings, "analysis")
-    trained = load_forward_model(model, select_device("cpu"))
+    trained = _load_network(model)
     words = slice(len(RESERVED), len(RESERVED) + chosen.words)
     vectors = trained.network.source_embedding.weight.detach().numpy()[words]
     places = project(vectors, chosen.perplexity, seed)
@@ -93,7 +96,7 @@ def embed_phrases(
     Phrases of at least ``min_words`` words, all of them known to the network, drawn at random.
     """
     chosen = read_settings(AnalysisSettings, settings, "analysis")
-    trained, vocabulary = load_forward_model(model, select_device("cpu")), Vocabulary.load(source_vocabulary)
+    trained, vocabulary = _load_network(model), Vocabulary.load(source_vocabulary)
     table, ids = PhraseTable.load(phrase_table), shortlist_ids(vocabulary, trained.source)
     pool = np.flatnonzero((table.source.lengths >= chosen.min_words) & known_phrases(table, ids))
     drawn = np.random.default_rng(seed).choice(pool, min(chosen.long_phrases, len(pool)), replace=False)
@@ -121,3 +124,11 @@ def _scored_table(
     table = PhraseTable.load(phrase_table)
     table.check_vocabularies(*vocabularies)
     return table, load_column(column, table)
+
+
+def _load_network(model: Path, device: str = "cpu") -> TrainedModel:
+    # PyTorch takes a second to load, and pictures need none of it.
+    from neural_smt.networks.device import select_device
+    from neural_smt.networks.folder import load_forward_model
+
+    return load_forward_model(model, select_device(device))
