@@ -1,5 +1,6 @@
 """The command line and the shims' way of calling steps."""
 
+import ast
 import inspect
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from neural_smt.cli import STAGES, VERBS, main, steps, verb
-from neural_smt.code import PACKAGE, reached_files
+from neural_smt.code import PACKAGE, _imported, module_file, reached_files
 from neural_smt.invoke import invoke
 from neural_smt.vocabulary import Vocabulary
 
@@ -108,6 +109,20 @@ def test_reached_files_follow_imports_without_running_them() -> None:
     assert PACKAGE / "jit.py" in reached_files("neural_smt.phrases.steps")
     with pytest.raises(ValueError, match="no module"):
         reached_files("neural_smt.nowhere")
+
+
+def test_imports_are_those_that_python_finds() -> None:
+    """They are looked for in the lines of a file, which is quicker than to parse it."""
+    for path in PACKAGE.rglob("*.py"):
+        found = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found.update(module_file(alias.name) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+                found.update(module_file(name) for name in names)
+        packages = {file for file in _imported(path) if file.name == "__init__.py"}
+        assert _imported(path) == found - {None} | packages, path
 
 
 # Pipeline order, but for two: selection scores text with language models, and analysis draws with the report's means.
