@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
@@ -57,7 +57,7 @@ def reached_files(module: str) -> list[Path]:
     return sorted(found)
 
 
-@lru_cache
+@cache
 def code_digest(module: str) -> str:
     """SHA-256 (hex) of the contents of ``reached_files(module)``."""
     digest = hashlib.sha256()

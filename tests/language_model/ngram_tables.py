@@ -1,0 +1,17 @@
+"""Comparing n-gram models by all that they hold."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from neural_smt.language_model.ngrams import NgramTable
+
+
+def assert_same_ngrams(ours: Sequence[NgramTable], theirs: Sequence[NgramTable], tolerance: float) -> None:
+    """The same n-grams, ours in the order of their words, and values that are at most ``tolerance`` apart."""
+    assert len(ours) == len(theirs)
+    for our, their in zip(ours, theirs, strict=True):
+        by_words = np.lexsort(their.words.T[::-1])
+        assert np.array_equal(our.words, their.words[by_words])
+        np.testing.assert_allclose(our.log10_prob, their.log10_prob[by_words], atol=tolerance)
+        np.testing.assert_allclose(our.backoff, their.backoff[by_words], atol=tolerance)
