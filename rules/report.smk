@@ -27,7 +27,7 @@ rule show_page:
         title=lambda wildcards: PAGES[wildcards.page]["title"],
         about=lambda wildcards: caption_text(PAGES[wildcards.page]["caption"]),
     script:
-        "../workflow_scripts/report.py"
+        "../workflow_scripts/pages.py"
 
 
 rule report:

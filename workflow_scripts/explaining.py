@@ -1,6 +1,6 @@
-"""The rule of the stage ``report`` that asks systems how they translate."""
+"""Rules of the stage ``report`` that show how sentences were translated and aligned, step by step."""
 
 import shim
-from neural_smt.report import explaining_steps
+from neural_smt.report import alignment_steps, explaining_steps
 
-shim.call(snakemake, explaining_steps)  # noqa: F821
+shim.call(snakemake, alignment_steps, explaining_steps)  # noqa: F821

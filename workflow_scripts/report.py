@@ -1,6 +1,6 @@
-"""Rules of the stage ``report``."""
+"""Rules of the stage ``report``: tables and plots."""
 
 import shim
-from neural_smt.report import alignment_steps, page_steps, sentence_steps, steps
+from neural_smt.report import steps
 
-shim.call(snakemake, steps, page_steps, sentence_steps, alignment_steps)  # noqa: F821
+shim.call(snakemake, steps)  # noqa: F821

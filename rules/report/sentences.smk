@@ -27,7 +27,7 @@ rule choose_sentences:
         sentences=30,
         seed=config["seed"],
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/pages.py"
 
 
 rule explain_sentences:
@@ -93,7 +93,7 @@ rule show_translations:
         languages=config["languages"],
         about=caption_text("translations"),
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/pages.py"
 
 
 rule show_lattices:
@@ -122,7 +122,7 @@ rule show_lattices:
         explanations=explanations(DRAWN_LATTICES, FIRST_SHOWN),
         about=caption_text("lattices"),
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/pages.py"
 
 
 rule show_attention:
@@ -152,7 +152,7 @@ rule show_attention:
         languages=config["languages"],
         about=caption_text("attention_weights"),
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/pages.py"
 
 
 rule show_alignments:
@@ -188,4 +188,4 @@ rule show_alignments:
         languages=config["languages"],
         about=caption_text("alignments"),
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/explaining.py"
