@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from neural_smt.errors import UserError
 from neural_smt.files import write_csv
@@ -98,6 +98,7 @@ def draw_scaling(path: Path, costs: Costs) -> None:
         for axes in (times, memory):
             axes.set_xlim(left=0)
             axes.set_ylim(bottom=0)
+            axes.xaxis.set_major_locator(MaxNLocator(5))  # more of such long labels would touch
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
             axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
             clean(axes)
