@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pkg"))
 # Set before anything loads OpenMP.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+from neural_smt.benchmarks import used
 from neural_smt.errors import sentence
 from neural_smt.invoke import invoke
 from neural_smt.running import end_with_run
@@ -38,7 +39,7 @@ def call(snakemake: "Snakemake", *modules: ModuleType) -> None:
     do not take them, or the whole configuration, do without.
 
     The job ends with its run of Snakemake, and begins with removing what killed ones before it left half-written; what
-    it keeps outside the results for a while lies in a folder of its own.
+    it keeps outside the results for a while lies in a folder of its own. The last line of its log tells what it used.
     """
     end_with_run()
     logging.basicConfig(
@@ -63,6 +64,7 @@ def call(snakemake: "Snakemake", *modules: ModuleType) -> None:
         with scratch_folder(Path(tempfile.gettempdir(), "neural_smt")) as folder:
             tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
             invoke(step, arguments, ambient)
+        logging.info("%s", used())
     except Exception as error:
         told = sentence(error)
         if told is None:

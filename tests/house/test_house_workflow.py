@@ -1,12 +1,14 @@
 """The workflow as a user runs it: dry runs, faults, and one tiny experiment from text to table."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 from workflow import TINY, copy_results, planned, snakemake, translated
 
+from neural_smt.benchmarks import Place
 from neural_smt.cli import STAGES, main
 from neural_smt.files import read_csv, read_json, read_lines
 from neural_smt.vocabularies.candidates import CandidateSets, text_digest
@@ -307,6 +309,14 @@ def test_what_is_exported_for_moses_translates_the_same(finished: Path, tmp_path
 
 
 @pytest.mark.slow
+def test_every_job_ends_its_log_with_what_it_used(finished: Path) -> None:
+    measured = sorted(finished.glob("results/**/benchmarks/**/*.tsv"))
+    assert len(measured) > 60
+    for path in measured:
+        said = re.search(r"used (\S+) processor seconds and at most (\S+) MB$", Place.of(path).log.read_text())
+        assert said and 0.1 < float(said[1]) < 600 and 20 < float(said[2]) < 4000, path
+
+
 def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
     assert planned(finished, "--configfile", TINY) == set()
 

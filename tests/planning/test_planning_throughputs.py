@@ -1,11 +1,15 @@
 """Rates out of finished jobs: exact ones, outliers, Snakemake's samples, jobs that were killed."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from neural_smt.benchmarks import read_benchmark
+from neural_smt.benchmarks import read_benchmark, used
+from neural_smt.code import PACKAGE
 from neural_smt.errors import UserError
 from neural_smt.planning.accuracy import fit_throughputs
 from neural_smt.planning.experiment import HAZARDS
@@ -71,6 +75,41 @@ def test_processor_time_is_carried_on_from_the_last_sample(tmp_path: Path) -> No
     assert read_benchmark(benchmark(tmp_path / "b", 40.0, "15.0"))[1] == 40.0
     assert read_benchmark(benchmark(tmp_path / "c", 60.0, "22.5"))[1] == 30.0
     assert read_benchmark(benchmark(tmp_path / "d", 0.4, "-"))[1] == 0.4
+
+
+@pytest.mark.parametrize("name", ["align.forward", "decode/rnn.run1.test", "decode/rnn.run1.test.2-of-4"])
+def test_what_a_job_says_itself_comes_before_samples(name: str, tmp_path: Path) -> None:
+    path, log = tmp_path / f"benchmarks/decoding/{name}.tsv", tmp_path / f"logs/{name}.log"
+    for file in (path, log):
+        file.parent.mkdir(parents=True)
+    benchmark(path, 60.0, "22.5")
+    assert read_benchmark(path) == (60.0, 30.0, 512.5)
+    said = used()
+    log.write_text("a line\n" * 100 + f"2026-01-01 00:00:00,000 root: {said}\n")
+    seconds, memory = float(said.split()[1]), float(said.split()[7])
+    assert read_benchmark(path) == (60.0, seconds, max(memory, 512.5))
+    log.write_text("2026-01-01 00:00:00,000 root: used 31.25 processor seconds and at most 600.5 MB\n")
+    assert read_benchmark(path) == (60.0, 31.25, 600.5)
+    log.write_text(log.read_text() + "a job that was killed later\n")
+    assert read_benchmark(path) == (60.0, 30.0, 512.5)
+    log.write_text("")
+    assert read_benchmark(path) == (60.0, 30.0, 512.5)
+
+
+def test_a_process_tells_its_own_peak_and_that_of_its_children() -> None:
+    large = "bytearray(b'1' * (300 << 20)); sum(range(10_000_000))"
+    program = (
+        "import subprocess, sys; from neural_smt.benchmarks import used; {}; "
+        "subprocess.run([sys.executable, '-c', {!r}], check=True); print(used())"
+    )
+    environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
+    told = {}
+    for name, own, child in (("nothing", "pass", "pass"), ("own", large, "pass"), ("child", "pass", large)):
+        command = [sys.executable, "-c", program.format(own, child)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.split()
+        told[name] = float(said[1]), float(said[7])
+    assert told["nothing"][1] < 200 < 300 < min(told["own"][1], told["child"][1]) < 800
+    assert told["nothing"][0] < min(told["own"][0], told["child"][0])
 
 
 def test_files_that_are_no_benchmarks_are_named(tmp_path: Path) -> None:

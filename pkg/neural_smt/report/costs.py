@@ -1,4 +1,4 @@
-"""Time and memory of the stages, from the files Snakemake writes for ``benchmark:``."""
+"""Time and memory of the stages, from the benchmarks of their jobs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from neural_smt.benchmarks import read_benchmark
+from neural_smt.benchmarks import Place, read_benchmark
 from neural_smt.errors import UserError
 from neural_smt.files import write_csv
 from neural_smt.report.plots import BLUE, clean, drawing
@@ -44,13 +44,10 @@ class Job:
 
 def read_job(path: Path) -> Job:
     """Read ``.../benchmarks/<stage>/<rule>[.<wildcards>].tsv`` (or ``<stage>/<rule>/<wildcards>.tsv``)."""
-    path = Path(path)
-    parts = path.parts
-    if "benchmarks" not in parts[:-2]:
+    place = Place.of(path)
+    if place is None:
         raise UserError(f"{path}: not below a folder benchmarks/<stage>, so of no known stage; give files of Snakemake")
-    place = len(parts) - 1 - parts[::-1].index("benchmarks")
-    stage, rule = parts[place + 1], parts[place + 2].split(".")[0]
-    return Job(stage, rule, *read_benchmark(path))
+    return Job(place.stage, place.rule, *read_benchmark(path))
 
 
 def order(stage: str) -> tuple[int, str]:
