@@ -9,6 +9,9 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.files import MAKE_AGAIN, load_array, save_arrays
 
+PIECE = 1 << 20
+"""Lists that are looked at together where there may be hundreds of millions."""
+
 
 @dataclass(frozen=True)
 class Ragged:
@@ -62,8 +65,12 @@ class Ragged:
 
     def count(self, marked: np.ndarray) -> np.ndarray:
         """int64 ``[n]``: how many ids of each list are marked; marked: bool for every id there may be."""
-        before = np.concatenate(([0], np.cumsum(marked[self.values])))
-        return np.diff(before[self.offsets])
+        counts = np.empty(len(self), dtype=np.int64)
+        for start in range(0, len(self), PIECE):
+            offsets = self.offsets[start : start + PIECE + 1]
+            before = np.concatenate(([0], np.cumsum(marked[self.values[offsets[0] : offsets[-1]]])))
+            counts[start : start + PIECE] = np.diff(before[offsets - offsets[0]])
+        return counts
 
     def save(self, folder: Path, name: str) -> None:
         """Write ``<name>_values.npy`` and ``<name>_offsets.npy`` into an existing folder."""

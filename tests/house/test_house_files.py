@@ -7,8 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from neural_smt import ragged
+from neural_smt.array_files import ArrayReader, ArrayWriter
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, open_text, read_csv, read_json, read_lines, read_parallel, write_csv, write_lines
+from neural_smt.files import (
+    atomic,
+    load_array,
+    open_text,
+    read_csv,
+    read_json,
+    read_lines,
+    read_parallel,
+    write_csv,
+    write_lines,
+)
 from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
@@ -138,3 +150,35 @@ def test_a_spoilt_vocabulary_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "v.tsv").write_text("a\t3\n")
     with pytest.raises(UserError, match="does not start with <unk>"):
         Vocabulary.load(tmp_path / "v.tsv")
+
+
+@pytest.mark.parametrize("shape", [(0,), (5,), (7, 3), (0, 2)])
+def test_arrays_written_in_pieces_are_those_that_numpy_writes(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    array = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    np.save(tmp_path / "whole.npy", array)
+    for rows in (len(array), None):
+        with ArrayWriter(tmp_path / "pieces.npy", array.dtype, (rows, *shape[1:])) as writer:
+            for row in range(0, len(array), 2):
+                writer.append(array[row : row + 2])
+        assert (tmp_path / "pieces.npy").read_bytes() == (tmp_path / "whole.npy").read_bytes()
+    reader = ArrayReader(tmp_path / "whole.npy")
+    np.testing.assert_array_equal(reader.rows(1, len(reader)) if len(reader) else reader.rows(0, 0), array[1:])
+    np.testing.assert_array_equal(load_array(tmp_path / "pieces.npy"), array)
+
+
+def test_an_array_with_rows_missing_or_of_another_kind_is_refused(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ValueError, match="1 of 2 rows are missing"),
+        ArrayWriter(tmp_path / "a.npy", np.int32, (2,)) as writer,
+    ):
+        writer.append(np.zeros(1, dtype=np.int32))
+    with ArrayWriter(tmp_path / "b.npy", np.int32, (0, 2)) as writer, pytest.raises(ValueError, match="belong"):
+        writer.append(np.zeros((1, 3), dtype=np.int32))
+
+
+@pytest.mark.parametrize("piece", [1, 2, 100])
+def test_marked_ids_of_lists_are_counted_in_pieces(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ragged, "PIECE", piece)
+    lists = Ragged.from_lists([[1, 2, 1], [], [0], [2, 2, 0, 1], []])
+    assert lists.count(np.array([False, True, True])).tolist() == [3, 0, 0, 3, 0]
+    assert Ragged.from_lists([]).count(np.array([True])).tolist() == []

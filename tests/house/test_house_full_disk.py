@@ -15,11 +15,11 @@ import pytest
 import torch
 from workflow import TINY, link_checkout, snakemake
 
+from neural_smt.array_files import ArrayWriter
 from neural_smt.cli import main
 from neural_smt.code import PACKAGE
 from neural_smt.errors import sentence
 from neural_smt.files import atomic, save_arrays, write_csv, write_json, write_lines
-from neural_smt.phrases.array_files import ArrayWriter
 from neural_smt.phrases.columns import save_column
 from neural_smt.report.plots import drawing
 from neural_smt.streams import concatenate, write_pairs

@@ -11,9 +11,8 @@ from slow_extraction import alignments_of, random_text
 from neural_smt.alignment.lexical import lexical_table
 from neural_smt.alignment.pharaoh import read_alignments, write_alignments
 from neural_smt.errors import UserError
-from neural_smt.files import load_array, read_lines, write_lines
+from neural_smt.files import read_lines, write_lines
 from neural_smt.phrases import gathering
-from neural_smt.phrases.array_files import ArrayReader, ArrayWriter
 from neural_smt.phrases.merging import merge_phrases
 from neural_smt.phrases.partitions import GroupedPartition
 from neural_smt.phrases.shard_steps import (
@@ -200,26 +199,3 @@ def test_merged_lists_are_sorted(phrases: list[list[int]], count: int) -> None:
         Ragged.from_lists([w for w, own in zip(phrases, belongs, strict=True) if own == part]) for part in range(count)
     ]
     assert merge_phrases(lists, [False] * count).tolist() == belongs
-
-
-@pytest.mark.parametrize("shape", [(0,), (5,), (7, 3), (0, 2)])
-def test_arrays_written_in_pieces_are_those_that_numpy_writes(tmp_path: Path, shape: tuple[int, ...]) -> None:
-    array = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-    np.save(tmp_path / "whole.npy", array)
-    with ArrayWriter(tmp_path / "pieces.npy", array.dtype, shape) as writer:
-        for row in range(0, len(array), 2):
-            writer.append(array[row : row + 2])
-    assert (tmp_path / "pieces.npy").read_bytes() == (tmp_path / "whole.npy").read_bytes()
-    reader = ArrayReader(tmp_path / "whole.npy")
-    np.testing.assert_array_equal(reader.rows(1, len(reader)) if len(reader) else reader.rows(0, 0), array[1:])
-    np.testing.assert_array_equal(load_array(tmp_path / "pieces.npy"), array)
-
-
-def test_an_array_with_rows_missing_or_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with (
-        pytest.raises(ValueError, match="1 of 2 rows are missing"),
-        ArrayWriter(tmp_path / "a.npy", np.int32, (2,)) as writer,
-    ):
-        writer.append(np.zeros(1, dtype=np.int32))
-    with ArrayWriter(tmp_path / "b.npy", np.int32, (0, 2)) as writer, pytest.raises(ValueError, match="belong"):
-        writer.append(np.zeros((1, 3), dtype=np.int32))

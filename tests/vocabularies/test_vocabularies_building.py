@@ -12,7 +12,7 @@ from neural_smt.files import write_lines
 from neural_smt.ragged import Ragged
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabularies import building
-from neural_smt.vocabularies.building import build_sets, frequent_ids
+from neural_smt.vocabularies.building import build_sets, frequent_ids, write_sets
 from neural_smt.vocabularies.candidates import text_digest
 from neural_smt.vocabularies.lists import _first_of_each, top_entries, word_lists
 from neural_smt.vocabularies.settings import VocabularySettings, candidate_lists
@@ -84,6 +84,19 @@ def test_a_text_in_pieces_gives_the_same_sets(sources: Sources, monkeypatch: pyt
     pieces = build_sets(sources, VocabularySettings(3, 3, 1), LINES, REFERENCES)
     assert pieces.phrases == whole.phrases > 0
     assert [ids.tolist() for ids in pieces.sets.own] == [ids.tolist() for ids in whole.sets.own]
+
+
+@pytest.mark.parametrize("lines", [LINES, LINES[:2], []])
+def test_sets_written_in_pieces_are_those_written_whole(
+    lines: list[str], sources: Sources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = build_sets(sources, VocabularySettings(3, 3, 1), lines, REFERENCES[: len(lines)])
+    whole.sets.save(tmp_path / "whole")
+    monkeypatch.setattr(building, "PIECE", 2)
+    written = write_sets(tmp_path / "pieces", sources, VocabularySettings(3, 3, 1), lines, REFERENCES[: len(lines)])
+    assert written == (whole.sets.sizes.sum(), whole.phrases)
+    files = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
+    assert {path.name: path.read_bytes() for path in (tmp_path / "pieces").iterdir()} == files
 
 
 def test_words_the_network_does_not_know_do_not_count_among_the_best(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from vocabularies_world import SOURCE, TARGET, load_world
 
 from neural_smt.ragged import Ragged
+from neural_smt.vocabularies import coverage
 from neural_smt.vocabularies.building import build_sets
 from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabularies.coverage import Coverage, combinations, measure, measure_combinations
@@ -75,8 +76,8 @@ def test_the_columns_are_those_of_the_paper() -> None:
 
 def test_unions_cover_more_than_their_parts_and_the_reference_all(sources: Sources) -> None:
     found = {
-        (name, top): coverage
-        for name, top, coverage in measure_combinations(
+        (name, top): held
+        for name, top, held in measure_combinations(
             sources, VocabularySettings(1, 1, 1), [1, 2], SOURCE, TARGET, batch=2, seed=1, training=True
         )
     }
@@ -87,6 +88,16 @@ def test_unions_cover_more_than_their_parts_and_the_reference_all(sources: Sourc
         assert both.batch_size >= both.sentence_size
     trained = found["V^P + V^D + V^T + V^R", 1]
     assert trained.covered == trained.words and trained.complete == len(SOURCE)
+
+
+def test_a_text_measured_in_pieces_gives_the_same_coverage(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = VocabularySettings(2, 2, 1)
+    arguments = sources, settings, [1], SOURCE, TARGET, 2, 1, True
+    whole = list(measure_combinations(*arguments))
+    monkeypatch.setattr(coverage, "PIECE", 3)
+    assert list(measure_combinations(*arguments)) == whole
+    sets = build_sets(sources, settings, SOURCE, TARGET).sets
+    assert whole[-1][2] == measure(sets, sources.encode_reference(TARGET), 2, 1)
 
 
 @pytest.mark.parametrize("reference", [None, "la voiture zèbre"])

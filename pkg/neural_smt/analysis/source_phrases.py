@@ -23,9 +23,7 @@ def phrase_counts(table: PhraseTable) -> np.ndarray:
 
 def known_phrases(table: PhraseTable, ids: np.ndarray) -> np.ndarray:
     """bool ``[S]``: source phrases whose words all have a shortlist id other than ``UNK`` in ``ids``."""
-    unknown = np.concatenate(([0], np.cumsum(ids[np.asarray(table.source.values)] == UNK)))
-    offsets = np.asarray(table.source.offsets)
-    return unknown[offsets[1:]] == unknown[offsets[:-1]]
+    return table.source.count(ids == UNK) == 0
 
 
 def draw_groups(table: PhraseTable, ids: np.ndarray, settings: AnalysisSettings, seed: int) -> dict[str, np.ndarray]:

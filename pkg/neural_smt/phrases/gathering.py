@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from neural_smt.array_files import ArrayReader, ArrayWriter, ListWriter, OffsetWriter
 from neural_smt.files import save_arrays
 from neural_smt.jit import kernel
-from neural_smt.phrases.array_files import ArrayReader, ArrayWriter, ListWriter, OffsetWriter
 from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.merging import merge_phrases
 from neural_smt.phrases.primitives import hash_words

@@ -90,14 +90,18 @@ WORK = {
     "gather_phrase_table": Work(sharing.part(tables.extracted_pairs, 0.2), ROWS, (), ROWS, like="build_phrase_table"),
     # language model
     "build_language_model": Work(tables.estimated, ("words",), ("held words",), ("n-grams",)),
-    "measure_language_model": Work(tables.measured_model, (), ("n-grams",), ()),
+    "measure_language_model": Work(tables.measured_model, (), ("n-grams",), (), mapped=("n-grams",)),
     # shortlist, vocabularies, representations
     "build_shortlists": Work(tables.data_words, ("words",), ("types",), ()),
     "build_network_vocabulary": Work(tables.network_words, ("words",), ("words",), ()),
     "build_candidates": Work(
-        tables.candidates, ("dictionary words", "phrases' words"), ("phrases' words", "rows"), ("dictionary words",)
+        tables.candidates,
+        ("dictionary words", "phrases' words"),
+        ("held words", "words", "rows"),
+        ("dictionary words",),
+        mapped=ROWS,
     ),
-    "measure_candidates": Work(tables.covered, ("words",), ("words", "rows"), ()),
+    "measure_candidates": Work(tables.covered, ("words",), ("held words", "text", "rows"), (), mapped=ROWS),
     "build_representation": Work(
         tables.represented, ("words", "dimensions", "projections"), ("words", "dimensions"), ("dimensions",)
     ),
@@ -113,7 +117,9 @@ WORK = {
         parallel=0.8,
         like="train_encoder_decoder",
     ),
-    "measure_cslm": Work(training.measured_cslm, ("multiply-adds", "n-grams"), ("n-grams",), (), parallel=0.5),
+    "measure_cslm": Work(
+        training.measured_cslm, ("multiply-adds", "n-grams"), ("n-grams",), (), parallel=0.5, mapped=("n-grams",)
+    ),
     "train_recurrent": Work(
         training.recurrent_updates,
         ("words", "multiply-adds", "inputs", "exchanged words"),

@@ -3,6 +3,7 @@
 import logging
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def score_phrase_table(
         raise UserError(f"{model}: the model gives scores that are not finite; train it again with a smaller clip")
     cost = work._asdict() | {"seconds": round(seconds, 3), "device": describe_device(place)}
     if part.count == 1:
-        _write_column(output, statistics, rows, scores, cost, table)
+        _write_column(output, statistics, [(rows, scores)], cost, table)
     else:
         save_part(output, rows, scores, table)
         write_json(statistics, cost)
@@ -75,22 +76,31 @@ def join_columns(
 ) -> None:
     """Make the score column, and what it cost, of what ``score_phrase_table`` wrote of all shards."""
     table = PhraseTable.load(phrase_table)
-    rows, scores = (np.concatenate(arrays) for arrays in zip(*(load_part(part, table) for part in parts), strict=True))
     costs = [read_object(path) for path in part_statistics]
     summed = {key: sum(cost[key] for cost in costs) for key in (*WorkDone._fields, "seconds")}
     summed["seconds"] = round(summed["seconds"], 3)
-    _write_column(output, statistics, rows, scores, summed | {"device": costs[0]["device"]}, table)
+    scored = (load_part(part, table) for part in parts)
+    _write_column(output, statistics, scored, summed | {"device": costs[0]["device"]}, table)
 
 
 def _write_column(
-    output: Path, statistics: Path, rows: np.ndarray, scores: np.ndarray, cost: dict[str, Any], table: PhraseTable
+    output: Path,
+    statistics: Path,
+    parts: Iterable[tuple[np.ndarray, np.ndarray]],
+    cost: dict[str, Any],
+    table: PhraseTable,
 ) -> None:
-    """Write the scores of all rows in the order of the table, and what they cost, seconds of all shards together."""
-    column = np.empty(len(table), dtype=np.float32)
+    """Write the scores of all rows in the order of the table, and what they cost, seconds of all shards together.
+
+    parts: rows and scores of each shard.
+    """
+    column, count = np.empty(len(table), dtype=np.float32), 0
     missing = np.ones(len(table), dtype=np.bool_)
-    column[rows], missing[rows] = scores, False
-    if missing.any() or len(rows) != len(table):
-        raise UserError(f"{output}: {len(rows)} scores do not make a column of {len(table)}; score all shards again")
+    for rows, scores in parts:
+        column[rows], missing[rows] = scores, False
+        count += len(rows)
+    if missing.any() or count != len(table):
+        raise UserError(f"{output}: {count} scores do not make a column of {len(table)}; score all shards again")
     save_column(output, column, table)
     further = {
         "pairs_per_second": round(cost["pairs"] / max(cost["seconds"], 1e-9), 1),

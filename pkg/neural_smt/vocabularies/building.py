@@ -1,6 +1,9 @@
 """V_x = V^D u V^P u V^T (u V^R) of every sentence of a text (Mi et al. 2016, section 3.1)."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,19 +12,16 @@ from neural_smt.jit import kernel, leaf
 from neural_smt.phrases.spans import find_spans
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.ragged import Ragged
-from neural_smt.vocabularies.candidates import CandidateSets, text_digest
+from neural_smt.vocabularies.candidates import CandidateSets, save_pieces, text_digest
 from neural_smt.vocabularies.lists import phrase_lists, word_lists
-from neural_smt.vocabularies.settings import VocabularySettings
+from neural_smt.vocabularies.settings import PIECE, VocabularySettings
 from neural_smt.vocabularies.sources import Sources
 from neural_smt.vocabulary import EOS, RESERVED, UNK
-
-PIECE = 1 << 16
-"""Sentences looked up at once: what is held of the spans does not grow with the text."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """The sets of a text and how many spans of it were found in the phrase table."""
+    """The sets of a text, or of a piece of it, and how many spans were found in the phrase table."""
 
     sets: CandidateSets
     phrases: int
@@ -36,40 +36,89 @@ def frequent_ids(count: int, size: int) -> np.ndarray:
 def build_sets(
     sources: Sources, settings: VocabularySettings, lines: list[str], references: list[str] | None = None
 ) -> Built:
-    """The sets of tokenised source sentences; with ``references``, their words too (V^R, of training texts only).
+    """The sets of tokenised source sentences, in memory; with ``references``, their words too (V^R, of training texts
+    only).
 
     An unknown source word adds nothing; reference words outside the network vocabulary are UNK, which every set has.
     Raises ``UserError`` where a part needs a table that ``sources`` do not have.
     """
+    pieces = list(build_pieces(sources, settings, lines, references))
+    own = Ragged.concatenate([piece.sets.own for piece in pieces])
+    return Built(replace(pieces[0].sets, own=own), sum(piece.phrases for piece in pieces))
+
+
+class Written(NamedTuple):
+    """What ``write_sets`` wrote: ids of all sets together, and spans found in the phrase table."""
+
+    ids: int
+    phrases: int
+
+
+def write_sets(
+    folder: Path,
+    sources: Sources,
+    settings: VocabularySettings,
+    lines: list[str],
+    references: list[str] | None = None,
+) -> Written:
+    """Write the sets that ``build_sets`` makes as a folder, a piece at a time."""
+    ids = phrases = 0
+
+    def counted() -> Iterator[CandidateSets]:
+        nonlocal ids, phrases
+        for piece in build_pieces(sources, settings, lines, references):
+            ids += int(piece.sets.sizes.sum())
+            phrases += piece.phrases
+            yield piece.sets
+
+    save_pieces(folder, counted())
+    return Written(ids, phrases)
+
+
+def build_pieces(
+    sources: Sources,
+    settings: VocabularySettings,
+    lines: list[str],
+    references: list[str] | None = None,
+    size: int = 0,
+) -> Iterator[Built]:
+    """What ``build_sets`` makes, of ``size`` sentences (0: ``PIECE``) after the other; at least one piece.
+
+    Each says of itself that it was made from the whole text.
+    """
     _check(sources, settings)
     if references is not None and len(references) != len(lines):
         raise ValueError(f"{len(lines)} sentences but {len(references)} references")
-    size = len(sources.network)
+    words, size = len(sources.network), size or PIECE
+    origins = _origins(sources, settings, lines, references)
+    frame = CandidateSets(_empty_lists(0), frequent_ids(settings.frequent, words), words, origins, asdict(settings))
+    translations = _empty_lists(len(sources.source))
+    if settings.dictionary:
+        translations = word_lists(sources.lexical, sources.ids, settings.dictionary)
+    for start in range(0, max(len(lines), 1), size):
+        piece = sources.encode(lines[start : start + size])
+        spans, phrases = _applicable(sources, settings, piece)
+        reference = _empty_lists(len(piece))
+        if references is not None:
+            reference = sources.encode_reference(references[start : start + size])
+        lists = [array for part in (piece, translations) for array in _arrays(part)]
+        further = [array for part in (phrases, reference) for array in _arrays(part)]
+        own = Ragged(*_collect(*lists, spans, *further, len(RESERVED) + settings.frequent, words))
+        yield Built(replace(frame, own=own), int(np.count_nonzero(spans >= 0)))
+
+
+def _origins(
+    sources: Sources, settings: VocabularySettings, lines: list[str], references: list[str] | None
+) -> dict[str, str]:
+    """What ``CandidateSets`` say that they were made from."""
     origins = {"vocabulary": sources.network.digest, "source": text_digest(lines)}
     if settings.dictionary:
         origins["dictionary"] = str(sources.dictionary_digest)
-        translations = word_lists(sources.lexical, sources.ids, settings.dictionary)
-    else:
-        translations = _empty_lists(len(sources.source))
     if settings.phrases:
         origins["phrase_table"] = sources.phrase_table.digest
     if references is not None:
         origins["reference"] = text_digest(references)
-    parts, found = [], 0
-    for start in range(0, max(len(lines), 1), PIECE):
-        piece = sources.encode(lines[start : start + PIECE])
-        spans, phrases = _applicable(sources, settings, piece)
-        found += int(np.count_nonzero(spans >= 0))
-        reference = (
-            _empty_lists(len(piece))
-            if references is None
-            else sources.encode_reference(references[start : start + PIECE])
-        )
-        lists = [array for part in (piece, translations) for array in _arrays(part)]
-        further = [array for part in (phrases, reference) for array in _arrays(part)]
-        parts.append(Ragged(*_collect(*lists, spans, *further, len(RESERVED) + settings.frequent, size)))
-    common = frequent_ids(settings.frequent, size)
-    return Built(CandidateSets(Ragged.concatenate(parts), common, size, origins, asdict(settings)), found)
+    return origins
 
 
 def _check(sources: Sources, settings: VocabularySettings) -> None:

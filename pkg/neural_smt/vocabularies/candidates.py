@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from neural_smt.array_files import ListWriter
 from neural_smt.errors import UserError
 from neural_smt.files import atomic, load_array, read_json, save_arrays, write_json
 from neural_smt.ragged import Ragged
@@ -95,11 +97,11 @@ class CandidateSets:
     @cached_property
     def digest(self) -> str:
         """SHA-256 (hex) of all that decides on the sets: what they were made from and how."""
-        return hashlib.sha256(json.dumps(self._description(), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self._description(len(self)), sort_keys=True).encode()).hexdigest()
 
-    def _description(self) -> dict[str, Any]:
+    def _description(self, sentences: int) -> dict[str, Any]:
         return {
-            "sentences": len(self),
+            "sentences": sentences,
             "size": self.size,
             "common": len(self.common),
             "origins": dict(self.origins),
@@ -108,10 +110,7 @@ class CandidateSets:
 
     def save(self, folder: Path) -> None:
         """Write the arrays and ``meta.json`` as a folder, atomically."""
-        with atomic(folder, directory=True) as temporary:
-            self.own.save(temporary, "own")
-            save_arrays(temporary, common=self.common)
-            write_json(temporary / "meta.json", self._description())
+        save_pieces(folder, [self])
 
     @classmethod
     def load(cls, folder: Path, mapped: bool = True, **digests: str) -> "CandidateSets":
@@ -154,3 +153,19 @@ class CandidateSets:
             if piece.min() < lowest or piece.max() >= self.size:
                 return False
         return bool((np.diff(self.common) > 0).all())
+
+
+def save_pieces(folder: Path, pieces: Iterable[CandidateSets]) -> None:
+    """Write the sets of a text that come in pieces (at least one) as ``CandidateSets.save`` would write them whole.
+
+    All say that they were made from the whole text. No more than one is held.
+    """
+    with atomic(folder, directory=True) as temporary:
+        sentences = 0
+        with ExitStack() as stack:
+            writer = ListWriter(stack, temporary, "own", None, np.int32, (None,))
+            for piece in pieces:
+                writer.append(piece.own)
+                sentences += len(piece)
+        save_arrays(temporary, common=piece.common)
+        write_json(temporary / "meta.json", piece._description(sentences))

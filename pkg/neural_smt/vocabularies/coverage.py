@@ -1,15 +1,15 @@
 """How much of the reference the sets hold and how large they are (Tables 1 and 2 of Mi et al. 2016)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from neural_smt.jit import kernel
 from neural_smt.ragged import Ragged
-from neural_smt.vocabularies.building import build_sets
+from neural_smt.vocabularies.building import build_pieces
 from neural_smt.vocabularies.candidates import CandidateSets
-from neural_smt.vocabularies.settings import VocabularySettings
+from neural_smt.vocabularies.settings import PIECE, VocabularySettings
 from neural_smt.vocabularies.sources import Sources
 from neural_smt.vocabulary import UNK
 
@@ -60,20 +60,31 @@ def measure(sets: CandidateSets, references: Ragged, batch: int, seed: int) -> C
     """
     if len(sets) != len(references):
         raise ValueError(f"{len(sets)} sets but {len(references)} references")
-    own = sets.own
-    arrays = [np.array(array) for array in (own.values, own.offsets, sets.common)]  # a mapped array is read-only
-    covered = _covered(*arrays, references.values, references.offsets)
-    rows = np.random.default_rng(seed).permutation(len(sets))
-    unions = [len(sets.union(rows[start : start + batch])) for start in range(0, len(rows), batch)]
-    return Coverage(
-        words=len(references.values),
-        known=int(np.count_nonzero(references.values != UNK)),
-        covered=int(covered.sum()),
-        sentences=len(sets),
-        complete=int(np.count_nonzero(covered == references.lengths)),
-        sentence_size=float(sets.sizes.mean()) if len(sets) else 0.0,
-        batch_size=float(np.mean(unions)) if unions else 0.0,
-    )
+    rows = shuffled(len(sets), seed)
+    return measure_pieces([(sets.take(rows), references.take(rows))], batch)
+
+
+def shuffled(sentences: int, seed: int) -> np.ndarray:
+    """int64 ``[sentences]``: the order in which sentences come into batches."""
+    return np.random.default_rng(seed).permutation(sentences)
+
+
+def measure_pieces(pieces: Iterable[tuple[CandidateSets, Ragged]], batch: int) -> Coverage:
+    """Compare sets with references as ``measure`` does, piece by piece, in the order of the batches.
+
+    Each piece but the last is of whole batches.
+    """
+    counts, unions = np.zeros(6, dtype=np.int64), []
+    for sets, references in pieces:
+        own, known = sets.own, references.values != UNK
+        covered = _covered(own.values, own.offsets, np.array(sets.common), references.values, references.offsets)
+        complete = np.count_nonzero(covered == references.lengths)
+        counts += [len(known), np.count_nonzero(known), covered.sum(), len(sets), complete, sets.sizes.sum()]
+        rows = np.arange(len(sets))
+        unions += [len(sets.union(rows[start : start + batch])) for start in range(0, len(rows), batch)]
+    *counted, ids = counts.tolist()
+    sentences = counted[3]
+    return Coverage(*counted, ids / sentences if sentences else 0.0, float(np.mean(unions)) if unions else 0.0)
 
 
 def combinations(settings: VocabularySettings, tops: list[int]) -> Iterator[tuple[str, int | None, VocabularySettings]]:
@@ -101,10 +112,21 @@ def measure_combinations(
     seed: int,
     training: bool,
 ) -> Iterator[tuple[str, int | None, Coverage]]:
-    """Coverage and sizes of a text with every combination, and for ``training`` of the sets with V^R besides."""
-    encoded = sources.encode_reference(references)
+    """Coverage and sizes of a text with every combination, and for ``training`` of the sets with V^R besides.
+
+    Sets are built in the order of the batches and forgotten once they are counted.
+    """
+    rows = shuffled(len(lines), seed)
+    lines, references = ([text[row] for row in rows] for text in (lines, references))
+    size = max(PIECE // batch, 1) * batch
+
+    def measured(chosen: VocabularySettings, known: list[str] | None = None) -> Coverage:
+        built = build_pieces(sources, chosen, lines, known, size)
+        starts = range(0, max(len(lines), 1), size)
+        encoded = (sources.encode_reference(references[start : start + size]) for start in starts)
+        return measure_pieces(((piece.sets, words) for piece, words in zip(built, encoded, strict=True)), batch)
+
     for name, top, chosen in combinations(settings, tops):
-        yield name, top, measure(build_sets(sources, chosen, lines).sets, encoded, batch, seed)
+        yield name, top, measured(chosen)
     if training:
-        sets = build_sets(sources, settings, lines, references).sets
-        yield TRAINING, settings.dictionary, measure(sets, encoded, batch, seed)
+        yield TRAINING, settings.dictionary, measured(settings, references)

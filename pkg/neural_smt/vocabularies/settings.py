@@ -7,6 +7,9 @@ from typing import Any
 from neural_smt.errors import UserError
 from neural_smt.settings import read_settings
 
+PIECE = 1 << 14
+"""Sentences whose sets are drawn together: what is held of them does not grow with the text."""
+
 
 @dataclass(frozen=True)
 class VocabularySettings:

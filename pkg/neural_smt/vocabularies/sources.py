@@ -1,5 +1,6 @@
 """The tables and vocabularies that target vocabularies of sentences are drawn from."""
 
+from array import array
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -58,10 +59,12 @@ def encode_words(network: Vocabulary, lines: list[str]) -> Ragged:
 
 
 def _encode(index: dict[str, int], unknown: int, lines: list[str]) -> Ragged:
-    tokens = [line.split() for line in lines]
-    words = (index.get(token, unknown) for sentence in tokens for token in sentence)
-    offsets = np.concatenate([[0], np.cumsum([len(sentence) for sentence in tokens])]).astype(np.int64)
-    return Ragged(np.fromiter(words, dtype=np.int32, count=int(offsets[-1])), offsets)
+    ids, lengths = array("i"), np.empty(len(lines), dtype=np.int64)
+    for number, line in enumerate(lines):
+        tokens = line.split()
+        lengths[number] = len(tokens)
+        ids.extend(index.get(token, unknown) for token in tokens)
+    return Ragged(np.array(ids, dtype=np.int32), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
 
 def load_sources(

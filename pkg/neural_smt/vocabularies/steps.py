@@ -5,12 +5,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from neural_smt.errors import UserError
 from neural_smt.files import read_lines, read_parallel, write_csv
 from neural_smt.shortlist import most_frequent
-from neural_smt.vocabularies.building import build_sets
+from neural_smt.vocabularies.building import write_sets
 from neural_smt.vocabularies.coverage import measure_combinations
 from neural_smt.vocabularies.coverage_table import Row, share, write_coverage
 from neural_smt.vocabularies.inspection import HEADER, explain, reason_rows
@@ -55,12 +53,11 @@ def build_candidates(
     sources = _needed_sources(chosen, *vocabularies, lexical, phrase_table)
     lines, references = _read(source, reference)
     start = time.monotonic()
-    built = build_sets(sources, chosen, lines, references)
+    written = write_sets(output, sources, chosen, lines, references)
     seconds = max(time.monotonic() - start, 1e-9)
-    built.sets.save(output)
     log.info(
         "%d sentences, %d applicable phrases, %.0f phrases/s; %.1f words a sentence on average",
-        *(len(lines), built.phrases, built.phrases / seconds, float(np.mean(built.sets.sizes)) if lines else 0),
+        *(len(lines), written.phrases, written.phrases / seconds, written.ids / max(len(lines), 1)),
     )
 
 

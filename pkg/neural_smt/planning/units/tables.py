@@ -2,8 +2,10 @@
 
 from neural_smt.planning.experiment import Experiment
 from neural_smt.planning.jobs import Job
+from neural_smt.planning.sizes import Text
 from neural_smt.planning.units.sharing import Units
 from neural_smt.recurrent_models import joint_inputs
+from neural_smt.vocabularies.settings import PIECE
 
 
 def aligned(job: Job, x: Experiment) -> Units:
@@ -58,12 +60,14 @@ def network_words(job: Job, x: Experiment) -> Units:
 
 
 def candidates(job: Job, x: Experiment) -> Units:
-    """Words of the text, and rows of the phrase table where it is asked."""
+    """Words of the text and of a piece of it, and rows of the phrase table where it is asked."""
     text = x.text(job.wildcards["text"])
     sizes = x.config["vocabularies"] if job.wildcards["sets"] == "default" else x.config["vocabularies"]["sets"]
     chosen = sizes if job.wildcards["sets"] == "default" else sizes[job.wildcards["sets"]]
     words = text.words[x.sizes.source]
     return {
+        "words": words,
+        "held words": _held(text, x),
         "dictionary words": words * (chosen["dictionary"] > 0),
         "phrases' words": words * (chosen["phrases"] > 0),
         "rows": x.sizes.rows["selected"] * (chosen["phrases"] > 0),
@@ -72,9 +76,16 @@ def candidates(job: Job, x: Experiment) -> Units:
 
 def covered(job: Job, x: Experiment) -> Units:
     """Words of all texts, for every part of the vocabularies that coverage is measured of."""
-    words = sum(x.text(name).words[x.sizes.source] for name in ("train", *x.sets))
+    texts = [x.text(name) for name in ("train", *x.sets)]
+    words = sum(text.words[x.sizes.source] for text in texts)
+    held = max(_held(text, x) for text in texts)
     parts = len(x.config["vocabularies"]["tops"]) + 2
-    return {"words": words * parts, "rows": x.sizes.rows["selected"]}
+    return {"words": words * parts, "text": words, "held words": held, "rows": x.sizes.rows["selected"]}
+
+
+def _held(text: Text, x: Experiment) -> float:
+    """Source words of a piece of a text, whose target vocabularies are held together."""
+    return text.words[x.sizes.source] * min(PIECE / max(text.lines, 1), 1.0)
 
 
 def represented(job: Job, x: Experiment) -> Units:

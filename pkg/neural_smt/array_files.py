@@ -41,37 +41,49 @@ class ArrayReader:
 
 
 class ArrayWriter:
-    """An ``.npy`` file of a known shape, equal to what ``numpy.save`` writes, filled from its first row to its last."""
+    """An ``.npy`` file, equal to what ``numpy.save`` writes, filled from its first row to its last.
 
-    def __init__(self, path: Path, dtype: np.dtype, shape: tuple[int, ...]):
+    shape: of the array; with None as its first length, there are as many rows as were written at the end.
+    """
+
+    def __init__(self, path: Path, dtype: np.dtype, shape: tuple[int | None, *tuple[int, ...]]):
         self.path, self.dtype, self.shape = Path(path), np.dtype(dtype), shape
         self._file = open(self.path, "wb")  # noqa: SIM115  (closed by __exit__)
+        self._written = 0
+        self._write_header(shape[0] or 0)
+
+    def _write_header(self, rows: int) -> None:
+        # NumPy leaves room for the first length to grow: all headers of an array are of one size
+        shape = (rows, *self.shape[1:])
         header = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": shape}
+        self._file.seek(0)
         np.lib.format.write_array_header_1_0(self._file, header)
-        self._left = shape[0]
 
     def __enter__(self) -> "ArrayWriter":
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._file.close()
-        if kind is None and self._left:
-            raise ValueError(f"{self.path}: {self._left} of {self.shape[0]} rows are missing")
+        with self._file:
+            if kind is None and self.shape[0] is None:
+                self._write_header(self._written)
+        if kind is None and self.shape[0] not in (None, self._written):
+            raise ValueError(f"{self.path}: {self.shape[0] - self._written} of {self.shape[0]} rows are missing")
 
     def append(self, rows: np.ndarray) -> None:
         """Write the next rows, of the file's type and shape."""
         if rows.dtype != self.dtype or rows.shape[1:] != self.shape[1:]:
             raise ValueError(f"{self.path}: rows of {rows.dtype} {rows.shape} do not belong here")
-        self._left -= len(rows)
+        self._written += len(rows)
         self._file.write(np.ascontiguousarray(rows).data)
 
 
 class OffsetWriter:
     """The offsets of lists, given by their lengths."""
 
-    def __init__(self, stack: ExitStack, path: Path, lists: int):
-        """stack: closes the file."""
-        self._writer = stack.enter_context(ArrayWriter(path, np.int64, (lists + 1,)))
+    def __init__(self, stack: ExitStack, path: Path, lists: int | None):
+        """stack: closes the file; lists: how many there will be, None for any number."""
+        shape = (None if lists is None else lists + 1,)
+        self._writer = stack.enter_context(ArrayWriter(path, np.int64, shape))
         self._end = 0
         self._writer.append(np.zeros(1, dtype=np.int64))
 
@@ -83,9 +95,20 @@ class OffsetWriter:
 
 
 class ListWriter:
-    """The two files of a ``Ragged`` of so many lists, whose values are an array of ``shape``."""
+    """The two files of a ``Ragged``.
 
-    def __init__(self, stack: ExitStack, folder: Path, name: str, lists: int, dtype: np.dtype, shape: tuple[int, ...]):
+    lists: how many there will be; shape: of the array of their values; each may be unknown, as in ``ArrayWriter``.
+    """
+
+    def __init__(
+        self,
+        stack: ExitStack,
+        folder: Path,
+        name: str,
+        lists: int | None,
+        dtype: np.dtype,
+        shape: tuple[int | None, *tuple[int, ...]],
+    ):
         """stack: closes the files."""
         self._values = stack.enter_context(ArrayWriter(folder / f"{name}_values.npy", dtype, shape))
         self._offsets = OffsetWriter(stack, folder / f"{name}_offsets.npy", lists)
