@@ -2,11 +2,15 @@
 
     python benchmarks/plan_accuracy.py results/multi30k results/news ...
 
-Without folders, those of all finished runs below results/. Processor seconds; a factor of 1 is a perfect plan.
+Without folders, those of all finished runs below results/. Processor seconds; a factor of 1 is a perfect plan. Texts
+that experiments take from a mirror are counted in the reference data (``data`` in NEURAL_SMT_SHARED, by default
+``../shared``), where nothing else is set.
 """
 
 import sys
 from pathlib import Path
+
+from lib import SHARED
 
 from neural_smt.planning.accuracy import leave_one_out
 from neural_smt.planning.steps import read_runs
@@ -24,6 +28,7 @@ def main() -> None:
         print("fewer than two finished runs; nothing to predict one from")
         return
     for run in runs:
+        run.config["data_mirror"] = run.config["data_mirror"] or str(SHARED / "data")
         print(f"\n{run.name}, from {', '.join(other.name for other in runs if other is not run)}\n")
         print("| stage | jobs | predicted s | measured s | factor |\n|---|---:|---:|---:|---:|")
         for row in leave_one_out(runs, run.name, by_rule):
