@@ -14,7 +14,9 @@ from neural_smt.planning.forecast import forecast_jobs
 from neural_smt.planning.jobs import Job, dependencies, list_jobs, read_configuration, rule_stages
 from neural_smt.planning.sizes import Sizes
 from neural_smt.planning.throughputs import START, Throughputs
+from neural_smt.planning.units import texts
 from neural_smt.planning.work import WORK
+from neural_smt.selection import curve
 
 
 def job(rule: str, inputs: tuple[str, ...] = (), outputs: tuple[str, ...] = ("x",), threads: int = 1) -> Job:
@@ -93,6 +95,10 @@ def test_pages_of_mapped_tables_are_no_memory(monkeypatch: pytest.MonkeyPatch) -
     experiment = Experiment({}, Sizes("en", "fr"), {}, {})
     (found,) = forecast_jobs([job("decode")], experiment, throughputs)
     assert found.memory == pytest.approx(114.0)
+
+
+def test_memory_that_stages_bound_is_planned_as_they_bound_it() -> None:
+    assert texts.CURVE_MEMORY == curve.MEMORY
 
 
 def test_snakefiles_that_are_not_there_are_named(tmp_path: Path) -> None:

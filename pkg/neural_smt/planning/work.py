@@ -67,10 +67,8 @@ WORK = {
     "clean_text": Work(texts.cleaned, ("words",), (), ("text",), like="clean_pairs"),
     "build_vocabulary": Work(texts.counted, ("words",), ("types",), ("types",)),
     # selection
-    "select_pairs": Work(texts.selected, ("scored words", "words"), ("scored words", "words"), ("text",)),
-    "select_text": Work(
-        texts.selected, ("scored words", "words"), ("scored words", "words"), TEXT, like="select_pairs"
-    ),
+    "select_pairs": Work(texts.selected, ("scored words", "words"), ("held words", "words"), ("text",)),
+    "select_text": Work(texts.selected, ("scored words", "words"), ("held words", "words"), TEXT, like="select_pairs"),
     "train_selection_models": Work(texts.scored_pool, ("words",), ("words",), ("words",), like="take_pairs"),
     "score_pool": Work(sharing.shared(texts.scored_pool), ("scored words",), ("words",), (), like="select_pairs"),
     "take_pairs": Work(texts.taken, ("words",), ("words",), TEXT),

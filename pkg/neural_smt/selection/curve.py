@@ -19,6 +19,7 @@ import numpy as np
 from neural_smt.language_model.memory import estimate_within
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import measure_perplexity
+from neural_smt.language_model.restriction import restrict_tables
 from neural_smt.ragged import Ragged
 from neural_smt.selection.cross_entropy import LINES
 from neural_smt.vocabulary import Vocabulary
@@ -70,12 +71,15 @@ class PoolModels:
         self.pool, self.dev = _encode_on_disk(vocabulary, pool), vocabulary.encode(dev)
 
     def measure(self, fraction: float, rows: np.ndarray) -> Point:
-        """The dev perplexity of a model of the pool's ``rows``; it is estimated on disk where they are many."""
+        """The dev perplexity of a model of the pool's ``rows``; it is estimated on disk where they are many.
+
+        Of its n-grams only those in the dev set are looked up, and need to be in memory.
+        """
         parts = (self.pool.take(rows[start : start + LINES]) for start in range(0, len(rows), LINES))
         words = int((self.pool.offsets[rows + 1] - self.pool.offsets[rows]).sum())
         with tempfile.TemporaryDirectory() as folder:
             estimated = estimate_within(parts, self.order, (), MEMORY, Path(folder), len(self.vocabulary) - 1)
-            model = NgramModel.from_tables(estimated.tables, self.vocabulary)
+            model = NgramModel.from_tables(restrict_tables(estimated.tables, self.dev), self.vocabulary)
         return Point(fraction, len(rows), words, measure_perplexity(model, self.dev).value)
 
     def rows_with_words(self, words: int, generator: np.random.Generator) -> np.ndarray:

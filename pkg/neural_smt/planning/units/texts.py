@@ -6,6 +6,7 @@ from neural_smt.corpus.archives import archive_name
 from neural_smt.planning.experiment import Experiment
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.units.sharing import Units
+from neural_smt.planning.units.tables import HELD
 
 
 def fetched(job: Job, x: Experiment) -> Units:
@@ -94,7 +95,13 @@ def selected(job: Job, x: Experiment) -> Units:
     chosen = section["monolingual_method" if monolingual else "method"] != "none"
     kept = x.sizes.extra["selected"] if monolingual else x.sizes.data["selected"]
     curve = (x.config["shards"] == 1) + sum(section["fractions"]) * (1 + section["random_samples"])
-    return {"scored words": pool.both * curve * chosen, "words": pool.both, "text": kept.both}
+    ngrams = section["order"] * max(section["fractions"]) * pool.words.get(x.sizes.target, 0.0)
+    held = min(ngrams, CURVE_MEMORY / HELD) * chosen
+    return {"scored words": pool.both * curve * chosen, "words": pool.both, "held words": held, "text": kept.both}
+
+
+CURVE_MEMORY = float(2 << 30)
+"""Bytes that the language models of a curve are estimated in, see ``selection.curve``."""
 
 
 def scored_pool(job: Job, x: Experiment) -> Units:
