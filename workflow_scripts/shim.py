@@ -35,8 +35,8 @@ def call(snakemake: "Snakemake", *modules: ModuleType) -> None:
 
     The step gets every named input and output as a path (or a list of paths) and every param as it is. The input
     ``depends`` and the params ``code`` and ``asked`` only declare what a rule depends on and are left out. Threads,
-    processes, device and mirror do not change what is made, so they are no params (a change reruns nothing); steps that
-    do not take them, or the whole configuration, do without.
+    processes, whether networks are compiled, device and mirror do not change what is made, so they are no params (a
+    change reruns nothing); steps that do not take them, or the whole configuration, do without.
 
     The job ends with its run of Snakemake, and begins with removing what killed ones before it left half-written; what
     it keeps outside the results for a while lies in a folder of its own. The last line of its log tells what it used.
@@ -50,6 +50,7 @@ def call(snakemake: "Snakemake", *modules: ModuleType) -> None:
     ambient = {
         "threads": snakemake.threads,
         "processes": snakemake.config["training"]["processes"],
+        "compiled": snakemake.config["training"]["compile"],
         "device": snakemake.config["device"],
         "mirror": snakemake.config["data_mirror"],
         "configuration": snakemake.config,

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from neural_smt.networks.compiling import compilable
 from neural_smt.networks.precision import affine, product
 
 
@@ -58,6 +59,65 @@ class GatedUnit(nn.Module):
         return torch.lerp(state, candidate.tanh_(), update)
 
 
+@compilable
+def _advance(
+    inputs: Tensor,
+    state: Tensor,
+    gated: Tensor | None,
+    gates_weight: Tensor,
+    candidate_weight: Tensor,
+    gates: Tensor,
+    products: Tensor,
+    candidates: Tensor,
+    states: Tensor,
+) -> None:
+    """A step of ``_Recurrence``: writes the gates and candidates, the new states, and r * h, or U h + gated."""
+    hidden = state.shape[1]
+    affine(inputs[:, hidden:], state, gates_weight, out=gates).sigmoid_()
+    update, reset = gates[:, :hidden], gates[:, hidden:]
+    if gated is None:
+        torch.mul(reset, state, out=products)
+        affine(inputs[:, :hidden], products, candidate_weight, out=candidates)
+    else:
+        affine(gated, state, candidate_weight, out=products)
+        torch.addcmul(inputs[:, :hidden], reset, products, out=candidates)
+    torch.lerp(state, candidates.tanh_(), update, out=states)
+
+
+@compilable
+def _retreat(
+    d_new: Tensor,
+    state: Tensor,
+    gates: Tensor,
+    candidate: Tensor,
+    products: Tensor,
+    gates_weight: Tensor,
+    candidate_weight: Tensor,
+    dtype: torch.dtype,
+    d_inputs: Tensor,
+    d_products: Tensor | None,
+    d_state: Tensor,
+) -> None:
+    """The gradient of a step, from that of its state: writes those of the inputs, the state before, and U h + gated."""
+    hidden = state.shape[1]
+    update, reset = gates[:, :hidden], gates[:, hidden:]
+    d_update = d_new * update
+    d_candidate = torch.ops.aten.tanh_backward(d_update, candidate)
+    d_old = d_new - d_update
+    d_inputs[:, :hidden] = d_candidate
+    d_inputs[:, hidden : 2 * hidden] = torch.ops.aten.sigmoid_backward(d_new.mul_(candidate - state), update)
+    if d_products is not None:
+        torch.mul(d_candidate, reset, out=d_products)
+        d_reset = d_candidate * products
+        d_old += product(d_products, candidate_weight, dtype)
+    else:
+        d_product = product(d_candidate, candidate_weight, dtype)
+        d_reset = d_product * state
+        d_old.addcmul_(d_product, reset)
+    d_inputs[:, 2 * hidden :] = torch.ops.aten.sigmoid_backward(d_reset, reset)
+    d_state.copy_(d_old.add_(product(d_inputs[:, hidden:], gates_weight, dtype)))
+
+
 class _Recurrence(torch.autograd.Function):
     """h_t = u * tanh(x + U (r * h)) + (1 - u) * h, or with ``gated`` tanh(x + r * (U h + gated)); see ``GatedUnit``."""
 
@@ -70,18 +130,11 @@ class _Recurrence(torch.autograd.Function):
         state, start = initial, 0
         for size in sizes:
             here = slice(start, start + size)
-            state = state[:size]
-            previous[here] = state
-            gate = affine(inputs[here, hidden:], state, gates_weight, out=gates[here]).sigmoid_()
-            update, reset = gate[:, :hidden], gate[:, hidden:]
-            # `products` keeps what the backward pass needs: r * h, or U h + gated.
-            if gated is None:
-                torch.mul(reset, state, out=products[here])
-                candidate = affine(inputs[here, :hidden], products[here], candidate_weight, out=candidates[here])
-            else:
-                affine(gated[:size], state, candidate_weight, out=products[here])
-                candidate = torch.addcmul(inputs[here, :hidden], reset, products[here], out=candidates[here])
-            state = torch.lerp(state, candidate.tanh_(), update, out=states[here])
+            previous[here] = state[:size]
+            context = None if gated is None else gated[:size]
+            kept = gates[here], products[here], candidates[here], states[here]
+            _advance(inputs[here], previous[here], context, gates_weight, candidate_weight, *kept)
+            state = states[here]
             start += size
         ctx.save_for_backward(previous, gates, candidates, products, gates_weight, candidate_weight)
         ctx.sizes, ctx.rows, ctx.gated, ctx.dtype = sizes, len(initial), gated is not None, inputs.dtype
@@ -99,24 +152,10 @@ class _Recurrence(torch.autograd.Function):
         for size in reversed(ctx.sizes):
             start -= size
             here = slice(start, start + size)
-            state, candidate = previous[here], candidates[here]
-            update, reset = gates[here, :hidden], gates[here, hidden:]
+            kept = previous[here], gates[here], candidates[here], products[here]
+            d_context = d_products[here] if ctx.gated else None
             d_new = d_states[here] + d_state[:size]
-            d_update = d_new * update
-            d_candidate = torch.ops.aten.tanh_backward(d_update, candidate)
-            d_old = d_new - d_update
-            d_inputs[here, :hidden] = d_candidate
-            d_inputs[here, hidden : 2 * hidden] = torch.ops.aten.sigmoid_backward(d_new.mul_(candidate - state), update)
-            if ctx.gated:
-                d_product = torch.mul(d_candidate, reset, out=d_products[here])
-                d_reset = d_candidate * products[here]
-                d_old += product(d_product, candidate_weight, dtype)
-            else:
-                d_product = product(d_candidate, candidate_weight, dtype)
-                d_reset = d_product * state
-                d_old.addcmul_(d_product, reset)
-            d_inputs[here, 2 * hidden :] = torch.ops.aten.sigmoid_backward(d_reset, reset)
-            d_state[:size] = d_old.add_(product(d_inputs[here, hidden:], gates_weight, dtype))
+            _retreat(d_new, *kept, gates_weight, candidate_weight, dtype, d_inputs[here], d_context, d_state[:size])
         d_gates_weight = product(d_inputs[:, hidden:].t(), previous, dtype)
         if not ctx.gated:
             d_candidate_weight = product(d_inputs[:, :hidden].t(), products, dtype)

@@ -12,6 +12,7 @@ from neural_smt.files import read_parallel
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.folder import TrainedAttention, save_attention
 from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.compiling import compile_steps
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.settings import read_settings
 from neural_smt.training.adadelta import ClippedAdaDelta
@@ -51,13 +52,14 @@ def train_attention(
     epochs: Path | None = None,
     title: str = "attention network",
     processes: int = 1,
+    compiled: bool = False,
 ) -> None:
     """Train an attention network on tokenised parallel text, with all target words or with those of each sentence.
 
     source_vocabulary, target_vocabulary: the words that the network knows; settings: see ``AttentionSettings``; device:
-    auto, cpu or cuda; processes: see ``launch``. candidates: the target vocabularies of the training sentences (Mi et
-    al. 2016), references among them; without, the softmax is over all target words, or over those of a part of the text
-    (``tau``).
+    auto, cpu or cuda; processes: see ``launch``; compiled: see ``compile_steps``. candidates: the target vocabularies
+    of the training sentences (Mi et al. 2016), references among them; without, the softmax is over all target words, or
+    over those of a part of the text (``tau``).
     held_out: sentences to measure perplexity with while training, each under its own target vocabulary; words of the
     references that are not in it count as unknown.
     Writes the model folder, the learning curve as CSV and PNG, and checkpoints into ``state``: a run that was killed
@@ -66,6 +68,7 @@ def train_attention(
     """
     chosen = read_settings(AttentionSettings, settings, "training.attention")
     place = select_device(device)
+    compile_steps(compiled)
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
     _check_held_out(chosen, candidates, held_out_source, held_out_target, held_out_candidates)
     text = _read(source, target, vocabularies, candidates)

@@ -8,6 +8,7 @@ from neural_smt.errors import UserError
 from neural_smt.files import read_lines, write_json
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
+from neural_smt.networks.compiling import compile_steps
 from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
 from neural_smt.networks.device import describe_device, select_device
@@ -60,16 +61,18 @@ def train_encoder_decoder(
     state: Path,
     title: str = "RNN encoder-decoder",
     processes: int = 1,
+    compiled: bool = False,
 ) -> None:
     """Train the RNN encoder-decoder of Cho et al. (2014) on the distinct pairs of a phrase table.
 
     settings: see ``TrainingSettings``, whose ``unit`` and ``direction`` make variants of it; device: auto, cpu or cuda;
-    processes: see ``launch``.
+    processes: see ``launch``; compiled: see ``compile_steps``.
     Writes the model folder, the learning curve as CSV and PNG, and checkpoints into ``state``: a run that was killed
     goes on from there and ends with the same model. title: of the plot.
     """
     chosen = read_settings(TrainingSettings, settings, "training.encoder_decoder")
     place = select_device(device)
+    compile_steps(compiled)
     shortlists = Vocabulary.load(source_shortlist), Vocabulary.load(target_shortlist)
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
     table = PhraseTable.load(phrase_table)

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from neural_smt.networks.attention.groups import Groups
 from neural_smt.networks.attention.scorer import energies
+from neural_smt.networks.compiling import compilable
 from neural_smt.networks.precision import affine
 
 
@@ -56,6 +57,7 @@ def attend(queries: Tensor, memory: Memory, energy: Tensor, groups: Groups | Non
         return weights, torch.bmm(weights[:, None], memory.annotations[: len(queries)])[:, 0]
 
 
+@compilable
 def transition(inputs: Tensor, state: Tensor, weights: DecoderWeights) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The next state ``[n, H]`` of the gated unit, its gates ``[n, 2H]``, candidate, and r * h; without gradient."""
     hidden = state.shape[1]

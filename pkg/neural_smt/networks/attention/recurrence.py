@@ -11,6 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from neural_smt.networks.attention.decoder_step import DecoderWeights, Memory, attend, transition
 from neural_smt.networks.attention.scorer import add_gradients
+from neural_smt.networks.compiling import compilable
 from neural_smt.networks.precision import product
 
 
@@ -116,6 +117,7 @@ class _Decoder(torch.autograd.Function):
         return d_inputs.to(dtype), d_offsets, d_states[:rows], d_annotations, d_keys, None, *d_weights, None
 
 
+@compilable
 def _transition_backward(
     d_new: Tensor, state: Tensor, gates: Tensor, candidate: Tensor, weights: DecoderWeights, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
