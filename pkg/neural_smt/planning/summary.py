@@ -1,5 +1,6 @@
 """A plan as a table and as data: by stage or by rule, the longest chain, the whole."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -83,6 +84,15 @@ def quantity(bytes_: float) -> str:
     return f"{bytes_ / 1e3:.0f} kB"
 
 
+def _requests(rules: Sequence[dict[str, Any]]) -> list[str]:
+    """What Snakemake is told so that rules ask for the memory that they are planned to need."""
+    return [
+        f"{row['name'].partition(': ')[2]}:mem_mb={math.ceil(1.1 * row['memory_mb'] / 1000) * 1000}"
+        for row in rules
+        if row["beyond_request"]
+    ]
+
+
 def render(plan: dict[str, Any], by_rule: bool, order: Sequence[str]) -> list[str]:
     """The plan as lines of Markdown; order: of the stages."""
     place = {name: number for number, name in enumerate(order)}
@@ -103,7 +113,8 @@ def render(plan: dict[str, Any], by_rule: bool, order: Sequence[str]) -> list[st
         lines.append("| " + " | ".join(cells) + " |")
     notes = [note for basis, note in NOTES.items() if any(row["basis"] == basis for row in rows)]
     if any(row["beyond_request"] for row in rows):
-        notes.append("! more memory than the rule asks for at its first try")
+        notes.append("! more memory than the rule asks for at its first try; to ask for it at once, with a tenth more:")
+        notes.append("--set-resources " + " ".join(_requests(plan["rules"])))
     chain = [step for step in plan["chain"] if step["seconds"] >= 0.01 * plan["chain_seconds"]]
     machine = plan["machine"]
     where = f"{machine['nodes']} node(s) of {machine['cores']} cores and {machine['gpus']} GPUs"
