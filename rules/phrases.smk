@@ -22,7 +22,7 @@ if SHARDS > 1:
         conda:
             "../envs/neural_smt.yaml"
         resources:
-            mem_mb=memory(4),
+            mem_mb=memory(12),
             runtime="2h",
         params:
             code=code("phrases.shard_steps"),
@@ -44,7 +44,7 @@ if SHARDS > 1:
         conda:
             "../envs/neural_smt.yaml"
         resources:
-            mem_mb=memory(4),
+            mem_mb=memory(12),
             runtime="2h",
         params:
             code=code("phrases.shard_steps"),
@@ -66,7 +66,7 @@ if SHARDS > 1:
         conda:
             "../envs/neural_smt.yaml"
         resources:
-            mem_mb=memory(4),
+            mem_mb=memory(12),
             runtime="2h",
         params:
             code=code("phrases.shard_steps"),
@@ -89,7 +89,7 @@ if SHARDS > 1:
         conda:
             "../envs/neural_smt.yaml"
         resources:
-            mem_mb=memory(4),
+            mem_mb=memory(12),
             runtime="2h",
         params:
             code=code("phrases.shard_steps"),
@@ -113,7 +113,7 @@ if SHARDS > 1:
         conda:
             "../envs/neural_smt.yaml"
         resources:
-            mem_mb=memory(4),
+            mem_mb=memory(8),
             runtime="4h",
         params:
             code=code("phrases.shard_steps"),

@@ -131,9 +131,9 @@ def test_units_of_jobs(declared: dict[str, Any], tmp_path: Path) -> None:
     assert aligner == "fast_align"
     cells = WORK["align"].units(job("align", data="far"), x)["cells"]
     assert cells == 5 * 25_000 * 25_000 / 1250
-    assert WORK["build_phrase_table"].units(job("build_phrase_table", data="far/data/all"), x) == {
-        "rows": sizes.rows["all"]
-    }
+    rows = sizes.rows["all"]
+    built = WORK["build_phrase_table"].units(job("build_phrase_table", data="far/data/all"), x)
+    assert built == {"rows": rows, "worked rows": rows}
     tuned = WORK["tune"].units(job("tune", system="baseline", run="1"), x)
     once = WORK["decode"].units(job("decode", system="baseline", run="1", set="dev"), x)
     assert tuned["stack hypotheses"] == 2 * 20_000 * (200 + 600)
@@ -141,6 +141,9 @@ def test_units_of_jobs(declared: dict[str, Any], tmp_path: Path) -> None:
     declared["shards"] = 4
     whole = WORK["score_pool"].units(job("score_pool", text="train"), x)
     assert whole["scored words"] == 40_000 / 4
+    # every step has all rows of its shard in memory, and does its share of the work
+    shard = WORK["count_targets"].units(job("count_targets", data="far/data/all", scatteritem="1-of-4"), x)
+    assert shard == {"rows": rows / 4, "worked rows": pytest.approx(0.2 * rows / 4)}
 
 
 def test_downloads_take_time_of_their_own(declared: dict[str, Any], tmp_path: Path) -> None:

@@ -24,15 +24,6 @@ def shared(units: Counter, share: float = 1.0, whole: tuple[str, ...] = ()) -> C
     return divided
 
 
-def part(units: Counter, share: float) -> Counter:
-    """The units of a step that does this share of some work."""
-
-    def taken(job: Job, x: Experiment) -> Units:
-        return {unit: amount * share for unit, amount in units(job, x).items()}
-
-    return taken
-
-
 def nothing(job: Job, x: Experiment) -> Units:
     """Of rules that take the same time whatever the experiment's size."""
     return {}

@@ -3,7 +3,7 @@
 from neural_smt.planning.experiment import Experiment
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.sizes import Text
-from neural_smt.planning.units.sharing import Units
+from neural_smt.planning.units.sharing import Counter, Units
 from neural_smt.recurrent_models import joint_inputs
 from neural_smt.vocabularies.settings import PIECE
 
@@ -27,8 +27,32 @@ def data_words(job: Job, x: Experiment) -> Units:
 
 
 def extracted_pairs(job: Job, x: Experiment) -> Units:
-    """Rows of the phrase table."""
-    return {"rows": x.sizes.rows[x.data(job)]}
+    """Rows of the phrase table: held at once, and worked on."""
+    rows = x.sizes.rows[x.data(job)]
+    return {"rows": rows, "worked rows": rows}
+
+
+def extracted_shard(share: float) -> Counter:
+    """Of a step that does this share of the work, in shards: the rows of a shard, and that work."""
+
+    def counted(job: Job, x: Experiment) -> Units:
+        rows = x.sizes.rows[x.data(job)] / x.config["shards"]
+        return {"rows": rows, "worked rows": share * rows}
+
+    return counted
+
+
+def gathered_table(job: Job, x: Experiment) -> Units:
+    """Of the table whose rows are gathered: the memory of its index alone, and a share of the work."""
+    rows = x.sizes.rows[x.data(job)]
+    return {"rows": INDEX * rows, "worked rows": GATHERED * rows}
+
+
+INDEX = 0.03
+"""Of the bytes a row that a table built at once needs, those of the slots of its index."""
+
+GATHERED = 0.2
+"""Of the work of building a table, that of gathering its parts."""
 
 
 def estimated(job: Job, x: Experiment) -> Units:
