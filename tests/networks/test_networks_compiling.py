@@ -19,6 +19,8 @@ from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.ragged import Ragged
 
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # of PyTorch's compiler itself
+
 CPU = torch.device("cpu")
 SIZES = {"source_words": 13, "target_words": 17, "hidden": 6, "embedding": 5, "maxout": 4, "rank": 3}
 COMPILER = pytest.mark.skipif(not shutil.which("c++") and not shutil.which("g++"), reason="no C++ compiler")
