@@ -317,6 +317,7 @@ def test_every_job_ends_its_log_with_what_it_used(finished: Path) -> None:
         assert said and 0.1 < float(said[1]) < 600 and 20 < float(said[2]) < 4000, path
 
 
+@pytest.mark.slow
 def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
     assert planned(finished, "--configfile", TINY) == set()
 
