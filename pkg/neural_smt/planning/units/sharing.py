@@ -11,15 +11,12 @@ Units = dict[str, float]
 Counter = Callable[[Job, Experiment], Units]
 
 
-def shared(units: Counter, share: float = 1.0, whole: tuple[str, ...] = ()) -> Counter:
-    """The units of one of the jobs that share some work.
-
-    share: of all of it, where it is done in several steps; whole: units that every job has all of.
-    """
+def shared(units: Counter, whole: tuple[str, ...] = ()) -> Counter:
+    """The units of one of the jobs that share some work; whole: units that every job has all of."""
 
     def divided(job: Job, x: Experiment) -> Units:
-        part_of = share / x.config["shards"]
-        return {unit: amount * (1 if unit in whole else part_of) for unit, amount in units(job, x).items()}
+        shards = x.config["shards"]
+        return {unit: amount if unit in whole else amount / shards for unit, amount in units(job, x).items()}
 
     return divided
 
