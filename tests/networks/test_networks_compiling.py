@@ -1,7 +1,9 @@
 """Compiled recurrent steps: the same scores and gradients in batches of all sizes; what is said without a compiler."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from neural_smt.errors import UserError
 from neural_smt.networks.attention.batches import pack_batch
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.networks.compiling import compile_steps
+from neural_smt.networks.compiling import compilable, compile_steps
 from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.packing import pack_pairs
@@ -23,7 +25,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning") 
 
 CPU = torch.device("cpu")
 SIZES = {"source_words": 13, "target_words": 17, "hidden": 6, "embedding": 5, "maxout": 4, "rank": 3}
-COMPILER = pytest.mark.skipif(not shutil.which("c++") and not shutil.which("g++"), reason="no C++ compiler")
+BACKEND = "inductor" if shutil.which(os.environ.get("CXX", "g++")) else "aot_eager"
+"""What makes steps of what PyTorch has traced: its compiler, or without one for C++ the same operations one by one."""
 
 
 @pytest.fixture
@@ -58,7 +61,6 @@ def learnt(network: nn.Module, pack: Callable, count: int) -> list[np.ndarray]:
     return [scores.detach().numpy(), *(dense(weight.grad).numpy().copy() for weight in network.parameters())]
 
 
-@COMPILER
 @pytest.mark.parametrize(
     ("make", "pack"),
     [
@@ -67,7 +69,10 @@ def learnt(network: nn.Module, pack: Callable, count: int) -> list[np.ndarray]:
         pytest.param(attention, pack_batch, id="attention"),
     ],
 )
-def test_scores_and_gradients_are_the_same(make: Callable, pack: Callable, compiled: Callable[[bool], None]) -> None:
+def test_scores_and_gradients_are_the_same(
+    make: Callable, pack: Callable, compiled: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=BACKEND))
     network = make().double()
     enlarge(network, 0.4)
     for count in (20, 1, 7):
@@ -86,4 +91,4 @@ def test_a_missing_compiler_is_named(compiled: Callable[[bool], None], monkeypat
     with pytest.raises(
         UserError, match=r"compile is on, but PyTorch cannot compile here \(.*compiler.*\); set it to false"
     ):
-        encoder_decoder("code")(pack_pairs(*pairs(3), CPU))
+        compilable(torch.sin)(torch.ones(3))
