@@ -21,7 +21,7 @@ include: "rules/alignment.smk"
 include: "rules/phrases.smk"
 include: "rules/language_model.smk"
 include: "rules/shortlist.smk"
-include: "rules/vocabularies.smk"
+include: "rules/vocabulary_selection.smk"
 include: "rules/representations.smk"
 include: "rules/training.smk"
 include: "rules/rescoring.smk"
@@ -67,5 +67,5 @@ rule mi2016:
     """Mi et al. (2016): attention networks with target vocabularies of sentences, their tables, and all that leads there."""
     input:
         rules.all.input,
-        rules.vocabularies.input,
+        rules.vocabulary_selection.input,
         lambda wildcards: need_attention_rows(),

@@ -24,16 +24,16 @@ import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 import torch  # isort: skip
 
-from neural_smt.files import write_json
+from neural_smt.io.files import write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.ragged import Ragged
 from neural_smt.training.adadelta import ClippedAdaDelta
 from neural_smt.training.attention_settings import AttentionSettings
 from neural_smt.training.attention_task import AttentionTask, SentencePairs
 from neural_smt.training.loop import Trainer
-from neural_smt.vocabularies.candidates import CandidateSets
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 SOURCE_WORDS = 30_000
 BUFFER = 4

@@ -20,13 +20,13 @@ import torch  # isort: skip
 
 from neural_smt.decoding.attention.beam_search import beam_search
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
-from neural_smt.files import write_json
+from neural_smt.io.files import write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.ragged import Ragged
-from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import EOS
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 SOURCE_WORDS = 30_000
 SENTENCES = {"small": 32, "paper": 8}

@@ -25,13 +25,13 @@ import torch  # isort: skip
 
 from neural_smt.decoding.attention.scoring import score_candidates, with_words
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
-from neural_smt.files import write_json
+from neural_smt.io.files import write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.batches import membership, pack_batch
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.device import describe_device, precision_context, select_device
-from neural_smt.ragged import Ragged
-from neural_smt.vocabularies.candidates import CandidateSets
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 WORDS, LIST, BATCH, FEW = 30_000, 100, 80, 12
 CASES = (Case(WORDS, 2000, 300), Case(WORDS, 0, 0))

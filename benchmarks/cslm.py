@@ -30,7 +30,7 @@ from neural_smt.decoding.options import PreparedSentences
 from neural_smt.decoding.rescoring import add_feature
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
-from neural_smt.files import write_json
+from neural_smt.io.files import write_json
 from neural_smt.networks.device import select_device
 from neural_smt.networks.folder import load_cslm
 from neural_smt.networks.normaliser_estimate import FREQUENT

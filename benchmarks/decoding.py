@@ -32,7 +32,7 @@ from neural_smt.decoding.moses.ini import read_moses_ini
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
-from neural_smt.files import read_lines, write_json
+from neural_smt.io.files import read_lines, write_json
 from neural_smt.phrases.moses_format import write_moses
 
 SEARCHES = {

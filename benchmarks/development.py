@@ -17,7 +17,7 @@ from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
-from neural_smt.files import write_json
+from neural_smt.io.files import write_json
 from neural_smt.tuning.loop import run, select
 from neural_smt.tuning.methods import method_for
 from neural_smt.tuning.settings import TuningSettings

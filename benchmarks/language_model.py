@@ -11,13 +11,13 @@ import numpy as np
 from lib import REPETITIONS, RESULTS, fastest
 from lib.multi30k import FOLDER, ORDER, available, captions, model, sentences
 
-from neural_smt.files import write_json
+from neural_smt.io.files import write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.language_model.arpa import read_arpa
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.primitives import Automaton, score_sentences, score_word
-from neural_smt.ragged import Ragged
 
 LMPLZ_SECONDS = 0.64
 ARPA = FOLDER / "train.fr.o5.arpa.gz"

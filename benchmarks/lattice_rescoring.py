@@ -40,8 +40,8 @@ from neural_smt.decoding.recurrent.push_forward import push_forward
 from neural_smt.decoding.references import encode_references
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
-from neural_smt.files import write_json
-from neural_smt.ragged import Ragged
+from neural_smt.io.files import write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.training.steps import train_recurrent
 from neural_smt.tuning.loop import select
 from neural_smt.tuning.recurrent import RecurrentTuningSettings, tune_on_lattices

@@ -24,7 +24,8 @@ from neural_smt.alignment.pharaoh import write_alignments
 from neural_smt.alignment.steps import build_lexical_tables
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.corpus.tokenisation import tokenise_lines
-from neural_smt.files import read_lines, write_json, write_lines
+from neural_smt.io.files import read_lines, write_json, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.shard_steps import (
     count_targets,
     extract_phrases,
@@ -33,7 +34,6 @@ from neural_smt.phrases.shard_steps import (
     score_phrases,
 )
 from neural_smt.phrases.steps import build_phrase_table
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 FOLDER = RESULTS / "phrase_shards"

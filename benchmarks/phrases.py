@@ -17,12 +17,12 @@ from lib.multi30k import FOLDER, Captions, available, captions
 
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.alignment.pharaoh import read_alignments
-from neural_smt.files import write_json
+from neural_smt.io.files import write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.extraction import extract_pairs
 from neural_smt.phrases.moses_format import write_moses
 from neural_smt.phrases.scoring import score_pairs
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 MOSES_SECONDS = 18.2

@@ -20,7 +20,7 @@ import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 import torch  # isort: skip
 from lib.products import Bare, Product, Recorder, in_turn  # isort: skip
 
-from neural_smt.files import write_json
+from neural_smt.io.files import write_json
 from neural_smt.networks.device import describe_device, precision_context, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import load_model

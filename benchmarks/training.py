@@ -18,7 +18,7 @@ import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 import torch  # isort: skip
 from lib.training_speed import speed_of  # isort: skip
 
-from neural_smt.files import write_json
+from neural_smt.io.files import write_json
 from neural_smt.networks.configuration import EncoderDecoderConfig
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder

@@ -15,7 +15,7 @@ import numpy as np
 from lib import RESULTS, SHARED
 
 from neural_smt.bleu import sentence_bleu
-from neural_smt.files import write_json
+from neural_smt.io.files import write_json
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.mert import ErrorSurface, Optimum, optimise
 from neural_smt.tuning.mira import optimise_margins

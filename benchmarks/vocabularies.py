@@ -11,15 +11,15 @@ from lib.multi30k import MAX_LENGTH, SMOOTHING, Captions, available, captions, s
 
 from neural_smt.alignment.lexical import lexical_table
 from neural_smt.alignment.pharaoh import read_alignments
-from neural_smt.files import read_parallel, write_json
+from neural_smt.io.files import read_parallel, write_json
 from neural_smt.phrases.extraction import extract_pairs
 from neural_smt.phrases.scoring import score_pairs
-from neural_smt.vocabularies.building import build_sets
-from neural_smt.vocabularies.candidates import CandidateSets
-from neural_smt.vocabularies.coverage import measure
-from neural_smt.vocabularies.partitions import partitions
-from neural_smt.vocabularies.settings import VocabularySettings
-from neural_smt.vocabularies.sources import Sources
+from neural_smt.vocabulary_selection.building import build_sets
+from neural_smt.vocabulary_selection.candidates import CandidateSets
+from neural_smt.vocabulary_selection.coverage import measure
+from neural_smt.vocabulary_selection.partitions import partitions
+from neural_smt.vocabulary_selection.settings import VocabularySettings
+from neural_smt.vocabulary_selection.sources import Sources
 
 BATCH = 80
 TAU = 5000

@@ -18,8 +18,8 @@ from neural_smt.attention_models import (
     translation,
     used_attention,
 )
-from neural_smt.code import code_digest
-from neural_smt.config import complete, load_schema
+from neural_smt.workflow.code_digest import code_digest
+from neural_smt.configuration import complete, load_schema
 from neural_smt.corpus.archives import archive_name, collect_archives
 from neural_smt.corpus.published import published_sources
 from neural_smt.decoding.features import HOOKS
@@ -36,7 +36,7 @@ from neural_smt.recurrent_models import (
 )
 from neural_smt.report.auli2013 import paper_systems
 from neural_smt.report.mi2016 import paper_systems as attention_systems
-from neural_smt.running import begin_run
+from neural_smt.workflow.run_lock import begin_run
 from neural_smt.systems import (
     drawn_pairs,
     is_rescored,

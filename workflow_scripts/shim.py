@@ -14,11 +14,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pkg"))
 # Set before anything loads OpenMP.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-from neural_smt.benchmarks import used
 from neural_smt.errors import sentence
-from neural_smt.invoke import invoke
-from neural_smt.running import end_with_run
-from neural_smt.temporaries import remove_leftovers, scratch_folder
+from neural_smt.io.temporaries import remove_leftovers, scratch_folder
+from neural_smt.workflow.invoke import invoke
+from neural_smt.workflow.job_usage import used
+from neural_smt.workflow.run_lock import end_with_run
 
 if TYPE_CHECKING:
     from snakemake.script import Snakemake

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.configuration import EncoderDecoderConfig
-from neural_smt.ragged import Ragged
 from neural_smt.training.pairs import PhrasePairs
 
 SIZES = {

@@ -22,8 +22,8 @@ from typing import Any
 
 from neural_smt import __version__
 from neural_smt.errors import Section, UserError, sentence
-from neural_smt.files import read_yaml
-from neural_smt.invoke import invoke, is_list, is_path, optional, parameters
+from neural_smt.io.files import read_yaml
+from neural_smt.workflow.invoke import invoke, is_list, is_path, optional, parameters
 
 STAGES = {
     "corpus": "neural_smt.corpus.steps",
@@ -32,7 +32,7 @@ STAGES = {
     "phrases": "neural_smt.phrases.steps",
     "language_model": "neural_smt.language_model.steps",
     "shortlist": "neural_smt.shortlist",
-    "vocabularies": "neural_smt.vocabularies.steps",
+    "vocabulary_selection": "neural_smt.vocabulary_selection.steps",
     "representations": "neural_smt.representations.steps",
     "training": "neural_smt.training.steps",
     "rescoring": "neural_smt.rescoring.steps",
@@ -49,8 +49,8 @@ VERBS = {
     "rescore": "neural_smt.decoding.steps:rescore",
     "oracle": "neural_smt.decoding.moses.steps:oracle_moses",
     "export": "neural_smt.decoding.moses.steps:export_moses",
-    "inspect": "neural_smt.vocabularies.steps:inspect_sentence",
-    "init": "neural_smt.own_data.steps:init",
+    "inspect": "neural_smt.vocabulary_selection.steps:inspect_sentence",
+    "init": "neural_smt.init.steps:init",
     "check": "neural_smt.planning.checking:check",
     "plan": "neural_smt.planning.steps:plan",
     "calibrate": "neural_smt.planning.steps:calibrate",

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_csv
+from neural_smt.io.files import read_lines, write_csv
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 
 log = logging.getLogger(__name__)

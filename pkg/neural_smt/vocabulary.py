@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_lines
-from neural_smt.ragged import Ragged
+from neural_smt.io.files import read_lines, write_lines
+from neural_smt.io.ragged import Ragged
 
 UNK, BOS, EOS = 0, 1, 2
 """Ids every vocabulary reserves: the unknown word, the start and the end of a sentence."""

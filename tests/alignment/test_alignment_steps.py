@@ -9,7 +9,7 @@ from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.alignment.pharaoh import read_alignments
 from neural_smt.alignment.steps import align, align_sets, build_lexical_tables, measure_error_rate, symmetrise
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_lines, write_lines
+from neural_smt.io.files import read_csv, read_lines, write_lines
 from neural_smt.vocabulary import Vocabulary
 
 WORDS = {"the": "la", "a": "une", "house": "maison", "blue": "bleue", "old": "vieille", "door": "porte", "and": "et"}

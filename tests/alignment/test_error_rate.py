@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from neural_smt.alignment.error_rate import ErrorCounts, count_errors
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 
 
 def one_pair(*links: tuple[int, int]) -> Ragged:

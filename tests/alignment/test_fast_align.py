@@ -16,7 +16,7 @@ from neural_smt.alignment.fast_align import (
     _optimised_tension,
     fast_align,
 )
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 

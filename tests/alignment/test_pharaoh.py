@@ -12,8 +12,8 @@ from neural_smt.alignment.pharaoh import (
     write_alignments,
 )
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines
-from neural_smt.ragged import Ragged
+from neural_smt.io.files import read_lines
+from neural_smt.io.ragged import Ragged
 
 
 def links(*pairs: list[tuple[int, int]]) -> Ragged:

@@ -8,8 +8,8 @@ import pytest
 from neural_smt.alignment.pharaoh import read_alignments, write_alignments
 from neural_smt.alignment.symmetrisation import HEURISTICS, symmetrise_alignments
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines
-from neural_smt.ragged import Ragged
+from neural_smt.io.files import read_lines
+from neural_smt.io.ragged import Ragged
 
 Links = set[tuple[int, int]]
 

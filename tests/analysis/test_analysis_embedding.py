@@ -24,11 +24,11 @@ from neural_smt.analysis.embedding_plot import _label, draw_embedding
 from neural_smt.analysis.page import render_map
 from neural_smt.analysis.steps import embed_words, plot_embedding, show_map
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.configuration import EncoderDecoderConfig
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import TrainedModel, save_model
 from neural_smt.networks.packing import pack
-from neural_smt.ragged import Ragged
 from neural_smt.report.page import POLICY, script_json
 from neural_smt.vocabulary import Vocabulary
 

@@ -21,7 +21,7 @@ from compared_results import differing_files
 from slurm_daemons import Slurm, running_slurm
 from workflow import TINY, link_checkout, snakemake
 
-from neural_smt.files import read_lines
+from neural_smt.io.files import read_lines
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 

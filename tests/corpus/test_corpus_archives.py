@@ -13,7 +13,7 @@ import pytest
 
 from neural_smt.corpus import archives, fetching, steps
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines
+from neural_smt.io.files import read_lines
 
 ENGLISH = "training/europarl-v7.fr-en.en"
 

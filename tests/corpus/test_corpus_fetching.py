@@ -11,7 +11,7 @@ import pytest
 
 from neural_smt.corpus import fetching, steps
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines
+from neural_smt.io.files import read_lines
 
 TEXT = b"une phrase\nune autre\n"
 PACKED = gzip.compress(TEXT, mtime=12345)

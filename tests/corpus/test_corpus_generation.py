@@ -13,7 +13,7 @@ from neural_smt.corpus.grammar.sentences import sentence
 from neural_smt.corpus.grammar.writing import write
 from neural_smt.corpus.tokenisation import Tokeniser, escape
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines
+from neural_smt.io.files import read_lines
 
 SMALL = {"pairs": 1500, "in_domain": 200, "dev": 100, "test": 100, "gold": 60, "monolingual": 300, "noise": 0.1}
 

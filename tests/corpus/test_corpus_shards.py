@@ -8,7 +8,7 @@ import pytest
 
 from neural_smt.corpus import steps, tokenisation
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_lines
+from neural_smt.io.files import read_lines, write_lines
 
 LIMITS = {"max_length": 80, "max_ratio": 9}
 

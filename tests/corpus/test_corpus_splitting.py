@@ -23,7 +23,7 @@ from neural_smt.corpus.splitting import (
 )
 from neural_smt.corpus.splitting_steps import split
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv
+from neural_smt.io.files import read_csv
 
 WORDS = ["a", "b", "c", "d", "A", "B,"]
 SIDES = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)

@@ -9,7 +9,7 @@ from sacremoses import MosesPunctNormalizer
 
 from neural_smt.corpus import steps, tokenisation
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_lines, write_lines
+from neural_smt.io.files import read_csv, read_lines, write_lines
 from neural_smt.vocabulary import Vocabulary
 
 LIMITS = {"max_length": 80, "max_ratio": 9}

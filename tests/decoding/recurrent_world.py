@@ -10,11 +10,11 @@ from tiny_models import random_model
 from neural_smt.decoding.recurrent.linked import LinkedLattices
 from neural_smt.decoding.recurrent.push_forward import JointModel
 from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
 from neural_smt.networks.recurrent.scorer import RecurrentScorer
 from neural_smt.networks.recurrent.weights import RecurrentWeights
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 SENTENCES = [["a", "b", "c"], [], ["c", "unknown", "a"], ["b"], ["c", "a", "b", "other"], ["a", "a"]]

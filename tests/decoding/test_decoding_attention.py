@@ -11,12 +11,12 @@ from neural_smt.decoding.attention.beam_search import beam_search
 from neural_smt.decoding.attention.hypotheses import Hypothesis, strongest
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.batches import pack_sentences
 from neural_smt.networks.attention.groups import Groups
 from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.ragged import Ragged
-from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import BOS, EOS, UNK
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 ALL = AttentionDecodingSettings(beam=4000, ratio=1, extra=2, batch=2)
 

@@ -10,11 +10,11 @@ from attention_world import lively, random_sentences
 from neural_smt.decoding.attention.beam_search import beam_search
 from neural_smt.decoding.attention.growing_sets import FIRST, frequent_words, search, with_frequent
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.ragged import Ragged
-from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import BOS, EOS, UNK
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 LAST = 12
 """The word after which a sentence may end: the tenth of the most frequent."""

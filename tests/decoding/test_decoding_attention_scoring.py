@@ -17,14 +17,14 @@ from neural_smt.decoding.attention_steps import score_lists
 from neural_smt.decoding.joining_steps import join_scores
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
 from neural_smt.errors import UserError
-from neural_smt.files import write_lines
+from neural_smt.io.files import write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.folder import TrainedAttention, save_attention
 from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.ragged import Ragged
-from neural_smt.vocabularies.candidates import CandidateSets, text_digest
-from neural_smt.vocabularies.sources import encode_words
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
+from neural_smt.vocabulary_selection.sources import encode_words
 
 
 def lists(count: int, seed: int = 7) -> tuple[Ragged, np.ndarray]:

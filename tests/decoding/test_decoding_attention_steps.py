@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from neural_smt.alignment.lexical import lexical_table
 from neural_smt.cli import steps
-from neural_smt.code import PACKAGE, reached_files
 from neural_smt.decoding.attention.batching import plan_batches, shard_members
 from neural_smt.decoding.attention.hypotheses import Hypothesis
 from neural_smt.decoding.attention.replacement import best_translations, replacement, spell
@@ -21,15 +20,16 @@ from neural_smt.decoding.attention_steps import translate_attention
 from neural_smt.decoding.joining_steps import join_attention
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, read_lines, write_json, write_lines
+from neural_smt.io.files import read_json, read_lines, write_json, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.folder import TrainedAttention, save_attention
 from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.ragged import Ragged
 from neural_smt.shards import Shard
-from neural_smt.vocabularies.candidates import CandidateSets, text_digest
-from neural_smt.vocabularies.sources import encode_words, load_sources
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
+from neural_smt.vocabulary_selection.sources import encode_words, load_sources
+from neural_smt.workflow.code_digest import PACKAGE, reached_files
 
 SOURCE = ["das Haus ist rot", "", "Berlin ist rot", "das unerhörte Haus", "rot"]
 KNOWN = Vocabulary.from_sentences(["das Haus ist rot"])

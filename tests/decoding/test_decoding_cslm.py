@@ -22,7 +22,7 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.steps import decode, rescore
 from neural_smt.decoding.steps import reorder as reorder_step
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, write_lines
+from neural_smt.io.files import read_json, write_lines
 from neural_smt.networks import normaliser_estimate
 from neural_smt.networks.cslm import CslmScorer
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork

@@ -9,19 +9,19 @@ import torch
 
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.cli import steps
-from neural_smt.code import PACKAGE, reached_files
 from neural_smt.decoding import epoch_steps
 from neural_smt.decoding.attention.translator import Translator
 from neural_smt.decoding.attention_steps import translate_attention
 from neural_smt.decoding.epoch_steps import measure_epochs
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_json, read_lines, write_lines
+from neural_smt.io.files import read_csv, read_json, read_lines, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.folder import TrainedAttention, save_attention
 from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.ragged import Ragged
-from neural_smt.vocabularies.candidates import CandidateSets, text_digest
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
+from neural_smt.workflow.code_digest import PACKAGE, reached_files
 
 WORDS = Vocabulary.from_sentences([" ".join(f"w{word}" for word in range(8))])
 

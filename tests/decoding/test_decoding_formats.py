@@ -13,9 +13,9 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.steps import decode
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.columns import save_column
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 
 GROUPS = ["phrase", "language_model", "reordering"]
 

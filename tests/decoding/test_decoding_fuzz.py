@@ -12,10 +12,10 @@ from tiny_models import SOURCE, TARGET, random_model
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 
 GROUPS = [
     ("phrase", "language_model"),

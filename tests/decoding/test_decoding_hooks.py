@@ -11,7 +11,7 @@ from tiny_models import TARGET, random_model
 from neural_smt.decoding.batches import NewHypotheses
 from neural_smt.decoding.hooks import NgramHook, share_ngrams
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS
 
 

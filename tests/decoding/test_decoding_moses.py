@@ -12,7 +12,7 @@ from neural_smt.decoding.moses.compiled import load_model
 from neural_smt.decoding.moses.ini import read_moses_ini
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.files import read_lines
+from neural_smt.io.files import read_lines
 
 TOLERANCE = 1e-3
 """Between values; Moses adds up single precision (and prints six digits, which is less for totals beyond -100)."""

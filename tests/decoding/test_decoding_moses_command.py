@@ -12,11 +12,11 @@ import pytest
 from moses_folder import FEATURES, WEIGHTS, write_model
 
 from neural_smt.cli import main
-from neural_smt.code import PACKAGE
 from neural_smt.decoding.moses import compiled
 from neural_smt.decoding.moses.ini import read_moses_ini
 from neural_smt.decoding.moses.streams import read_batches
-from neural_smt.files import atomic, read_lines, write_lines
+from neural_smt.io.files import atomic, read_lines, write_lines
+from neural_smt.workflow.code_digest import PACKAGE
 
 TEXT = "a b\n\nb a unknown\na a b b\n"
 

@@ -15,8 +15,8 @@ from neural_smt.decoding.lattices.reference_primitives import build_automaton, c
 from neural_smt.decoding.oracles import corpus_oracle, sentence_oracle
 from neural_smt.decoding.references import encode_references
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.files import read_csv
-from neural_smt.ragged import Ragged
+from neural_smt.io.files import read_csv
+from neural_smt.io.ragged import Ragged
 
 SENTENCES = [["a", "b", "c", "a"], [], ["c", "unknown", "b", "a"], ["b"]]
 EVERYTHING = SearchSettings(stack_size=100_000, beam_threshold=0.0, table_limit=0)

@@ -10,8 +10,8 @@ from neural_smt.decoding.recurrent.lists import order_paths, rescore_lists, scor
 from neural_smt.decoding.recurrent.oracles import oracle_rows
 from neural_smt.decoding.recurrent.push_forward import push_forward
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, write_json
-from neural_smt.ragged import Ragged
+from neural_smt.io.files import read_json, write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import UNK
 
 

@@ -10,7 +10,7 @@ from neural_smt.decoding.recurrent.linked import LinkedLattices
 from neural_smt.decoding.steps import decode, decode_lattices, measure_oracles, rescore_lattices
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_json, read_lines, write_json, write_lines
+from neural_smt.io.files import read_csv, read_json, read_lines, write_json, write_lines
 from neural_smt.networks.folder import TrainedRecurrent, save_recurrent
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork

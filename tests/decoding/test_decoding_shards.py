@@ -16,7 +16,7 @@ from neural_smt.decoding.plan import SearchPlan
 from neural_smt.decoding.statistics import sum_asked
 from neural_smt.decoding.steps import decode
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, read_lines, write_json, write_lines
+from neural_smt.io.files import read_json, read_lines, write_json, write_lines
 from neural_smt.shards import Shard
 
 COUNTS = [1, 4, 16]

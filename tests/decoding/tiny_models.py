@@ -10,10 +10,10 @@ import numpy as np
 from neural_smt.decoding.features import LOG_FLOOR, build_feature_set
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.weights import Weights
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
 
 SOURCE = Vocabulary(["<unk>", "<s>", "</s>", "a", "b", "c"], [0] * 6)

@@ -9,7 +9,7 @@ from sacremoses import MosesTokenizer
 from neural_smt.errors import UserError
 from neural_smt.evaluation.scores import detokenise_lines, score_translation
 from neural_smt.evaluation.steps import detokenise, evaluate
-from neural_smt.files import read_json, read_lines, write_lines
+from neural_smt.io.files import read_json, read_lines, write_lines
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from neural_smt.evaluation.significance import (
     sentence_statistics,
 )
 from neural_smt.evaluation.steps import compare, compare_neighbours
-from neural_smt.files import read_json, write_lines
+from neural_smt.io.files import read_json, write_lines
 
 WORDS = np.array(list("abcdefghij"))
 

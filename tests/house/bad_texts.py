@@ -222,7 +222,7 @@ ROWS = [
     ),
     Row(
         "a network's vocabulary of no text",
-        "vocabularies build_network_vocabulary --text a --size 5 --output v",
+        "vocabulary_selection build_network_vocabulary --text a --size 5 --output v",
         "a: holds no words to choose from; check the corpus stage",
         {"a": "\n"},
     ),

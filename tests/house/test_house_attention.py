@@ -13,12 +13,12 @@ from neural_smt.attention_models import (
     translating_words,
     used_attention,
 )
-from neural_smt.config import complete, load_schema
+from neural_smt.configuration import complete, load_schema
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
 from neural_smt.errors import UserError
 from neural_smt.systems import list_networks
 from neural_smt.training.attention_settings import AttentionSettings
-from neural_smt.vocabularies.settings import VocabularySettings
+from neural_smt.vocabulary_selection.settings import VocabularySettings
 
 
 @pytest.fixture(scope="module")

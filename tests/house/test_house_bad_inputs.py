@@ -13,7 +13,7 @@ import pytest
 from bad_inputs import Row
 
 from neural_smt.cli import main
-from neural_smt.code import PACKAGE
+from neural_smt.workflow.code_digest import PACKAGE
 
 ROWS = [*bad_settings.ROWS, *bad_texts.ROWS, *bad_models.ROWS]
 

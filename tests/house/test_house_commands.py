@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from neural_smt.cli import STAGES, VERBS, main, steps, verb
-from neural_smt.code import PACKAGE, _imported, module_file, reached_files
-from neural_smt.invoke import invoke
 from neural_smt.vocabulary import Vocabulary
+from neural_smt.workflow.code_digest import PACKAGE, _imported, module_file, reached_files
+from neural_smt.workflow.invoke import invoke
 
 
 def example(
@@ -105,7 +105,15 @@ def test_a_fault_is_one_sentence_and_status_1(tmp_path: Path) -> None:
 
 def test_reached_files_follow_imports_without_running_them() -> None:
     names = [str(path.relative_to(PACKAGE)) for path in reached_files("neural_smt.vocabulary")]
-    assert names == ["__init__.py", "errors.py", "files.py", "ragged.py", "temporaries.py", "vocabulary.py"]
+    assert names == [
+        "__init__.py",
+        "errors.py",
+        "io/__init__.py",
+        "io/files.py",
+        "io/ragged.py",
+        "io/temporaries.py",
+        "vocabulary.py",
+    ]
     assert PACKAGE / "jit.py" in reached_files("neural_smt.phrases.steps")
     with pytest.raises(ValueError, match="no module"):
         reached_files("neural_smt.nowhere")
@@ -134,7 +142,7 @@ IMPORT_ORDER = (
     "alignment",
     "phrases",
     "shortlist",
-    "vocabularies",
+    "vocabulary_selection",
     "networks",
     "representations",
     "training",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from neural_smt.config import complete, load_schema
+from neural_smt.configuration import complete, load_schema
 from neural_smt.errors import UserError
 from neural_smt.systems import (
     drawn_pairs,

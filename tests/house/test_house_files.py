@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neural_smt import ragged
-from neural_smt.array_files import ArrayReader, ArrayWriter
 from neural_smt.errors import UserError
-from neural_smt.files import (
+from neural_smt.io import ragged
+from neural_smt.io.array_files import ArrayReader, ArrayWriter
+from neural_smt.io.files import (
     atomic,
     load_array,
     open_text,
@@ -21,7 +21,7 @@ from neural_smt.files import (
     write_csv,
     write_lines,
 )
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
 

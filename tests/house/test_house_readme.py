@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from readme_commands import run_in_shell, set_up, shown_commands
 
-from neural_smt.files import read_lines
+from neural_smt.io.files import read_lines
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TINY = "experiments/tiny.yaml"

@@ -16,11 +16,11 @@ from neural_smt.decoding.ngram_cache import NgramCache
 from neural_smt.decoding.recurrent.settings import RescoringSettings
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.errors import UserError, check_as_many, sentence
-from neural_smt.files import read_csv, read_json, read_object
+from neural_smt.io.files import read_csv, read_json, read_object
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.beam_search import BeamSettings
 from neural_smt.networks.cslm_network import CslmConfig
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
-from neural_smt.ragged import Ragged
 from neural_smt.report.costs import read_job
 from neural_smt.report.scores import read_cell
 from neural_smt.representations.settings import RepresentationSettings

@@ -10,12 +10,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from neural_smt import running
-from neural_smt.temporaries import HOST
+from neural_smt.io.temporaries import HOST
+from neural_smt.workflow import run_lock as running
 
 RUN = """
 import subprocess, sys
-from neural_smt.running import begin_run
+from neural_smt.workflow.run_lock import begin_run
 begin_run(sys.argv[1].removesuffix(" elsewhere"), not sys.argv[1].endswith(" elsewhere"))
 if len(sys.argv) > 2:
     job = subprocess.Popen([sys.executable, "-c", sys.argv[2]], stdout=subprocess.PIPE)
@@ -28,7 +28,7 @@ sys.stdin.read()
 
 JOB = """
 import subprocess, sys, time
-from neural_smt.running import end_with_run
+from neural_smt.workflow.run_lock import end_with_run
 end_with_run()
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
 print("ready", flush=True)
@@ -45,7 +45,7 @@ sys.stdin.read()
 
 CHILD = """
 import time
-from neural_smt.running import end_with_parent
+from neural_smt.workflow.run_lock import end_with_parent
 end_with_parent()
 print("ready", flush=True)
 time.sleep(100)
@@ -153,7 +153,7 @@ def test_locks_of_a_run_whose_jobs_are_elsewhere_stay(
 
 
 def test_a_job_without_its_run_ends_at_once(tmp_path: Path) -> None:
-    program = "from neural_smt.running import end_with_run; end_with_run(); print('works')"
+    program = "from neural_smt.workflow.run_lock import end_with_run; end_with_run(); print('works')"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     for value, status, output in ((None, 0, "works\n"), (str(tmp_path / "gone.run"), -9, "")):
         variables = environment | ({running.VARIABLE: value} if value else {})
@@ -178,6 +178,6 @@ def test_without_locks_of_files_nothing_is_watched(tmp_path: Path, monkeypatch: 
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(running.VARIABLE, raising=False)
-    monkeypatch.setattr("neural_smt.running.fcntl.flock", refuse)
+    monkeypatch.setattr("neural_smt.workflow.run_lock.fcntl.flock", refuse)
     running.begin_run("tiny")
     assert running.VARIABLE not in os.environ

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from neural_smt.config import complete, load_schema
+from neural_smt.configuration import complete, load_schema
 from neural_smt.errors import UserError
 
 MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "telnetlib", "xmlrpc"}

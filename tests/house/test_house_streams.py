@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neural_smt import streams
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_lines
-from neural_smt.streams import (
+from neural_smt.io import streams
+from neural_smt.io.files import read_lines, write_lines
+from neural_smt.io.streams import (
     concatenate,
     count_lines,
     count_parallel,

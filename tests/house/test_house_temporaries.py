@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from neural_smt.files import atomic, write_lines
-from neural_smt.temporaries import HOST, remove_folder, remove_leftovers, scratch_folder, temporary_folder
+from neural_smt.io.files import atomic, write_lines
+from neural_smt.io.temporaries import HOST, remove_folder, remove_leftovers, scratch_folder, temporary_folder
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from neural_smt.files import atomic
+from neural_smt.io.files import atomic
 with atomic(Path(sys.argv[1]), directory=sys.argv[2] == "True") as temporary:
     (temporary / "file" if temporary.is_dir() else temporary).write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -24,7 +24,7 @@ with atomic(Path(sys.argv[1]), directory=sys.argv[2] == "True") as temporary:
 KILLED_AGAIN_AND_AGAIN = """
 import itertools, os, random, signal, sys
 from pathlib import Path
-from neural_smt.files import atomic, read_json, write_json
+from neural_smt.io.files import atomic, read_json, write_json
 
 def write(folder, first):
     for number in itertools.count(first):
@@ -120,7 +120,7 @@ def test_a_folder_is_gone_by_its_name_before_it_is_emptied(tmp_path: Path, monke
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("neural_smt.temporaries.shutil.rmtree", killed)
+        patched.setattr("neural_smt.io.temporaries.shutil.rmtree", killed)
         with pytest.raises(KeyboardInterrupt):
             remove_folder(folder)
     (left,) = tmp_path.iterdir()

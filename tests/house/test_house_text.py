@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neural_smt.errors import UserError
-from neural_smt.files import check_text, read_pieces
-from neural_smt.text_primitives import (
+from neural_smt.io.files import check_text, read_pieces
+from neural_smt.io.text_primitives import (
     NO_ROOM,
     find_line_end,
     find_token_end,
@@ -20,7 +20,7 @@ from neural_smt.text_primitives import (
     parse_number,
     skip_spaces,
 )
-from neural_smt.word_numbers import WordNumbers, index_words
+from neural_smt.io.word_numbers import WordNumbers, index_words
 
 
 def as_bytes(text: str | bytes) -> np.ndarray:

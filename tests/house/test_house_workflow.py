@@ -8,12 +8,12 @@ import pytest
 import yaml
 from workflow import TINY, copy_results, planned, snakemake, translated
 
-from neural_smt.benchmarks import Place
 from neural_smt.cli import STAGES, main
-from neural_smt.files import read_csv, read_json, read_lines
-from neural_smt.vocabularies.candidates import CandidateSets, text_digest
-from neural_smt.vocabularies.sources import encode_words
+from neural_smt.io.files import read_csv, read_json, read_lines
 from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
+from neural_smt.vocabulary_selection.sources import encode_words
+from neural_smt.workflow.job_usage import Place
 
 FORWARD = ["TranslationModel0_2", "TranslationModel0_3"]
 
@@ -268,7 +268,7 @@ COVERED = (("V^P", ""), ("V^D", "10"), ("V^P + V^D", "10"), ("V^P + V^D + V^T", 
 
 @pytest.mark.slow
 def test_target_vocabularies_of_every_text(finished: Path) -> None:
-    done = snakemake(finished, "vocabularies", "--configfile", TINY, "--cores", "2")
+    done = snakemake(finished, "vocabulary_selection", "--configfile", TINY, "--cores", "2")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     folder = finished / "results" / "tiny"
     network = Vocabulary.load(folder / "vocabularies/500000/network.fr.tsv")
@@ -287,7 +287,7 @@ def test_target_vocabularies_of_every_text(finished: Path) -> None:
     assert covered["V^P + V^D + V^T"] == int(whole["known"]), "V^T holds more words than the network knows"
     assert max(covered["V^P"], covered["V^D"]) < covered["V^P + V^D"] < covered["V^P + V^D + V^T"]
     assert float(whole["coverage"]) == pytest.approx(int(whole["known"]) / int(whole["reference_words"]), abs=1e-6)
-    assert planned(finished, "vocabularies", "--configfile", TINY) == set()
+    assert planned(finished, "vocabulary_selection", "--configfile", TINY) == set()
 
 
 @pytest.mark.slow

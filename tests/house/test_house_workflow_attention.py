@@ -6,7 +6,7 @@ import pytest
 import yaml
 from workflow import TINY, copy_results, planned, snakemake, translated
 
-from neural_smt.files import read_csv, read_json, read_lines
+from neural_smt.io.files import read_csv, read_json, read_lines
 from neural_smt.networks.attention.folder import load_attention
 from neural_smt.networks.device import select_device
 

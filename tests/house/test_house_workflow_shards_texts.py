@@ -7,7 +7,7 @@ import pytest
 import yaml
 from workflow import TINY, copy_results, planned, snakemake
 
-from neural_smt.files import read_json
+from neural_smt.io.files import read_json
 
 SHARDED = {
     "selection": {"tokenise_shard", "join_lines", "train_selection_models", "score_pool"},

@@ -6,7 +6,7 @@ Arguments: text, pattern of the files with a place for the system, configuration
 import sys
 from pathlib import Path
 
-from neural_smt.files import read_lines
+from neural_smt.io.files import read_lines
 from neural_smt.translation.building import load_translator
 from neural_smt.translation.experiment import Experiment
 from neural_smt.translation.text import TextTranslator

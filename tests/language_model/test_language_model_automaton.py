@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines
+from neural_smt.io.files import read_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.arpa import read_arpa
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
 TINY = r"""

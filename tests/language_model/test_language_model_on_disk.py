@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines
+from neural_smt.io.files import read_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model import counting_on_disk
 from neural_smt.language_model.columns import Column, count_values, put_rising, take, take_rising
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.estimation_on_disk import estimate_on_disk
 from neural_smt.language_model.kneser_ney import Estimate
 from neural_smt.language_model.memory import estimate_within, parse_memory
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
 

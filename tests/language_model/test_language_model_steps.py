@@ -7,7 +7,7 @@ import pytest
 from ngram_tables import assert_same_ngrams
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, read_lines, write_lines
+from neural_smt.io.files import read_json, read_lines, write_lines
 from neural_smt.language_model.arpa import read_arpa
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel

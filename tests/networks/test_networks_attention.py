@@ -10,11 +10,11 @@ from paper_reference import in_numpy, in_torch
 from random_weights import assert_gradients_are_slopes, dense, enlarge
 
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention import scorer
 from neural_smt.networks.attention.batches import AttentionBatch, membership, pack_batch, pack_sentences
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import EOS, UNK
 
 CPU = torch.device("cpu")

@@ -9,7 +9,8 @@ import torch
 from random_weights import assert_gradients_are_slopes, enlarge
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, write_json
+from neural_smt.io.files import read_json, write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.continuations import context_states, score_ngrams, word_mass
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
@@ -20,7 +21,6 @@ from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, NgramBatch
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import TrainedCslm, TrainedModel, load_cslm, save_cslm, save_model
-from neural_smt.ragged import Ragged
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, write_json
+from neural_smt.io.files import read_json, write_json
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.folder import TrainedAttention, load_attention, read_training, save_attention
 from neural_smt.networks.attention.network import AttentionNetwork

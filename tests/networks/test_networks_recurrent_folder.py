@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, write_json
+from neural_smt.io.files import read_json, write_json
 from neural_smt.networks.folder import TrainedRecurrent, load_cslm, load_recurrent, save_recurrent
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork

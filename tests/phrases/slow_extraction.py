@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.extraction import DISCONTINUOUS, MONOTONE, SWAP, ExtractedPairs
 from neural_smt.phrases.primitives import LONGEST_PHRASE
-from neural_smt.ragged import Ragged
 
 Links = list[tuple[int, int]]
 

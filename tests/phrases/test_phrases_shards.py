@@ -11,7 +11,8 @@ from slow_extraction import alignments_of, random_text
 from neural_smt.alignment.lexical import lexical_table
 from neural_smt.alignment.pharaoh import read_alignments, write_alignments
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_lines
+from neural_smt.io.files import read_lines, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.phrases import gathering
 from neural_smt.phrases.merging import merge_phrases
 from neural_smt.phrases.partitions import GroupedPartition
@@ -25,7 +26,6 @@ from neural_smt.phrases.shard_steps import (
 from neural_smt.phrases.shards import find_partitions
 from neural_smt.phrases.steps import build_phrase_table
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 SMOOTHING = 0.5

@@ -8,12 +8,12 @@ import pytest
 from neural_smt.alignment.lexical import lexical_table
 from neural_smt.alignment.pharaoh import read_alignments
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_lines
+from neural_smt.io.files import read_lines, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses, write_moses
 from neural_smt.phrases.primitives import build_phrase_index, find_phrase, hash_words
 from neural_smt.phrases.steps import build_phrase_table
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 SOURCE = ["a red house", "the house", "a house"]

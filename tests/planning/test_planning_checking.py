@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from neural_smt.cli import main
-from neural_smt.config import complete, load_schema
+from neural_smt.configuration import complete, load_schema
 from neural_smt.corpus.published import published_sources
 from neural_smt.errors import UserError
-from neural_smt.files import read_json
+from neural_smt.io.files import read_json
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.configuration import EncoderDecoderConfig

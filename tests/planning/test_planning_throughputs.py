@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neural_smt.benchmarks import read_benchmark, used
-from neural_smt.code import PACKAGE
 from neural_smt.errors import UserError
 from neural_smt.planning.accuracy import fit_throughputs
 from neural_smt.planning.experiment import HAZARDS
 from neural_smt.planning.observing import told_seconds
 from neural_smt.planning.sizes import RATIOS
 from neural_smt.planning.throughputs import Observation, Throughputs, fit_rates, fit_relative
+from neural_smt.workflow.code_digest import PACKAGE
+from neural_smt.workflow.job_usage import read_benchmark, used
 
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
 
@@ -101,7 +101,7 @@ def test_what_a_job_says_itself_comes_before_samples(name: str, tmp_path: Path) 
 def test_a_process_tells_its_own_peak_and_that_of_its_children() -> None:
     large = "bytearray(b'1' * (300 << 20)); sum(range(10_000_000))"
     program = (
-        "import subprocess, sys; from neural_smt.benchmarks import used; {}; "
+        "import subprocess, sys; from neural_smt.workflow.job_usage import used; {}; "
         "subprocess.run([sys.executable, '-c', {!r}], check=True); print(used())"
     )
     environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}

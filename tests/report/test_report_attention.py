@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 
 from neural_smt.decoding.epoch_steps import HEADER
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, write_csv
+from neural_smt.io.files import read_csv, write_csv
 from neural_smt.report import attention_curves
 from neural_smt.report.attention_coverage import Held, coverage_lines, default_rows, paper_sizes
 from neural_smt.report.attention_curves import best_epoch, draw_epochs
@@ -24,8 +24,8 @@ from neural_smt.report.plots import BLUE, GREY, RED
 from neural_smt.report.scores import Cell
 from neural_smt.report.steps import write_attention_tables
 from neural_smt.training.curve import Record, write_curve
-from neural_smt.vocabularies.coverage import TRAINING, Coverage
-from neural_smt.vocabularies.coverage_table import Row, write_coverage
+from neural_smt.vocabulary_selection.coverage import TRAINING, Coverage
+from neural_smt.vocabulary_selection.coverage_table import Row, write_coverage
 
 BLEU = {
     "baseline": (30.0, 31.0),

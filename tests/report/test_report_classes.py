@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_lines, write_csv, write_json
+from neural_smt.io.files import read_csv, read_lines, write_csv, write_json
 from neural_smt.report.steps import write_classes_table
 from neural_smt.training.curve import Record, write_curve
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, write_lines
+from neural_smt.io.files import read_csv, write_lines
 from neural_smt.report.costs import Job, read_job
 from neural_smt.report.steps import summarise_benchmarks
 

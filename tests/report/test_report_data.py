@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_lines, write_json, write_lines
+from neural_smt.io.files import read_csv, read_lines, write_json, write_lines
 from neural_smt.report.steps import write_data_table
 
 SYSTEMS = {"baseline": ("selected", 20.0, None), "whole": ("all", 19.0, 0.0004), "drawn": ("random", 18.0, 0.2)}

@@ -8,7 +8,7 @@ from small_results import load
 
 from neural_smt.decoding.lattices.pruning import max_marginals
 from neural_smt.errors import UserError
-from neural_smt.files import write_json, write_lines
+from neural_smt.io.files import write_json, write_lines
 from neural_smt.report.explaining_steps import draw_lattice, explain_sentences
 from neural_smt.report.explanations import Explanation
 from neural_smt.translation.building import load_translator

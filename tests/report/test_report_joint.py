@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv
+from neural_smt.io.files import read_csv
 from neural_smt.report.auli2013 import CANDIDATES, TABLES, paper_systems
 from neural_smt.report.joint_results import JointResults
 from neural_smt.report.joint_tables import failing_orders, page

@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_lines, write_csv, write_json
+from neural_smt.io.files import read_csv, read_lines, write_csv, write_json
 from neural_smt.report.steps import write_networks_table
 
 CURVE = ["updates", "examples", "seconds", "train_cost", "validation_perplexity", "words", "epochs"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import write_csv, write_lines
+from neural_smt.io.files import write_csv, write_lines
 from neural_smt.report.csv_tables import table_html
 from neural_smt.report.markdown import row_line, table_lines
 from neural_smt.report.markdown_html import inline, to_html

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_lines, write_csv, write_json, write_lines
+from neural_smt.io.files import read_csv, read_lines, write_csv, write_json, write_lines
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.report.networks_table import COLUMNS
 from neural_smt.report.order_diagnosis import rows_with_unknown_words

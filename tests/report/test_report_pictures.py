@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import write_json, write_lines
+from neural_smt.io.files import write_json, write_lines
 from neural_smt.report.alignment_steps import show_alignments
 from neural_smt.report.explanations import Arc, DrawnLattice, Explained, Explanation
 from neural_smt.report.lattice_picture import draw_lattice, lanes

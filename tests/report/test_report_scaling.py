@@ -6,7 +6,7 @@ import pytest
 from matplotlib.image import imread
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, write_lines
+from neural_smt.io.files import read_csv, write_lines
 from neural_smt.report.scaling import fit_line
 from neural_smt.report.steps import write_scaling_table
 

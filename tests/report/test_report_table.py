@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_lines, write_csv, write_json
+from neural_smt.io.files import read_csv, read_lines, write_csv, write_json
 from neural_smt.report.scores import Cell, read_scores
 from neural_smt.report.steps import plot_scores, plot_tuning, print_table, write_table
 

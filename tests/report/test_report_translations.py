@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, write_json, write_lines
+from neural_smt.io.files import read_json, write_json, write_lines
 from neural_smt.report.explanations import Explained, Explanation
 from neural_smt.report.sentence_steps import choose_sentences, show_translations
 from neural_smt.report.translations import choose, differing, mark_differences, phrase_list, render

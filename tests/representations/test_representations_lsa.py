@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.representations.lsa import LatentSemantics, analyse
 from neural_smt.representations.text import repeated_words, word_ids
 

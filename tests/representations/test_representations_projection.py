@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.representations.features import count_collisions, feature_matrix, word_hashes
 from neural_smt.representations.projection import (
     Projection,

@@ -10,14 +10,14 @@ import torch
 
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.errors import UserError
-from neural_smt.files import write_lines
+from neural_smt.io.files import write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.beam_search import BeamSettings, beam_search
 from neural_smt.networks.configuration import EncoderDecoderConfig
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import TrainedModel, save_model
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.rescoring.proposed_table import ProposalSettings, link_by_lexicon, propose_table, text_phrases
 from neural_smt.rescoring.steps import propose_phrases
 from neural_smt.shortlist import most_frequent

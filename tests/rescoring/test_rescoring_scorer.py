@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from neural_smt.errors import UserError
-from neural_smt.files import write_lines
+from neural_smt.io.files import write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import TrainedModel, save_model
@@ -18,7 +19,6 @@ from neural_smt.networks.softmax import log_normalisers
 from neural_smt.phrases.columns import load_column, save_column
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.rescoring.steps import count_unknown_words, score_phrase_table
 from neural_smt.rescoring.trie import SortedSequences

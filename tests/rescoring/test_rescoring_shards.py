@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, write_lines
+from neural_smt.io.files import read_json, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import TrainedModel, save_model
 from neural_smt.phrases.columns import load_column, save_part
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.rescoring import blocks
 from neural_smt.rescoring.blocks import BackwardBlocks, ForwardBlocks, hash_phrases
 from neural_smt.rescoring.scorer import PairScorer

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_lines
+from neural_smt.io.files import read_lines, write_lines
 from neural_smt.selection.comparison import compared_lines, count_kept
 from neural_smt.selection.steps import take_pairs, take_text
 

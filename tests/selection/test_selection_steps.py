@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_lines
+from neural_smt.io.files import read_lines, write_lines
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.selection.cross_entropy import cross_entropy_difference, sentence_cross_entropy

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, write_lines
+from neural_smt.io.files import read_csv, write_lines
 from neural_smt.shortlist import build_shortlists, most_frequent, shortlist_ids
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from neural_smt.files import read_csv
+from neural_smt.io.files import read_csv
 from neural_smt.training.loop import Trainer
 
 

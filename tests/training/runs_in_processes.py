@@ -7,9 +7,9 @@ import importlib
 import sys
 from pathlib import Path
 
-from neural_smt.files import read_json
-from neural_smt.invoke import invoke
+from neural_smt.io.files import read_json
 from neural_smt.training.processes import joined
+from neural_smt.workflow.invoke import invoke
 
 if __name__ == "__main__":
     with joined("cpu"):

@@ -11,18 +11,18 @@ from killed_runs import check_going_on, places, weights
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_lines, write_lines
+from neural_smt.io.files import read_csv, read_lines, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.ragged import Ragged
 from neural_smt.training import attention_task
 from neural_smt.training.adadelta import ClippedAdaDelta
 from neural_smt.training.attention_settings import AttentionSettings
 from neural_smt.training.attention_steps import train_attention
 from neural_smt.training.attention_task import AttentionTask, SentencePairs
 from neural_smt.training.loop import Trainer
-from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 SETTINGS: dict[str, Any] = {
     "hidden": 8,

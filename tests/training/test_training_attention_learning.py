@@ -8,13 +8,13 @@ import pytest
 import torch
 from killed_runs import places
 
-from neural_smt.files import read_csv, read_lines, write_lines
+from neural_smt.io.files import read_csv, read_lines, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.batches import pack_batch
 from neural_smt.networks.attention.folder import TrainedAttention, load_attention
-from neural_smt.ragged import Ragged
 from neural_smt.training.attention_steps import train_attention
-from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 WORDS, PAIRS, HELD_OUT = 60, 2000, 50
 TAU, FREQUENT = 55, 20

@@ -10,14 +10,14 @@ import torch
 from killed_runs import check_going_on, kill_at, places, weights
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_json, write_lines
+from neural_smt.io.files import read_csv, read_json, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import measure_perplexity
 from neural_smt.networks.cslm import CslmScorer
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, word_classes
 from neural_smt.networks.folder import load_cslm
-from neural_smt.ragged import Ragged
 from neural_smt.shortlist import most_frequent
 from neural_smt.training import ngram_task
 from neural_smt.training.cslm_settings import CslmSettings

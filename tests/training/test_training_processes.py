@@ -15,18 +15,18 @@ import torch
 from killed_runs import places
 from safetensors.numpy import load_file
 
-from neural_smt.code import PACKAGE
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, write_lines
+from neural_smt.io.files import read_csv, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
-from neural_smt.ragged import Ragged
 from neural_smt.shortlist import most_frequent
 from neural_smt.training.attention_steps import train_attention
 from neural_smt.training.loopback import loopback_variables
 from neural_smt.training.processes import Processes, check_devices
 from neural_smt.training.steps import train_cslm, train_encoder_decoder, train_recurrent
-from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets
+from neural_smt.workflow.code_digest import PACKAGE
 
 WORDS = 14
 

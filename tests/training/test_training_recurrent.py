@@ -11,14 +11,14 @@ from killed_runs import Killed, kill_at, places, weights, without_seconds
 from torch import nn
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_json, write_lines
+from neural_smt.io.files import read_csv, read_json, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import measure_perplexity
 from neural_smt.networks.folder import load_recurrent
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.inputs import AuxiliaryInputs, LinkSets
-from neural_smt.ragged import Ragged
 from neural_smt.representations.steps import build_representation
 from neural_smt.training import recurrent_steps
 from neural_smt.training.collisions import count_collisions

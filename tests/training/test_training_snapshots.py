@@ -10,15 +10,15 @@ from killed_runs import Killed, kill_at, places, weights
 from safetensors.torch import load_file
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, write_lines
+from neural_smt.io.files import read_json, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.folder import load_attention, read_training
-from neural_smt.ragged import Ragged
 from neural_smt.training import attention_steps
 from neural_smt.training.attention_steps import train_attention
 from neural_smt.training.averaging import write_average
 from neural_smt.training.snapshots import Snapshots, read_snapshots
-from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 SETTINGS: dict[str, Any] = {
     **{"hidden": 6, "embedding": 5, "attention": 4, "maxout": 3, "rank": 2},

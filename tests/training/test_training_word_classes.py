@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import WordClasses
-from neural_smt.ragged import Ragged
 from neural_smt.training.joint_text import predicted_counts
 from neural_smt.training.word_classes.exchange import count_bigrams, count_classes, exchange, move_words, objective
 from neural_smt.training.word_classes.partition import by_frequency, cheapest, expected_cost

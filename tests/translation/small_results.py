@@ -9,10 +9,10 @@ from tiny_models import SOURCE, TARGET, random_model
 from neural_smt.alignment.lexical import lexical_table
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.weights import Weights
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.folder import TrainedAttention, save_attention
 from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.ragged import Ragged
 from neural_smt.translation.experiment import Experiment
 from neural_smt.vocabulary import EOS
 

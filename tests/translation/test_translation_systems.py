@@ -9,12 +9,12 @@ from tiny_models import all_derivations
 
 from neural_smt.decoding.attention_steps import translate_attention
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_lines
+from neural_smt.io.files import read_lines, write_lines
 from neural_smt.layout import Layout
 from neural_smt.translation.building import load_translator
 from neural_smt.translation.experiment import Experiment
 from neural_smt.translation.results import Candidate
-from neural_smt.vocabularies.steps import build_candidates
+from neural_smt.vocabulary_selection.steps import build_candidates
 
 SENTENCES = [["a", "b", "c"], [], ["c"], ["b", "new", "a"], ["a", "b"]]
 

@@ -8,7 +8,7 @@ import pytest
 from tuning_world import FEATURES, World
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv
+from neural_smt.io.files import read_csv
 from neural_smt.tuning.history import plot_history, write_history
 from neural_smt.tuning.loop import run, select
 from neural_smt.tuning.methods import ListMethod
@@ -103,7 +103,7 @@ def test_a_run_killed_while_it_drops_its_state_can_be_started_again(
     first = tune(world, folder)
     for drop in (lambda: State(folder, "a").remove(), lambda: State(folder, "other").load(type(first.candidates))):
         with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-            patched.setattr("neural_smt.temporaries.shutil.rmtree", killed)
+            patched.setattr("neural_smt.io.temporaries.shutil.rmtree", killed)
             drop()
         assert State(folder, "a").load(type(first.candidates)) is None
         assert outcome(tune(world, folder)) == outcome(first)

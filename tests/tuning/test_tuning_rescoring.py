@@ -9,7 +9,7 @@ from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entri
 from neural_smt.decoding.rescoring import best_of_each, reorder
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_json, write_json, write_lines
+from neural_smt.io.files import read_csv, read_json, write_json, write_lines
 from neural_smt.tuning.rescoring import optimise_lists
 from neural_smt.tuning.settings import TuningSettings
 from neural_smt.tuning.steps import tune_rescoring

@@ -9,13 +9,13 @@ import pytest
 from neural_smt.decoding import search
 from neural_smt.decoding.cslm import CslmHook
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_json, write_lines
+from neural_smt.io.files import read_csv, read_json, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.steps import build_language_model
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
 from neural_smt.networks.folder import TrainedCslm, save_cslm
 from neural_smt.phrases.columns import save_column
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.tuning import steps
 from neural_smt.tuning.methods import ListMethod
 from neural_smt.tuning.steps import tune

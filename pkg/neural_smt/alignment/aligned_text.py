@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neural_smt.alignment.pharaoh import check_alignments, check_lines, parse_alignments
-from neural_smt.ragged import Ragged
-from neural_smt.streams import count_lines, count_parallel, stream_lines
+from neural_smt.io.ragged import Ragged
+from neural_smt.io.streams import count_lines, count_parallel, stream_lines
 from neural_smt.vocabulary import Vocabulary
 
 

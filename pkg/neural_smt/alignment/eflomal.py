@@ -12,7 +12,7 @@ from pathlib import Path
 
 from neural_smt.alignment.pharaoh import read_alignments
 from neural_smt.errors import UserError
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 
 
 @dataclass(frozen=True)

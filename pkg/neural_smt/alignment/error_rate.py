@@ -4,7 +4,7 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 
 
 @dataclass(frozen=True)

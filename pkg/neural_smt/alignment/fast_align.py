@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
-from neural_smt.ragged import Ragged
 
 log = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from neural_smt.alignment.primitives import find_pair
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, load_array, read_object, save_arrays, write_json, write_lines
+from neural_smt.io.files import atomic, load_array, read_object, save_arrays, write_json, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 NULL = "NULL"

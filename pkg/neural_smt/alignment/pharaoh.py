@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, open_text, read_lines
+from neural_smt.io.files import atomic, open_text, read_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
-from neural_smt.ragged import Ragged
 
 LARGEST_INDEX = np.iinfo(np.int16).max
 """Word positions are int16, so a sentence has at most 32,768 words."""

@@ -15,8 +15,8 @@ from neural_smt.alignment.lexical import LinkCounts
 from neural_smt.alignment.pharaoh import read_alignments, read_marked_alignments, write_alignments
 from neural_smt.alignment.symmetrisation import HEURISTICS, symmetrise_alignments
 from neural_smt.errors import UserError, check_as_many
-from neural_smt.files import read_parallel, write_csv
-from neural_smt.ragged import Ragged
+from neural_smt.io.files import read_parallel, write_csv
+from neural_smt.io.ragged import Ragged
 from neural_smt.settings import read_settings
 from neural_smt.vocabulary import Vocabulary
 

@@ -6,8 +6,8 @@ The order in which links are tried follows fast_align's ``atools``, so the resul
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
-from neural_smt.ragged import Ragged
 
 HEURISTICS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 """Names of the heuristics; a kernel knows each by its position here."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, write_csv
-from neural_smt.ragged import Ragged
+from neural_smt.io.files import read_csv, write_csv
+from neural_smt.io.ragged import Ragged
 
 if TYPE_CHECKING:
     from neural_smt.networks.encoder_decoder import EncoderDecoder

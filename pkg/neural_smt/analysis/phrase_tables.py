@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from neural_smt.analysis.source_phrases import TARGETS, phrase_counts
+from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.report.markdown_html import table as html_table
 from neural_smt.report.page import render_page
 from neural_smt.vocabulary import Vocabulary

@@ -3,8 +3,8 @@
 import numpy as np
 
 from neural_smt.analysis.settings import AnalysisSettings
+from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import UNK
 
 FREQUENT, RARE = "frequent", "rare"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic
+from neural_smt.io.files import atomic
 
 
 def record_of(output: Path) -> Path:

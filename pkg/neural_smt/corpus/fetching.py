@@ -15,7 +15,7 @@ from neural_smt.corpus import checksums
 from neural_smt.corpus.archives import verify
 from neural_smt.corpus.storing import file_pieces, store_text, store_whole
 from neural_smt.errors import FULL, UserError
-from neural_smt.temporaries import scratch_folder
+from neural_smt.io.temporaries import scratch_folder
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import numpy as np
 from neural_smt.corpus.splitting import DEV, LEFT_OUT, TEST, TRAIN, assign
 from neural_smt.corpus.survey import Survey, clean_pairs_of
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, open_text, write_csv
+from neural_smt.io.files import atomic, open_text, write_csv
 
 log = logging.getLogger(__name__)
 

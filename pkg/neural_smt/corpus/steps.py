@@ -9,9 +9,9 @@ from typing import Any
 
 from neural_smt.corpus import archives, cleaning, fetching, generation, storing, tokenisation
 from neural_smt.errors import UserError, check_as_many
-from neural_smt.files import atomic, write_csv, write_lines
+from neural_smt.io.files import atomic, write_csv, write_lines
+from neural_smt.io.streams import concatenate, count_lines, stream_lines, stream_parallel, write_pairs
 from neural_smt.shards import Shard
-from neural_smt.streams import concatenate, count_lines, stream_lines, stream_parallel, write_pairs
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)

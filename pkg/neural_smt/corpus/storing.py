@@ -10,7 +10,7 @@ from pathlib import Path
 from neural_smt.corpus.archives import HEAD, PIECE, looks_like_archive
 from neural_smt.corpus.segments import read_segments
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, read_pieces, write_lines
+from neural_smt.io.files import atomic, read_pieces, write_lines
 
 GZIP = b"\x1f\x8b"
 

@@ -12,8 +12,8 @@ from neural_smt.corpus.splitting import LONGEST, PairKeys
 from neural_smt.corpus.storing import GZIP
 from neural_smt.corpus.tokenisation import clean_characters
 from neural_smt.errors import UserError
-from neural_smt.files import named_errors, open_text
-from neural_smt.streams import stream_parallel
+from neural_smt.io.files import named_errors, open_text
+from neural_smt.io.streams import stream_parallel
 
 READ_FOR_LANGUAGE = 20_000
 """Pairs whose words are counted to see which language they are of."""

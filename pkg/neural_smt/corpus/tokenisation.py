@@ -12,7 +12,7 @@ from itertools import chain, islice
 from joblib import Parallel, delayed
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
-from neural_smt.running import end_with_parent
+from neural_smt.workflow.run_lock import end_with_parent
 
 CHUNK = 5000
 """Lines a worker process takes at a time."""

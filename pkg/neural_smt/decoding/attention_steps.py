@@ -15,8 +15,8 @@ from neural_smt.decoding.attention.settings import AttentionDecodingSettings
 from neural_smt.decoding.attention.statistics import AttentionStatistics
 from neural_smt.decoding.nbest import ListedTranslation, read_blocks, write_entries
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_json, write_lines
-from neural_smt.ragged import Ragged
+from neural_smt.io.files import read_lines, write_json, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.settings import read_settings
 from neural_smt.shards import Shard
 

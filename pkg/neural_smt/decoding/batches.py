@@ -29,7 +29,7 @@ from neural_smt.decoding.primitives import (
     future_costs,
 )
 from neural_smt.decoding.stack_search import fill_by_expansion
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 
 FILLERS: dict[str, Callable] = {"stack": fill_by_expansion, "cube": fill_by_cubes}
 

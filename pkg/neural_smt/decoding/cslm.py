@@ -14,9 +14,9 @@ from neural_smt.decoding.features import HOOKS
 from neural_smt.decoding.hooks import NgramHook
 from neural_smt.decoding.ngram_cache import CacheCounts, NgramCache
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.cslm import CslmScorer
-from neural_smt.ragged import Ragged
 from neural_smt.settings import read_settings
 from neural_smt.vocabulary import BOS, Vocabulary
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neural_smt.decoding.options import WeightedSentences
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 
 
 @dataclass(frozen=True)

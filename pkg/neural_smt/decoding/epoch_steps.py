@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neural_smt.bleu import bleu, corpus_statistics
-from neural_smt.code import code_digest
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_json, read_parallel, write_csv, write_json
+from neural_smt.io.files import read_csv, read_json, read_parallel, write_csv, write_json
 from neural_smt.settings import read_settings
-from neural_smt.vocabularies.candidates import CandidateSets, text_digest
+from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
+from neural_smt.workflow.code_digest import code_digest
 
 if TYPE_CHECKING:
     from neural_smt.decoding.attention.translator import Translator

@@ -12,8 +12,8 @@ import numpy as np
 
 from neural_smt.decoding.batches import NewHypotheses
 from neural_smt.decoding.derivations import Derivations
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, mix
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS
 
 

@@ -9,8 +9,8 @@ from neural_smt.decoding.attention.statistics import AttentionStatistics
 from neural_smt.decoding.plan import SearchPlan
 from neural_smt.decoding.statistics import PartStatistics, sum_asked, summarise
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_json, write_lines
-from neural_smt.streams import stream_lines
+from neural_smt.io.files import read_lines, write_json, write_lines
+from neural_smt.io.streams import stream_lines
 
 log = logging.getLogger(__name__)
 

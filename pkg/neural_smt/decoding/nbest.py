@@ -10,9 +10,9 @@ import numpy as np
 from neural_smt.decoding.features import FeatureSet
 from neural_smt.decoding.search import Translation
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_lines
+from neural_smt.io.files import read_lines, write_lines
+from neural_smt.io.streams import stream_lines
 from neural_smt.shards import Shard
-from neural_smt.streams import stream_lines
 
 BLOCK = 256
 """Sentences whose lists are scored together."""

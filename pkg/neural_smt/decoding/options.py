@@ -13,11 +13,11 @@ from neural_smt.decoding.features import REORDERING, FeatureSet, Rules, floored_
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.primitives import LOG_10, WINDOW, Options
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.language_model.primitives import Automaton, score_word
 from neural_smt.phrases.interning import intern_phrases
 from neural_smt.phrases.spans import find_spans
-from neural_smt.ragged import Ragged
 
 UNKNOWN_ROW = -1
 """The phrase table row of an option that copies an unknown word."""

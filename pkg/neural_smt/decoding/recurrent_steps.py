@@ -19,7 +19,7 @@ from neural_smt.decoding.recurrent.settings import RescoringSettings
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_csv, write_json, write_lines
+from neural_smt.io.files import read_lines, write_csv, write_json, write_lines
 from neural_smt.settings import read_settings
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from neural_smt.decoding.hooks import NgramHook
 from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.errors import UserError
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 SENTENCES = 4096

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_json
+from neural_smt.io.files import read_json
 
 
 def summarise(

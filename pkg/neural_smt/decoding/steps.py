@@ -16,7 +16,7 @@ from neural_smt.decoding.rescoring import reorder as sort_lists
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.statistics import PartStatistics, summarise
 from neural_smt.decoding.weights import Weights
-from neural_smt.files import read_lines, write_json, write_lines
+from neural_smt.io.files import read_lines, write_json, write_lines
 from neural_smt.language_model.model import NgramModel
 from neural_smt.settings import read_settings
 from neural_smt.shards import Shard

@@ -14,8 +14,8 @@ from neural_smt.decoding.lattices.kbest import list_best
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import UNKNOWN_ROW
 from neural_smt.decoding.primitives import Options
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
-from neural_smt.ragged import Ragged
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from neural_smt.decoding.features import FeatureSet
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, write_json
+from neural_smt.io.files import read_json, write_json
 
 LARGEST = 1e100
 """No weight may be larger than this: sums of weighted scores must not overflow."""

@@ -11,7 +11,7 @@ from sacrebleu.metrics import BLEU
 from neural_smt.errors import UserError
 from neural_smt.evaluation.scores import detokenise_lines, score_translation
 from neural_smt.evaluation.significance import TESTS, corpus_scores, sentence_statistics
-from neural_smt.files import read_lines, read_parallel, write_json, write_lines
+from neural_smt.io.files import read_lines, read_parallel, write_json, write_lines
 
 log = logging.getLogger(__name__)
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, check_text, open_text, read_bytes
+from neural_smt.io.files import atomic, check_text, open_text, read_bytes
+from neural_smt.io.text_primitives import Words
+from neural_smt.io.word_numbers import index_words
 from neural_smt.language_model.arpa_kernels import FAULTS, PARSED, parse_ngrams
 from neural_smt.language_model.ngrams import NgramTable
-from neural_smt.text_primitives import Words
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
-from neural_smt.word_numbers import index_words
 
 _COUNT = re.compile(rb"ngram\s+(\d{1,3})\s*=\s*(\d{1,15})")
 _OTHER_UNK = "<UNK>"

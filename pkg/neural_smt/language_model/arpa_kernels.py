@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from neural_smt.io.text_primitives import Words, find_line_end, find_token_end, find_word, parse_number, skip_spaces
 from neural_smt.jit import kernel
-from neural_smt.text_primitives import Words, find_line_end, find_token_end, find_word, parse_number, skip_spaces
 
 PARSED, _TOO_MANY, _TOO_FEW, _NOT_A_NUMBER, _FIELDS, _POSITIVE = range(6)
 FAULTS = {

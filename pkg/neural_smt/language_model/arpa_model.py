@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines
+from neural_smt.io.files import read_lines
 from neural_smt.language_model.automaton import NgramError
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable

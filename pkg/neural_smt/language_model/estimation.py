@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.counting import count_ngrams, with_boundaries
 from neural_smt.language_model.kneser_ney import (
     Estimate,
@@ -23,7 +24,6 @@ from neural_smt.language_model.kneser_ney import (
     with_special_words,
 )
 from neural_smt.language_model.ngrams import NgramTable
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import UNK
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.columns import Column, blocks, count_values, take
 from neural_smt.language_model.counting import with_boundaries
 from neural_smt.language_model.counting_on_disk import CountsOnDisk, count_ngrams_on_disk
@@ -21,7 +22,6 @@ from neural_smt.language_model.kneser_ney import (
     with_special_words,
 )
 from neural_smt.language_model.ngrams import NgramTable
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import UNK
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from neural_smt.errors import UserError
-from neural_smt.files import open_text, read_lines
+from neural_smt.io.files import open_text, read_lines
 from neural_smt.language_model.arpa import read_arpa
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.vocabulary import Vocabulary

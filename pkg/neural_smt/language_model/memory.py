@@ -7,10 +7,10 @@ from itertools import chain
 from pathlib import Path
 
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.estimation_on_disk import estimate_on_disk
 from neural_smt.language_model.kneser_ney import Estimate
-from neural_smt.ragged import Ragged
 
 _UNITS = {"b": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)([%bKMGT])")

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, load_array, read_object, save_arrays, write_json
+from neural_smt.io.files import atomic, load_array, read_object, save_arrays, write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.automaton import NOT_CODED, build_automaton
 from neural_smt.language_model.coded import BITS, build_coded_automaton
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.language_model.primitives import Automaton, CodedArcs, all_finite, score_sentences, score_word
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import UNK, Vocabulary
 
 _FILES = [name for name in Automaton._fields if name not in ("begin", "coded")]

@@ -5,8 +5,8 @@ from math import exp, log10
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import EOS, UNK
 
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, leaf, mix
 from neural_smt.language_model.columns import blocks
 from neural_smt.language_model.counting import with_boundaries
 from neural_smt.language_model.ngrams import NgramTable
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import UNK
 
 BLOCK = 1 << 20

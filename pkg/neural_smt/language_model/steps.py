@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, read_pieces, write_json
+from neural_smt.io.files import read_lines, read_pieces, write_json
+from neural_smt.io.ragged import Ragged
+from neural_smt.io.temporaries import scratch_folder
 from neural_smt.language_model.arpa import write_arpa
 from neural_smt.language_model.lmplz import estimate_with_lmplz
 from neural_smt.language_model.memory import estimate_within, parse_memory
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import comparable_perplexity, measure_perplexity
-from neural_smt.ragged import Ragged
-from neural_smt.temporaries import scratch_folder
 from neural_smt.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.beams import best_continuations, places_within, top_values
 from neural_smt.networks.device import precision_context
 from neural_smt.networks.encoder_decoder import Context, EncoderDecoder
 from neural_smt.networks.proposals import Prefixes, Proposals, StepDecoder
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS, UNK
 
 

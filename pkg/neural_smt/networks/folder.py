@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, read_json, write_json
+from neural_smt.io.files import atomic, read_json, write_json
 from neural_smt.networks.configuration import EncoderDecoderConfig
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
 from neural_smt.networks.encoder_decoder import EncoderDecoder

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import Context, EncoderDecoder
 from neural_smt.networks.packing import pack
 from neural_smt.networks.softmax import TILE
-from neural_smt.ragged import Ragged
 
 
 @dataclass(frozen=True)

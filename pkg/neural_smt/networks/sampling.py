@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import precision_context
 from neural_smt.networks.encoder_decoder import Context, EncoderDecoder
 from neural_smt.networks.proposals import Prefixes, Proposals, StepDecoder
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import EOS
 
 WORDS_PER_SOURCE_WORD = 3

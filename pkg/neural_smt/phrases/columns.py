@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic
+from neural_smt.io.files import atomic
 from neural_smt.phrases.table import PhraseTable
 
 SCORES, ROWS, DIGEST = "scores", "rows", "phrase_table"

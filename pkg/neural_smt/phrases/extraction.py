@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.phrases.interning import intern_spans
 from neural_smt.phrases.primitives import LONGEST_PHRASE, pack_span
 from neural_smt.phrases.ranges import run_ranges, split_evenly
-from neural_smt.ragged import Ragged
 
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
 

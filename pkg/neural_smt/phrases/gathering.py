@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.array_files import ArrayReader, ArrayWriter, ListWriter, OffsetWriter
-from neural_smt.files import save_arrays
+from neural_smt.io.array_files import ArrayReader, ArrayWriter, ListWriter, OffsetWriter
+from neural_smt.io.files import save_arrays
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.merging import merge_phrases
 from neural_smt.phrases.primitives import hash_words
 from neural_smt.phrases.scoring import check_extracted
 from neural_smt.phrases.table import Entries, rows_digest, write_meta
-from neural_smt.ragged import Ragged
 
 BATCH = 1 << 18
 """Source phrases of all parts in a batch."""

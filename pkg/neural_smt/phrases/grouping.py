@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.phrases.extraction import ExtractedPairs
 from neural_smt.phrases.interning import sort_pairs
 from neural_smt.phrases.primitives import LONGEST_PHRASE, has_link
 from neural_smt.phrases.ranges import run_ranges, split_evenly
-from neural_smt.ragged import Ragged
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, mix
 from neural_smt.phrases.primitives import LENGTH_BITS
-from neural_smt.ragged import Ragged
 
 
 @kernel

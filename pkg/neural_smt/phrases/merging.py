@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
-from neural_smt.ragged import Ragged
 
 
 @kernel

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.files import atomic, open_text
+from neural_smt.io.files import atomic, open_text
+from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.moses_reading import read_moses_text
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 _SOURCES_AT_ONCE = 1 << 14

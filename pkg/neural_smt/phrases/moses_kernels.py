@@ -4,9 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.jit import kernel, leaf
-from neural_smt.phrases.primitives import LENGTH_BITS
-from neural_smt.text_primitives import (
+from neural_smt.io.text_primitives import (
     NO_ROOM,
     Words,
     find_line_end,
@@ -16,6 +14,8 @@ from neural_smt.text_primitives import (
     parse_number,
     skip_spaces,
 )
+from neural_smt.jit import kernel, leaf
+from neural_smt.phrases.primitives import LENGTH_BITS
 
 LONGEST = (1 << LENGTH_BITS) - 1
 """Longest phrase that can be read, in words."""

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
+from neural_smt.io.word_numbers import WordNumbers
 from neural_smt.phrases.interning import gather_phrases, intern_phrases, sort_pairs
 from neural_smt.phrases.moses_rows import ORIENTATIONS, MosesRows, read_rows
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
-from neural_smt.word_numbers import WordNumbers
 
 log = logging.getLogger(__name__)
 

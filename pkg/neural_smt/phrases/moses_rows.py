@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_pieces
+from neural_smt.io.files import read_pieces
+from neural_smt.io.ragged import Ragged
+from neural_smt.io.word_numbers import WordNumbers
 from neural_smt.phrases import moses_kernels as kernels
 from neural_smt.phrases.moses_kernels import LONGEST, Rows, make_rows, scan_rows
-from neural_smt.ragged import Ragged
-from neural_smt.word_numbers import WordNumbers
 
 ORIENTATIONS = 6
 """Scores of a row of a reordering table."""

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import load_array, save_arrays
+from neural_smt.io.files import load_array, save_arrays
+from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.extraction import ExtractedPairs
 from neural_smt.phrases.grouping import GroupedPairs, group_pairs
 from neural_smt.phrases.interning import gather_phrases, intern_phrases
 from neural_smt.phrases.shards import find_partitions, sort_by_partition
-from neural_smt.ragged import Ragged
 
 MOST_COUNTED = np.iinfo(np.int32).max
 """Counts are int32."""

@@ -8,6 +8,7 @@ import numpy as np
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.alignment.primitives import find_pair
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.phrases.extraction import ExtractedPairs
 from neural_smt.phrases.grouping import GroupedPairs, group_pairs, unpack_links
@@ -15,7 +16,6 @@ from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.primitives import has_link
 from neural_smt.phrases.ranges import run_ranges, split_evenly
 from neural_smt.phrases.table import Entries, PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 

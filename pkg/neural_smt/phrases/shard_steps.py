@@ -12,7 +12,7 @@ from pathlib import Path
 from neural_smt.alignment.aligned_text import count_pairs, read_aligned
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
-from neural_smt.files import atomic
+from neural_smt.io.files import atomic
 from neural_smt.phrases.gathering import gather_parts, save_part
 from neural_smt.phrases.partitions import TOTALS, GroupedPartition, group_partition, load_totals, sum_counts
 from neural_smt.phrases.scoring import score_entries

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.alignment.aligned_text import AlignedText
-from neural_smt.files import load_array, save_arrays
+from neural_smt.io.files import load_array, save_arrays
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.phrases.extraction import ExtractedPairs, PairSpans, check_pairs, extract_spans
 from neural_smt.phrases.interning import intern_parts
 from neural_smt.phrases.primitives import LENGTH_BITS, hash_words
-from neural_smt.ragged import Ragged
 
 
 @dataclass(frozen=True)

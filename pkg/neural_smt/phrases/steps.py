@@ -7,7 +7,7 @@ from typing import Any
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.alignment.pharaoh import check_alignments, read_alignments
 from neural_smt.errors import UserError
-from neural_smt.files import read_parallel
+from neural_smt.io.files import read_parallel
 from neural_smt.phrases.extraction import extract_pairs
 from neural_smt.phrases.scoring import score_pairs
 from neural_smt.vocabulary import Vocabulary

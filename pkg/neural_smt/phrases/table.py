@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, load_array, read_object, save_arrays, write_json
+from neural_smt.io.files import atomic, load_array, read_object, save_arrays, write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.primitives import build_phrase_index
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 RAGGED = ("source", "target", "alignment")

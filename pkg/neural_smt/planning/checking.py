@@ -9,7 +9,7 @@ from typing import Any
 
 from neural_smt.corpus.published import published_sources
 from neural_smt.errors import UserError
-from neural_smt.files import write_json
+from neural_smt.io.files import write_json
 from neural_smt.planning.experiment import HAZARDS, Experiment
 from neural_smt.planning.forecast import forecast_jobs
 from neural_smt.planning.gpu_memory import expect_memory

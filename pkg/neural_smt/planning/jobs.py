@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from neural_smt.config import read_configuration_file
+from neural_smt.configuration import read_configuration_file
 from neural_smt.errors import UserError
 from neural_smt.report.costs import STAGES
 

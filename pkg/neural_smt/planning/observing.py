@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.attention_models import translation
-from neural_smt.benchmarks import number, read_benchmark
-from neural_smt.config import complete, load_schema
+from neural_smt.configuration import complete, load_schema
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv
+from neural_smt.io.files import read_csv
 from neural_smt.planning.experiment import HAZARDS, Experiment
 from neural_smt.planning.jobs import Job, list_jobs, read_configuration
 from neural_smt.planning.sizes import RATIOS, Sizes, count_text, measure_sizes
@@ -18,6 +17,7 @@ from neural_smt.planning.throughputs import Observation
 from neural_smt.planning.work import WORK
 from neural_smt.recurrent_models import rescores_lattices
 from neural_smt.systems import list_networks
+from neural_smt.workflow.job_usage import number, read_benchmark
 
 
 @dataclass(frozen=True)

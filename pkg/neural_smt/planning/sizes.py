@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_pieces
+from neural_smt.io.files import read_pieces
 from neural_smt.systems import drawn_pairs, resolve_data
 
 GENERATED_WORDS = 9.0

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import write_json
+from neural_smt.io.files import write_json
 from neural_smt.planning.accuracy import fit_throughputs
 from neural_smt.planning.jobs import read_configuration
 from neural_smt.planning.observing import Run, complete_configuration, read_run

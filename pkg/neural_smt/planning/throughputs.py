@@ -9,7 +9,7 @@ import numpy as np
 import scipy.optimize
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_json, write_json
+from neural_smt.io.files import read_json, write_json
 from neural_smt.planning.experiment import HAZARDS
 from neural_smt.planning.sizes import RATIOS
 from neural_smt.planning.work import WORK

@@ -8,8 +8,8 @@ import numpy as np
 from neural_smt.alignment.pharaoh import check_alignments, check_lines, parse_alignments, read_marked_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.errors import UserError
-from neural_smt.files import open_text, write_lines
-from neural_smt.ragged import Ragged
+from neural_smt.io.files import open_text, write_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.report import matrix_picture, svg
 from neural_smt.report.explanations import spelled
 from neural_smt.report.page import render_page

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv
+from neural_smt.io.files import read_csv
 from neural_smt.report.markdown import table_lines
 from neural_smt.report.numbers import number_text
-from neural_smt.vocabularies.coverage import TRAINING
-from neural_smt.vocabularies.coverage_table import COLUMNS, PAPER, PAPER_TOPS
+from neural_smt.vocabulary_selection.coverage import TRAINING
+from neural_smt.vocabulary_selection.coverage_table import COLUMNS, PAPER, PAPER_TOPS
 
 UNION = "V^P + V^D + V^T"
 """The sets that a sentence is decoded with."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from neural_smt.files import write_csv
+from neural_smt.io.files import write_csv
 from neural_smt.report.attention_coverage import default_rows, paper_sizes
 from neural_smt.report.attention_curves import best_epoch
 from neural_smt.report.attention_results import AttentionResults

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_object
+from neural_smt.io.files import read_csv, read_object
 from neural_smt.networks.weights import count_parameters
 from neural_smt.report.attention_coverage import Held, read_coverage
 from neural_smt.report.mi2016 import LIMITED, REPLACED

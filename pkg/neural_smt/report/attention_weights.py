@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.batches import pack_batch
 from neural_smt.networks.attention.folder import TrainedAttention
-from neural_smt.ragged import Ragged
-from neural_smt.vocabularies.sources import encode_words
+from neural_smt.vocabulary_selection.sources import encode_words
 
 
 def attention_weights(model: TrainedAttention, source: list[str], words: np.ndarray) -> list[list[float]]:

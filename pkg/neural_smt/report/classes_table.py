@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from neural_smt.files import read_object, write_csv, write_lines
+from neural_smt.io.files import read_object, write_csv, write_lines
 from neural_smt.report.markdown import table_lines
 from neural_smt.report.networks_table import read_curve, value_in
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from neural_smt.benchmarks import Place, read_benchmark
 from neural_smt.errors import UserError
-from neural_smt.files import write_csv
+from neural_smt.io.files import write_csv
 from neural_smt.report.plots import BLUE, clean, drawing
+from neural_smt.workflow.job_usage import Place, read_benchmark
 
 STAGES = (
     "corpus",

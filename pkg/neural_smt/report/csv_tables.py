@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv
+from neural_smt.io.files import read_csv
 from neural_smt.report.markdown_html import table
 
 LONG = 25

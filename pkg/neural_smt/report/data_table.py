@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from neural_smt.errors import UserError
-from neural_smt.files import open_text, read_object
+from neural_smt.io.files import open_text, read_object
 
 HEADINGS = {
     "data": "Data",

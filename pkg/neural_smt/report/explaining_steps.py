@@ -8,7 +8,7 @@ from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.lattices.pruning import max_marginals, prune
 from neural_smt.decoding.search import Decoder
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_json
+from neural_smt.io.files import read_lines, write_json
 from neural_smt.report.explanations import Arc, Chosen, DrawnLattice, Explained, Explanation, spelled
 from neural_smt.translation.building import load_translator
 from neural_smt.translation.experiment import Experiment

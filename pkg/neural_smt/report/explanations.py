@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_json
+from neural_smt.io.files import read_json
 
 
 @dataclass(frozen=True)

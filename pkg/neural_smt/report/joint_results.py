@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_object
+from neural_smt.io.files import read_csv, read_object
 from neural_smt.report.scores import Cell, Scores, mean, read_scores
 
 

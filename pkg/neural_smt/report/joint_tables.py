@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from neural_smt.files import write_csv
+from neural_smt.io.files import write_csv
 from neural_smt.report.auli2013 import (
     BOTH,
     CANDIDATES,

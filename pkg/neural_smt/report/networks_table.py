@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, read_object, write_csv, write_lines
+from neural_smt.io.files import read_csv, read_object, write_csv, write_lines
 from neural_smt.networks.weights import count_parameters
 from neural_smt.report.markdown import table_lines
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.files import read_csv, read_object
-from neural_smt.ragged import Ragged
+from neural_smt.io.files import read_csv, read_object
+from neural_smt.io.ragged import Ragged
 from neural_smt.report.paper_order import PAPER, Step
 
 

@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_lines
+from neural_smt.io.files import read_lines, write_lines
 from neural_smt.report.csv_tables import table_html
 from neural_smt.report.markdown_html import inline, to_html
 from neural_smt.report.page import download, picture, render_page

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from neural_smt.errors import UserError
-from neural_smt.files import MAKE_AGAIN, read_json, write_csv
+from neural_smt.io.files import MAKE_AGAIN, read_json, write_csv
 from neural_smt.report.markdown import remark_lines, table_lines
 from neural_smt.report.numbers import mean_text, p_value_text
 from neural_smt.report.scores import Cell

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from neural_smt.files import write_lines
+from neural_smt.io.files import write_lines
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.report import (
     attention_curves,

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from neural_smt.files import atomic, read_csv
+from neural_smt.io.files import atomic, read_csv
 from neural_smt.report.scores import Cell, mean, spread
 
 BLUE, RED, GREY = "#0b5394", "#b51f1f", "0.6"

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from neural_smt.errors import UserError
-from neural_smt.files import write_csv
+from neural_smt.io.files import write_csv
 from neural_smt.report.costs import Job, order, read_job
 from neural_smt.report.plots import COLOURS, GREY, clean, drawing
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_object
+from neural_smt.io.files import read_object
 
 Scores = dict[str, dict[str, list[str]]]
 """System -> set -> the evaluation files of its runs, in the order in which tables show them."""

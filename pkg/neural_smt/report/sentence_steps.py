@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, read_parallel, write_json, write_lines
+from neural_smt.io.files import read_lines, read_parallel, write_json, write_lines
 from neural_smt.report import lattice_picture, matrix_picture, svg, translations
 from neural_smt.report.explanations import Chosen, Explanation
 from neural_smt.report.page import render_page

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_csv, write_csv, write_lines
+from neural_smt.io.files import read_csv, write_csv, write_lines
 from neural_smt.report.numbers import p_value_text
 from neural_smt.report.scores import Cell, mean, spread
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.representations.features import count_collisions, feature_matrix, word_hashes
 from neural_smt.representations.lsa import LatentSemantics, analyse
 from neural_smt.representations.projection import choose_projection, mean_cosine

@@ -10,8 +10,8 @@ import hashlib
 import numpy as np
 from scipy import sparse
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import leaf, mix
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 BIGRAM_WEIGHT = 0.5

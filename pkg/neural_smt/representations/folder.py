@@ -8,7 +8,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, read_json, write_json
+from neural_smt.io.files import atomic, read_json, write_json
 from neural_smt.representations.representation import Representation, SentenceRepresentation, WordRepresentation
 from neural_smt.representations.settings import SENTENCE_KINDS, RepresentationSettings
 from neural_smt.vocabulary import Vocabulary

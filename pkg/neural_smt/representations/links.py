@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import leaf, mix
 from neural_smt.networks.recurrent.inputs import LINKS, LinkSets
-from neural_smt.ragged import Ragged
 
 
 @leaf

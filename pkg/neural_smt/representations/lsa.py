@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.sparse.linalg import svds
 
 from neural_smt.errors import UserError
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import RESERVED
 
 LEAST_SINGULAR_VALUE = 1e-6

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_parallel, write_json
+from neural_smt.io.files import read_parallel, write_json
 from neural_smt.representations import building
 from neural_smt.representations.folder import save_representation
 from neural_smt.representations.settings import RepresentationSettings

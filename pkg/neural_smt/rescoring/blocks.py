@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 
 PAIRS = 1 << 20
 """Pairs of a block, about: all of one phrase of the side that the network reads are in the same block."""

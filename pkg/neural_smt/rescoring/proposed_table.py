@@ -17,6 +17,7 @@ import numpy as np
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.alignment.primitives import find_pair
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.networks.beam_search import BeamSettings, beam_search
 from neural_smt.networks.folder import TrainedModel
@@ -25,7 +26,6 @@ from neural_smt.phrases.interning import gather_phrases, intern_phrases, sort_pa
 from neural_smt.phrases.primitives import LONGEST_PHRASE
 from neural_smt.phrases.scoring import lexical_weights
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 

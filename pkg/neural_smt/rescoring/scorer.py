@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import precision_context
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.normalisers import Normalisers
-from neural_smt.ragged import Ragged
 from neural_smt.rescoring.trie import Level, SortedSequences
 
 

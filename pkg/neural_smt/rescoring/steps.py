@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, read_object, write_json
+from neural_smt.io.files import read_lines, read_object, write_json
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.folder import TrainedModel, load_forward_model, load_model
 from neural_smt.phrases.columns import load_part, save_column, save_part

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import EOS
 
 PADDING = -1

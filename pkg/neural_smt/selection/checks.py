@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.streams import stream_lines
+from neural_smt.io.streams import stream_lines
 
 
 def check_settings(

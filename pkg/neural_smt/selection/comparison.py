@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import load_array
-from neural_smt.streams import stream_lines
+from neural_smt.io.files import load_array
+from neural_smt.io.streams import stream_lines
 
 
 def compared_lines(

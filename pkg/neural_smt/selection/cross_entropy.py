@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 _LOG2_OF_10 = log2(10)

@@ -7,7 +7,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from neural_smt.files import atomic
+from neural_smt.io.files import atomic
 from neural_smt.selection.curve import Curve, Point
 
 _SELECTED, _RANDOM = "#0b5394", "#999999"

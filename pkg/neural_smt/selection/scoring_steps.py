@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.files import atomic, read_lines
+from neural_smt.io.files import atomic, read_lines
+from neural_smt.io.streams import TextLines, count_parallel
 from neural_smt.selection.checks import check_in_domain, check_texts
 from neural_smt.selection.cross_entropy import SideModels, score_sides, train_sides
 from neural_smt.shards import Shard
-from neural_smt.streams import TextLines, count_parallel
 
 logger = logging.getLogger(__name__)
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, load_array, read_lines, read_parallel, write_csv, write_lines
+from neural_smt.io.files import atomic, load_array, read_lines, read_parallel, write_csv, write_lines
+from neural_smt.io.streams import TextLines, count_lines, count_parallel
 from neural_smt.selection.checks import check_settings
 from neural_smt.selection.comparison import compared_lines
 from neural_smt.selection.cross_entropy import cross_entropy_difference
 from neural_smt.selection.curve import Curve, PoolModels, draw_curve, lines_of
 from neural_smt.selection.plot import plot_curve
-from neural_smt.streams import TextLines, count_lines, count_parallel
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_parallel
+from neural_smt.io.files import read_parallel
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.folder import TrainedAttention, save_attention
 from neural_smt.networks.attention.network import AttentionNetwork
@@ -24,9 +24,9 @@ from neural_smt.training.launch import in_processes
 from neural_smt.training.loop import Trainer
 from neural_smt.training.processes import Processes
 from neural_smt.training.snapshots import Snapshots
-from neural_smt.vocabularies.candidates import CandidateSets, text_digest
-from neural_smt.vocabularies.sources import encode_words
 from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
+from neural_smt.vocabulary_selection.sources import encode_words
 
 log = logging.getLogger(__name__)
 

@@ -5,15 +5,15 @@ from functools import lru_cache
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.batches import membership, pack_batch
 from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.ragged import Ragged
 from neural_smt.training.attention_settings import AttentionSettings
 from neural_smt.training.batches import BatchOrder
 from neural_smt.training.loop import NOTHING, WHOLE, Minibatch
-from neural_smt.vocabularies.candidates import CandidateSets
-from neural_smt.vocabularies.partitions import Partitions, partitions
 from neural_smt.vocabulary import UNK
+from neural_smt.vocabulary_selection.candidates import CandidateSets
+from neural_smt.vocabulary_selection.partitions import Partitions, partitions
 
 VALIDATION_BATCH = 80
 

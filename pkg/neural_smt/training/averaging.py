@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic
+from neural_smt.io.files import atomic
 from neural_smt.networks.weights import WEIGHTS
 
 

@@ -11,8 +11,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from neural_smt.files import atomic
-from neural_smt.ragged import Ragged
+from neural_smt.io.files import atomic
+from neural_smt.io.ragged import Ragged
 
 log = logging.getLogger(__name__)
 

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.direct_primitives import CLASSES
 from neural_smt.networks.recurrent.packing import find_places
-from neural_smt.ragged import Ragged
 from neural_smt.training.ngram_text import NgramText
 
 

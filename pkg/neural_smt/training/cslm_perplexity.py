@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.continuations import score_ngrams
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import rounded_perplexity
 from neural_smt.networks.cslm import LN_10, CslmScorer
 from neural_smt.networks.cslm_network import OUTSIDE
 from neural_smt.networks.folder import TrainedCslm
-from neural_smt.ragged import Ragged
 from neural_smt.training.ngram_text import NgramText
 from neural_smt.vocabulary import Vocabulary
 

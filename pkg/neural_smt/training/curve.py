@@ -7,7 +7,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from neural_smt.files import atomic, write_csv
+from neural_smt.io.files import atomic, write_csv
 
 COST, PERPLEXITY = "#0b5394", "#b51f1f"
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, mix
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, mix
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.files import write_json
+from neural_smt.io.files import write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.folder import TrainedRecurrent, load_recurrent, save_recurrent
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
 from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork
-from neural_smt.ragged import Ragged
 from neural_smt.representations.folder import load_representation
 from neural_smt.settings import read_settings
 from neural_smt.shortlist import shortlist_ids

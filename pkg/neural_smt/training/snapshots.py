@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic
-from neural_smt.temporaries import remove_folder
+from neural_smt.io.files import atomic
+from neural_smt.io.temporaries import remove_folder
 from neural_smt.training.averaging import write_average
 
 NAME = "epochs"

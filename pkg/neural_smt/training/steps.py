@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, write_json
+from neural_smt.io.files import read_lines, write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.compiling import compile_steps
@@ -15,7 +16,6 @@ from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import TrainedCslm, TrainedModel, load_cslm, save_cslm, save_model
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.ragged import Ragged
 from neural_smt.settings import read_settings
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.training.checkpoint import fingerprint

@@ -13,8 +13,8 @@ from typing import Any
 from torch.distributed.elastic.multiprocessing.errors import record
 
 from neural_smt.errors import UserError
-from neural_smt.invoke import invoke
-from neural_smt.running import end_with_parent
+from neural_smt.workflow.invoke import invoke
+from neural_smt.workflow.run_lock import end_with_parent
 
 
 @record

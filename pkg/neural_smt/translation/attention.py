@@ -16,12 +16,12 @@ from neural_smt.networks.folder import VOCABULARY
 from neural_smt.settings import read_settings
 from neural_smt.translation.experiment import Experiment
 from neural_smt.translation.results import Candidate, Origin, Translated
-from neural_smt.vocabularies.building import build_sets
-from neural_smt.vocabularies.candidates import CandidateSets
-from neural_smt.vocabularies.inspection import Reasons, explain
-from neural_smt.vocabularies.settings import VocabularySettings
-from neural_smt.vocabularies.sources import Sources, load_sources
 from neural_smt.vocabulary import RESERVED, UNK
+from neural_smt.vocabulary_selection.building import build_sets
+from neural_smt.vocabulary_selection.candidates import CandidateSets
+from neural_smt.vocabulary_selection.inspection import Reasons, explain
+from neural_smt.vocabulary_selection.settings import VocabularySettings
+from neural_smt.vocabulary_selection.sources import Sources, load_sources
 
 FIRST_RANK = len(RESERVED) - 1
 """What the rank of a word among the most frequent ones, from 1, is behind its id."""

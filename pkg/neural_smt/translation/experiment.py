@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from neural_smt.config import complete, load_schema, read_configuration_file
+from neural_smt.configuration import complete, load_schema, read_configuration_file
 from neural_smt.errors import UserError
 from neural_smt.layout import Layout
 from neural_smt.recurrent_models import rescores_lattices

@@ -18,7 +18,7 @@ from neural_smt.decoding.search import Decoder
 from neural_smt.decoding.translations import trace
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.recurrent_models import joint_inputs, rescoring_network
 from neural_smt.settings import read_settings
 from neural_smt.translation.experiment import Experiment

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.bleu import SIZE
-from neural_smt.files import atomic, load_array, save_arrays
+from neural_smt.io.files import atomic, load_array, save_arrays
 from neural_smt.jit import kernel, mix
 
 RESOLUTION = 1e-4

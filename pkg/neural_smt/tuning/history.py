@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from neural_smt.files import atomic, write_csv
+from neural_smt.io.files import atomic, write_csv
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.files import atomic
-from neural_smt.ragged import Ragged
+from neural_smt.io.files import atomic
+from neural_smt.io.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.kbest import list_paths
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.envelope_primitives import quality
 from neural_smt.tuning.lattice_primitives import (

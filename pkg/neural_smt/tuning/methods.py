@@ -17,7 +17,7 @@ from neural_smt.decoding.references import encode_references
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates, digest_words
 from neural_smt.tuning.lattice_mert import optimise_lattices
 from neural_smt.tuning.lattice_pool import LatticePool

@@ -6,7 +6,7 @@ import numpy as np
 
 from neural_smt.bleu import SIZE
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines
+from neural_smt.io.files import read_lines
 
 _ADVICE = "extract the lists again"
 

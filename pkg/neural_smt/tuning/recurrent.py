@@ -21,7 +21,7 @@ from neural_smt.decoding.recurrent.push_forward import push_forward
 from neural_smt.decoding.references import encode_references
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.loop import iterate, log
 from neural_smt.tuning.mert import ErrorSurface

@@ -6,7 +6,7 @@ from neural_smt.decoding.recurrent.joint import JointModel
 from neural_smt.decoding.recurrent.linked import LinkedLattices
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines
+from neural_smt.io.files import read_lines
 from neural_smt.settings import read_settings
 from neural_smt.tuning.history import plot_history, write_history
 from neural_smt.tuning.loop import select

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, read_object, write_json
-from neural_smt.temporaries import remove_folder
+from neural_smt.io.files import atomic, read_object, write_json
+from neural_smt.io.temporaries import remove_folder
 from neural_smt.tuning.history import Iteration
 from neural_smt.tuning.pool import Pool
 

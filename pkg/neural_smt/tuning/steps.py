@@ -12,7 +12,7 @@ from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines, read_parallel
+from neural_smt.io.files import read_lines, read_parallel
 from neural_smt.settings import read_settings
 from neural_smt.tuning.history import plot_history, write_history
 from neural_smt.tuning.loop import run, select

@@ -14,12 +14,12 @@ from neural_smt.decoding.attention.hypotheses import Hypothesis, strongest
 from neural_smt.decoding.attention.outputs import OutputWords
 from neural_smt.decoding.attention.sentences import SentenceBatch
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.beams import best_continuations
 from neural_smt.networks.device import precision_context
-from neural_smt.ragged import Ragged
-from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import EOS
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 
 def beam_search(

@@ -9,11 +9,11 @@ from neural_smt.decoding.attention.batching import plan_batches
 from neural_smt.decoding.attention.beam_search import beam_search
 from neural_smt.decoding.attention.hypotheses import Found, Hypothesis
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.ragged import Ragged
-from neural_smt.vocabularies.building import frequent_ids
-from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import RESERVED
+from neural_smt.vocabulary_selection.building import frequent_ids
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 log = logging.getLogger(__name__)
 

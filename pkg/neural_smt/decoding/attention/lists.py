@@ -10,8 +10,8 @@ from neural_smt.decoding.attention.scoring import score_candidates, with_words
 from neural_smt.decoding.attention.translator import FEATURE
 from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.networks.attention.folder import TrainedAttention
-from neural_smt.vocabularies.candidates import CandidateSets
-from neural_smt.vocabularies.sources import encode_words
+from neural_smt.vocabulary_selection.candidates import CandidateSets
+from neural_smt.vocabulary_selection.sources import encode_words
 
 
 def first_of_each(entries: Sequence[ListedTranslation], count: int) -> list[ListedTranslation]:

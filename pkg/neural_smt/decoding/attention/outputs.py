@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.groups import Groups
 from neural_smt.networks.attention.softmax import LimitedOutput
 from neural_smt.networks.beams import top_values
 from neural_smt.networks.softmax import TILE, log_normalisers
-from neural_smt.ragged import Ragged
-from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import BOS, EOS, RESERVED, UNK
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 
 @dataclass(frozen=True)

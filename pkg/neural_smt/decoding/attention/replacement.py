@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from neural_smt.decoding.attention.hypotheses import Hypothesis
 from neural_smt.decoding.attention.settings import Heuristic
-from neural_smt.vocabularies.sources import Sources
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
+from neural_smt.vocabulary_selection.sources import Sources
 
 
 def best_translations(sources: Sources) -> dict[str, str]:

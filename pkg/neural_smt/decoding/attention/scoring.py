@@ -12,13 +12,13 @@ import torch
 
 from neural_smt.decoding.attention.outputs import OutputWords
 from neural_smt.decoding.attention.sentences import SentenceBatch
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.chosen_logits import choose_logits
 from neural_smt.networks.device import precision_context
-from neural_smt.ragged import Ragged
 from neural_smt.rescoring.trie import Level, SortedSequences
-from neural_smt.vocabularies.candidates import CandidateSets
 from neural_smt.vocabulary import EOS
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 WORDS = 1 << 14
 """Target words of a batch, end symbols included."""

@@ -5,10 +5,10 @@ import torch
 from torch import Tensor
 
 from neural_smt.decoding.attention.outputs import OutputWords
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.batches import pack_sentences
 from neural_smt.networks.attention.groups import Groups
 from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.ragged import Ragged
 
 
 class SentenceBatch:

@@ -14,9 +14,9 @@ from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.errors import UserError
 from neural_smt.networks.attention.folder import TrainedAttention, load_attention
 from neural_smt.networks.folder import VOCABULARY
-from neural_smt.vocabularies.candidates import CandidateSets, text_digest
-from neural_smt.vocabularies.sources import encode_words, load_sources
 from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
+from neural_smt.vocabulary_selection.sources import encode_words, load_sources
 
 FEATURE = "Attention0"
 """log p(target | source) in n-best lists."""

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.decoding.lattices.lattice import Lattice
-from neural_smt.files import atomic, load_array, save_arrays
-from neural_smt.ragged import Ragged
+from neural_smt.io.files import atomic, load_array, save_arrays
+from neural_smt.io.ragged import Ragged
 
 ARRAYS = ("node_offsets", "arc_offsets", "tails", "features")
 

@@ -17,8 +17,8 @@ from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.lattices.viterbi import sort_arcs
 from neural_smt.decoding.primitives import Options
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, leaf, mix
-from neural_smt.ragged import Ragged
 
 DISTINCT_FACTOR = 20
 """A distinct list of n looks at no more than 20 n derivations, as Moses does."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from neural_smt.decoding.lattices.arc_features import Extensions, arc_features
 from neural_smt.decoding.options import WeightedSentences
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
 

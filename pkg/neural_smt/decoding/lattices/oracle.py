@@ -15,7 +15,7 @@ import numpy as np
 from neural_smt.bleu import MATCHES, ORDER, REFERENCE_LENGTH, SIZE, TOTALS, bleu, sentence_bleu
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.oracle_kernels import search
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 
 BEAM = 20
 """Partial translations kept at a node; on captions ten give the BLEU of three hundred to the fourth digit."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.decoding.lattices.lattice import Lattice
-from neural_smt.files import atomic, open_text
+from neural_smt.io.files import atomic, open_text
 from neural_smt.vocabulary import Vocabulary
 
 NULL = "!NULL"

@@ -6,8 +6,8 @@ import numpy as np
 
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.lattice import Lattice
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
-from neural_smt.ragged import Ragged
 
 
 @dataclass(frozen=True)

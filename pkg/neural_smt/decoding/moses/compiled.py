@@ -14,16 +14,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from neural_smt.code import PACKAGE
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.ini import MosesIni
 from neural_smt.decoding.moses.model import assemble, read_text_model
 from neural_smt.decoding.moses.sources import Source, still_same
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, read_json, write_json
+from neural_smt.io.files import atomic, read_json, write_json
 from neural_smt.language_model.model import NgramModel
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import Vocabulary
+from neural_smt.workflow.code_digest import PACKAGE
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from neural_smt.decoding.moses.support import REORDERING_TYPES, SIMPLE
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, write_lines
+from neural_smt.io.files import atomic, write_lines
 from neural_smt.phrases.moses_format import write_moses
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from neural_smt.decoding.moses.streams import open_folder, open_output
 from neural_smt.decoding.nbest import nbest_lines
 from neural_smt.decoding.search import Decoder, Translation
 from neural_smt.errors import UserError
-from neural_smt.files import open_text
+from neural_smt.io.files import open_text
 from neural_smt.vocabulary import Vocabulary
 
 Lattices = list[Lattice | None]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines
+from neural_smt.io.files import read_lines
 
 Value = TypeVar("Value", int, float)
 

@@ -19,7 +19,7 @@ from neural_smt.decoding.oracle_table import HEADER, oracle_table
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.files import read_parallel, write_csv
+from neural_smt.io.files import read_parallel, write_csv
 from neural_smt.settings import read_settings
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from neural_smt.errors import UserError
-from neural_smt.files import atomic, open_text, read_lines
+from neural_smt.io.files import atomic, open_text, read_lines
 
 STANDARD = Path("-")
 """Stands for standard input or output."""

@@ -12,11 +12,11 @@ import numpy as np
 
 from neural_smt.decoding.recurrent.linked import LinkedLattices
 from neural_smt.errors import UserError
-from neural_smt.files import read_lines
+from neural_smt.io.files import read_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
 from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
 from neural_smt.networks.recurrent.scorer import RecurrentScorer
-from neural_smt.ragged import Ragged
 
 if TYPE_CHECKING:
     from neural_smt.representations.representation import Representation

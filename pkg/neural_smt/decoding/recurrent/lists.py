@@ -7,8 +7,8 @@ import numpy as np
 from neural_smt.decoding.lattices.kbest import list_paths
 from neural_smt.decoding.recurrent.joint import JointModel, Rescored, in_threads
 from neural_smt.decoding.recurrent.linked import LinkedLattices
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.sequences import score_sequences
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import EOS
 
 PATHS = 4096

@@ -12,7 +12,7 @@ from neural_smt.decoding.oracle_table import OracleRow, statistics_row
 from neural_smt.decoding.oracles import corpus_oracle, sentence_oracle
 from neural_smt.decoding.recurrent.linked import LinkedLattices
 from neural_smt.decoding.references import encode_references
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 
 
 def oracle_rows(

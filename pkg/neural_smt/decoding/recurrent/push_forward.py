@@ -20,11 +20,11 @@ from neural_smt.decoding.recurrent.push_forward_kernels import (
     settle_level,
     trace_best,
 )
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.scorer import Walk, writable
 from neural_smt.networks.recurrent.sequences import distinct_inputs
 from neural_smt.networks.recurrent.tries import build_tries
 from neural_smt.networks.recurrent.tries_primitives import stable_order
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS
 
 BLOCK = 1 << 16

@@ -22,11 +22,11 @@ from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.recurrent.linked import RECURRENT, model_ids
 from neural_smt.decoding.recurrent.source_positions import source_positions
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
 from neural_smt.networks.recurrent.scorer import RecurrentScorer, Walk
 from neural_smt.networks.recurrent.sequences import distinct_inputs, score_sequences
 from neural_smt.networks.recurrent.tries import build_tries
-from neural_smt.ragged import Ragged
 from neural_smt.representations.links import intern_links
 from neural_smt.representations.representation import Representation
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary

@@ -4,7 +4,7 @@ import numpy as np
 
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import UNKNOWN_ROW, WeightedSentences
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 from neural_smt.representations.links import aligned_positions
 
 

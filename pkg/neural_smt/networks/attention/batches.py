@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.packing import Packed, PairBatch, pack, pack_pairs
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import EOS, UNK
 
 

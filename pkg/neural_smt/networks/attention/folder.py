@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from neural_smt.files import read_json
+from neural_smt.io.files import read_json
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.folder import ATTENTION, CONFIG, read_folder, save_folder, with_weights

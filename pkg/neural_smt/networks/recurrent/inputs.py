@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neural_smt.ragged import Ragged
+from neural_smt.io.ragged import Ragged
 
 LINKS = 5
 """Source words of a target word that count, at most (Auli et al. 2013, section 5.2)."""

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
 from neural_smt.networks.recurrent.scorer import RecurrentScorer, Walk, writable
 from neural_smt.networks.recurrent.tries import build_tries
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import BOS
 
 ROWS = 1 << 16

@@ -5,7 +5,7 @@ from neural_smt.planning.jobs import Job
 from neural_smt.planning.sizes import Text
 from neural_smt.planning.units.sharing import Counter, Units
 from neural_smt.recurrent_models import joint_inputs
-from neural_smt.vocabularies.settings import PIECE
+from neural_smt.vocabulary_selection.settings import PIECE
 
 
 def aligned(job: Job, x: Experiment) -> Units:

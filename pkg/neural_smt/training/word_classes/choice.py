@@ -1,8 +1,8 @@
 """The word classes that the settings ask for."""
 
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import WordClasses
-from neural_smt.ragged import Ragged
 from neural_smt.training.joint_text import predicted_counts
 from neural_smt.training.recurrent_settings import ClassSettings
 from neural_smt.training.word_classes.exchange import exchange

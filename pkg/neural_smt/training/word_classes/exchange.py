@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.networks.recurrent.configuration import WordClasses
-from neural_smt.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS
 
 PASSES = 12

@@ -1,0 +1,197 @@
+"""An experiment's configuration: defaults filled in, checked against the schema."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from neural_smt.attention_models import inherit_attention
+from neural_smt.corpus.archives import collect_archives, member_name
+from neural_smt.corpus.languages import check_language
+from neural_smt.corpus.test_sets import expand_test_set
+from neural_smt.errors import UserError
+from neural_smt.io.files import read_yaml
+from neural_smt.recurrent_models import inherit_recurrent
+from neural_smt.systems import check_systems, inherit_networks
+
+
+def load_schema(path: Path) -> dict[str, Any]:
+    """Read a JSON schema (draft 2020-12) written as YAML."""
+    return read_yaml(path)
+
+
+def read_configuration_file(path: Path) -> dict[str, Any]:
+    """The settings of a file of YAML or JSON; ``UserError`` names file and line of what is none."""
+    if not Path(path).exists():
+        raise UserError(f"{path}: no such file; name a configuration file of Snakemake")
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: not a configuration file; it must hold keys and values")
+    return content
+
+
+def complete(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of ``config`` with every default of ``schema`` filled in, checked.
+
+    Raises ``UserError`` with one sentence for the first fault: an unknown key (with the nearest known one), a wrong
+    type, a value out of range, or a name that is used but not defined.
+    """
+    if not isinstance(config, Mapping):
+        raise UserError("configuration: expected keys and values; give the experiment's settings")
+    _check_keys(config, "")
+    config = deepcopy(dict(config))
+    inherit_networks(config)
+    inherit_recurrent(config)
+    inherit_attention(config)
+    _fill_defaults(config, schema, schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    errors = sorted(validator.iter_errors(config), key=lambda error: [str(part) for part in error.absolute_path])
+    if errors:
+        raise UserError(_sentence(jsonschema.exceptions.best_match(errors)))
+    _expand_test_sets(config)
+    _check_languages(config)
+    _check_names(config)
+    _check_members(config["corpus"]["sources"])
+    return config
+
+
+def _check_keys(section: Any, where: str) -> None:
+    """Raise ``UserError`` for a name that YAML reads as something else than a text."""
+    items = section.items() if isinstance(section, Mapping) else enumerate(section) if isinstance(section, list) else ()
+    for key, value in items:
+        if isinstance(section, Mapping) and not isinstance(key, str):
+            raise UserError(f"{where or 'configuration'}: the key {key} is no text; put it in quotes")
+        _check_keys(value, f"{where}.{key}".lstrip("."))
+
+
+def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Replace a ``$ref`` by what it names; keywords beside it (``default``, ``description``) stay."""
+    while "$ref" in schema:
+        target: Any = root
+        for part in schema["$ref"].removeprefix("#/").split("/"):
+            target = target[part]
+        schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
+    return schema
+
+
+def _fill_defaults(value: dict[str, Any], schema: Mapping[str, Any], root: Mapping[str, Any]) -> None:
+    for key, sub in schema.get("properties", {}).items():
+        sub = _resolve(sub, root)
+        if key not in value and "default" in sub:
+            value[key] = deepcopy(sub["default"])
+        if isinstance(value.get(key), dict):
+            _fill_defaults(value[key], sub, root)
+    extra = schema.get("additionalProperties")
+    if isinstance(extra, Mapping):
+        for key, item in value.items():
+            if key not in schema.get("properties", {}) and isinstance(item, dict):
+                _fill_defaults(item, _resolve(extra, root), root)
+
+
+def _sentence(error: jsonschema.ValidationError) -> str:
+    where = ".".join(str(part) for part in error.absolute_path) or "configuration"
+    if error.validator == "additionalProperties":
+        known = list(error.schema.get("properties", {}))
+        unknown = next(key for key in error.instance if key not in known)
+        near = difflib.get_close_matches(str(unknown), known, n=1)
+        advice = f"did you mean '{near[0]}'?" if near else f"known here: {', '.join(known)}"
+        return f"{where}: unknown key '{unknown}'; {advice}"
+    if error.validator == "required":
+        missing = next(key for key in error.validator_value if key not in error.instance)
+        return f"{where}: has no '{missing}'; give it"
+    if error.validator == "type":
+        expected = (
+            error.validator_value if isinstance(error.validator_value, str) else " or ".join(error.validator_value)
+        )
+        return f"{where}: expected {expected}, found {error.instance!r}; correct it in the configuration"
+    return f"{where}: {error.message}; correct it in the configuration"
+
+
+def _named_sources(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    corpus = config["corpus"]
+    for role in ("train", "in_domain", "monolingual", "test", "gold"):
+        for position, name in enumerate(corpus[role]):
+            yield f"corpus.{role}.{position}", name
+    yield "corpus.dev", corpus["dev"]
+
+
+def _expand_test_sets(config: Mapping[str, Any]) -> None:
+    """Put declarations of both sides in the place of a test set's name."""
+    languages = config["languages"]
+    for name, source in config["corpus"]["sources"].items():
+        if "test_set" not in source:
+            continue
+        where = f"corpus.sources.{name}"
+        if further := sorted(source.keys() - {"test_set", "tokenised", "size"}):
+            raise UserError(f"{where}: a test_set has both its sides already; leave out {', '.join(further)}")
+        try:
+            sides = expand_test_set(source.pop("test_set"), languages["source"], languages["target"])
+        except UserError as error:
+            raise UserError(f"{where}.test_set: {error}") from None
+        source.update(sides)
+
+
+def _check_join(where: str, source: Mapping[str, Any], sources: Mapping[str, Any], sides: list[str]) -> None:
+    if further := sorted(source.keys() - {"join", "tokenised", "size"}):
+        raise UserError(f"{where}: a join has the sides of what is joined; leave out {', '.join(further)}")
+    for position, part in enumerate(source["join"]):
+        joined = sources.get(part, {})
+        if "join" in joined or not ("part" in joined or joined.keys() >= set(sides)):
+            raise UserError(
+                f"{where}.join.{position}: '{part}' is no source with {' and '.join(sides)} of its own; define them"
+            )
+        if joined["tokenised"] != source["tokenised"]:
+            raise UserError(f"{where}.join.{position}: '{part}' is not tokenised as the join is; set tokenised alike")
+
+
+def _check_members(sources: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, source in sources.items():
+        for key, side in source.items():
+            if isinstance(side, Mapping) and "member" in side:
+                try:
+                    member_name(side["member"])
+                except UserError as error:
+                    raise UserError(f"corpus.sources.{name}.{key}.member: {error}") from None
+    collect_archives(sources)
+
+
+def _check_languages(config: Mapping[str, Any]) -> None:
+    sources, languages = config["corpus"]["sources"], config["languages"]
+    if languages["source"] == languages["target"]:
+        raise UserError(f"languages: source and target are both '{languages['source']}'; name two languages")
+    if any("part" in source for source in sources.values()) and languages != {"source": "en", "target": "fr"}:
+        raise UserError("corpus.sources: the generator writes English-French; set languages: {source: en, target: fr}")
+    if not all(source["tokenised"] for source in sources.values()):
+        for side, language in languages.items():
+            check_language(language, f"languages.{side}")
+
+
+def _check_names(config: Mapping[str, Any]) -> None:
+    sources, languages = config["corpus"]["sources"], config["languages"]
+    for where, name in _named_sources(config):
+        if name not in sources:
+            raise UserError(f"{where}: there is no source '{name}'; define it under corpus.sources")
+        source = sources[name]
+        sides = ["part"] if "part" in source else list(languages.values())
+        if where.startswith("corpus.monolingual") and "part" not in source:
+            sides = [languages["target"]]
+        if "join" in source:
+            if where.startswith("corpus.gold"):
+                raise UserError(f"{where}: '{name}' joins other sources, without their alignments; name these instead")
+            _check_join(f"corpus.sources.{name}", source, sources, sides)
+            continue
+        for side in sides:
+            if side not in source:
+                raise UserError(f"corpus.sources.{name}: the side '{side}' is missing; give its url or path")
+        if where.startswith("corpus.gold") and "part" not in source and "alignment" not in source:
+            raise UserError(f"corpus.sources.{name}: a gold set needs 'alignment'; give its url or path")
+    check_systems(config)
+    if config["evaluation"]["baseline"] not in config["systems"]:
+        raise UserError(
+            f"evaluation.baseline: there is no system '{config['evaluation']['baseline']}'; name one of systems"
+        )
+    if config["selection"]["method"] != "none" and not config["corpus"]["in_domain"]:
+        raise UserError("selection.method: selection needs in-domain text; name corpus.in_domain or set method: none")

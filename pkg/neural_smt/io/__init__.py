@@ -1,0 +1,1 @@
+"""Files of the project: text, tables and arrays, read and written whole, in pieces or as streams."""

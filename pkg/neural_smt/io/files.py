@@ -1,0 +1,302 @@
+"""Reading and writing: UTF-8 text one sentence a line, plain or gzipped, and writes that are all or nothing."""
+
+import codecs
+import csv
+import errno
+import gzip
+import io
+import json
+import os
+import shutil
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import yaml
+
+from neural_smt.errors import Section, UserError, write_fault
+from neural_smt.io.temporaries import remove_leftovers, temporary_file, temporary_folder
+
+MAKE = "run the step that makes it"
+MAKE_AGAIN = f"{MAKE} again"
+
+
+@contextmanager
+def atomic(path: Path, directory: bool = False) -> Iterator[Path]:
+    """Yield a temporary path beside ``path`` and rename it to ``path`` when the block ends well.
+
+    With ``directory`` the temporary path is an empty folder, and an older folder at ``path`` is replaced.
+    When the block raises, the temporary file or folder is removed and ``path`` stays as it was. What the file system
+    refuses is an ``OSError`` that names ``path``.
+    The temporary name keeps the suffixes of ``path``, so a writer that looks at ``.gz`` still sees it.
+    What a process left that was killed while it wrote ``path`` is removed.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(path)
+    temporary = temporary_folder(path) if directory else temporary_file(path)
+    try:
+        temporary.chmod(0o755 if directory else 0o644)
+        yield temporary
+        if directory:
+            _replace_folder(temporary, path)
+        else:
+            os.replace(temporary, path)
+    except Exception as error:
+        if (fault := write_fault(error, path, temporary)) is not None:
+            raise fault from None
+        raise
+    finally:
+        if directory:
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
+
+
+def _replace_folder(temporary: Path, path: Path) -> None:
+    """Give a folder its name, taking the name from an older folder; other processes may be doing the same."""
+    while True:
+        try:
+            os.replace(temporary, path)  # an empty folder of that name would be replaced too
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        older = temporary_folder(path)
+        with suppress(FileNotFoundError):
+            os.replace(path, older)
+        shutil.rmtree(older, ignore_errors=True)
+
+
+@contextmanager
+def open_text(path: Path, mode: str = "r") -> Iterator[IO[str]]:
+    """Open a UTF-8 text file with ``\\n`` line ends for reading (``r``) or writing (``w``); ``.gz`` is (de)compressed.
+
+    Compressed output holds neither name nor time: the same text gives the same bytes.
+    """
+    path = Path(path)
+    with ExitStack() as stack:
+        if path.suffix == ".gz":
+            raw = stack.enter_context(open(path, f"{mode}b"))
+            binary = stack.enter_context(gzip.GzipFile("", f"{mode}b", compresslevel=6, fileobj=raw, mtime=0))
+            yield stack.enter_context(io.TextIOWrapper(binary, encoding="utf-8", newline="\n"))
+        else:
+            yield stack.enter_context(open(path, mode, encoding="utf-8", newline="\n"))
+
+
+@contextmanager
+def named_errors(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while reading ``path`` into a ``UserError`` that names it."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; check the path") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{path}: cannot be read ({error}); fetch or write the file again") from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the contents of a file, unpacked when it ends in ``.gz``; ``UserError`` when it cannot be read."""
+    path = Path(path)
+    with named_errors(path):
+        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+
+def read_pieces(path: Path, size: int = 1 << 20, nul: bool = False) -> Iterator[tuple[int, bytes]]:
+    """Yield the contents of a text file (``.gz`` or plain) in pieces of whole lines, about ``size`` bytes each.
+
+    Each piece comes with the number of lines before it. Raises ``UserError`` for a file that cannot be read, and, with
+    the line, for bytes that are not UTF-8, for NUL unless ``nul`` allows it, and for a line longer than 64 pieces.
+    """
+    path = Path(path)
+    lines, rest = 0, b""
+    with named_errors(path), gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
+        while block := stream.read(size):
+            end = block.rfind(b"\n") + 1
+            if end == 0:
+                rest += block
+                if len(rest) > 64 * size:
+                    raise UserError(f"{path}, line {lines + 1}: has more than {len(rest) >> 20} MB; give a text file")
+                continue
+            piece, rest = rest + block[:end], block[end:]
+            check_text(path, piece, lines, nul)
+            yield lines, piece
+            lines += piece.count(b"\n")
+    if rest:
+        check_text(path, rest, lines, nul)
+        yield lines, rest
+
+
+def check_text(path: Path, data: bytes, lines: int = 0, nul: bool = False) -> None:
+    """Raise ``UserError`` naming file and line unless ``data``, after so many lines of it, is UTF-8, and without NUL
+    unless ``nul`` allows it.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    step = 1 << 16  # the text itself is not wanted: small pieces of it stay in the cache
+    for start in range(0, len(data), step):
+        block = data[start : start + step]
+        try:
+            decoder.decode(block, final=start + step >= len(data))
+        except UnicodeDecodeError as error:
+            kept_back = len(error.object) - len(block)  # bytes of a character that began in the block before
+            line = lines + data.count(b"\n", 0, start + error.start - kept_back) + 1
+            raise UserError(
+                f"{path}, line {line}: not valid UTF-8 (byte 0x{error.object[error.start]:02x}); "
+                "convert the file to UTF-8"
+            ) from None
+    found = -1 if nul else data.find(b"\0")
+    if found >= 0:
+        line = lines + data.count(b"\n", 0, found) + 1
+        raise UserError(f"{path}, line {line}: holds a NUL byte; give a text file")
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a UTF-8 text file (``.gz`` or plain), without line ends.
+
+    Only ``\\n`` and ``\\r\\n`` end a line. Raises ``UserError`` naming file and line for a missing file, bytes
+    that are not UTF-8, or a broken archive.
+    """
+    return decode_lines(Path(path), read_bytes(path))
+
+
+def decode_lines(path: Path, data: bytes, before: int = 0) -> list[str]:
+    """The lines of bytes of a file that come after ``before`` of its lines, as ``read_lines`` gives them."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = before + data.count(b"\n", 0, error.start) + 1
+        raise UserError(
+            f"{path}, line {line}: not valid UTF-8 (byte 0x{data[error.start]:02x}); convert the file to UTF-8"
+        ) from None
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [line[:-1] if line.endswith("\r") else line for line in lines] if "\r" in text else lines
+
+
+def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
+    """Read two files that must have the same number of lines; ``UserError`` when they do not."""
+    sides = read_lines(source), read_lines(target)
+    if len(sides[0]) != len(sides[1]):
+        raise unequal_lengths(source, len(sides[0]), target, len(sides[1]))
+    return sides
+
+
+def unequal_lengths(source: Path, source_lines: int, target: Path, target_lines: int) -> UserError:
+    """What is wrong where the two sides of a text differ in their lines."""
+    return UserError(
+        f"{source} has {source_lines} lines but {target} has {target_lines}; "
+        "line i of one must be the translation of line i of the other"
+    )
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines (without line ends) as UTF-8, atomically; ``.gz`` is compressed reproducibly."""
+    with atomic(path) as temporary, open_text(temporary, "w") as stream:
+        for line in lines:
+            stream.write(line)
+            stream.write("\n")
+
+
+def read_json(path: Path) -> Any:
+    """Parse a JSON file; ``UserError`` names the file and the line at fault."""
+    return _parse_json(path, dict)
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Parse a JSON file that holds an object; ``UserError`` also for another value, and for a key that is asked for
+    but is not there.
+    """
+
+    def section(values: list[tuple[str, Any]]) -> Section:
+        made = Section(values)
+        made.place, made.advice = str(path), MAKE_AGAIN
+        return made
+
+    content = _parse_json(path, section)
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: holds no JSON object; {MAKE_AGAIN}")
+    return content
+
+
+def _parse_json(path: Path, made_of: Callable[[list[tuple[str, Any]]], dict[str, Any]]) -> Any:
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=made_of)
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; {MAKE}") from None
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}, line {error.lineno}: not valid JSON ({error.msg}); {MAKE_AGAIN}") from None
+    except (UnicodeDecodeError, RecursionError):
+        raise UserError(f"{path}: not a JSON file; {MAKE_AGAIN}") from None
+
+
+def read_yaml(path: Path) -> Any:
+    """Parse a file of YAML (or JSON, which is YAML too); ``UserError`` names the file and the line at fault."""
+    text = "\n".join(read_lines(path))
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        where = f"{path}, line {mark.line + 1}" if mark else f"{path}"
+        raise UserError(f"{where}: not valid YAML ({problem or str(error).splitlines()[0]}); correct it") from None
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write ``value`` as indented JSON with sorted keys, atomically."""
+    with atomic(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a CSV table with ``\\n`` line ends, atomically."""
+    with atomic(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Read a CSV table written by ``write_csv`` as one dictionary per row.
+
+    ``UserError`` for a missing or damaged file, and for a column that is asked for but is not there.
+    """
+    rows = csv.reader(io.StringIO("\n".join(read_lines(path)), newline=""), strict=True)
+    table, header = [], None
+    try:
+        for row in rows:
+            if not row:
+                continue
+            if header is None:
+                header = row
+            elif len(row) != len(header):
+                raise csv.Error(f"{len(row)} cells under a header of {len(header)}")
+            else:
+                table.append(Section(zip(header, row, strict=True)))
+                table[-1].place, table[-1].advice = f"{path}, line {rows.line_num}", MAKE_AGAIN
+    except csv.Error as error:
+        raise UserError(f"{path}, line {rows.line_num}: not a row of a CSV table ({error}); {MAKE_AGAIN}") from None
+    return table
+
+
+def save_arrays(folder: Path, **arrays: np.ndarray) -> None:
+    """Write each array as ``<name>.npy`` into an existing folder."""
+    for name, array in arrays.items():
+        np.save(Path(folder) / f"{name}.npy", array, allow_pickle=False)
+
+
+def load_array(path: Path, mapped: bool = True) -> np.ndarray:
+    """Load an ``.npy`` array, memory-mapped read-only unless ``mapped`` is false."""
+    try:
+        array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        if not isinstance(array, np.ndarray):
+            raise ValueError("an archive of several")
+        return array
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; run the stage that makes {Path(path).parent.name} again") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        reason = str(error).splitlines()[0].rstrip(".:")
+        raise UserError(f"{path}: not a NumPy array ({reason}); {MAKE_AGAIN}") from None

@@ -1,0 +1,85 @@
+"""Lists of unequal length in two flat arrays, the shape every kernel reads."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from neural_smt.errors import UserError
+from neural_smt.io.files import MAKE_AGAIN, load_array, save_arrays
+
+PIECE = 1 << 20
+"""Lists that are looked at together where there may be hundreds of millions."""
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """``n`` lists in one array: list ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
+
+    values: any dtype, shape ``[total, ...]``; offsets: int64 ``[n + 1]``, starting at 0, non-decreasing.
+    """
+
+    values: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        """A view of list ``index`` (no negative index)."""
+        return self.values[self.offsets[index] : self.offsets[index + 1]]
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        for index in range(len(self)):
+            yield self[index]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """int64 ``[n]``: the length of each list."""
+        return np.diff(self.offsets)
+
+    def take(self, rows: np.ndarray) -> "Ragged":
+        """The lists at ``rows`` (int ``[m]``), in that order."""
+        rows = np.asarray(rows, dtype=np.int64)
+        lengths = self.offsets[rows + 1] - self.offsets[rows]  # not of all lists: there may be millions
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        positions = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Ragged(self.values[positions], offsets)
+
+    @classmethod
+    def from_lists(cls, lists: Iterable[Sequence[int]], dtype: type = np.int32) -> "Ragged":
+        """Build from an iterable of sequences of numbers."""
+        lists = [np.asarray(item, dtype=dtype) for item in lists]
+        offsets = np.zeros(len(lists) + 1, dtype=np.int64)
+        np.cumsum([len(item) for item in lists], out=offsets[1:])
+        return cls(np.concatenate(lists) if lists else np.zeros(0, dtype=dtype), offsets)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Ragged"]) -> "Ragged":
+        """The lists of all parts (at least one), in order."""
+        offsets = np.zeros(sum(len(part) for part in parts) + 1, dtype=np.int64)
+        np.cumsum(np.concatenate([part.lengths for part in parts]), out=offsets[1:])
+        return cls(np.concatenate([part.values for part in parts]), offsets)
+
+    def count(self, marked: np.ndarray) -> np.ndarray:
+        """int64 ``[n]``: how many ids of each list are marked; marked: bool for every id there may be."""
+        counts = np.empty(len(self), dtype=np.int64)
+        for start in range(0, len(self), PIECE):
+            offsets = self.offsets[start : start + PIECE + 1]
+            before = np.concatenate(([0], np.cumsum(marked[self.values[offsets[0] : offsets[-1]]])))
+            counts[start : start + PIECE] = np.diff(before[offsets - offsets[0]])
+        return counts
+
+    def save(self, folder: Path, name: str) -> None:
+        """Write ``<name>_values.npy`` and ``<name>_offsets.npy`` into an existing folder."""
+        save_arrays(folder, **{f"{name}_values": self.values, f"{name}_offsets": self.offsets})
+
+    @classmethod
+    def load(cls, folder: Path, name: str, mapped: bool = True) -> "Ragged":
+        """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false."""
+        values, offsets = (load_array(Path(folder) / f"{name}_{part}.npy", mapped) for part in ("values", "offsets"))
+        if offsets.ndim != 1 or not len(offsets) or offsets[-1] != len(values):
+            raise UserError(f"{folder}: {name}_values.npy and {name}_offsets.npy do not belong together; {MAKE_AGAIN}")
+        return cls(values, offsets)

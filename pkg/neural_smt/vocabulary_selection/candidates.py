@@ -1,0 +1,171 @@
+"""The target words that each sentence of a text may be translated with (V_x of Mi et al. 2016, section 3.1)."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neural_smt.errors import UserError
+from neural_smt.io.array_files import ListWriter
+from neural_smt.io.files import atomic, load_array, read_json, save_arrays, write_json
+from neural_smt.io.ragged import Ragged
+
+ORIGINS = {
+    "vocabulary": "network vocabulary",
+    "source": "source text",
+    "reference": "reference",
+    "dictionary": "word translation table",
+    "phrase_table": "phrase table",
+}
+"""What sets are made from, and what a person calls it."""
+
+CHECKED = 1 << 22
+"""Ids checked at once when sets are read."""
+
+_ADVICE = "run the vocabularies stage again"
+
+
+def text_digest(lines: list[str]) -> str:
+    """SHA-256 (hex) of a tokenised text."""
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class CandidateSets:
+    """Distinct ids of a network vocabulary for each of n sentences, in rising order.
+
+    A set is ``common``, which every sentence has (V^T, and always UNK and EOS), then what the sentence has besides:
+    as the most frequent words have the lowest ids, these are all larger, and a text of millions of sentences needs no
+    room for V^T.
+
+    own: int32 ``Ragged`` of n lists; common: int32 ``[c]``; size: words of the network vocabulary, |V_y|, reserved
+    entries included; origins: digest of each thing of ``ORIGINS`` that the sets were made from (``Vocabulary.digest``,
+    ``text_digest``, ``table_digest``, ``PhraseTable.digest``); settings: what else decides on them.
+    """
+
+    own: Ragged
+    common: np.ndarray
+    size: int
+    origins: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """The number of sentences."""
+        return len(self.own)
+
+    @classmethod
+    def from_ids(cls, ids: Ragged, size: int, origins: Mapping[str, str] | None = None) -> "CandidateSets":
+        """Sets that are given whole: int32 lists of distinct ids below ``size``, each in rising order."""
+        return cls(ids, np.zeros(0, dtype=np.int32), size, origins or {})
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """int64 ``[n]``: how many ids each sentence has."""
+        return self.own.lengths + len(self.common)
+
+    def of(self, sentence: int) -> np.ndarray:
+        """int32: the ids of one sentence."""
+        return np.concatenate([self.common, self.own[sentence]])
+
+    def take(self, rows: np.ndarray) -> "CandidateSets":
+        """The sets of some sentences, in this order, in memory; rows: int64."""
+        return replace(self, own=self.own.take(rows))
+
+    def union(self, rows: np.ndarray) -> np.ndarray:
+        """int64: the ids of a batch of sentences, V_B = the union of their V_x, distinct and in rising order.
+
+        The time this takes depends on the sets alone, not on ``size``.
+        """
+        own = np.sort(self.own.take(rows).values)
+        return np.concatenate([self.common, own[np.diff(own, prepend=-1) > 0]]).astype(np.int64)
+
+    @cached_property
+    def ids(self) -> Ragged:
+        """int32 lists: every set whole, in memory. Where V^T is large, ``of`` and ``union`` need far less."""
+        offsets = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+        values = np.empty(offsets[-1], dtype=np.int32)
+        for sentence in range(len(self)):
+            values[offsets[sentence] : offsets[sentence + 1]] = self.of(sentence)
+        return Ragged(values, offsets)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 (hex) of all that decides on the sets: what they were made from and how."""
+        return hashlib.sha256(json.dumps(self._description(len(self)), sort_keys=True).encode()).hexdigest()
+
+    def _description(self, sentences: int) -> dict[str, Any]:
+        return {
+            "sentences": sentences,
+            "size": self.size,
+            "common": len(self.common),
+            "origins": dict(self.origins),
+            "settings": dict(self.settings),
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays and ``meta.json`` as a folder, atomically."""
+        save_pieces(folder, [self])
+
+    @classmethod
+    def load(cls, folder: Path, mapped: bool = True, **digests: str) -> "CandidateSets":
+        """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false.
+
+        digests: of things named in ``ORIGINS``. Raises ``UserError`` where the sets were made from another one, where
+        a file is missing, or where the arrays do not belong together. A table that the sets were made without does not
+        matter.
+        """
+        unknown = digests.keys() - ORIGINS.keys()
+        if unknown:
+            raise TypeError(f"sets are not made from {', '.join(sorted(unknown))}")
+        folder = Path(folder)
+        meta = read_json(folder / "meta.json")
+        own, common = Ragged.load(folder, "own", mapped), load_array(folder / "common.npy", mapped)
+        try:
+            sets = cls(own, common, meta["size"], meta["origins"], meta["settings"])
+            expected = len(sets), len(common)
+            fits = expected == (meta["sentences"], meta["common"]) and sets._ordered()
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise UserError(f"{folder}: not the target vocabularies of a text ({error}); {_ADVICE}") from None
+        if not fits:
+            raise UserError(f"{folder}: the arrays do not belong together; {_ADVICE}")
+        for name, digest in digests.items():
+            if sets.origins.get(name, digest) != digest:
+                raise UserError(f"{folder}: made with another {ORIGINS[name]} than the one given; {_ADVICE}")
+        return sets
+
+    def _ordered(self) -> bool:
+        """Whether all ids are inside the vocabulary and rise in every set; what is held in memory is small."""
+        values, offsets = self.own.values, self.own.offsets
+        if offsets[0] != 0 or offsets[-1] != len(values) or (np.diff(offsets) < 0).any():
+            return False
+        lowest = self.common[-1] + 1 if len(self.common) else 0
+        for start in range(0, len(values), CHECKED):
+            piece = values[start : start + CHECKED + 1]  # with the first one of the next piece
+            falls = np.flatnonzero(np.diff(piece) <= 0) + start + 1
+            if (offsets[np.searchsorted(offsets, falls)] != falls).any():  # only from one list to the next
+                return False
+            if piece.min() < lowest or piece.max() >= self.size:
+                return False
+        return bool((np.diff(self.common) > 0).all())
+
+
+def save_pieces(folder: Path, pieces: Iterable[CandidateSets]) -> None:
+    """Write the sets of a text that come in pieces (at least one) as ``CandidateSets.save`` would write them whole.
+
+    All say that they were made from the whole text. No more than one is held.
+    """
+    with atomic(folder, directory=True) as temporary:
+        sentences = 0
+        with ExitStack() as stack:
+            writer = ListWriter(stack, temporary, "own", None, np.int32, (None,))
+            for piece in pieces:
+                writer.append(piece.own)
+                sentences += len(piece)
+        save_arrays(temporary, common=piece.common)
+        write_json(temporary / "meta.json", piece._description(sentences))

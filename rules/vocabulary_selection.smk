@@ -1,0 +1,92 @@
+# the network whose words coverage is measured for
+MEASURED_WORDS = ATTENTION_SETTINGS[ATTENTION]["target_words"]
+
+
+rule build_network_vocabulary:
+    """Choose the words of a language that an attention network knows."""
+    input:
+        text="results/{experiment}/selection/train.{language}",
+    output:
+        output="results/{experiment}/vocabularies/{words}/network.{language}.tsv",
+    log:
+        "results/{experiment}/logs/build_network_vocabulary.{words}.{language}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/vocabularies/build_network_vocabulary.{words}.{language}.tsv"
+    wildcard_constraints:
+        words=r"\d+",
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(2),
+        runtime="1h",
+    params:
+        code=code("vocabulary_selection.steps"),
+        size=lambda wildcards: int(wildcards.words),
+    script:
+        "../workflow_scripts/vocabulary_selection.py"
+
+
+rule build_candidates:
+    """Draw the target vocabulary of every sentence of a text, with its reference for the training text only."""
+    input:
+        **LAYOUT.candidate_tables,
+        network_vocabulary=lambda wildcards: LAYOUT.network_vocabulary(wildcards.words, TARGET),
+        source=lambda wildcards: candidate_text(wildcards.text, SOURCE),
+        reference=lambda wildcards: candidate_text("train", TARGET) if wildcards.text == "train" else [],
+    output:
+        output=directory("results/{experiment}/vocabularies/{words}/{sets}/{text}"),
+    log:
+        "results/{experiment}/logs/build_candidates.{words}.{sets}.{text}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/vocabularies/build_candidates.{words}.{sets}.{text}.tsv"
+    wildcard_constraints:
+        words=r"\d+",
+        sets=one_of(SENTENCE_VOCABULARIES),
+        text=one_of(["train", *SETS]),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(8),
+        runtime="4h",
+    params:
+        code=code("vocabulary_selection.steps"),
+        settings=lambda wildcards: SENTENCE_VOCABULARIES[wildcards.sets],
+    script:
+        "../workflow_scripts/vocabulary_selection.py"
+
+
+rule measure_candidates:
+    """Coverage of the reference and sizes of target vocabularies (Tables 1 and 2 of Mi et al. 2016)."""
+    input:
+        **LAYOUT.candidate_tables,
+        network_vocabulary=LAYOUT.network_vocabulary(MEASURED_WORDS, TARGET),
+        depends=[candidate_text(text, side) for text in ("train", *SETS) for side in (SOURCE, TARGET)],
+    output:
+        csv_output="results/{experiment}/vocabularies/coverage.csv",
+        markdown_output="results/{experiment}/vocabularies/coverage.md",
+    log:
+        "results/{experiment}/logs/measure_candidates.log",
+    benchmark:
+        "results/{experiment}/benchmarks/vocabularies/measure_candidates.tsv"
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(8),
+        runtime="8h",
+    params:
+        code=code("vocabulary_selection.steps"),
+        texts={text: [candidate_text(text, side) for side in (SOURCE, TARGET)] for text in ("train", *SETS)},
+        settings=SENTENCE_VOCABULARIES[DEFAULT_SETS],
+        tops=config["vocabularies"]["tops"],
+        batch=config["vocabularies"]["batch"],
+        training="train",
+        seed=config["seed"],
+    script:
+        "../workflow_scripts/vocabulary_selection.py"
+
+
+rule vocabulary_selection:
+    """Target vocabularies of the sentences of all texts, what they cover and how large they are."""
+    input:
+        results(f"vocabularies/{MEASURED_WORDS}/{DEFAULT_SETS}/{{text}}", text=["train", *SETS]),
+        results("vocabularies/coverage.csv"),

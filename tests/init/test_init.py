@@ -1,0 +1,328 @@
+"""``init``: from two files to an experiment, and a sentence for everything that stands in the way."""
+
+import gzip
+import hashlib
+import itertools
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from german_english import sentences, write_corpus
+from workflow import snakemake
+
+from neural_smt.cli import main
+from neural_smt.configuration import complete, load_schema
+from neural_smt.corpus.tokenisation import tokenise_lines
+from neural_smt.init import steps
+from neural_smt.io.files import read_json, read_lines
+
+PLAN = {
+    "seconds": 600.0,
+    "memory_mb": 500,
+    "disk_bytes": 2e6,
+    "machine": {"cores": 2},
+    "throughputs": {"machine": "a machine", "date": "2020-01-02"},
+}
+
+
+@pytest.fixture
+def unplanned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder to be in, where plans cost nothing."""
+    monkeypatch.setattr(steps, "_plan", lambda folder, machine: PLAN)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def complete_of(folder: Path, repository: Path) -> dict[str, Any]:
+    read = yaml.safe_load((folder / "experiment.yaml").read_text(encoding="utf-8"))
+    return complete(read, load_schema(repository / "rules" / "schemas" / "config.schema.yaml"))
+
+
+def fault(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The sentence that init ends with; it leaves nothing behind."""
+    there = sorted(Path().rglob("*"))
+    assert main(["init", *arguments]) == 1
+    assert sorted(Path().rglob("*")) == there
+    said = capsys.readouterr().err
+    assert said.startswith("error: ") and said.count("\n") == 1
+    return said.removeprefix("error: ").rstrip("\n")
+
+
+@pytest.mark.slow
+def test_german_english_from_two_files_to_a_planned_experiment(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_corpus(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "corpus.de", "corpus.en", "--cores", "2"]) == 0
+    said = capsys.readouterr().out
+    folder = tmp_path / "corpus"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "dev.de",
+        "dev.en",
+        "experiment.yaml",
+        "split.csv",
+        "test.de",
+        "test.en",
+        "train.de.gz",
+        "train.en.gz",
+    ]
+    config = complete_of(folder, repository)
+    assert config["experiment"] == "corpus"
+    assert config["languages"] == {"source": "de", "target": "en"}
+    assert config["data_mirror"] == str(folder)
+    assert config["systems"].keys() == {"baseline", "rnn", "cslm_rnn"}
+    parts = {}
+    for source, part in (("corpus", "train"), ("dev", "dev"), ("test", "test")):
+        texts = []
+        for language in ("de", "en"):
+            side = config["corpus"]["sources"][source][language]
+            data = (folder / side["path"]).read_bytes()
+            assert side["sha256"] == hashlib.sha256(data).hexdigest()
+            texts.append((gzip.decompress(data) if side["path"].endswith(".gz") else data).decode().splitlines())
+        parts[part] = list(zip(*texts, strict=True))
+    assert [len(parts[part]) for part in ("train", "dev", "test")] == [540, 30, 30]
+    assert sorted(itertools.chain(*parts.values())) == sorted(sentences(600))
+    assert "corpus.de -> corpus.en: 600 pairs, words: 5,307 of de, 5,458 of en\n" in said
+    assert "note: 540 pairs to train on are few: enough to run, not to translate\n" in said
+    assert "sacreBLEU" not in said
+    assert "corpus/: 540 train, 30 dev, 30 test pairs; experiment.yaml\nexpected: " in said
+    assert f"next:\n  cd {repository}\n" in said
+    assert f"snakemake --cores 2 --configfile {folder}/experiment.yaml\n" in said
+    assert f"-m neural_smt translate {folder}/experiment.yaml --system rnn text.txt\n" in said
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "languages", "name"),
+    [
+        (("corpus.de", "corpus.en"), [], ("de", "en"), "corpus"),
+        (("corpus.en", "corpus.de"), [], ("en", "de"), "corpus"),
+        # one language named suffices to turn the direction
+        (("corpus.en", "corpus.de"), ["--source", "de"], ("de", "en"), "corpus"),
+        (("corpus.en", "corpus.de"), ["--target", "en"], ("de", "en"), "corpus"),
+        (("My text.v2.de.gz", "My text.v2.en.gz"), [], ("de", "en"), "My_text_v2"),
+        (("a.txt", "b"), ["--source", "de", "--target", "en"], ("de", "en"), "a-b"),
+        (("corpus.de", "corpus.en"), ["--name", "mine", "--output", "elsewhere"], ("de", "en"), "mine"),
+    ],
+)
+def test_names_tell_languages_and_direction(
+    unplanned: Path, repository: Path, files: tuple[str, str], options: list[str], languages: tuple, name: str
+) -> None:
+    for file in files:
+        side = 1 if ".en" in file or file == "b" else 0
+        data = "".join(f"{pair[side]}\n" for pair in sentences(300)).encode()
+        Path(file).write_bytes(gzip.compress(data) if file.endswith(".gz") else data)
+    assert main(["init", *files, *options]) == 0
+    folder = Path("elsewhere" if "--output" in options else name)
+    config = complete_of(folder, repository)
+    assert config["experiment"] == name
+    assert (config["languages"]["source"], config["languages"]["target"]) == languages
+    assert any(letter in (folder / "dev.de").read_text(encoding="utf-8") for letter in "äöü")
+
+
+def test_sets_of_ones_own_are_taken_as_they_are(
+    unplanned: Path, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_corpus(unplanned, 600)
+    pairs = sentences(640)
+    for name, drawn in (("mine", pairs[590:640]), ("theirs", pairs[580:595])):
+        for side, language in enumerate(("de", "en")):
+            Path(f"{name}.{language}").write_text("".join(f"{pair[side]}\n" for pair in drawn))
+    # sides of a set come in any order that their names tell
+    options = ["--dev", "mine.en", "mine.de", "--test", "theirs.de", "theirs.en"]
+    assert main(["init", "corpus.de", "corpus.en", *options]) == 0
+    assert Path("corpus/dev.de").read_text() == Path("mine.de").read_text()
+    assert Path("corpus/test.en").read_text() == Path("theirs.en").read_text()
+    said = capsys.readouterr().out
+    assert "note: 5 pairs of --test in --dev, whole or one side: scores will flatter\n" in said
+    assert "note: 20 pairs in --dev or --test, whole or one side, and so not in the training text\n" in said
+    assert "corpus/: 580 train, 50 dev, 15 test pairs; experiment.yaml\n" in said
+    assert complete_of(Path("corpus"), repository)["corpus"]["dev"] == "dev"
+
+
+def test_another_script_passes(unplanned: Path, repository: Path) -> None:
+    subjects = [("Мальчик", "boy"), ("Девочка", "girl"), ("Учитель", "teacher"), ("Врач", "doctor"), ("Повар", "cook")]
+    verbs = [("читает", "reads"), ("видит", "sees"), ("продаёт", "sells"), ("любит", "likes"), ("ищет", "seeks")]
+    objects = [("новую книгу", "the new book"), ("старый дом", "the old house"), ("это яблоко", "this apple")]
+    pairs = [
+        (f"{one} {two} {three}, {number} раз.", f"The {in_english} {verb} {thing} {number} times.")
+        for (one, in_english), (two, verb), (three, thing), number in itertools.product(
+            subjects, verbs, objects, range(2, 6)
+        )
+    ]
+    for side, language in enumerate(("ru", "en")):
+        Path(f"school.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
+    assert main(["init", "school.ru", "school.en", "--dev-size", "20", "--test-size", "10"]) == 0
+    assert complete_of(Path("school"), repository)["languages"] == {"source": "ru", "target": "en"}
+    assert len(Path("school/test.ru").read_text(encoding="utf-8").splitlines()) == 10
+
+
+def test_tokenised_text_may_be_of_any_language(
+    unplanned: Path, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_corpus(unplanned, 300)
+    Path("corpus.de").rename("corpus.tlh")
+    said = fault(capsys, "corpus.tlh", "corpus.en")
+    assert said.startswith("corpus.tlh: sacremoses does not tokenise 'tlh'; it knows as, bn, ca, cs, de, ")
+    assert said.endswith("; split the text into words yourself and say that it is tokenised")
+    assert main(["init", "corpus.tlh", "corpus.en", "--tokenised"]) == 0
+    config = complete_of(Path("corpus"), repository)
+    assert all(source["tokenised"] for source in config["corpus"]["sources"].values())
+    assert "--system rnn --tokenised text.txt\n" in capsys.readouterr().out
+
+
+def test_an_earlier_init_is_written_over_only_when_told_to(unplanned: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_corpus(unplanned, 300)
+    assert main(["init", "corpus.de", "corpus.en"]) == 0
+    before = Path("corpus/test.de").read_text()
+    assert fault(capsys, "corpus.de", "corpus.en") == (
+        "corpus: is there already; write over it with --force, or name another with --output"
+    )
+    assert main(["init", "corpus.de", "corpus.en", "--force", "--seed", "2"]) == 0
+    assert Path("corpus/test.de").read_text() != before
+    Path("corpus/notes").touch()
+    capsys.readouterr()
+    assert fault(capsys, "corpus.de", "corpus.en", "--force") == (
+        "corpus: holds notes, which no init wrote; name another folder with --output"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["corpus.de"], "1 files given; give two, the source side first, as in: init mycorpus.en mycorpus.fr"),
+        (["corpus.de", "corpus.de"], "corpus.de and corpus.de are one file; give a text and its translation"),
+        (["corpus.de", "nowhere.en"], "nowhere.en: no such file; check the path"),
+        (
+            ["corpus.de", "text.txt"],
+            "text.txt: its name tells no language, as mycorpus.en would; say it with --target en",
+        ),
+        (
+            ["corpus.de", "other.de"],
+            "corpus.de and other.de: both are taken for 'de'; say otherwise with --source, --target",
+        ),
+        (
+            ["corpus.de", "corpus.en", "--target", "english"],
+            "--target english: no code of a language; give one of two or three letters, such as en",
+        ),
+        (
+            ["corpus.de", "corpus.en", "--name", "multi30k"],
+            "--name: 'multi30k' is an experiment that is there already; give another name",
+        ),
+        (["corpus.de", "corpus.en", "--name", "a b"], "--name a b: give letters, digits, - and _ only"),
+        (["corpus.de", "corpus.en", "--output", "text.txt"], "text.txt: is a file; name a folder with --output"),
+        (
+            ["corpus.de", "corpus.en", "--cores", "0"],
+            "--nodes, --cores, --gpus: a plan needs at least one node and one core, and no negative number of GPUs; "
+            "give others",
+        ),
+        (
+            ["corpus.de", "corpus.en", "--output", "."],
+            ".: the folder that you are in, or one around it; name a new one with --output",
+        ),
+        (["corpus.de", "corpus.en", "--seed", "-1"], "--seed -1: give 0 or more"),
+        (
+            ["corpus.de", "corpus.en", "--test-size", "900"],
+            "corpus.de: 915 pairs are to be drawn, but 300 occur only once; ask for fewer with --dev-size and "
+            "--test-size, or give sets of your own with --dev and --test",
+        ),
+        (
+            ["swapped.en", "swapped.de"],
+            "swapped.en looks like 'de' and swapped.de looks like 'en'; swap them, or say what they are: "
+            "--source en --target de",
+        ),
+    ],
+)
+def test_each_fault_gets_one_sentence(
+    unplanned: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    write_corpus(unplanned, 300)
+    for language, other in (("de", "en"), ("en", "de")):
+        Path(f"swapped.{language}").write_text(
+            Path(f"corpus.{other}").read_text()
+            + f"{'die und nicht ist ' * 200 if other == 'de' else 'the and is of ' * 200}\n"
+        )
+    Path("text.txt").write_text("x\n")
+    Path("other.de").write_text("x\n")
+    assert fault(capsys, *arguments) == sentence
+
+
+def test_an_attention_network_is_two_marks_away(unplanned: Path, repository: Path) -> None:
+    write_corpus(unplanned, 300)
+    assert main(["init", "corpus.de", "corpus.en"]) == 0
+    file = Path("corpus/experiment.yaml")
+    without = complete_of(Path("corpus"), repository)
+    assert "attention" not in without["systems"]
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("  # attention:", "  attention:").replace("  #   clip", "    clip"), encoding="utf-8")
+    config = complete_of(Path("corpus"), repository)
+    assert config["systems"]["attention"]["translate"]["network"] == "attention"
+    settings = config["training"]["attention"]
+    assert (settings["hidden"], settings["embedding"], settings["epochs"], settings["average"]) == (128, 64, 20, 4)
+
+
+def test_words_of_a_language_without_spaces_are_not_counted_by_sacrebleu(
+    unplanned: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_corpus(unplanned, 300)
+    words = ["这 是 一个", "没有 空格 的", "中文 句子", "我们 读 书", "他 在 家"]
+    lines = [f"{one} {other} {n} 。" for n in range(12) for one in words for other in words]
+    Path("corpus.zh").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    assert main(["init", "corpus.de", "corpus.zh"]) == 0
+    note = "  note: sacreBLEU counts words between spaces, which 'zh' has none of: look at BLEU on tokens\n"
+    assert note in capsys.readouterr().out
+
+
+LESS = {
+    "alignment": {"aligner": "fast_align"},
+    "tuning": {"runs": 1, "iterations": 2, "nbest": 20, "restarts": 2},
+    "decoding": {"tuning": {"pop_limit": 100}},
+}
+"""Settings with which German-English is translated in half a minute."""
+
+
+@pytest.mark.slow
+def test_german_english_runs_through_to_bleu_from_any_folder(unplanned: Path, repository: Path) -> None:
+    write_corpus(unplanned, 600)
+    assert main(["init", "corpus.de", "corpus.en", "--output", "deep/er"]) == 0
+    (unplanned / "less.yaml").write_text(yaml.safe_dump(LESS))
+    (unplanned / "elsewhere").mkdir()
+    results = unplanned / "elsewhere" / "results" / "corpus"
+    done = snakemake(
+        unplanned / "elsewhere",
+        *("--snakefile", str(repository / "Snakefile"), "--cores", "1", "--configfile"),
+        *(str(unplanned / "deep/er/experiment.yaml"), str(unplanned / "less.yaml")),
+        *("--", "results/corpus/evaluation/baseline/run1/test.json"),
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    german = read_lines(unplanned / "deep/er/test.de")
+    assert read_lines(results / "corpus/tokenised/test.de") == tokenise_lines(german, "de")
+    assert len(german) == len(read_lines(results / "evaluation/baseline/run1/test.txt")) == 30
+    # every word and phrase of it was in the training text
+    assert read_json(results / "evaluation/baseline/run1/test.json")["sacrebleu"] > 60
+
+
+def test_larger_corpora_get_larger_networks(repository: Path) -> None:
+    from neural_smt.init.settings import suit
+
+    few, some, many, most = (suit(pairs, 20 * pairs) for pairs in (600, 30_000, 400_000, 12_000_000))
+    assert [s.networks.encoder_decoder["hidden"] for s in (few, some, many, most)] == [64, 160, 256, 500]
+    assert [s.updates for s in (few, some, many, most)] == [500, 9000, 20_000, 100_000]
+    assert [s.validation_pairs for s in (few, some, many, most)] == [1320, 2000, 2000, 2000]
+    assert [s.aligner for s in (few, some, many, most)] == ["eflomal", "eflomal", "eflomal", "fast_align"]
+    assert [s.shards for s in (few, some, many, most)] == [1, 1, 1, 13]
+
+
+def test_folders_may_be_called_anything(unplanned: Path, repository: Path) -> None:
+    write_corpus(unplanned, 300)
+    for name in ('a "b" \\ c: #é', "100% {x} 'y' - &z *w", "no", "\u2028 \U0001f600"):
+        assert main(["init", "corpus.de", "corpus.en", "--output", name]) == 0
+        assert complete_of(Path(name), repository)["data_mirror"] == str(unplanned / name)
+
+
+def test_a_path_that_is_no_text_is_refused(unplanned: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_corpus(unplanned, 300)
+    said = fault(capsys, "corpus.de", "corpus.en", "--output", os.fsdecode(b"caf\xe9"))
+    assert said == f"'{unplanned}/caf\\udce9': its name is not UTF-8; rename it, or name another folder"

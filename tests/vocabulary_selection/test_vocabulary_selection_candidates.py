@@ -1,0 +1,106 @@
+"""Sets of target words: what is in them, unions, the folder, and what the folder is refused for."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neural_smt.errors import UserError
+from neural_smt.io.files import read_json, write_json
+from neural_smt.io.ragged import Ragged
+from neural_smt.vocabulary_selection import candidates
+from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
+
+ORIGINS = {"vocabulary": "v1", "source": "s1", "dictionary": "d1"}
+
+
+@pytest.fixture
+def sets() -> CandidateSets:
+    own = Ragged.from_lists([[5, 9], [], [6, 9, 11]])
+    return CandidateSets(own, np.array([0, 2, 3, 4], dtype=np.int32), 12, ORIGINS, {"frequent": 2})
+
+
+def test_a_set_is_what_all_have_and_what_the_sentence_has(sets: CandidateSets) -> None:
+    assert [sets.of(i).tolist() for i in range(3)] == [[0, 2, 3, 4, 5, 9], [0, 2, 3, 4], [0, 2, 3, 4, 6, 9, 11]]
+    assert [ids.tolist() for ids in sets.ids] == [sets.of(i).tolist() for i in range(3)]
+    assert sets.ids.values.dtype == np.int32 and sets.ids.offsets.dtype == np.int64
+    assert sets.sizes.tolist() == [6, 4, 7]
+
+
+def test_unions_of_batches(sets: CandidateSets) -> None:
+    assert sets.union(np.array([2, 0])).tolist() == [0, 2, 3, 4, 5, 6, 9, 11]
+    assert sets.union(np.array([1])).tolist() == [0, 2, 3, 4]
+    assert sets.union(np.array([], dtype=np.int64)).tolist() == [0, 2, 3, 4]
+    assert sets.union(np.array([0])).dtype == np.int64
+
+
+@given(st.lists(st.sets(st.integers(0, 30)), min_size=1), st.data())
+def test_the_union_is_that_of_the_sets(lists: list[set[int]], data: st.DataObject) -> None:
+    sets = CandidateSets.from_ids(Ragged.from_lists([sorted(ids) for ids in lists]), 31)
+    rows = data.draw(st.lists(st.integers(0, len(lists) - 1)))
+    assert sets.union(np.array(rows, dtype=np.int64)).tolist() == sorted(set().union(*(lists[row] for row in rows)))
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+@pytest.mark.parametrize("piece", [1, 2, 100])
+def test_the_folder_comes_back(
+    sets: CandidateSets, tmp_path: Path, mapped: bool, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "CHECKED", piece)
+    sets.save(tmp_path / "sets")
+    again = CandidateSets.load(tmp_path / "sets", mapped, **ORIGINS, phrase_table="unused")
+    assert [ids.tolist() for ids in again.ids] == [ids.tolist() for ids in sets.ids]
+    assert (again.size, again.origins, again.settings, again.digest) == (12, ORIGINS, {"frequent": 2}, sets.digest)
+    CandidateSets.from_ids(Ragged.from_lists([]), 5).save(tmp_path / "empty")
+    assert len(CandidateSets.load(tmp_path / "empty")) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("vocabulary", "network vocabulary"), ("source", "source text"), ("dictionary", "word trans")]
+)
+def test_sets_made_from_something_else_are_refused(sets: CandidateSets, tmp_path: Path, name: str, words: str) -> None:
+    sets.save(tmp_path / "sets")
+    with pytest.raises(UserError, match=f"sets: made with another {words}.* than the one given; run the vocabularies"):
+        CandidateSets.load(tmp_path / "sets", **{name: "other"})
+
+
+def test_a_digest_of_something_else_is_a_mistake_of_the_caller(sets: CandidateSets, tmp_path: Path) -> None:
+    sets.save(tmp_path / "sets")
+    with pytest.raises(TypeError, match="sets are not made from text"):
+        CandidateSets.load(tmp_path / "sets", text="s1")
+
+
+def test_the_digest_follows_what_the_sets_were_made_from(sets: CandidateSets) -> None:
+    others = [
+        CandidateSets(sets.own, sets.common, 12, {**ORIGINS, "source": "s2"}, sets.settings),
+        CandidateSets(sets.own, sets.common, 12, ORIGINS, {"frequent": 3}),
+        CandidateSets(sets.own, sets.common, 13, ORIGINS, sets.settings),
+    ]
+    assert len({sets.digest, *(other.digest for other in others)}) == 4
+    assert text_digest(["a b", "c"]) != text_digest(["a b c"])
+
+
+@pytest.mark.parametrize("piece", [1, 2, 100])
+@pytest.mark.parametrize("own", [[[5, 5]], [[9, 6]], [[4]], [[12]], [[-1]], [[5, 6], [7, 11], [6, 9, 8]]])
+def test_ids_out_of_order_or_range_are_refused(
+    tmp_path: Path, own: list[list[int]], piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "CHECKED", piece)
+    CandidateSets(Ragged.from_lists(own), np.array([0, 4], dtype=np.int32), 12).save(tmp_path / "sets")
+    with pytest.raises(UserError, match="sets: the arrays do not belong together"):
+        CandidateSets.load(tmp_path / "sets")
+
+
+def test_a_spoilt_folder_is_refused(sets: CandidateSets, tmp_path: Path) -> None:
+    sets.save(tmp_path / "sets")
+    meta = read_json(tmp_path / "sets" / "meta.json")
+    write_json(tmp_path / "sets" / "meta.json", {**meta, "sentences": 4})
+    with pytest.raises(UserError, match="do not belong together"):
+        CandidateSets.load(tmp_path / "sets")
+    write_json(tmp_path / "sets" / "meta.json", {"rows": 3})
+    with pytest.raises(UserError, match="not the target vocabularies of a text"):
+        CandidateSets.load(tmp_path / "sets")
+    with pytest.raises(UserError, match="nowhere"):
+        CandidateSets.load(tmp_path / "nowhere")

@@ -1,0 +1,155 @@
+"""The steps from files to files and from the command line, and what they refuse."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from vocabularies_world import SOURCE, TARGET, write_world
+
+from neural_smt.cli import main
+from neural_smt.errors import UserError
+from neural_smt.io.files import read_csv, read_lines, write_lines
+from neural_smt.vocabulary import EOS, UNK, Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
+from neural_smt.vocabulary_selection.steps import (
+    build_candidates,
+    build_network_vocabulary,
+    inspect_sentence,
+    measure_candidates,
+)
+
+SETTINGS = {"dictionary": 1, "phrases": 1, "frequent": 1}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> dict[str, Path]:
+    return write_world(tmp_path, 100)
+
+
+def test_the_network_knows_the_most_frequent_words(tmp_path: Path) -> None:
+    write_lines(tmp_path / "text", ["b a b", "c a", "b <unk>"])
+    build_network_vocabulary(text=tmp_path / "text", size=2, output=tmp_path / "network")
+    assert Vocabulary.load(tmp_path / "network").words == ["<unk>", "<s>", "</s>", "b", "a"]
+    with pytest.raises(UserError, match="size of the network vocabulary is 0"):
+        build_network_vocabulary(text=tmp_path / "text", size=0, output=tmp_path / "none")
+    write_lines(tmp_path / "empty", ["", ""])
+    with pytest.raises(UserError, match="empty: holds no words"):
+        build_network_vocabulary(text=tmp_path / "empty", size=2, output=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_candidates_are_written_with_what_they_were_made_from(world: dict[str, Path], tmp_path: Path) -> None:
+    arguments = [f"--{name.replace('_', '-')}={path}" for name, path in world.items()]
+    arguments += [f"--source={tmp_path / 'source'}", f"--reference={tmp_path / 'target'}"]
+    settings = '--settings={"dictionary": 1, "phrases": 1, "frequent": 1}'
+    assert (
+        main(["vocabulary_selection", "build_candidates", *arguments, settings, f"--output={tmp_path / 'sets'}"]) == 0
+    )
+    network = Vocabulary.load(world["network_vocabulary"])
+    found = {"vocabulary": network.digest, "source": text_digest(SOURCE), "reference": text_digest(TARGET)}
+    sets = CandidateSets.load(tmp_path / "sets", **found)
+    assert len(sets) == len(SOURCE) and sets.settings == {**SETTINGS, "max_length": 0}
+    assert sets.origins.keys() == {*found, "dictionary", "phrase_table"}
+    assert sets.of(6).tolist() == [UNK, EOS, 3]
+    for line, words in enumerate(TARGET):
+        assert {network.index[word] for word in words.split()} <= set(sets.of(line).tolist())
+    with pytest.raises(UserError, match="sets: made with another source text"):
+        CandidateSets.load(tmp_path / "sets", source=text_digest(TARGET))
+
+
+def test_a_part_that_is_off_needs_no_table(world: dict[str, Path], tmp_path: Path) -> None:
+    names = ("source_vocabulary", "target_vocabulary", "network_vocabulary")
+    vocabularies = {name: world[name] for name in names}
+    settings = {"dictionary": 0, "phrases": 0, "frequent": 2}
+    build_candidates(source=tmp_path / "source", **vocabularies, settings=settings, output=tmp_path / "sets")
+    assert CandidateSets.load(tmp_path / "sets").sizes.tolist() == [4] * len(SOURCE)
+    with pytest.raises(
+        UserError, match=r"setting vocabularies\.phrases is 1, but no phrase_table is given; give one, or set it to 0"
+    ):
+        build_candidates(
+            source=tmp_path / "source",
+            **vocabularies,
+            settings={**settings, "phrases": 1},
+            output=tmp_path / "other",
+        )
+    assert not (tmp_path / "other").exists()
+
+
+def test_coverage_is_written_beside_the_papers(world: dict[str, Path], tmp_path: Path) -> None:
+    write_lines(tmp_path / "dev.source", ["the red car", "a zebra"])
+    write_lines(tmp_path / "dev.target", ["la voiture rouge", "un zèbre | rare"])
+    texts = {name: [str(tmp_path / f"{start}{side}") for side in ("source", "target")] for name, start in NAMES.items()}
+    outputs = {"csv_output": tmp_path / "c.csv", "markdown_output": tmp_path / "c.md"}
+    inputs = {"texts": texts, "settings": SETTINGS, "batch": 2, "training": "train", "seed": 1, **world, **outputs}
+    measure_candidates(**inputs, tops=[2])
+    rows = {(row["text"], row["parts"], row["top"]): row for row in read_csv(tmp_path / "c.csv")}
+    assert len(rows) == 2 * (1 + 3 * 2) + 1
+    dev = rows["dev", "V^P + V^D + V^T", "1"]
+    assert (dev["reference_words"], dev["known"], dev["covered"]) == ("7", "3", "3")
+    assert (dev["coverage"], dev["sentences"], dev["complete_sentences"]) == ("0.428571", "2", "1")
+    trained = rows["train", "V^P + V^D + V^T + V^R", "1"]
+    assert trained["coverage"] == "1.000000" and trained["complete_sentences"] == str(len(SOURCE))
+    text = read_lines(tmp_path / "c.md")
+    header = next(line for line in text if "V^P + V^D (2)" in line)
+    assert header.split(" | ")[1:5] == ["known", "V^P", "V^D (1)", "V^D (2)"]
+    assert any(line.startswith("| dev | 42.9 | ") for line in text)
+    assert any(line.startswith("| paper, dev |  | 73.5 |") for line in text)
+    assert "| paper, train | 2080 | 6153 |  |" in text
+    with pytest.raises(UserError, match="batches of 2; give 1 or more of each"):
+        measure_candidates(**inputs, tops=[-1])
+
+
+NAMES = {"train": "", "dev": "dev."}
+
+
+def test_the_papers_figures_stand_under_the_same_columns(world: dict[str, Path], tmp_path: Path) -> None:
+    measure_candidates(
+        texts={"train": [str(tmp_path / "source"), str(tmp_path / "target")]},
+        **world,
+        settings={**SETTINGS, "dictionary": 10},
+        tops=[20, 10, 50],
+        batch=80,
+        training="",
+        seed=1,
+        csv_output=tmp_path / "c.csv",
+        markdown_output=tmp_path / "c.md",
+    )
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in read_lines(tmp_path / "c.md")]
+    header = next(line for line in lines if "V^D (50)" in line)
+    paper = dict(zip(header, next(line for line in lines if line[:1] == ["paper, train"]), strict=True))
+    assert paper["V^P"] == "73.6" and paper["V^D (20)"] == "87.8" and paper["V^P + V^D + V^T (50)"] == "96.2"
+
+
+def test_inspect_is_a_verb(world: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [f"--{name.replace('_', '-')}={path}" for name, path in world.items()]
+    arguments += [f"--source={tmp_path / 'source'}", "--settings={}", "--line=2"]
+    assert main(["inspect", *arguments]) == 0
+    shown = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    words = {cells[0]: cells for cells in shown[1:-1]}
+    assert "demeure" in words and words["maison"][2].startswith("house #1 ")
+    assert "the house #1 la maison " in words["maison"][3]
+    assert "always" not in {cells[4] for cells in words.values()}
+    assert shown[-1][0] == "9 words; 6 of V^T alone are not shown"
+    assert main(["inspect", *arguments, "--everything", f"--output={tmp_path / 'why.csv'}"]) == 0
+    rows = read_csv(tmp_path / "why.csv")
+    assert {row["word"] for row in rows} >= {"<unk>", "</s>", "voiture"} and len(rows) == 9
+    assert capsys.readouterr().out == ""
+
+
+def test_inspect_shows_the_reference_and_names_a_missing_line(world: dict[str, Path], tmp_path: Path) -> None:
+    texts = {"source": tmp_path / "source", "reference": tmp_path / "target"}
+    inputs = {**world, **texts, "settings": {"dictionary": 0, "phrases": 0, "frequent": 0}}
+    inspect_sentence(**inputs, line=3, output=tmp_path / "why.csv")
+    rows = read_csv(tmp_path / "why.csv")
+    assert {row["word"]: (row["V^T"], row["V^R"]) for row in rows} == {"une": ("", "yes"), "maison": ("", "yes")}
+    for line in (0, len(SOURCE) + 1):
+        with pytest.raises(UserError, match=f"source: has {len(SOURCE)} lines, so there is no line {line}"):
+            inspect_sentence(**inputs, line=line)
+
+
+def test_batches_of_a_text_are_reproducible(world: dict[str, Path], tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        build_candidates(source=tmp_path / "source", **world, settings=SETTINGS, output=tmp_path / name)
+    sets = [CandidateSets.load(tmp_path / name) for name in ("a", "b")]
+    assert sets[0].digest == sets[1].digest
+    np.testing.assert_array_equal(sets[0].own.values, sets[1].own.values)
