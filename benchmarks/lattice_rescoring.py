@@ -42,7 +42,7 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
-from neural_smt.training.steps import train_recurrent
+from neural_smt.training.recurrent_steps import train_recurrent
 from neural_smt.tuning.loop import select
 from neural_smt.tuning.recurrent import RecurrentTuningSettings, tune_on_lattices
 

@@ -24,12 +24,12 @@ rule align:
         mem_mb=memory(6),
         runtime="24h",
     params:
-        code=code("alignment.steps"),
+        **step("alignment.steps:align"),
         settings=config["alignment"],
         backward=lambda wildcards: wildcards.direction == "backward",
         seed=config["seed"],
     script:
-        "../workflow_scripts/alignment.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule symmetrise:
@@ -49,10 +49,10 @@ rule symmetrise:
         mem_mb=memory(4),
         runtime="1h",
     params:
-        code=code("alignment.steps"),
+        **step("alignment.steps:symmetrise"),
         heuristic=config["alignment"]["heuristic"],
     script:
-        "../workflow_scripts/alignment.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule align_sets:
@@ -72,11 +72,11 @@ rule align_sets:
         mem_mb=memory(6),
         runtime="24h",
     params:
-        code=code("alignment.steps"),
+        **step("alignment.steps:align_sets"),
         settings=config["alignment"],
         seed=config["seed"],
     script:
-        "../workflow_scripts/alignment.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule build_lexical_tables:
@@ -99,9 +99,9 @@ rule build_lexical_tables:
         mem_mb=memory(6),
         runtime="2h",
     params:
-        code=code("alignment.steps"),
+        **step("alignment.steps:build_lexical_tables"),
     script:
-        "../workflow_scripts/alignment.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule measure_error_rate:
@@ -122,10 +122,10 @@ rule measure_error_rate:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        code=code("alignment.steps"),
+        **step("alignment.steps:measure_error_rate"),
         names=CORPUS["gold"],
     script:
-        "../workflow_scripts/alignment.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule alignment:

@@ -25,11 +25,11 @@ rule show_phrases:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        code=code("analysis.steps"),
+        **step("analysis.steps:show_phrases"),
         settings=config["analysis"],
         seed=config["seed"],
     script:
-        "../workflow_scripts/analysis.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule plot_pair_scores:
@@ -51,11 +51,11 @@ rule plot_pair_scores:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        code=code("analysis.steps"),
+        **step("analysis.steps:plot_pair_scores"),
         settings=config["analysis"],
         seed=config["seed"],
     script:
-        "../workflow_scripts/analysis.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule embed_words:
@@ -74,11 +74,11 @@ rule embed_words:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        code=code("analysis.steps"),
+        **step("analysis.steps:embed_words"),
         settings=config["analysis"],
         seed=config["seed"],
     script:
-        "../workflow_scripts/analysis.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule embed_phrases:
@@ -99,11 +99,11 @@ rule embed_phrases:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        code=code("analysis.steps"),
+        **step("analysis.steps:embed_phrases"),
         settings=config["analysis"],
         seed=config["seed"],
     script:
-        "../workflow_scripts/analysis.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule plot_embedding:
@@ -124,11 +124,11 @@ rule plot_embedding:
         mem_mb=memory(2),
         runtime="4h",
     params:
-        code=code("analysis.steps"),
+        **step("analysis.steps:plot_embedding"),
         title=lambda wildcards: f"Source {wildcards.points}",
         settings=config["analysis"],
     script:
-        "../workflow_scripts/analysis.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule show_map:
@@ -153,10 +153,10 @@ rule show_map:
         mem_mb=memory(2),
         runtime="4h",
     params:
-        code=code("analysis.steps"),
+        **step("analysis.steps:show_map"),
         title=f"Words and phrases of {config['experiment']}",
     script:
-        "../workflow_scripts/analysis.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule analysis:

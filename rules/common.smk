@@ -18,7 +18,7 @@ from neural_smt.attention_models import (
     translation,
     used_attention,
 )
-from neural_smt.workflow.code_digest import code_digest
+from neural_smt.workflow.code_digest import step_digest
 from neural_smt.configuration import complete, load_schema
 from neural_smt.corpus.archives import archive_name, collect_archives
 from neural_smt.corpus.published import published_sources
@@ -145,9 +145,13 @@ def results_of_all_data(pattern, **values):
     return [*results(pattern, **values), *results(f"data/{{variant}}/{pattern}", variant=VARIANTS, **values)]
 
 
-def code(module):
-    """Digest of the package's files that a step's module reaches: as a param, it reruns the rule when they change."""
-    return code_digest(f"neural_smt.{module}")
+def step(function, *modules):
+    """The params of a rule that say which function it calls (``module:name``), and what code that depends on.
+
+    The digest is of the files that the function's module and the further ``modules`` reach: when these change, the rule
+    runs again.
+    """
+    return {"step": function, "code": step_digest(function, *modules)}
 
 
 def raw_text(source, side):

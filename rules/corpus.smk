@@ -18,7 +18,7 @@ rule fetch:
     params:
         side=lambda wildcards: CORPUS["sources"][wildcards.source][wildcards.side],
     script:
-        "../workflow_scripts/corpus.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule fetch_archive:
@@ -41,7 +41,7 @@ rule fetch_archive:
     params:
         side=lambda wildcards: ARCHIVES[wildcards.archive],
     script:
-        "../workflow_scripts/corpus.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule extract_member:
@@ -62,10 +62,10 @@ rule extract_member:
         mem_mb=memory(1),
         runtime="4h",
     params:
-        code=code("corpus.storing"),
+        **step("corpus.steps:extract_member"),
         member=lambda wildcards: CORPUS["sources"][wildcards.source][wildcards.side]["member"],
     script:
-        "../workflow_scripts/corpus.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule join_texts:
@@ -86,9 +86,9 @@ rule join_texts:
         mem_mb=memory(1),
         runtime="4h",
     params:
-        code=code("corpus.storing"),
+        **step("corpus.steps:join_texts"),
     script:
-        "../workflow_scripts/corpus.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule generate:
@@ -109,12 +109,12 @@ rule generate:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        code=code("corpus.steps"),
+        **step("corpus.steps:generate"),
         settings=CORPUS["generator"],
         seed=config["seed"],
         output=lambda wildcards, output: os.path.dirname(output[0]),
     script:
-        "../workflow_scripts/corpus.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule check_experiment:
@@ -134,13 +134,13 @@ rule check_experiment:
         runtime="1h",
         gpu=USES_GPU,
     params:
-        code=code("planning.checking"),
+        **step("planning.checking:check_experiment"),
         texts=FETCHED_TEXTS,
         snakefile=f"{workflow.basedir}/Snakefile",
         throughputs=f"{workflow.basedir}/benchmarks/throughputs.json",
         asked=[config["check"], config["training"] if USES_GPU else None],
     script:
-        "../workflow_scripts/check.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule tokenise:
@@ -163,11 +163,11 @@ rule tokenise:
         mem_mb=memory(1),
         runtime="4h",
     params:
-        code=code("corpus.steps"),
+        **step("corpus.steps:tokenise"),
         language=lambda wildcards: wildcards.language,
         tokenised=lambda wildcards: CORPUS["sources"][wildcards.source].get("tokenised", False),
     script:
-        "../workflow_scripts/corpus.py"
+        "../workflow_scripts/run_step.py"
 
 
 use rule tokenise as tokenise_shard with:
@@ -181,7 +181,6 @@ use rule tokenise as tokenise_shard with:
         source=one_of(LONG_SOURCES),
     params:
         shard="{scatteritem}",
-        step="tokenise",
 
 
 rule join_lines:
@@ -202,9 +201,9 @@ rule join_lines:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("corpus.steps"),
+        **step("corpus.steps:join_lines"),
     script:
-        "../workflow_scripts/corpus.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule clean_pairs:
@@ -228,11 +227,11 @@ rule clean_pairs:
         mem_mb=memory(1),
         runtime="2h",
     params:
-        code=code("corpus.steps"),
+        **step("corpus.steps:clean_pairs"),
         names=lambda wildcards: CORPUS[wildcards.role],
         settings=CORPUS["cleaning"],
     script:
-        "../workflow_scripts/corpus.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule clean_text:
@@ -252,11 +251,11 @@ rule clean_text:
         mem_mb=memory(1),
         runtime="2h",
     params:
-        code=code("corpus.steps"),
+        **step("corpus.steps:clean_text"),
         names=CORPUS["monolingual"],
         settings=CORPUS["cleaning"],
     script:
-        "../workflow_scripts/corpus.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule build_vocabulary:
@@ -275,9 +274,9 @@ rule build_vocabulary:
         mem_mb=memory(4),
         runtime="1h",
     params:
-        code=code("corpus.steps"),
+        **step("corpus.steps:build_vocabulary"),
     script:
-        "../workflow_scripts/corpus.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule corpus:

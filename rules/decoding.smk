@@ -26,13 +26,13 @@ rule decode:
         mem_mb=memory(4),
         runtime="12h",
     params:
-        code=code("decoding.steps"),
+        **step("decoding.steps:decode"),
         columns=columns,
         features=features,
         cslm_settings=cslm_settings,
         settings=config["decoding"]["test"],
     script:
-        "../workflow_scripts/decoding.py"
+        "../workflow_scripts/run_step.py"
 
 
 use rule decode as decode_shard with:
@@ -47,7 +47,6 @@ use rule decode as decode_shard with:
         system=one_of(SEARCHED),
     params:
         shard="{scatteritem}",
-        step="decode",
 
 
 rule join_translations:
@@ -73,9 +72,9 @@ rule join_translations:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("decoding.joining_steps"),
+        **step("decoding.joining_steps:join_translations"),
     script:
-        "../workflow_scripts/decoding.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule export_moses:
@@ -100,12 +99,12 @@ rule export_moses:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        code=code("decoding.moses.steps"),
+        **step("decoding.moses.steps:export_moses"),
         columns=columns,
         features=features,
         settings=config["decoding"]["test"],
     script:
-        "../workflow_scripts/export.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule export:

@@ -19,11 +19,11 @@ rule translate_attention:
         runtime="12h",
         gpu=USES_GPU,
     params:
-        code=code("decoding.attention_steps"),
+        **step("decoding.attention_steps:translate_attention"),
         settings=lambda wildcards: config["decoding"]["attention"]
         | {"replace_unknown": SYSTEMS[wildcards.system]["translate"]["replace_unknown"]},
     script:
-        "../workflow_scripts/attention.py"
+        "../workflow_scripts/run_step.py"
 
 
 use rule translate_attention as translate_attention_shard with:
@@ -39,7 +39,6 @@ use rule translate_attention as translate_attention_shard with:
         system=one_of(TRANSLATED),
     params:
         shard="{scatteritem}",
-        step="translate_attention",
 
 
 use rule join_translations as join_attention with:
@@ -83,9 +82,9 @@ rule measure_epochs:
         runtime="24h",
         gpu=USES_GPU,
     params:
-        code=code("decoding.epoch_steps"),
+        **step("decoding.epoch_steps:measure_epochs"),
         settings=config["decoding"]["attention"],
         # not an output: a killed run finds there what it has measured
         state=lambda wildcards: f"results/{wildcards.experiment}/training/{wildcards.network}/epochs.json",
     script:
-        "../workflow_scripts/attention.py"
+        "../workflow_scripts/run_step.py"

@@ -24,7 +24,7 @@ rule decode_lattices:
         mem_mb=memory(4),
         runtime="12h",
     params:
-        code=code("decoding.steps"),
+        **step("decoding.recurrent_steps:decode_lattices"),
         columns=columns,
         features=features,
         settings=config["decoding"]["test"],
@@ -32,7 +32,7 @@ rule decode_lattices:
             "lattice_density" if wildcards.density == "lattices" else "list_density"
         ],
     script:
-        "../workflow_scripts/decoding.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule rescore_lattices:
@@ -55,10 +55,10 @@ rule rescore_lattices:
         mem_mb=memory(4),
         runtime="12h",
     params:
-        code=code("decoding.steps"),
+        **step("decoding.recurrent_steps:rescore_lattices"),
         settings=candidate_settings,
     script:
-        "../workflow_scripts/decoding.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule measure_oracles:
@@ -79,7 +79,7 @@ rule measure_oracles:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        code=code("decoding.steps"),
+        **step("decoding.recurrent_steps:measure_oracles"),
         sizes=[100, 1000],
     script:
-        "../workflow_scripts/decoding.py"
+        "../workflow_scripts/run_step.py"

@@ -27,15 +27,14 @@ rule decode_lists:
         mem_mb=memory(4),
         runtime="12h",
     params:
-        code=code("decoding.steps"),
+        **step("decoding.steps:decode"),
         columns=columns,
         features=features,
         cslm_settings=cslm_settings,
         settings=config["decoding"]["test"],
         nbest_size=config["decoding"]["rescored_nbest"],
-        step="decode",
     script:
-        "../workflow_scripts/decoding.py"
+        "../workflow_scripts/run_step.py"
 
 
 use rule decode_lists as decode_lists_shard with:
@@ -74,8 +73,6 @@ use rule join_translations as join_lists with:
     resources:
         mem_mb=memory(4),
         runtime="1h",
-    params:
-        step="join_translations",
 
 
 rule rescore:
@@ -100,10 +97,10 @@ rule rescore:
         mem_mb=memory(4),
         runtime="12h",
     params:
-        code=code("decoding.steps"),
+        **step("decoding.steps:rescore"),
         settings=config["decoding"]["cslm"],
     script:
-        "../workflow_scripts/decoding.py"
+        "../workflow_scripts/run_step.py"
 
 
 use rule rescore as rescore_shard with:
@@ -117,7 +114,6 @@ use rule rescore as rescore_shard with:
         system=one_of(RESCORES_WITH_CSLM),
     params:
         shard="{scatteritem}",
-        step="rescore",
 
 
 rule score_lists:
@@ -139,11 +135,11 @@ rule score_lists:
         runtime="12h",
         gpu=USES_GPU,
     params:
-        code=code("decoding.attention_steps"),
+        **step("decoding.attention_steps:score_lists"),
         precision=config["decoding"]["attention"]["precision"],
         nbest_size=lambda wildcards: SYSTEMS[wildcards.system]["rescoring"]["nbest"],
     script:
-        "../workflow_scripts/attention.py"
+        "../workflow_scripts/run_step.py"
 
 
 use rule score_lists as score_lists_shard with:
@@ -157,7 +153,6 @@ use rule score_lists as score_lists_shard with:
         system=one_of(RESCORES_WITH_ATTENTION),
     params:
         shard="{scatteritem}",
-        step="score_lists",
 
 
 rule join_scores:
@@ -180,9 +175,9 @@ rule join_scores:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("decoding.joining_steps"),
+        **step("decoding.joining_steps:join_scores"),
     script:
-        "../workflow_scripts/decoding.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule reorder:
@@ -205,6 +200,6 @@ rule reorder:
         mem_mb=memory(4),
         runtime="1h",
     params:
-        code=code("decoding.steps"),
+        **step("decoding.steps:reorder"),
     script:
-        "../workflow_scripts/decoding.py"
+        "../workflow_scripts/run_step.py"

@@ -17,10 +17,10 @@ rule evaluate:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("evaluation.steps"),
+        **step("evaluation.steps:evaluate"),
         language=TARGET,
     script:
-        "../workflow_scripts/evaluation.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule compare:
@@ -40,13 +40,13 @@ rule compare:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        code=code("evaluation.steps"),
+        **step("evaluation.steps:compare"),
         systems=lambda wildcards: translations(SYSTEMS, wildcards.experiment, wildcards.set),
         baseline=config["evaluation"]["baseline"],
         settings={key: config["evaluation"][key] for key in ("test", "trials")},
         seed=config["seed"],
     script:
-        "../workflow_scripts/evaluation.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule compare_neighbours:
@@ -66,12 +66,12 @@ rule compare_neighbours:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        code=code("evaluation.steps"),
+        **step("evaluation.steps:compare_neighbours"),
         systems=lambda wildcards: translations(PAPER_ROWS.values(), wildcards.experiment, wildcards.set),
         settings={key: config["evaluation"][key] for key in ("test", "trials")},
         seed=config["seed"],
     script:
-        "../workflow_scripts/evaluation.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule compare_joint:
@@ -91,14 +91,13 @@ rule compare_joint:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        code=code("evaluation.steps"),
+        **step("evaluation.steps:compare"),
         systems=lambda wildcards: translations(PAPER_SYSTEMS, wildcards.experiment, wildcards.set),
         baseline="recurrent",
         settings={"test": "bootstrap", "trials": config["evaluation"]["trials"]},
         seed=config["seed"],
-        step="compare",
     script:
-        "../workflow_scripts/evaluation.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule evaluation:

@@ -16,10 +16,10 @@ rule build_language_model:
         mem_mb=memory(8),
         runtime="12h",
     params:
-        code=code("language_model.steps"),
+        **step("language_model.steps:build_language_model"),
         settings=config["language_model"],
     script:
-        "../workflow_scripts/language_model.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule measure_language_model:
@@ -40,9 +40,9 @@ rule measure_language_model:
         mem_mb=memory(4),
         runtime="1h",
     params:
-        code=code("language_model.steps"),
+        **step("language_model.steps:measure_language_model"),
     script:
-        "../workflow_scripts/language_model.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule language_model:

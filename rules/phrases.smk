@@ -25,11 +25,11 @@ if SHARDS > 1:
             mem_mb=memory(12),
             runtime="2h",
         params:
-            code=code("phrases.shard_steps"),
+            **step("phrases.shard_steps:extract_phrases"),
             shard="{scatteritem}",
             max_length=config["phrases"]["max_length"],
         script:
-            "../workflow_scripts/phrases.py"
+            "../workflow_scripts/run_step.py"
 
     rule group_phrases:
         """Group the phrase pairs of a partition, from all shards."""
@@ -47,11 +47,11 @@ if SHARDS > 1:
             mem_mb=memory(12),
             runtime="2h",
         params:
-            code=code("phrases.shard_steps"),
+            **step("phrases.shard_steps:group_phrases"),
             shard="{scatteritem}",
             max_length=config["phrases"]["max_length"],
         script:
-            "../workflow_scripts/phrases.py"
+            "../workflow_scripts/run_step.py"
 
     rule count_targets:
         """Sum up what target phrases count in all partitions, of one partition of them."""
@@ -69,10 +69,10 @@ if SHARDS > 1:
             mem_mb=memory(12),
             runtime="2h",
         params:
-            code=code("phrases.shard_steps"),
+            **step("phrases.shard_steps:count_targets"),
             shard="{scatteritem}",
         script:
-            "../workflow_scripts/phrases.py"
+            "../workflow_scripts/run_step.py"
 
     rule score_phrases:
         """Score the phrase pairs of a partition and their orientations."""
@@ -92,11 +92,11 @@ if SHARDS > 1:
             mem_mb=memory(12),
             runtime="2h",
         params:
-            code=code("phrases.shard_steps"),
+            **step("phrases.shard_steps:score_phrases"),
             shard="{scatteritem}",
             smoothing=config["phrases"]["reordering_smoothing"],
         script:
-            "../workflow_scripts/phrases.py"
+            "../workflow_scripts/run_step.py"
 
     rule gather_phrase_table:
         """Merge the partitions into the phrase table."""
@@ -116,10 +116,10 @@ if SHARDS > 1:
             mem_mb=memory(8),
             runtime="4h",
         params:
-            code=code("phrases.shard_steps"),
+            **step("phrases.shard_steps:gather_phrase_table"),
             max_length=config["phrases"]["max_length"],
         script:
-            "../workflow_scripts/phrases.py"
+            "../workflow_scripts/run_step.py"
 
 else:
 
@@ -146,10 +146,10 @@ else:
             mem_mb=memory(12),
             runtime="12h",
         params:
-            code=code("phrases.steps"),
+            **step("phrases.steps:build_phrase_table"),
             settings=config["phrases"],
         script:
-            "../workflow_scripts/phrases.py"
+            "../workflow_scripts/run_step.py"
 
 
 rule phrases:

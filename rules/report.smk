@@ -23,11 +23,11 @@ rule show_page:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("report.page_steps"),
+        **step("report.page_steps:show_page"),
         title=lambda wildcards: PAGES[wildcards.page]["title"],
         about=lambda wildcards: caption_text(PAGES[wildcards.page]["caption"]),
     script:
-        "../workflow_scripts/pages.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule report:

@@ -23,11 +23,11 @@ rule build_representation:
         mem_mb=memory(8),
         runtime="8h",
     params:
-        code=code("representations.steps"),
+        **step("representations.steps:build_representation"),
         settings=lambda wildcards: JOINT_INPUTS[wildcards.network],
         seed=config["seed"],
     script:
-        "../workflow_scripts/representations.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule representations:

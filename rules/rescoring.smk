@@ -23,10 +23,10 @@ rule score_phrase_table:
         runtime="24h",
         gpu=USES_GPU,
     params:
-        code=code("rescoring.steps"),
+        **step("rescoring.steps:score_phrase_table"),
         settings=config["rescoring"],
     script:
-        "../workflow_scripts/rescoring.py"
+        "../workflow_scripts/run_step.py"
 
 
 use rule score_phrase_table as score_phrase_table_shard with:
@@ -42,7 +42,6 @@ use rule score_phrase_table as score_phrase_table_shard with:
         table="extracted|proposed",
     params:
         shard="{scatteritem}",
-        step="score_phrase_table",
 
 
 rule join_columns:
@@ -69,9 +68,9 @@ rule join_columns:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        code=code("rescoring.steps"),
+        **step("rescoring.steps:join_columns"),
     script:
-        "../workflow_scripts/rescoring.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule count_unknown_words:
@@ -95,9 +94,9 @@ rule count_unknown_words:
         mem_mb=memory(4),
         runtime="1h",
     params:
-        code=code("rescoring.steps"),
+        **step("rescoring.steps:count_unknown_words"),
     script:
-        "../workflow_scripts/rescoring.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule propose_phrases:
@@ -124,10 +123,10 @@ rule propose_phrases:
         runtime="24h",
         gpu=USES_GPU,
     params:
-        code=code("rescoring.steps"),
+        **step("rescoring.steps:propose_phrases"),
         settings=config["proposals"],
     script:
-        "../workflow_scripts/rescoring.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule rescoring:

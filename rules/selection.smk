@@ -17,11 +17,11 @@ rule train_selection_models:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        code=code("selection.scoring_steps"),
+        **step("selection.scoring_steps:train_selection_models"),
         settings=lambda wildcards: {"method": SELECTED[wildcards.text], "order": config["selection"]["order"]},
         seed=config["seed"],
     script:
-        "../workflow_scripts/selection.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule score_pool:
@@ -43,10 +43,10 @@ rule score_pool:
         mem_mb=memory(1),
         runtime="4h",
     params:
-        code=code("selection.scoring_steps"),
+        **step("selection.scoring_steps:score_pool"),
         shard="{scatteritem}",
     script:
-        "../workflow_scripts/selection.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule select_pairs:
@@ -76,11 +76,11 @@ rule select_pairs:
         mem_mb=memory(8),
         runtime="8h",
     params:
-        code=code("selection.steps"),
+        **step("selection.steps:select_pairs"),
         settings=config["selection"],
         seed=config["seed"],
     script:
-        "../workflow_scripts/selection.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule select_text:
@@ -105,11 +105,11 @@ rule select_text:
         mem_mb=memory(8),
         runtime="8h",
     params:
-        code=code("selection.steps"),
+        **step("selection.steps:select_text"),
         settings=config["selection"] | {"method": config["selection"]["monolingual_method"]},
         seed=config["seed"],
     script:
-        "../workflow_scripts/selection.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule take_pairs:
@@ -133,11 +133,11 @@ rule take_pairs:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("selection.steps"),
+        **step("selection.steps:take_pairs"),
         pairs=lambda wildcards: drawn_pairs(wildcards.variant),
         seed=config["seed"],
     script:
-        "../workflow_scripts/selection.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule take_text:
@@ -157,10 +157,10 @@ rule take_text:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("selection.steps"),
+        **step("selection.steps:take_text"),
         seed=config["seed"],
     script:
-        "../workflow_scripts/selection.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule selection:

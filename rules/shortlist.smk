@@ -18,7 +18,7 @@ rule build_shortlists:
         mem_mb=memory(4),
         runtime="1h",
     params:
-        code=code("shortlist"),
+        **step("shortlist:build_shortlists"),
         size=config["shortlist"]["size"],
         coverage=lambda wildcards, input: {
             "train": [input.source_text, input.target_text],
@@ -28,7 +28,7 @@ rule build_shortlists:
             },
         },
     script:
-        "../workflow_scripts/shortlist.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule shortlist:

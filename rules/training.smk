@@ -30,14 +30,14 @@ rule train_encoder_decoder:
         runtime="72h",
         gpu=USES_GPU * PROCESSES,
     params:
-        code=code("training.steps"),
+        **step("training.steps:train_encoder_decoder"),
         settings=lambda wildcards: NETWORK_SETTINGS[wildcards.network],
         title=lambda wildcards: f"RNN encoder-decoder ({wildcards.network})",
         seed=config["seed"],
         # not an output: a killed run finds its state there and goes on
         state=lambda wildcards: f"results/{wildcards.experiment}/training/{wildcards.network}/state",
     script:
-        "../workflow_scripts/training.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule train_cslm:
@@ -63,13 +63,13 @@ rule train_cslm:
         runtime="72h",
         gpu=USES_GPU * PROCESSES,
     params:
-        code=code("training.steps"),
+        **step("training.steps:train_cslm"),
         settings=config["training"]["cslm"],
         seed=config["seed"],
         # not an output: a killed run finds its state there and goes on
         state=lambda wildcards: f"results/{wildcards.experiment}/training/cslm/state",
     script:
-        "../workflow_scripts/training.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule measure_cslm:
@@ -93,10 +93,10 @@ rule measure_cslm:
         runtime="4h",
         gpu=USES_GPU,
     params:
-        code=code("training.steps"),
+        **step("training.steps:measure_cslm"),
         precision=config["training"]["cslm"]["precision"],
     script:
-        "../workflow_scripts/training.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule train_recurrent:
@@ -123,14 +123,14 @@ rule train_recurrent:
         runtime="72h",
         gpu=USES_GPU * PROCESSES,
     params:
-        code=code("training.steps"),
+        **step("training.recurrent_steps:train_recurrent"),
         settings=lambda wildcards: RECURRENT_SETTINGS[wildcards.network],
         title=lambda wildcards: f"Recurrent model ({wildcards.network})",
         seed=config["seed"],
         # not an output: a killed run finds its state there and goes on
         state=lambda wildcards: f"results/{wildcards.experiment}/training/{wildcards.network}/state",
     script:
-        "../workflow_scripts/training.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule measure_recurrent:
@@ -155,11 +155,11 @@ rule measure_recurrent:
         runtime="4h",
         gpu=USES_GPU,
     params:
-        code=code("training.steps"),
+        **step("training.recurrent_steps:measure_recurrent"),
         precision=lambda wildcards: RECURRENT_SETTINGS[wildcards.network]["precision"],
         order=lambda wildcards: RECURRENT_SETTINGS[wildcards.network]["ngram_order"],
     script:
-        "../workflow_scripts/training.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule train_attention:
@@ -182,15 +182,14 @@ rule train_attention:
         runtime="240h",
         gpu=USES_GPU * PROCESSES,
     params:
-        code=code("training.attention_steps"),
+        **step("training.attention_steps:train_attention"),
         settings=lambda wildcards: attention_training(ATTENTION_SETTINGS[wildcards.network]),
         title=lambda wildcards: f"Attention network ({wildcards.network})",
         seed=config["seed"],
         # not an output: a killed run finds its state there and goes on
         state=lambda wildcards: f"results/{wildcards.experiment}/training/{wildcards.network}/state",
-        step="train_attention",
     script:
-        "../workflow_scripts/attention.py"
+        "../workflow_scripts/run_step.py"
 
 
 # the same, with the weights of every epoch kept

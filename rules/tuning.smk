@@ -28,7 +28,7 @@ rule tune:
         mem_mb=memory(4),
         runtime="24h",
     params:
-        code=code("tuning.steps"),
+        **step("tuning.steps:tune"),
         columns=columns,
         features=features,
         cslm_settings=cslm_settings,
@@ -38,7 +38,7 @@ rule tune:
         # not an output: a killed run goes on at its last iteration
         state=lambda wildcards: f"results/{wildcards.experiment}/tuning/{wildcards.system}/run{wildcards.run}/state",
     script:
-        "../workflow_scripts/tuning.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule tune_rescoring:
@@ -63,11 +63,11 @@ rule tune_rescoring:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        code=code("tuning.steps"),
+        **step("tuning.steps:tune_rescoring"),
         settings={key: config["tuning"][key] for key in ("restarts", "refinements")},
         seed=run_seed,
     script:
-        "../workflow_scripts/tuning.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule tune_recurrent:
@@ -92,7 +92,7 @@ rule tune_recurrent:
         mem_mb=memory(4),
         runtime="12h",
     params:
-        code=code("tuning.steps"),
+        **step("tuning.recurrent_steps:tune_recurrent"),
         settings=lambda wildcards: rescored_lists(wildcards)
         | {
             key: config["tuning"][key]
@@ -101,7 +101,7 @@ rule tune_recurrent:
         without=lambda wildcards: SYSTEMS[wildcards.system]["rescoring"]["without"],
         seed=run_seed,
     script:
-        "../workflow_scripts/tuning.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule tuning:

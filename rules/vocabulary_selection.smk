@@ -20,10 +20,10 @@ rule build_network_vocabulary:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        code=code("vocabulary_selection.steps"),
+        **step("vocabulary_selection.steps:build_network_vocabulary"),
         size=lambda wildcards: int(wildcards.words),
     script:
-        "../workflow_scripts/vocabulary_selection.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule build_candidates:
@@ -49,10 +49,10 @@ rule build_candidates:
         mem_mb=memory(8),
         runtime="4h",
     params:
-        code=code("vocabulary_selection.steps"),
+        **step("vocabulary_selection.steps:build_candidates"),
         settings=lambda wildcards: SENTENCE_VOCABULARIES[wildcards.sets],
     script:
-        "../workflow_scripts/vocabulary_selection.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule measure_candidates:
@@ -74,7 +74,7 @@ rule measure_candidates:
         mem_mb=memory(8),
         runtime="8h",
     params:
-        code=code("vocabulary_selection.steps"),
+        **step("vocabulary_selection.steps:measure_candidates"),
         texts={text: [candidate_text(text, side) for side in (SOURCE, TARGET)] for text in ("train", *SETS)},
         settings=SENTENCE_VOCABULARIES[DEFAULT_SETS],
         tops=config["vocabularies"]["tops"],
@@ -82,7 +82,7 @@ rule measure_candidates:
         training="train",
         seed=config["seed"],
     script:
-        "../workflow_scripts/vocabulary_selection.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule vocabulary_selection:

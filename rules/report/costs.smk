@@ -18,11 +18,11 @@ rule plot_tuning:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("report.steps"),
+        **step("report.steps:plot_tuning"),
         histories=lambda wildcards: history_files(wildcards.experiment),
         labels=labels(),
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/run_step.py"
 
 
 rule summarise_benchmarks:
@@ -43,9 +43,9 @@ rule summarise_benchmarks:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("report.steps"),
+        **step("report.steps:summarise_benchmarks"),
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/run_step.py"
 
 
 rule write_scaling_table:
@@ -65,7 +65,7 @@ rule write_scaling_table:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("report.steps"),
+        **step("report.steps:write_scaling_table"),
         benchmarks=scaling_files(),
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/run_step.py"

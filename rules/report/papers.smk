@@ -24,14 +24,14 @@ rule write_paper_order:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        code=code("report.steps"),
+        **step("report.paper_steps:write_paper_order"),
         rows=PAPER_ROWS,
         scores=lambda wildcards: score_files(wildcards.experiment),
         sets=SETS,
         remarks=config["report"]["remarks"],
         title=f"The order of Cho et al. (2014) and that of {config['experiment']}",
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/run_step.py"
 
 
 rule write_joint_tables:
@@ -52,7 +52,7 @@ rule write_joint_tables:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        code=code("report.steps"),
+        **step("report.paper_steps:write_joint_tables"),
         scores=lambda wildcards: joint_files()["scores"],
         significance=lambda wildcards: joint_files()["significance"],
         perplexities=lambda wildcards: joint_files()["perplexities"],
@@ -62,7 +62,7 @@ rule write_joint_tables:
         remarks=config["report"]["remarks"],
         title=f"The tables of Auli et al. (2013) and {EXPERIMENT}",
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/run_step.py"
 
 
 rule write_classes_table:
@@ -83,12 +83,12 @@ rule write_classes_table:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("report.steps"),
+        **step("report.steps:write_classes_table"),
         networks={name: {"classes": model["classes"], **model["files"]} for name, model in class_files().items()},
         sets=SETS,
         title=f"Word classes of {EXPERIMENT}",
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/run_step.py"
 
 
 rule write_attention_tables:
@@ -109,7 +109,7 @@ rule write_attention_tables:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        code=code("report.steps"),
+        **step("report.paper_steps:write_attention_tables"),
         systems=attention_rows(),
         scores=lambda wildcards: attention_files()["scores"],
         significance=lambda wildcards: attention_files()["significance"],
@@ -123,4 +123,4 @@ rule write_attention_tables:
         remarks=config["report"]["remarks"],
         title=f"The tables of Mi et al. (2016) and {EXPERIMENT}",
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/run_step.py"

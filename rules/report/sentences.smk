@@ -19,7 +19,7 @@ rule choose_sentences:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("report.sentence_steps"),
+        **step("report.sentence_steps:choose_sentences"),
         systems=lambda wildcards: {
             system: f"results/{wildcards.experiment}/evaluation/{system}/run1/{wildcards.set}.txt"
             for system in SYSTEMS
@@ -27,7 +27,7 @@ rule choose_sentences:
         sentences=30,
         seed=config["seed"],
     script:
-        "../../workflow_scripts/pages.py"
+        "../../workflow_scripts/run_step.py"
 
 
 rule explain_sentences:
@@ -49,11 +49,11 @@ rule explain_sentences:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        code=code("report.explaining_steps"),
+        **step("report.explaining_steps:explain_sentences"),
         system="{system}",
         run=1,
     script:
-        "../../workflow_scripts/explaining.py"
+        "../../workflow_scripts/run_step.py"
 
 
 rule show_translations:
@@ -84,7 +84,7 @@ rule show_translations:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("report.sentence_steps"),
+        **step("report.sentence_steps:show_translations"),
         systems=lambda wildcards: {
             label: f"results/{wildcards.experiment}/evaluation/{system}/run1/{wildcards.set}.txt"
             for system, label in labels().items()
@@ -93,7 +93,7 @@ rule show_translations:
         languages=config["languages"],
         about=caption_text("translations"),
     script:
-        "../../workflow_scripts/pages.py"
+        "../../workflow_scripts/run_step.py"
 
 
 rule show_lattices:
@@ -118,11 +118,11 @@ rule show_lattices:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("report.sentence_steps"),
+        **step("report.sentence_steps:show_lattices"),
         explanations=explanations(DRAWN_LATTICES, FIRST_SHOWN),
         about=caption_text("lattices"),
     script:
-        "../../workflow_scripts/pages.py"
+        "../../workflow_scripts/run_step.py"
 
 
 rule show_attention:
@@ -147,12 +147,12 @@ rule show_attention:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("report.sentence_steps"),
+        **step("report.sentence_steps:show_attention"),
         explanations=explanations(DRAWN_ATTENTION, FIRST_SHOWN),
         languages=config["languages"],
         about=caption_text("attention_weights"),
     script:
-        "../../workflow_scripts/pages.py"
+        "../../workflow_scripts/run_step.py"
 
 
 rule show_alignments:
@@ -181,11 +181,11 @@ rule show_alignments:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("report.alignment_steps"),
+        **step("report.alignment_steps:show_alignments"),
         heuristic=config["alignment"]["heuristic"],
         pairs=6,
         seed=config["seed"],
         languages=config["languages"],
         about=caption_text("alignments"),
     script:
-        "../../workflow_scripts/explaining.py"
+        "../../workflow_scripts/run_step.py"

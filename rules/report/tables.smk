@@ -22,13 +22,13 @@ rule write_table:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("report.steps"),
+        **step("report.steps:write_table"),
         scores=lambda wildcards: score_files(wildcards.experiment),
         significance=lambda wildcards: significance_files(wildcards.experiment),
         labels=labels(),
         title=f"BLEU of the systems of {config['experiment']}",
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/run_step.py"
 
 
 rule plot_scores:
@@ -48,12 +48,12 @@ rule plot_scores:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("report.steps"),
+        **step("report.steps:plot_scores"),
         scores=lambda wildcards: score_files(wildcards.experiment),
         labels=labels(),
         title=f"BLEU of the systems of {config['experiment']}",
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/run_step.py"
 
 
 rule write_data_table:
@@ -77,14 +77,14 @@ rule write_data_table:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        code=code("report.steps"),
+        **step("report.steps:write_data_table"),
         data=compared_data(),
         scores=lambda wildcards: score_files(wildcards.experiment),
         significance=lambda wildcards: significance_files(wildcards.experiment),
         labels=labels(),
         title=f"What the systems of {EXPERIMENT} are built from",
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/run_step.py"
 
 
 rule write_networks_table:
@@ -105,8 +105,8 @@ rule write_networks_table:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        code=code("report.steps"),
+        **step("report.steps:write_networks_table"),
         networks=network_files(),
         title=f"Networks of {config['experiment']}",
     script:
-        "../../workflow_scripts/report.py"
+        "../../workflow_scripts/run_step.py"

@@ -7,7 +7,8 @@ from recurrent_world import MODEL, SENTENCES, linked_lattices
 from tiny_models import SOURCE, TARGET
 
 from neural_smt.decoding.recurrent.linked import LinkedLattices
-from neural_smt.decoding.steps import decode, decode_lattices, measure_oracles, rescore_lattices
+from neural_smt.decoding.recurrent_steps import decode_lattices, measure_oracles, rescore_lattices
+from neural_smt.decoding.steps import decode
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, read_lines, write_json, write_lines
@@ -17,7 +18,7 @@ from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.representations.folder import save_representation
 from neural_smt.representations.representation import WordRepresentation
 from neural_smt.representations.settings import RepresentationSettings
-from neural_smt.tuning.steps import tune_recurrent
+from neural_smt.tuning.recurrent_steps import tune_recurrent
 from neural_smt.vocabulary import Vocabulary
 
 SEARCH = {"stack_size": 1000, "beam_threshold": 0.0, "table_limit": 0}

@@ -1,4 +1,4 @@
-"""The command line and the shims' way of calling steps."""
+"""The command line, and the way in which rules call steps."""
 
 import ast
 import inspect

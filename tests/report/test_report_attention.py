@@ -20,9 +20,9 @@ from neural_smt.report.attention_results import AttentionResults, Epoch, System,
 from neural_smt.report.attention_speed import slowdown
 from neural_smt.report.attention_tables import failing_orders, known_orders, page, size_rows, table_rows
 from neural_smt.report.mi2016 import FURTHER, SIZES, SYSTEMS, paper_systems
+from neural_smt.report.paper_steps import write_attention_tables
 from neural_smt.report.plots import BLUE, GREY, RED
 from neural_smt.report.scores import Cell
-from neural_smt.report.steps import write_attention_tables
 from neural_smt.training.curve import Record, write_curve
 from neural_smt.vocabulary_selection.coverage import TRAINING, Coverage
 from neural_smt.vocabulary_selection.coverage_table import Row, write_coverage

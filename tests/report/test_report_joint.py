@@ -10,7 +10,7 @@ from neural_smt.io.files import read_csv
 from neural_smt.report.auli2013 import CANDIDATES, TABLES, paper_systems
 from neural_smt.report.joint_results import JointResults
 from neural_smt.report.joint_tables import failing_orders, page
-from neural_smt.report.steps import write_joint_tables
+from neural_smt.report.paper_steps import write_joint_tables
 
 BLEU = {
     "baseline": (20.0, 30.0),

@@ -11,7 +11,7 @@ from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.report.networks_table import COLUMNS
 from neural_smt.report.order_diagnosis import rows_with_unknown_words
 from neural_smt.report.paper_order import Step, summary, verdict
-from neural_smt.report.steps import write_paper_order
+from neural_smt.report.paper_steps import write_paper_order
 from neural_smt.shortlist import most_frequent
 from neural_smt.systems import paper_rows
 

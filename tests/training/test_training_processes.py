@@ -23,7 +23,8 @@ from neural_smt.shortlist import most_frequent
 from neural_smt.training.attention_steps import train_attention
 from neural_smt.training.loopback import loopback_variables
 from neural_smt.training.processes import Processes, check_devices
-from neural_smt.training.steps import train_cslm, train_encoder_decoder, train_recurrent
+from neural_smt.training.recurrent_steps import train_recurrent
+from neural_smt.training.steps import train_cslm, train_encoder_decoder
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 from neural_smt.workflow.code_digest import PACKAGE

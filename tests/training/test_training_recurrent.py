@@ -27,7 +27,7 @@ from neural_smt.training.halving import Halving
 from neural_smt.training.joint_text import JointText, without_boundaries
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_text import draw_sentences
-from neural_smt.training.steps import measure_recurrent, train_recurrent
+from neural_smt.training.recurrent_steps import measure_recurrent, train_recurrent
 from neural_smt.vocabulary import UNK, Vocabulary
 
 SETTINGS: dict[str, Any] = {

@@ -10,7 +10,6 @@ import numpy as np
 from neural_smt.decoding.loading import load_hook
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.nbest import read_blocks, read_nbest, write_entries, write_nbest
-from neural_smt.decoding.recurrent_steps import decode_lattices, measure_oracles, rescore_lattices
 from neural_smt.decoding.rescoring import add_feature, best_of_each
 from neural_smt.decoding.rescoring import reorder as sort_lists
 from neural_smt.decoding.search import Decoder, SearchSettings
@@ -21,15 +20,6 @@ from neural_smt.language_model.model import NgramModel
 from neural_smt.settings import read_settings
 from neural_smt.shards import Shard
 from neural_smt.vocabulary import Vocabulary
-
-__all__ = [
-    "decode",
-    "decode_lattices",
-    "measure_oracles",
-    "reorder",
-    "rescore",
-    "rescore_lattices",
-]
 
 log = logging.getLogger(__name__)
 

@@ -7,26 +7,10 @@ from neural_smt.report.classes_table import class_row, write_classes
 from neural_smt.report.costs import draw_costs, read_job, write_costs
 from neural_smt.report.data_table import NOTES, read_facts, shown_columns
 from neural_smt.report.networks_table import network_row, write_networks
-from neural_smt.report.paper_steps import write_attention_tables, write_joint_tables, write_paper_order
 from neural_smt.report.plots import draw_histories, draw_scores
 from neural_smt.report.scaling import draw_scaling, read_costs, write_scaling
 from neural_smt.report.scores import read_scores
 from neural_smt.report.table import terminal, write_markdown, write_scores
-
-__all__ = [
-    "plot_scores",
-    "plot_tuning",
-    "print_table",
-    "summarise_benchmarks",
-    "write_attention_tables",
-    "write_classes_table",
-    "write_data_table",
-    "write_joint_tables",
-    "write_networks_table",
-    "write_paper_order",
-    "write_scaling_table",
-    "write_table",
-]
 
 
 def write_table(

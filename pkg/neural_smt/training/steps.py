@@ -29,17 +29,8 @@ from neural_smt.training.ngram_text import NgramText, split_sentences
 from neural_smt.training.pairs import split_pairs, table_pairs
 from neural_smt.training.phrase_task import PhraseTask
 from neural_smt.training.processes import Processes
-from neural_smt.training.recurrent_steps import measure_recurrent, train_recurrent
 from neural_smt.training.settings import TrainingSettings
 from neural_smt.vocabulary import Vocabulary
-
-__all__ = [
-    "measure_cslm",
-    "measure_recurrent",
-    "train_cslm",
-    "train_encoder_decoder",
-    "train_recurrent",
-]
 
 log = logging.getLogger(__name__)
 

@@ -17,12 +17,9 @@ from neural_smt.settings import read_settings
 from neural_smt.tuning.history import plot_history, write_history
 from neural_smt.tuning.loop import run, select
 from neural_smt.tuning.methods import method_for
-from neural_smt.tuning.recurrent_steps import tune_recurrent
 from neural_smt.tuning.rescoring import optimise_lists
 from neural_smt.tuning.settings import TuningSettings
 from neural_smt.tuning.state import State, fingerprint
-
-__all__ = ["tune", "tune_recurrent", "tune_rescoring"]
 
 logger = logging.getLogger(__name__)
 

@@ -58,9 +58,15 @@ def reached_files(module: str) -> list[Path]:
 
 
 @cache
-def code_digest(module: str) -> str:
-    """SHA-256 (hex) of the contents of ``reached_files(module)``."""
+def code_digest(*modules: str) -> str:
+    """SHA-256 (hex) of the contents of all files that the modules reach (``reached_files``)."""
     digest = hashlib.sha256()
-    for path in reached_files(module):
+    for path in sorted({path for module in modules for path in reached_files(module)}):
         digest.update(_contents(path))
     return digest.hexdigest()
+
+
+def step_digest(function: str, *modules: str) -> str:
+    """The ``code_digest`` of the module of a step (``module:name``) and of further ones, below ``neural_smt``."""
+    named = [function.partition(":")[0], *modules]
+    return code_digest(*(f"{PACKAGE.name}.{module}" for module in named))

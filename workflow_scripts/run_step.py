@@ -1,0 +1,10 @@
+"""The one script of all rules: it calls the function of the package that the param ``step`` names."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pkg"))
+
+from neural_smt.workflow.run_step import run_step
+
+run_step(snakemake)  # noqa: F821

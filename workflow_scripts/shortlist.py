@@ -1,6 +1,0 @@
-"""Rules of the stage ``shortlist``."""
-
-import shim
-from neural_smt import shortlist as steps
-
-shim.call(snakemake, steps)  # noqa: F821
