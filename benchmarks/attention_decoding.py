@@ -84,7 +84,7 @@ def measure(size: str, case: Case, device: str, precision: str, beam: int, secon
     random = np.random.default_rng(0)
     count = SENTENCES[size]
     source = Ragged.from_lists([random.integers(3, SOURCE_WORDS, length) for length in random.integers(5, 31, count)])
-    settings = AttentionDecodingSettings(beam=beam, ratio=1, extra=0, precision=precision)
+    settings = AttentionDecodingSettings(beam=beam, max_length_ratio=1, max_length_extra=0, precision=precision)
     sets, rounds, processor = random_sets(case, count), [], []
     began = time.perf_counter()
     while not rounds or time.perf_counter() - began < seconds:

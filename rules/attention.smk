@@ -1,10 +1,11 @@
 """What the rules of attention networks share: their vocabularies, what they are trained and measured with."""
 
-ATTENTION_SETTINGS = attention_networks(config)
-ATTENTION_NETWORKS = used_attention(config)
-LEARNING_CURVES = [name for name in ATTENTION_NETWORKS if ATTENTION_SETTINGS[name]["learning_curve"]]
+ATTENTION_NETWORKS = used_networks(config, "attention")
+LEARNING_CURVES = [name for name in ATTENTION_NETWORKS if NETWORK_SETTINGS[name]["learning_curve"]]
 SENTENCE_VOCABULARIES = sentence_vocabularies(config)
-RESCORES_WITH_ATTENTION = [name for name in RESCORES_LISTS if rescoring_network(SYSTEMS[name]) in ATTENTION_SETTINGS]
+RESCORES_WITH_ATTENTION = [
+    name for name in RESCORES_LISTS if kind_of(config, rescoring_network(SYSTEMS[name])) == "attention"
+]
 RESCORES_WITH_CSLM = [name for name in RESCORES_LISTS if name not in RESCORES_WITH_ATTENTION]
 # several networks train side by side, which takes less time than one after the other with more threads
 ATTENTION_THREADS = 2 if len(ATTENTION_NETWORKS) == 1 else 1
@@ -12,7 +13,7 @@ ATTENTION_THREADS = 2 if len(ATTENTION_NETWORKS) == 1 else 1
 
 def network_vocabularies(network):
     """The words of both languages that an attention network knows."""
-    settings = ATTENTION_SETTINGS[network]
+    settings = NETWORK_SETTINGS[network]
     return {
         "source_vocabulary": LAYOUT.network_vocabulary(settings["source_words"], SOURCE),
         "target_vocabulary": LAYOUT.network_vocabulary(settings["target_words"], TARGET),
@@ -26,7 +27,7 @@ def sentence_sets(network, vocabulary, text):
 
 def attention_training_inputs(wildcards):
     """What an attention network is trained on, and what its perplexity is measured with meanwhile: the dev set."""
-    settings, dev = ATTENTION_SETTINGS[wildcards.network], CORPUS["dev"]
+    settings, dev = NETWORK_SETTINGS[wildcards.network], CORPUS["dev"]
     vocabulary = settings["vocabulary"]
     return {
         **network_vocabularies(wildcards.network),
@@ -55,7 +56,7 @@ def epoch_inputs(wildcards):
     """What the BLEU of every epoch of a network is measured with."""
     dev = CORPUS["dev"]
     folder = f"results/{EXPERIMENT}/training/{wildcards.network}"
-    vocabulary = ATTENTION_SETTINGS[wildcards.network]["vocabulary"]
+    vocabulary = NETWORK_SETTINGS[wildcards.network]["vocabulary"]
     return {
         "epochs": f"{folder}/epochs",
         "curve": f"{folder}/curve.csv",
@@ -68,7 +69,7 @@ def epoch_inputs(wildcards):
 def rescoring_attention_inputs(wildcards):
     """What an attention network scores n-best lists of a set with: with target vocabularies, or with all words."""
     network = rescoring_network(SYSTEMS[wildcards.system])
-    vocabulary = ATTENTION_SETTINGS[network]["vocabulary"]
+    vocabulary = NETWORK_SETTINGS[network]["vocabulary"]
     return {
         "nbest": base_lists(wildcards),
         "text": candidate_text(wildcards.set, SOURCE),

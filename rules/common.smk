@@ -8,48 +8,41 @@ from snakemake.exceptions import WorkflowError
 
 sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 
-from neural_smt.attention_models import (
-    ATTENTION,
-    DEFAULT_SETS,
-    attention_networks,
-    attention_training,
-    sentence_vocabularies,
-    translating_words,
-    translation,
-    used_attention,
-)
 from neural_smt.workflow.code_digest import step_digest
-from neural_smt.configuration import complete, load_schema
+from neural_smt.configuration import complete
 from neural_smt.corpus.archives import archive_name, collect_archives
 from neural_smt.corpus.published import published_sources
-from neural_smt.decoding.features import HOOKS
-from neural_smt.errors import UserError, sentence
-from neural_smt.layout import TABLES, Layout
-from neural_smt.recurrent_models import (
-    SOURCE_SIDE,
+from neural_smt.declared_networks import (
+    DEFAULT_SETS,
     compared_classes,
     joint_inputs,
-    recurrent_settings,
-    rescores_lattices,
-    rescoring_network,
-    used_recurrent,
+    kind_of,
+    lending_network,
+    predicts_source,
+    sentence_vocabularies,
+    training_settings,
 )
+from neural_smt.errors import UserError, sentence
+from neural_smt.layout import TABLES, Layout
 from neural_smt.report.auli2013 import paper_systems
 from neural_smt.report.mi2016 import paper_systems as attention_systems
 from neural_smt.workflow.run_lock import begin_run
 from neural_smt.systems import (
     drawn_pairs,
+    feature_groups,
     is_rescored,
-    list_networks,
-    network_settings,
     paper_rows,
+    rescores_lattices,
+    rescoring_network,
     resolve_data,
-    resolve_features,
+    searched_network,
+    translating_words,
+    translation,
     used_networks,
 )
 
 try:
-    config = complete(config, load_schema(Path(workflow.basedir) / "rules" / "schemas" / "config.schema.yaml"))
+    config = complete(config)
 except UserError as error:
     raise WorkflowError(sentence(error))
 
@@ -76,23 +69,21 @@ SOURCE = config["languages"]["source"]
 TARGET = config["languages"]["target"]
 SETS = [CORPUS["dev"], *CORPUS["test"]]
 RUNS = list(range(1, config["tuning"]["runs"] + 1))
-NETWORK_SETTINGS = network_settings(config)
-NETWORKS = used_networks(config)
-RECURRENT_SETTINGS = recurrent_settings(config)
-RECURRENT = used_recurrent(config)
+NETWORK_SETTINGS = config["networks"]
+NETWORKS = used_networks(config, "encoder_decoder")
+CSLMS = used_networks(config, "cslm")
+RECURRENT = used_networks(config, "recurrent")
 COMPARED_CLASSES = compared_classes(config)
 JOINT_INPUTS = {name: settings for name, settings in joint_inputs(config).items() if name in RECURRENT}
-LIST_NETWORKS = list_networks(config)
-RESCORES_LATTICES = [name for name, system in SYSTEMS.items() if rescores_lattices(system, LIST_NETWORKS)]
+RESCORES_LATTICES = [name for name in SYSTEMS if rescores_lattices(config, name)]
 RESCORES_LISTS = [name for name, system in SYSTEMS.items() if system["rescore"] and name not in RESCORES_LATTICES]
 TRANSLATED = [name for name, system in SYSTEMS.items() if translation(system)]
 TUNED = [name for name in SYSTEMS if name not in TRANSLATED]
 SEARCHED = [name for name in TUNED if not is_rescored(SYSTEMS[name])]
 RESCORED = [name for name in TUNED if name not in SEARCHED]
-EXPORTED = [name for name in SEARCHED if not HOOKS.keys() & resolve_features(SYSTEMS, name)]
-USES_CSLM = any("cslm" in [*resolve_features(SYSTEMS, name), *SYSTEMS[name].get("rescore", [])] for name in SYSTEMS)
+EXPORTED = [name for name in SEARCHED if searched_network(config, name) is None]
 # several networks train (and score) side by side, which takes less time than one after the other with more threads
-NETWORK_THREADS = 2 if len(NETWORKS) + USES_CSLM == 1 else 1
+NETWORK_THREADS = 2 if len(NETWORKS) + len(CSLMS) == 1 else 1
 PAPER_ROWS = paper_rows(config)
 USES_GPU = int(config["device"] == "cuda")
 # that train a network together, each on a GPU of its own or with its own threads
@@ -275,7 +266,7 @@ def column_files(wildcards):
 
 def features(wildcards):
     """Feature groups of a system, those of its bases included."""
-    return resolve_features(SYSTEMS, wildcards.system)
+    return feature_groups(config, wildcards.system)
 
 
 def optional(path):

@@ -79,7 +79,7 @@ rule rescore:
     """Score n-best lists of a system's base with the CSLM."""
     input:
         nbest=base_lists,
-        cslm="results/{experiment}/training/cslm/model",
+        cslm=lambda wildcards: LAYOUT.network(rescoring_network(SYSTEMS[wildcards.system])),
         language_model="results/{experiment}/language_model/model",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
     output:

@@ -8,7 +8,7 @@ def reads_references(network):
 
 def recurrent_language(network):
     """The language whose words a recurrent model predicts."""
-    return SOURCE if network == SOURCE_SIDE else TARGET
+    return SOURCE if predicts_source(config, network) else TARGET
 
 
 def read_language(network):
@@ -127,7 +127,7 @@ def class_files():
     names = {"curve": "curve.csv", "held_out": "held_out.json", "perplexity": "perplexity.json"}
     return {
         network: {
-            "classes": RECURRENT_SETTINGS[network]["classes"],
+            "classes": NETWORK_SETTINGS[network]["classes"],
             "files": {key: f"{folder}/{network}/{name}" for key, name in names.items()},
         }
         for network in COMPARED_CLASSES

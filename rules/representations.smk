@@ -3,11 +3,9 @@ rule build_representation:
     input:
         source=f"results/{{experiment}}/selection/train.{SOURCE}",
         target=f"results/{{experiment}}/selection/train.{TARGET}",
-        recurrent=lambda wildcards: (
-            ["results/{experiment}/training/recurrent_source/model"]
-            if JOINT_INPUTS[wildcards.network]["kind"] == "word_rnn"
-            else []
-        ),
+        recurrent=lambda wildcards: [
+            LAYOUT.network(name) for name in [lending_network(config, wildcards.network)] if name
+        ],
     output:
         output=directory("results/{experiment}/representations/{network}/model"),
         statistics="results/{experiment}/representations/{network}/statistics.json",

@@ -50,11 +50,11 @@ def network_files():
         for name in NETWORKS
     }
     networks |= {name: trained_files(name) | {"keep": "best"} for name in RECURRENT}
-    networks |= {name: trained_files(name) | {"keep": ATTENTION_SETTINGS[name]["keep"]} for name in ATTENTION_NETWORKS}
-    if USES_CSLM:
-        searched = [name for name in SEARCHED if "cslm" in resolve_features(SYSTEMS, name)]
-        networks["cslm"] = trained_files("cslm") | {
-            "keep": config["training"]["cslm"]["keep"],
+    networks |= {name: trained_files(name) | {"keep": NETWORK_SETTINGS[name]["keep"]} for name in ATTENTION_NETWORKS}
+    for network in CSLMS:
+        searched = [name for name in SEARCHED if searched_network(config, name) == network]
+        networks[network] = trained_files(network) | {
+            "keep": NETWORK_SETTINGS[network]["keep"],
             "searches": results("decoding/{system}/run1/{set}.json", system=searched, set=SETS),
         }
     return networks
@@ -129,7 +129,7 @@ def benchmark_files():
         "selection/select_pairs",
         *OF_DATA,
         *expand("training/train_encoder_decoder.{network}", network=NETWORKS),
-        *(["training/train_cslm"] if USES_CSLM else []),
+        *expand("training/train_cslm.{network}", network=CSLMS),
         *expand("training/train_recurrent.{network}", network=RECURRENT),
         *expand("representations/build_representation.{network}", network=JOINT_INPUTS),
         *expand(of_shards("rescoring/score_phrase_table.{network}.extracted"), network=NETWORKS),

@@ -31,7 +31,7 @@ rule train_encoder_decoder:
         gpu=USES_GPU * PROCESSES,
     params:
         **step("training.steps:train_encoder_decoder"),
-        settings=lambda wildcards: NETWORK_SETTINGS[wildcards.network],
+        settings=lambda wildcards: training_settings(config, wildcards.network),
         title=lambda wildcards: f"RNN encoder-decoder ({wildcards.network})",
         seed=config["seed"],
         # not an output: a killed run finds its state there and goes on
@@ -47,14 +47,14 @@ rule train_cslm:
         vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         shortlist=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
     output:
-        output=directory("results/{experiment}/training/cslm/model"),
-        curve="results/{experiment}/training/cslm/curve.csv",
-        plot="results/{experiment}/training/cslm/curve.png",
-        perplexity="results/{experiment}/training/cslm/held_out.json",
+        **TRAINED,
+        perplexity="results/{experiment}/training/{network}/held_out.json",
     log:
-        "results/{experiment}/logs/train_cslm.log",
+        "results/{experiment}/logs/train_cslm.{network}.log",
     benchmark:
-        "results/{experiment}/benchmarks/training/train_cslm.tsv"
+        "results/{experiment}/benchmarks/training/train_cslm.{network}.tsv"
+    wildcard_constraints:
+        network=one_of(CSLMS),
     conda:
         "../envs/neural_smt.yaml"
     threads: NETWORK_THREADS * PROCESSES
@@ -64,10 +64,10 @@ rule train_cslm:
         gpu=USES_GPU * PROCESSES,
     params:
         **step("training.steps:train_cslm"),
-        settings=config["training"]["cslm"],
+        settings=lambda wildcards: training_settings(config, wildcards.network),
         seed=config["seed"],
         # not an output: a killed run finds its state there and goes on
-        state=lambda wildcards: f"results/{wildcards.experiment}/training/cslm/state",
+        state=lambda wildcards: f"results/{wildcards.experiment}/training/{wildcards.network}/state",
     script:
         "../workflow_scripts/run_step.py"
 
@@ -75,16 +75,18 @@ rule train_cslm:
 rule measure_cslm:
     """Compare the CSLM's perplexity of the development set with that of the n-gram model beside it."""
     input:
-        model="results/{experiment}/training/cslm/model",
+        model="results/{experiment}/training/{network}/model",
         language_model="results/{experiment}/language_model/model",
         vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         texts=tokenised([CORPUS["dev"]], TARGET),
     output:
-        output="results/{experiment}/training/cslm/perplexity.json",
+        output="results/{experiment}/training/{network}/perplexity.json",
     log:
-        "results/{experiment}/logs/measure_cslm.log",
+        "results/{experiment}/logs/measure_cslm.{network}.log",
     benchmark:
-        "results/{experiment}/benchmarks/training/measure_cslm.tsv"
+        "results/{experiment}/benchmarks/training/measure_cslm.{network}.tsv"
+    wildcard_constraints:
+        network=one_of(CSLMS),
     conda:
         "../envs/neural_smt.yaml"
     threads: 2
@@ -94,7 +96,7 @@ rule measure_cslm:
         gpu=USES_GPU,
     params:
         **step("training.steps:measure_cslm"),
-        precision=config["training"]["cslm"]["precision"],
+        precision=lambda wildcards: NETWORK_SETTINGS[wildcards.network]["precision"],
     script:
         "../workflow_scripts/run_step.py"
 
@@ -124,7 +126,7 @@ rule train_recurrent:
         gpu=USES_GPU * PROCESSES,
     params:
         **step("training.recurrent_steps:train_recurrent"),
-        settings=lambda wildcards: RECURRENT_SETTINGS[wildcards.network],
+        settings=lambda wildcards: training_settings(config, wildcards.network),
         title=lambda wildcards: f"Recurrent model ({wildcards.network})",
         seed=config["seed"],
         # not an output: a killed run finds its state there and goes on
@@ -147,7 +149,7 @@ rule measure_recurrent:
     benchmark:
         "results/{experiment}/benchmarks/training/measure_recurrent.{network}.tsv"
     wildcard_constraints:
-        network=one_of([name for name in RECURRENT if name != SOURCE_SIDE]),
+        network=one_of([name for name in RECURRENT if not predicts_source(config, name)]),
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -156,8 +158,8 @@ rule measure_recurrent:
         gpu=USES_GPU,
     params:
         **step("training.recurrent_steps:measure_recurrent"),
-        precision=lambda wildcards: RECURRENT_SETTINGS[wildcards.network]["precision"],
-        order=lambda wildcards: RECURRENT_SETTINGS[wildcards.network]["ngram_order"],
+        precision=lambda wildcards: NETWORK_SETTINGS[wildcards.network]["precision"],
+        order=lambda wildcards: NETWORK_SETTINGS[wildcards.network]["ngram_order"],
     script:
         "../workflow_scripts/run_step.py"
 
@@ -183,7 +185,7 @@ rule train_attention:
         gpu=USES_GPU * PROCESSES,
     params:
         **step("training.attention_steps:train_attention"),
-        settings=lambda wildcards: attention_training(ATTENTION_SETTINGS[wildcards.network]),
+        settings=lambda wildcards: training_settings(config, wildcards.network),
         title=lambda wildcards: f"Attention network ({wildcards.network})",
         seed=config["seed"],
         # not an output: a killed run finds its state there and goes on
@@ -205,5 +207,5 @@ rule training:
     """All networks of the experiment."""
     input:
         results("training/{network}/model", network=NETWORKS),
-        results("training/cslm/{file}", file=["model", "perplexity.json"]) if USES_CSLM else [],
+        results("training/{network}/{file}", network=CSLMS, file=["model", "perplexity.json"]),
         results("training/{network}/model", network=[*RECURRENT, *ATTENTION_NETWORKS]),

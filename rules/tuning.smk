@@ -98,7 +98,7 @@ rule tune_recurrent:
             key: config["tuning"][key]
             for key in ("nbest", "iterations", "restarts", "refinements", "min_gain", "select")
         },
-        without=lambda wildcards: SYSTEMS[wildcards.system]["rescoring"]["without"],
+        without=lambda wildcards: SYSTEMS[wildcards.system]["rescoring"]["drop_features"],
         seed=run_seed,
     script:
         "../workflow_scripts/run_step.py"

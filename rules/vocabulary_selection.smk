@@ -1,5 +1,5 @@
 # the network whose words coverage is measured for
-MEASURED_WORDS = ATTENTION_SETTINGS[ATTENTION]["target_words"]
+MEASURED_WORDS = NETWORK_SETTINGS["attention"]["target_words"]
 
 
 rule build_network_vocabulary:
@@ -77,8 +77,8 @@ rule measure_candidates:
         **step("vocabulary_selection.steps:measure_candidates"),
         texts={text: [candidate_text(text, side) for side in (SOURCE, TARGET)] for text in ("train", *SETS)},
         settings=SENTENCE_VOCABULARIES[DEFAULT_SETS],
-        tops=config["vocabularies"]["tops"],
-        batch=config["vocabularies"]["batch"],
+        tops=config["vocabulary_selection"]["dictionary_sizes"],
+        batch=config["vocabulary_selection"]["batch"],
         training="train",
         seed=config["seed"],
     script:

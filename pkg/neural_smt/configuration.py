@@ -3,24 +3,45 @@
 import difflib
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 
-from neural_smt.attention_models import inherit_attention
 from neural_smt.corpus.archives import collect_archives, member_name
 from neural_smt.corpus.languages import check_language
 from neural_smt.corpus.test_sets import expand_test_set
+from neural_smt.declared_networks import inherit_networks, networks_schema
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_yaml
-from neural_smt.recurrent_models import inherit_recurrent
-from neural_smt.systems import check_systems, inherit_networks
+from neural_smt.systems import check_systems
+
+MOVED = {
+    "training.encoder_decoder": "move it to networks.encoder_decoder",
+    "training.networks": "move each network to networks, with base: encoder_decoder",
+    "training.cslm": "move it to networks.cslm",
+    "training.recurrent": "move it to networks.recurrent",
+    "training.recurrent_source": "move it to networks.recurrent_source",
+    "training.joint": "move each model to networks, with base: recurrent",
+    "training.attention": "move it to networks.attention",
+    "training.attention_networks": "move each network to networks, with base: attention",
+    "networks.*.follow": "rename it to conventions",
+    "vocabularies": "rename it to vocabulary_selection",
+    "vocabulary_selection.tops": "rename it to dictionary_sizes",
+    "decoding.attention.ratio": "rename it to max_length_ratio",
+    "decoding.attention.extra": "rename it to max_length_extra",
+    "decoding.attention.grow": "rename it to expand_on_failure",
+    "systems.*.recurrent": "name the network among features, in place of recurrent",
+    "systems.*.rescoring.without": "rename it to drop_features",
+}
+"""Settings that had another place or name once, and what to do about them."""
 
 
-def load_schema(path: Path) -> dict[str, Any]:
-    """Read a JSON schema (draft 2020-12) written as YAML."""
-    return read_yaml(path)
+@cache
+def load_schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of an experiment, which describes every setting, with its default and range."""
+    return read_yaml(Path(__file__).with_name("schema.yaml"))
 
 
 def read_configuration_file(path: Path) -> dict[str, Any]:
@@ -33,8 +54,8 @@ def read_configuration_file(path: Path) -> dict[str, Any]:
     return content
 
 
-def complete(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of ``config`` with every default of ``schema`` filled in, checked.
+def complete(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of ``config`` with every default of the schema filled in, checked.
 
     Raises ``UserError`` with one sentence for the first fault: an unknown key (with the nearest known one), a wrong
     type, a value out of range, or a name that is used but not defined.
@@ -43,9 +64,10 @@ def complete(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, 
         raise UserError("configuration: expected keys and values; give the experiment's settings")
     _check_keys(config, "")
     config = deepcopy(dict(config))
+    for path, advice in MOVED.items():
+        _refuse_moved(config, path.split("."), advice)
     inherit_networks(config)
-    inherit_recurrent(config)
-    inherit_attention(config)
+    schema = networks_schema(config["networks"], load_schema())
     _fill_defaults(config, schema, schema)
     validator = jsonschema.Draft202012Validator(schema)
     errors = sorted(validator.iter_errors(config), key=lambda error: [str(part) for part in error.absolute_path])
@@ -63,8 +85,19 @@ def _check_keys(section: Any, where: str) -> None:
     items = section.items() if isinstance(section, Mapping) else enumerate(section) if isinstance(section, list) else ()
     for key, value in items:
         if isinstance(section, Mapping) and not isinstance(key, str):
-            raise UserError(f"{where or 'configuration'}: the key {key} is no text; put it in quotes")
+            raise UserError(f"{where or 'configuration'}: the key {key} must be a string; put it in quotes")
         _check_keys(value, f"{where}.{key}".lstrip("."))
+
+
+def _refuse_moved(section: Any, path: list[str], advice: str, where: str = "") -> None:
+    """Raise ``UserError`` for a setting of ``MOVED``."""
+    first, *rest = path
+    for key, value in section.items() if isinstance(section, Mapping) else ():
+        if first in ("*", key):
+            here = f"{where}.{key}".lstrip(".")
+            if not rest:
+                raise UserError(f"{here}: there is no such setting any more; {advice}")
+            _refuse_moved(value, rest, advice, here)
 
 
 def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:

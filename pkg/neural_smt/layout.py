@@ -6,10 +6,9 @@ All paths are relative to the folder that Snakemake runs in.
 from collections.abc import Mapping
 from typing import Any
 
-from neural_smt.attention_models import ALL_WORDS, attention_networks, sentence_vocabularies
+from neural_smt.declared_networks import ALL_WORDS, joint_inputs, kind_of, sentence_vocabularies
 from neural_smt.decoding.features import is_column
-from neural_smt.recurrent_models import joint_inputs
-from neural_smt.systems import resolve_data, resolve_features, resolve_recurrent, resolve_table
+from neural_smt.systems import feature_groups, resolve_data, resolve_table, searched_network
 
 TABLES = {"extracted": "phrases/table", "proposed": "rescoring/proposed/table"}
 """Where the folder of a phrase table lies among the results of its data."""
@@ -44,7 +43,7 @@ class Layout:
     def columns(self, system: str) -> dict[str, str]:
         """Phrase-table columns a system adds to the classic features: feature name -> file."""
         place = f"{self.folder}/rescoring/{resolve_table(self.systems, system)}"
-        extra = [name for name in resolve_features(self.systems, system) if is_column(name)]
+        extra = [name for name in feature_groups(self.config, system) if is_column(name)]
         return {name: f"{place}/{name}.safetensors" for name in extra}
 
     def network(self, name: str) -> str:
@@ -57,17 +56,18 @@ class Layout:
 
     def cslm(self, system: str) -> str | None:
         """The CSLM of a system that is searched with it."""
-        return self.network("cslm") if "cslm" in resolve_features(self.systems, system) else None
+        network = searched_network(self.config, system)
+        return self.network(network) if network and kind_of(self.config, network) == "cslm" else None
 
     def searched_model(self, system: str) -> str | None:
         """The recurrent model that a system is searched with."""
-        model = resolve_recurrent(self.systems, system)
-        return self.network(model) if model else None
+        network = searched_network(self.config, system)
+        return self.network(network) if network and kind_of(self.config, network) == "recurrent" else None
 
     def searched_representation(self, system: str) -> str | None:
         """What this model reads."""
-        model = resolve_recurrent(self.systems, system)
-        return self.representation(model) if model in joint_inputs(self.config) else None
+        network = searched_network(self.config, system)
+        return self.representation(network) if network and network in joint_inputs(self.config) else None
 
     def weights(self, system: str, run: int | str) -> str:
         """The tuned weights of a system."""
@@ -93,7 +93,7 @@ class Layout:
 
     def sentence_sets(self, network: str, vocabulary: str, text: str) -> str | None:
         """The target vocabularies of a text's sentences for an attention network; None where it takes all words."""
-        words = attention_networks(self.config)[network]["target_words"]
+        words = self.config["networks"][network]["target_words"]
         return None if vocabulary == ALL_WORDS else f"{self.folder}/vocabularies/{words}/{vocabulary}/{text}"
 
     def set_sizes(self, vocabulary: str) -> dict[str, int] | None:

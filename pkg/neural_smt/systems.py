@@ -1,23 +1,25 @@
 """The systems of an experiment, rows of its table: what each is made of, and which networks they need."""
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
-from neural_smt.attention_models import attention_networks, check_attention, translation
-from neural_smt.errors import UserError
-from neural_smt.recurrent_models import (
-    SOURCE_SIDE,
-    TARGET_ONLY,
-    check_recurrent,
+from neural_smt.declared_networks import (
+    SEARCH_KINDS,
+    check_networks,
+    check_vocabulary,
+    compared_classes,
     joint_inputs,
-    recurrent_settings,
+    kind_of,
+    lending_network,
+    networks_of_kind,
+    scoring_networks,
 )
+from neural_smt.errors import UserError
 
-GROUPS = ("phrase", "language_model", "reordering", "cslm", "recurrent", "unknown_penalty")
-"""Feature groups that are no encoder-decoder."""
+GROUPS = ("phrase", "language_model", "reordering", "unknown_penalty")
+"""Feature groups that are no network."""
 
-TAKEN = (*GROUPS, "encoder_decoder", "distortion", "lexical_reordering", "word_penalty", "phrase_penalty")
+TAKEN = (*GROUPS, "distortion", "lexical_reordering", "word_penalty", "phrase_penalty")
 TAKEN += ("unknown_word_penalty", "translation_model")
 """Names that a network cannot have: features and files are called so."""
 
@@ -62,13 +64,17 @@ def drawn_pairs(data: str) -> int | None:
     return int(pairs) if pairs else None
 
 
-def resolve_recurrent(systems: Mapping[str, Mapping[str, Any]], name: str) -> str | None:
-    """The recurrent model that a system is searched with: its own, or that of the nearest base with one; None for a
-    system without.
-    """
-    if "recurrent" not in resolve_features(systems, name):
-        return None
-    return _inherited(systems, name, "recurrent", TARGET_ONLY)
+def searched_network(config: Mapping[str, Any], name: str) -> str | None:
+    """The network that scores words in a system's search; None for a system without."""
+    groups = resolve_features(config["systems"], name)
+    return next((group for group in groups if kind_of(config, group) in SEARCH_KINDS), None)
+
+
+def feature_groups(config: Mapping[str, Any], name: str) -> list[str]:
+    """Feature groups of a system as ``build_feature_set`` takes them: a network of the search is called by its kind."""
+    groups = resolve_features(config["systems"], name)
+    kinds = [kind_of(config, group) for group in groups]
+    return [kind if kind in SEARCH_KINDS else group for group, kind in zip(groups, kinds, strict=True)]
 
 
 def _inherited(systems: Mapping[str, Mapping[str, Any]], name: str, key: str, default: str) -> str:
@@ -86,33 +92,55 @@ def _owner(systems: Mapping[str, Mapping[str, Any]], name: str, key: str) -> Map
     return None
 
 
-def network_settings(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Settings of every encoder-decoder of a complete configuration: ``encoder_decoder`` and the named ones."""
-    training = config["training"]
-    return {"encoder_decoder": training["encoder_decoder"], **training["networks"]}
+def used_networks(config: Mapping[str, Any], *kinds: str) -> list[str]:
+    """The networks that are trained, of some kinds or of all.
 
-
-def used_networks(config: Mapping[str, Any]) -> list[str]:
-    """The encoder-decoders that some system of a complete configuration uses; wherever there is one, also
-    ``encoder_decoder`` itself, which is analysed and proposes phrases.
+    Those that a system uses; that lend another one their word vectors; whose classes are compared; wherever there is an
+    encoder-decoder, ``encoder_decoder`` itself, which is analysed and proposes phrases; and wherever there is an
+    attention network, all whose learning curve is drawn.
     """
-    systems = config["systems"]
-    used = {group for name in systems for group in resolve_features(systems, name)}
+    systems, networks = config["systems"], config["networks"]
+    used = set(compared_classes(config))
+    for name, system in systems.items():
+        used |= {*resolve_features(systems, name), *system.get("rescore", ())}
+        used |= {chosen["network"]} if (chosen := translation(system)) else set()
     if any(resolve_table(systems, name) == "proposed" for name in systems):
         used.add("encoder_decoder")
-    networks = network_settings(config)
-    return [name for name in networks if name in used or (name == "encoder_decoder" and used & set(networks))]
+    used &= networks.keys()
+    used |= {"encoder_decoder"} if used & networks_of_kind(config, "encoder_decoder").keys() else set()
+    attention = networks_of_kind(config, "attention")
+    if used & attention.keys():
+        used |= {name for name, network in attention.items() if network["learning_curve"]}
+    used |= {lender for name in used if (lender := lending_network(config, name))}
+    return [name for name in networks if name in used and (not kinds or networks[name]["kind"] in kinds)]
 
 
-def inherit_networks(config: dict[str, Any]) -> None:
-    """Give every named network the settings of ``encoder_decoder`` that it does not have of its own."""
-    training = config.get("training")
-    if not isinstance(training, dict) or not isinstance(training.get("networks"), dict):
-        return
-    common = training.get("encoder_decoder", {})
-    for name, own in training["networks"].items():
-        if isinstance(own, dict) and isinstance(common, dict):
-            training["networks"][name] = {**deepcopy(common), **own}
+def translation(system: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """How a system that is an attention network alone translates; None for a system of another kind."""
+    return system.get("translate")
+
+
+def translating_words(config: Mapping[str, Any], name: str) -> str:
+    """The target vocabularies that a system of this kind translates with: its own, or those of its network."""
+    chosen = config["systems"][name]["translate"]
+    return chosen.get("vocabulary") or config["networks"][chosen["network"]]["vocabulary"]
+
+
+def rescoring_network(system: Mapping[str, Any]) -> str | None:
+    """The network that rescores the candidates of a system's base; None where only weights are tuned anew."""
+    return next(iter(system.get("rescore", ())), None)
+
+
+def is_rescored(system: Mapping[str, Any]) -> bool:
+    """Whether a system chooses among what its base found, and is not searched itself."""
+    return bool(system.get("rescore") or system.get("rescoring", {}).get("drop_features"))
+
+
+def rescores_lattices(config: Mapping[str, Any], name: str) -> bool:
+    """Whether a system chooses among the lattices of its base, with a recurrent model or with other weights."""
+    system = config["systems"][name]
+    network = rescoring_network(system)
+    return kind_of(config, network) == "recurrent" if network else is_rescored(system)
 
 
 def paper_rows(config: Mapping[str, Any]) -> dict[str, str]:
@@ -129,60 +157,50 @@ def paper_rows(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def check_systems(config: Mapping[str, Any]) -> None:
-    """Raise ``UserError`` for the first system of a complete configuration that cannot be."""
-    _check_networks(config)
-    taken = *TAKEN, *network_settings(config)
-    check_recurrent(config, taken, list_networks(config))
-    check_attention(config, (*taken, *recurrent_settings(config)))
-    for name in config["systems"]:
-        resolve_features(config["systems"], name)
-        _check_hooks(config, name)
-        _check_rescored(config["systems"], name)
-        _check_data(config, name)
-    paper_rows(config)
-
-
-def _check_networks(config: Mapping[str, Any]) -> None:
-    for name in config["training"]["networks"]:
-        if name in TAKEN:
-            raise UserError(f"training.networks: '{name}' means something else already; choose another name")
-    if config["training"]["encoder_decoder"]["direction"] != "forward":
-        raise UserError(
-            "training.encoder_decoder.direction: what this network knows of source phrases is analysed, so it stays "
-            "forward; give training.networks a backward one"
-        )
-    known = [*GROUPS, *network_settings(config)]
+    """Raise ``UserError`` for the first network or system of a complete configuration that cannot be."""
+    check_networks(config, TAKEN)
+    known = [*GROUPS, *scoring_networks(config, "cslm", "recurrent", "encoder_decoder")]
     for name, system in config["systems"].items():
         for group in system["features"]:
             if group not in known:
                 raise UserError(
                     f"systems.{name}.features: there is no feature group '{group}'; known are {', '.join(known)}"
                 )
+    for name, system in config["systems"].items():
+        resolve_features(config["systems"], name)
+        _check_searched(config, name)
+        _check_rescored(config, name)
+        _check_data(config, name)
+        if translation(system):
+            _check_translation(config, name)
+    paper_rows(config)
 
 
-def _check_hooks(config: Mapping[str, Any], name: str) -> None:
+def _check_searched(config: Mapping[str, Any], name: str) -> None:
     """A search asks one network, which reads nothing that is not there."""
-    systems = config["systems"]
-    model, known = resolve_recurrent(systems, name), recurrent_settings(config)
-    if model is None:
-        if "recurrent" in systems[name]:
-            raise UserError(
-                f"systems.{name}.recurrent: the search asks no recurrent model; add the feature 'recurrent'"
-            )
-        return
-    if "cslm" in resolve_features(systems, name):
+    groups = resolve_features(config["systems"], name)
+    asked = [group for group in groups if kind_of(config, group) in SEARCH_KINDS]
+    if len(asked) > 1:
         raise UserError(
-            f"systems.{name}.features: a search asks one network; take cslm or recurrent, rescore with the other"
+            f"systems.{name}.features: a search asks one network; take {' or '.join(asked)}, rescore with the other"
         )
-    if model not in known or model == SOURCE_SIDE:
-        others = [other for other in known if other != SOURCE_SIDE]
+    if asked and joint_inputs(config).get(asked[0], {}).get("side") == "target":
         raise UserError(
-            f"systems.{name}.recurrent: there is no recurrent model '{model}'; known are {', '.join(others)}"
+            f"systems.{name}.features: '{asked[0]}' reads references, which a search has none of; rescore with it"
         )
-    if joint_inputs(config).get(model, {}).get("side") == "target":
-        raise UserError(
-            f"systems.{name}.recurrent: '{model}' reads references, which a search has none of; rescore with it"
-        )
+
+
+def _check_translation(config: Mapping[str, Any], name: str) -> None:
+    """An attention network translates by itself, with target vocabularies that there are."""
+    system, networks = config["systems"][name], networks_of_kind(config, "attention")
+    others = [key for key in ("base", "table", "data") if key in system]
+    others += [key for key in ("features", "rescore") if system[key]]
+    where = f"systems.{name}.translate"
+    if others:
+        raise UserError(f"{where}: an attention network translates by itself; leave out {', '.join(others)}")
+    if (network := system["translate"]["network"]) not in networks:
+        raise UserError(f"{where}.network: there is no attention network '{network}'; known are {', '.join(networks)}")
+    check_vocabulary(config, where, translating_words(config, name))
 
 
 def _check_data(config: Mapping[str, Any], name: str) -> None:
@@ -205,23 +223,19 @@ def _check_data(config: Mapping[str, Any], name: str) -> None:
         raise UserError(f"systems.{name}.data: {others[0]} is made from the selected data; use it without '{data}'")
 
 
-def is_rescored(system: Mapping[str, Any]) -> bool:
-    """Whether a system chooses among what its base found, and is not searched itself."""
-    return bool(system.get("rescore") or system.get("rescoring", {}).get("without"))
-
-
-def list_networks(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """The networks that score n-best lists when systems rescore with them."""
-    return "cslm", *attention_networks(config)
-
-
-def _check_rescored(systems: Mapping[str, Mapping[str, Any]], name: str) -> None:
-    system = systems[name]
+def _check_rescored(config: Mapping[str, Any], name: str) -> None:
+    systems = config["systems"]
+    system, network = systems[name], rescoring_network(systems[name])
+    kind, known = kind_of(config, network), scoring_networks(config, "cslm", "recurrent", "attention")
+    if network not in (None, *known):
+        raise UserError(f"systems.{name}.rescore: there is no network '{network}'; known are {', '.join(known)}")
+    if network and kind != "recurrent" and system["rescoring"]["drop_features"]:
+        raise UserError(f"systems.{name}.rescoring.drop_features: only lattices can do without scores; leave it out")
     if is_rescored(system) and ("base" not in system or system["features"]):
         raise UserError(f"systems.{name}.rescore: what a base found is rescored; name a base and leave features empty")
     base = systems.get(system.get("base"), {})
     if is_rescored(base) or translation(base):
-        kind = "rescored" if is_rescored(base) else "an attention network"
-        raise UserError(f"systems.{name}.base: '{system['base']}' is not searched but {kind}; name another base")
-    if set(system.get("rescore", ())) & set(resolve_features(systems, name)):
+        state = "rescored" if is_rescored(base) else "an attention network"
+        raise UserError(f"systems.{name}.base: '{system['base']}' is not searched but {state}; name another base")
+    if kind and kind in feature_groups(config, name):
         raise UserError(f"systems.{name}.rescore: its base is searched with it already; name another base")

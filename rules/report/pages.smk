@@ -76,7 +76,7 @@ def text_pages():
 def network_pages():
     """How the networks were trained."""
     captions = dict.fromkeys(NETWORKS, "learning_curve") | dict.fromkeys(RECURRENT, "recurrent_curve")
-    captions |= dict.fromkeys(ATTENTION_NETWORKS, "attention_curve") | ({"cslm": "cslm_curve"} if USES_CSLM else {})
+    captions |= dict.fromkeys(ATTENTION_NETWORKS, "attention_curve") | dict.fromkeys(CSLMS, "cslm_curve")
     pages = {"networks": page(NETWORKS_PART, "All networks", "networks", tables=with_numbers("report/networks"))}
     for network, caption in captions.items():
         files = f"training/{network}/curve"

@@ -10,7 +10,7 @@ rule write_paper_order:
         phrase_table="results/{experiment}/phrases/table",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         target_shortlist=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
-        perplexity=["results/{experiment}/training/cslm/perplexity.json"] if USES_CSLM else [],
+        perplexity=[f"results/{{experiment}}/training/{network}/perplexity.json" for network in CSLMS[:1]],
     output:
         csv_output="results/{experiment}/report/paper_order.csv",
         markdown_output="results/{experiment}/report/paper_order.md",
@@ -115,7 +115,7 @@ rule write_attention_tables:
         significance=lambda wildcards: attention_files()["significance"],
         translations=lambda wildcards: attention_files()["translations"],
         curves=lambda wildcards: {
-            name: files | {"keep": ATTENTION_SETTINGS[name]["keep"]}
+            name: files | {"keep": NETWORK_SETTINGS[name]["keep"]}
             for name, files in attention_files()["curves"].items()
         },
         epochs=lambda wildcards: attention_files()["epochs"],

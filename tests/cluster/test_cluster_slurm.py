@@ -152,7 +152,7 @@ def interruptible() -> Iterator[None]:
 @pytest.mark.usefixtures("interruptible")
 def test_a_killed_job_goes_on(slurm: Slurm, settings: list[str], local: Path, tmp_path: Path) -> None:
     """Its processes are killed, and Snakemake submits it again; then Snakemake itself is stopped and called again."""
-    (tmp_path / "longer.yaml").write_text(yaml.safe_dump({"training": {"encoder_decoder": LONGER}}))
+    (tmp_path / "longer.yaml").write_text(yaml.safe_dump({"networks": {"encoder_decoder": LONGER}}))
     settings = [*settings, str(tmp_path / "longer.yaml")]
     alone, checkout = (copy_untrained(local, tmp_path / name) for name in ("alone", "killed"))
     done = snakemake(alone, "rescoring", *settings, "--cores", "2")

@@ -18,7 +18,7 @@ from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.vocabulary import BOS, EOS, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
-ALL = AttentionDecodingSettings(beam=4000, ratio=1, extra=2, batch=2)
+ALL = AttentionDecodingSettings(beam=4000, max_length_ratio=1, max_length_extra=2, batch=2)
 
 
 def random_sets(count: int, words: int, seed: int = 5) -> CandidateSets:
@@ -142,7 +142,7 @@ def test_the_strongest_position_and_the_strongest_word() -> None:
 
 def test_a_sentence_that_does_not_end_gets_the_best_unfinished_translation() -> None:
     network, source = toy(ending=-np.inf), Ragged.from_lists([[3, 4], [5]])
-    settings = AttentionDecodingSettings(beam=500, ratio=1, extra=1)
+    settings = AttentionDecodingSettings(beam=500, max_length_ratio=1, max_length_extra=1)
     found = beam_search(network, source, settings)
     for sentence, hypotheses in zip(source, found, strict=True):
         (hypothesis,) = hypotheses
@@ -181,7 +181,7 @@ def plain_search(
 ) -> list[tuple[tuple[int, ...], float]]:
     """Beam search for one sentence, hypothesis by hypothesis: words and log p of what is finished, best first."""
     beam, finished = [((), 0.0)], []
-    for _ in range(settings.ratio * len(source) + settings.extra + 1):
+    for _ in range(settings.max_length_ratio * len(source) + settings.max_length_extra + 1):
         options = [
             ((*words, word), total + score)
             for words, total in beam
@@ -198,7 +198,7 @@ def plain_search(
 def test_a_small_beam_is_searched_as_one_sentence_after_the_other_would_be(size: int) -> None:
     network, source = toy(ending=0.5), random_sentences(8, 9)
     sets = CandidateSets(Ragged.from_lists([[4, 5], [6], [], [4], [5, 6], [4, 6], [5], []]), np.array([0, 2, 3]), 7)
-    settings = AttentionDecodingSettings(beam=size, ratio=1, batch=5)
+    settings = AttentionDecodingSettings(beam=size, max_length_ratio=1, batch=5)
     full, limited = beam_search(network, source, settings), beam_search(network, source, settings, sets)
     compared = 0
     for number, sentence in enumerate(source):
@@ -256,7 +256,7 @@ def test_sets_need_the_unknown_word_and_the_end_symbol() -> None:
             beam_search(toy(), Ragged.from_lists([[3], [4]]), sets=of_lists([UNK, EOS], missing))
 
 
-@pytest.mark.parametrize("name", ["beam", "batch", "ratio", "extra", "precision", "heuristic"])
+@pytest.mark.parametrize("name", ["beam", "batch", "max_length_ratio", "max_length_extra", "precision", "heuristic"])
 def test_settings_are_checked(name: str) -> None:
     with pytest.raises(UserError, match=f"{name} is -1"):
         AttentionDecodingSettings(**{name: -1})

@@ -39,7 +39,7 @@ def ending_after(word: int = LAST, words: int = WORDS) -> AttentionNetwork:
     return network
 
 
-SETTINGS = AttentionDecodingSettings(beam=2, ratio=1, extra=3)
+SETTINGS = AttentionDecodingSettings(beam=2, max_length_ratio=1, max_length_extra=3)
 
 
 def expected_score(others: int) -> float:
@@ -65,7 +65,7 @@ def test_a_sentence_that_cannot_end_within_its_words_gets_twice_as_many_until_it
 def test_it_can_be_switched_off() -> None:
     sets = CandidateSets(Ragged.from_lists([[30, 40]]), np.array([UNK, EOS, 3, 4], dtype=np.int32), WORDS)
     source = Ragged.from_lists([[3, 4]])
-    found = search(ending_after(), source, replace(SETTINGS, grow=False), sets)
+    found = search(ending_after(), source, replace(SETTINGS, expand_on_failure=False), sets)
     assert [hypothesis.complete for hypothesis in found.hypotheses[0]] == [False]
     assert (found.words.tolist(), found.grown.tolist()) == ([6], [False])
 
@@ -116,7 +116,7 @@ def test_what_grows_is_searched_as_if_it_had_been_larger_from_the_start() -> Non
     random = np.random.default_rng(4)
     own = Ragged.from_lists([np.unique(random.integers(60, 400, 5)) for _ in range(40)])
     sets = CandidateSets(own, np.array([UNK, EOS, *range(3, 8)], dtype=np.int32), 400)
-    settings = AttentionDecodingSettings(beam=2, ratio=1, extra=3)
+    settings = AttentionDecodingSettings(beam=2, max_length_ratio=1, max_length_extra=3)
     found, plain = search(network, source, settings, sets), beam_search(network, source, settings, sets)
     sizes = {int(words) for words, grown in zip(found.words, found.grown, strict=True) if grown}
     assert 0 < found.grown.sum() < 30 and len(sizes) > 1

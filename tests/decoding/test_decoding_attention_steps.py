@@ -172,7 +172,7 @@ def test_sets_grow_where_sentences_do_not_end(world: dict[str, Any], tmp_path: P
     candidates = sets_of(tmp_path / "sets", SOURCE)
     # four sentences of five have words
     for grow, expected in ((True, (4, round((4 * len(TARGET) + 3) / 5, 2))), (False, (0, 3))):
-        settings = {"beam": 2, "ratio": 1, "extra": 1, "grow": grow}
+        settings = {"beam": 2, "max_length_ratio": 1, "max_length_extra": 1, "expand_on_failure": grow}
         translate_attention(**world | {"settings": settings}, candidates=candidates)
         statistics = read_json(world["statistics"])
         assert (statistics["grown"], statistics["mean_vocabulary"]) == expected
@@ -190,7 +190,7 @@ def test_a_text_without_sentences(world: dict[str, Any], tmp_path: Path) -> None
 def test_sentences_that_do_not_end_are_named(world: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
     save_attention(world["model"], TrainedAttention(network(ending=-np.inf), KNOWN, TARGET))
     with caplog.at_level(logging.WARNING):
-        translate_attention(**world | {"settings": {"beam": 2, "ratio": 1, "extra": 1}})
+        translate_attention(**world | {"settings": {"beam": 2, "max_length_ratio": 1, "max_length_extra": 1}})
     lengths = [len(line.split()) for line in read_lines(world["output"])]
     assert lengths == [5, 0, 4, 4, 2]
     assert read_json(world["statistics"])["unfinished"] == 4

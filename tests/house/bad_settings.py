@@ -49,12 +49,12 @@ ROWS = [
     configured(
         "a key that is like none",
         "seed: 1\nzzz: 2",
-        "configuration: unknown key 'zzz'; known here: experiment, seed, device, data_mirror, shards, languages, corpus, selection, alignment, phrases, language_model, shortlist, vocabularies, training, rescoring, decoding, systems, tuning, evaluation, proposals, analysis, plan, check, report",
+        "configuration: unknown key 'zzz'; known here: experiment, seed, device, data_mirror, shards, languages, corpus, selection, alignment, phrases, language_model, shortlist, vocabulary_selection, training, networks, rescoring, decoding, systems, tuning, evaluation, proposals, analysis, plan, check, report",
     ),
     configured(
         "a name that YAML reads as a number",
-        "training: {joint: {1: {}}}",
-        "training.joint: the key 1 is no text; put it in quotes",
+        "networks: {1: {}}",
+        "networks: the key 1 must be a string; put it in quotes",
     ),
     configured(
         "a word for a number",
@@ -158,17 +158,17 @@ ROWS = [
     configured(
         "features that are not known",
         "systems: {rnn: {features: [encoder]}}",
-        "systems.rnn.features: there is no feature group 'encoder'; known are phrase, language_model, reordering, cslm, recurrent, unknown_penalty, encoder_decoder",
+        "systems.rnn.features: there is no feature group 'encoder'; known are phrase, language_model, reordering, unknown_penalty, encoder_decoder, cslm, recurrent",
     ),
     configured(
         "a network with a name that is taken",
-        "training: {networks: {cslm: {}}}",
-        "training.networks: 'cslm' means something else already; choose another name",
+        "networks: {phrase: {kind: cslm}}",
+        "networks.phrase: 'phrase' means something else already; choose another name",
     ),
     configured(
         "a network with a slip in a size",
-        "training: {networks: {tanh: {units: 1}}}",
-        "training.networks.tanh: unknown key 'units'; did you mean 'unit'?",
+        "networks: {tanh: {base: encoder_decoder, units: 1}}",
+        "networks.tanh: unknown key 'units'; did you mean 'unit'?",
     ),
     configured(
         "a baseline that is not defined",
@@ -183,7 +183,7 @@ ROWS = [
     configured(
         "rescoring with what is not there",
         "systems: {r: {base: rnn, features: [], rescore: [rnnlm]}}",
-        "systems.r.rescore: there is no network 'rnnlm'; known are cslm, attention, recurrent",
+        "systems.r.rescore: there is no network 'rnnlm'; known are cslm, recurrent, attention",
     ),
     configured(
         "two networks in a search",
@@ -212,8 +212,8 @@ ROWS = [
     ),
     configured(
         "sentences' vocabularies that are not defined",
-        "training: {attention: {vocabulary: few}}",
-        "training.attention.vocabulary: there are no target vocabularies 'few'; known are all, default",
+        "networks: {attention: {vocabulary: few}}",
+        "networks.attention.vocabulary: there are no target vocabularies 'few'; known are all, default",
     ),
     configured(
         "a row of the paper for no system",
@@ -234,7 +234,7 @@ ROWS = [
     Row(
         "a plan beside no Snakefile",
         PLAN + " --throughputs {repository}/benchmarks/throughputs.json",
-        "rules/schemas/config.schema.yaml: no such file; run this where the Snakefile is, or name it with --snakefile",
+        "Snakefile: no such file; run this where the Snakefile is, or name it with --snakefile",
     ),
     Row(
         "rates that are none",

@@ -7,21 +7,16 @@ from typing import Any
 import pytest
 import yaml
 
-from neural_smt.configuration import complete, load_schema
+from neural_smt.configuration import complete
+from neural_smt.declared_networks import training_settings
 from neural_smt.errors import UserError
 from neural_smt.systems import (
     drawn_pairs,
-    network_settings,
     resolve_data,
     resolve_features,
     resolve_table,
     used_networks,
 )
-
-
-@pytest.fixture(scope="module")
-def schema(repository: Path) -> dict[str, Any]:
-    return load_schema(repository / "rules" / "schemas" / "config.schema.yaml")
 
 
 @pytest.fixture
@@ -43,20 +38,20 @@ def changed(config: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "name", ["config.yaml", "experiments/tiny.yaml", "experiments/multi30k.yaml", "experiments/news.yaml"]
 )
-def test_shipped_experiments_are_valid(repository: Path, schema: dict[str, Any], name: str) -> None:
-    config = complete(yaml.safe_load((repository / name).read_text(encoding="utf-8")), schema)
+def test_shipped_experiments_are_valid(repository: Path, name: str) -> None:
+    config = complete(yaml.safe_load((repository / name).read_text(encoding="utf-8")))
     assert {"baseline", "rnn"} <= set(config["systems"])
     assert config["alignment"]["heuristic"] == "grow-diag-final-and"
     assert config["decoding"]["test"]["stack_size"] == 200
     assert config["corpus"]["cleaning"] == {"max_length": 80, "max_ratio": 9}
 
 
-def test_full_size_experiments_are_those_of_the_papers(repository: Path, schema: dict[str, Any]) -> None:
+def test_full_size_experiments_are_those_of_the_papers(repository: Path) -> None:
     def read(name: str) -> dict[str, Any]:
-        return complete(yaml.safe_load((repository / "experiments" / name).read_text(encoding="utf-8")), schema)
+        return complete(yaml.safe_load((repository / "experiments" / name).read_text(encoding="utf-8")))
 
     cho_and_mi = read("wmt14.yaml")
-    network, attention = cho_and_mi["training"]["encoder_decoder"], cho_and_mi["training"]["attention"]
+    network, attention = cho_and_mi["networks"]["encoder_decoder"], cho_and_mi["networks"]["attention"]
     assert [network[key] for key in ("hidden", "rank", "maxout", "batch", "rho", "epsilon")] == [
         1000,
         100,
@@ -71,10 +66,10 @@ def test_full_size_experiments_are_those_of_the_papers(repository: Path, schema:
         80,
         1000,
     ]
-    assert cho_and_mi["training"]["cslm"]["projection"] * 6 == 3072
+    assert cho_and_mi["networks"]["cslm"]["projection"] * 6 == 3072
     assert cho_and_mi["corpus"]["sources"]["newstest2014"]["fr"]["member"] == "test-full/newstest2014-fren-ref.fr.sgm"
     auli = read("wmt12.yaml")
-    assert [auli["training"]["recurrent"][key] for key in ("hidden", "bptt", "rate", "epochs", "direct_order")] == [
+    assert [auli["networks"]["recurrent"][key] for key in ("hidden", "bptt", "rate", "epochs", "direct_order")] == [
         100,
         20,
         0.1,
@@ -83,14 +78,14 @@ def test_full_size_experiments_are_those_of_the_papers(repository: Path, schema:
     ]
     assert auli["languages"] == {"source": "fr", "target": "en"}
     for config in (cho_and_mi, auli):
-        assert complete(config, schema) == config, "what is complete stays as it is"
+        assert complete(config) == config, "what is complete stays as it is"
         for source in config["corpus"]["sources"].values():
             for side in (source[language] for language in config["languages"].values() if language in source):
                 assert side["url"].startswith(("https://www.statmt.org/wmt1", "https://statmt.org/wmt"))
 
 
-def test_given_values_win_over_defaults(embedded: dict[str, Any], schema: dict[str, Any]) -> None:
-    config = complete(changed(embedded, "decoding.test.stack_size", 17), schema)
+def test_given_values_win_over_defaults(embedded: dict[str, Any]) -> None:
+    config = complete(changed(embedded, "decoding.test.stack_size", 17))
     assert config["decoding"]["test"]["stack_size"] == 17
     assert config["decoding"]["test"]["distortion_limit"] == 6
     assert "decoding" not in embedded or "test" not in embedded["decoding"], "the caller's own copy is left alone"
@@ -154,41 +149,34 @@ def test_given_values_win_over_defaults(embedded: dict[str, Any], schema: dict[s
             ["encoder"],
             "systems.rnn.features: there is no feature group 'encoder'; known are phr",
         ),
-        ("training.networks", {"cslm": {}}, "training.networks: 'cslm' means something else already"),
         (
-            "training.networks",
-            {"tanh": {"units": 1}},
-            "training.networks.tanh: unknown key 'units'; did you mean 'unit'?",
+            "networks.tanh",
+            {"base": "encoder_decoder", "units": 1},
+            "networks.tanh: unknown key 'units'; did you mean 'unit'?",
         ),
-        ("training.networks", {"tanh": 7}, "training.networks.tanh: expected object, found 7"),
-        (
-            "training.encoder_decoder.direction",
-            "backward",
-            "so it stays forward; give training.networks a backward one",
-        ),
+        ("networks.encoder_decoder.direction", "backward", "so it stays forward; define another network, {base: enc"),
         ("languages.target", "en", "languages: source and target are both 'en'"),
         ("languages.target", "de", "corpus.sources: the generator writes English-French"),
     ],
 )
-def test_each_fault_gets_one_sentence(
-    embedded: dict[str, Any], schema: dict[str, Any], path: str, value: Any, sentence: str
-) -> None:
+def test_each_fault_gets_one_sentence(embedded: dict[str, Any], path: str, value: Any, sentence: str) -> None:
     with pytest.raises(UserError) as caught:
-        complete(changed(embedded, path, value), schema)
+        complete(changed(embedded, path, value))
     message = str(caught.value)
     assert any(part in message for part in sentence.split("|")), message
     assert "\n" not in message
 
 
-def test_a_network_has_the_settings_of_the_encoder_decoder_but_for_its_own(
-    embedded: dict[str, Any], schema: dict[str, Any]
-) -> None:
-    given = changed(embedded, "training.networks", {"tanh": {"unit": "tanh"}, "small": {"hidden": 7}, "idle": {}})
+def test_a_network_has_the_settings_of_the_encoder_decoder_but_for_its_own(embedded: dict[str, Any]) -> None:
+    own = {"tanh": {"unit": "tanh"}, "small": {"hidden": 7}, "idle": {}}
+    given = embedded
+    for name, settings in own.items():
+        given = changed(given, f"networks.{name}", {"base": "encoder_decoder", **settings})
     given = changed(given, "systems.rnn.features", ["encoder_decoder", "small", "tanh", "unknown_penalty"])
-    config = complete(given, schema)
-    settings = network_settings(config)
+    config = complete(given)
+    settings = {name: training_settings(config, name) for name in ("encoder_decoder", *own)}
     common = settings["encoder_decoder"]
-    assert common["hidden"] == embedded["training"]["encoder_decoder"]["hidden"] != 7
+    assert common["hidden"] == embedded["networks"]["encoder_decoder"]["hidden"] != 7
     assert settings["tanh"] == common | {"unit": "tanh"}
     assert settings["small"] == common | {"hidden": 7}
     assert used_networks(config) == ["encoder_decoder", "tanh", "small"]
@@ -223,9 +211,9 @@ def test_the_data_of_a_system_are_its_own_or_its_bases() -> None:
     assert [resolve_data(systems, name) for name in systems] == ["selected", "random", "random", "selected"]
 
 
-def test_a_system_of_other_data_has_classic_features_only(embedded: dict[str, Any], schema: dict[str, Any]) -> None:
+def test_a_system_of_other_data_has_classic_features_only(embedded: dict[str, Any]) -> None:
     row = {"base": "baseline", "features": [], "data": "all"}
-    complete(changed(embedded, "systems.whole", row), schema)
+    complete(changed(embedded, "systems.whole", row))
     of_selected = {
         "encoder_decoder": {"base": "whole", "features": ["encoder_decoder"]},
         "cslm": {"base": "whole", "features": [], "rescore": ["cslm"]},
@@ -234,20 +222,20 @@ def test_a_system_of_other_data_has_classic_features_only(embedded: dict[str, An
     for part, system in of_selected.items():
         config = changed(changed(embedded, "systems.whole", row), "systems.more", system)
         with pytest.raises(UserError) as caught:
-            complete(config, schema)
+            complete(config)
         sentence = f"systems.more.data: {part} is made from the selected data; use it without 'all'"
         assert str(caught.value) == sentence
-        complete(changed(config, "systems.more.data", "selected"), schema)
+        complete(changed(config, "systems.more.data", "selected"))
 
 
-def test_other_data_need_a_selection(embedded: dict[str, Any], schema: dict[str, Any]) -> None:
+def test_other_data_need_a_selection(embedded: dict[str, Any]) -> None:
     row = {"base": "baseline", "features": [], "data": "random"}
     config = changed(changed(embedded, "systems.drawn", row), "selection.method", "none")
     with pytest.raises(UserError, match=r"^systems.drawn.data: selection is off, so 'random' is what all systems have"):
-        complete(config, schema)
+        complete(config)
 
 
-def test_a_number_of_pairs_makes_data_of_its_own(embedded: dict[str, Any], schema: dict[str, Any]) -> None:
+def test_a_number_of_pairs_makes_data_of_its_own(embedded: dict[str, Any]) -> None:
     rows = {
         "drawn": {"base": "baseline", "features": [], "data": "random", "pairs": 500},
         "more": {"base": "drawn", "features": ["reordering"]},
@@ -256,18 +244,18 @@ def test_a_number_of_pairs_makes_data_of_its_own(embedded: dict[str, Any], schem
     config = embedded
     for name, row in rows.items():
         config = changed(config, f"systems.{name}", row)
-    systems = complete(config, schema)["systems"]
+    systems = complete(config)["systems"]
     assert [resolve_data(systems, name) for name in rows] == ["random_500", "random_500", "random"]
     assert [drawn_pairs(data) for data in ("random_500", "random", "all", "selected")] == [500, None, None, None]
     # without a selection, a number of pairs is still a part of the whole
     config = changed(changed(embedded, "systems.drawn", rows["drawn"]), "selection.method", "none")
-    complete(config, schema)
+    complete(config)
     for data in ("all", "selected", None):
         row = {"base": "baseline", "features": [], "pairs": 500} | ({"data": data} if data else {})
         with pytest.raises(UserError, match=r"^systems.drawn.pairs: .* add 'data: random' or leave it out$"):
-            complete(changed(embedded, "systems.drawn", row), schema)
+            complete(changed(embedded, "systems.drawn", row))
 
 
-def test_unknown_data_are_refused(embedded: dict[str, Any], schema: dict[str, Any]) -> None:
+def test_unknown_data_are_refused(embedded: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=r"systems.rnn.data: 'most' is not one of \['selected', 'all', 'random'\]"):
-        complete(changed(embedded, "systems.rnn.data", "most"), schema)
+        complete(changed(embedded, "systems.rnn.data", "most"))

@@ -18,17 +18,16 @@ from neural_smt.workflow.job_usage import Place
 FORWARD = ["TranslationModel0_2", "TranslationModel0_3"]
 
 ROWS = {
-    "training": {
+    "networks": {
         "cslm": {"order": 4, "projection": 8, "layers": [16, 8], "updates": 60, "initial_range": 0.1},
-        "networks": {"tanh": {"unit": "tanh"}, "reverse": {"direction": "backward", "hidden": 12}},
+        "tanh": {"base": "encoder_decoder", "unit": "tanh"},
+        "reverse": {"base": "encoder_decoder", "direction": "backward", "hidden": 12},
         "recurrent": {"hidden": 12, "direct_bits": 14, "epochs": 2},
         "recurrent_source": {"hidden": 6},
-        "joint": {
-            "lsa": {"input": {"kind": "sentence_lsa", "dimensions": 5}},
-            "window": {"input": {"kind": "word_rnn", "window": "p2n2"}},
-            "oracle": {"input": {"kind": "sentence_lsa", "dimensions": 5, "side": "target"}},
-            "by_frequency": {"classes": {"method": "frequency", "count": 9}},
-        },
+        "lsa": {"base": "recurrent", "input": {"kind": "sentence_lsa", "dimensions": 5}},
+        "window": {"base": "recurrent", "input": {"kind": "word_rnn", "window": "p2n2"}},
+        "oracle": {"base": "recurrent", "input": {"kind": "sentence_lsa", "dimensions": 5, "side": "target"}},
+        "by_frequency": {"base": "recurrent", "classes": {"method": "frequency", "count": 9}},
     },
     "systems": {
         "both": {"base": "baseline", "features": ["tanh", "reverse", "unknown_penalty"]},
@@ -48,13 +47,13 @@ ROWS = {
         "ww_rnn_n5": {"base": "baseline", "features": [], "rescore": ["window"]},
         "oracle_40": {"base": "baseline", "features": [], "rescore": ["oracle"]},
         "in_search": {"base": "baseline", "features": ["recurrent"]},
-        "in_search_c5": {"base": "rnn", "features": ["recurrent"], "recurrent": "window"},
-        "no_forward": {"base": "baseline", "features": [], "rescoring": {"without": FORWARD}},
+        "in_search_c5": {"base": "rnn", "features": ["window"]},
+        "no_forward": {"base": "baseline", "features": [], "rescoring": {"drop_features": FORWARD}},
         "no_forward_recurrent": {
             "base": "baseline",
             "features": [],
             "rescore": ["recurrent"],
-            "rescoring": {"without": FORWARD},
+            "rescoring": {"drop_features": FORWARD},
         },
     },
     "report": {"word_classes": ["recurrent", "by_frequency"]},
@@ -75,7 +74,7 @@ def test_dry_run_of_joint_models(checkout: Path, experiment: str) -> None:
 
 
 def test_dry_run_of_compared_classes(checkout: Path, tmp_path: Path) -> None:
-    rows = {"training": {"joint": {"by_frequency": {"classes": {"method": "frequency"}}}}}
+    rows = {"networks": {"by_frequency": {"base": "recurrent", "classes": {"method": "frequency"}}}}
     (tmp_path / "rows.yaml").write_text(yaml.safe_dump(rows | {"report": {"word_classes": ["by_frequency"]}}))
     rules = planned(checkout, "--configfile", TINY, str(tmp_path / "rows.yaml"))
     assert {"train_recurrent", "measure_recurrent", "write_classes_table"} <= rules
@@ -204,7 +203,7 @@ def check_joint_tables(folder: Path) -> None:
             continue
         weights = read_json(folder / f"tuning/{system}/run1/weights.json")
         assert ("Recurrent0" in weights) == ("rescore" in row)
-        assert (weights["TranslationModel0"][2:] == [0, 0]) == ("without" in row.get("rescoring", {}))
+        assert (weights["TranslationModel0"][2:] == [0, 0]) == ("drop_features" in row.get("rescoring", {}))
         chosen = read_json(folder / f"decoding/{system}/run1/news_test.json")
         assert ("mean_recurrent" in chosen) == ("rescore" in row)
     for system in ("in_search", "in_search_c5"):

@@ -13,14 +13,12 @@ from neural_smt.networks.device import select_device
 SMALL = {"hidden": 12, "embedding": 8, "attention": 8, "maxout": 8, "rank": 8, "clip": 100, "batch": 16, "epochs": 2}
 
 ROWS = {
-    "vocabularies": {"frequent": 30, "sets": {"few": {"frequent": 5, "phrases": 0}}},
-    "training": {
+    "vocabulary_selection": {"frequent": 30, "sets": {"few": {"frequent": 5, "phrases": 0}}},
+    "networks": {
         "attention": SMALL | {"learning_curve": True},
-        "attention_networks": {
-            "attention_fixed": {"fix_embeddings": 1},
-            "jean": {"tau": 400, "vocabulary": "few", "learning_curve": False},
-            "full": {"target_words": 100, "vocabulary": "all", "learning_curve": False},
-        },
+        "attention_fixed": {"base": "attention", "fix_embeddings": 1},
+        "jean": {"base": "attention", "tau": 400, "vocabulary": "few", "learning_curve": False},
+        "full": {"base": "attention", "target_words": 100, "vocabulary": "all", "learning_curve": False},
     },
     "systems": {
         "limited": {"features": [], "translate": {}},

@@ -13,7 +13,7 @@ from german_english import sentences, write_corpus
 from workflow import snakemake
 
 from neural_smt.cli import main
-from neural_smt.configuration import complete, load_schema
+from neural_smt.configuration import complete
 from neural_smt.corpus.tokenisation import tokenise_lines
 from neural_smt.init import steps
 from neural_smt.io.files import read_json, read_lines
@@ -37,7 +37,7 @@ def unplanned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def complete_of(folder: Path, repository: Path) -> dict[str, Any]:
     read = yaml.safe_load((folder / "experiment.yaml").read_text(encoding="utf-8"))
-    return complete(read, load_schema(repository / "rules" / "schemas" / "config.schema.yaml"))
+    return complete(read)
 
 
 def fault(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -259,7 +259,7 @@ def test_an_attention_network_is_two_marks_away(unplanned: Path, repository: Pat
     file.write_text(text.replace("  # attention:", "  attention:").replace("  #   clip", "    clip"), encoding="utf-8")
     config = complete_of(Path("corpus"), repository)
     assert config["systems"]["attention"]["translate"]["network"] == "attention"
-    settings = config["training"]["attention"]
+    settings = config["networks"]["attention"]
     assert (settings["hidden"], settings["embedding"], settings["epochs"], settings["average"]) == (128, 64, 20, 4)
 
 

@@ -22,7 +22,7 @@ FIRST, TIMES = (int(os.environ.get(name) or 1) for name in ("KILLS_FIRST", "KILL
 REPEATABLE = {"alignment": {"aligner": "fast_align"}}
 """The other aligner draws other links in every run."""
 
-LONGER = {"training": {"encoder_decoder": {"updates": 200, "validate_every": 50, "checkpoint_every": 10}}}
+LONGER = {"networks": {"encoder_decoder": {"updates": 200, "validate_every": 50, "checkpoint_every": 10}}}
 """Of the smallest experiment: training that can be killed in the middle."""
 
 

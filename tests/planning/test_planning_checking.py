@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from neural_smt.cli import main
-from neural_smt.configuration import complete, load_schema
+from neural_smt.configuration import complete
 from neural_smt.corpus.published import published_sources
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json
@@ -77,7 +77,7 @@ def checked(repository: Path, folder: Path, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.fixture
 def whole(repository: Path) -> dict[str, Any]:
-    return complete(OF_ONES_OWN, load_schema(repository / "rules" / "schemas" / "config.schema.yaml"))
+    return complete(OF_ONES_OWN)
 
 
 def test_sources_are_those_in_use_with_the_sides_in_use(whole: dict[str, Any]) -> None:
@@ -206,10 +206,10 @@ def test_a_network_too_large_for_the_gpu_is_refused(checked: Any, monkeypatch: p
     status, out, _ = checked(device="cuda", **NETWORK)
     assert status == 0
     assert out[-1].endswith(" of 8.0 GB") and out[-1].startswith("GPU: about 1.")
-    large = {"training": {"encoder_decoder": {"hidden": 10_000}}, **NETWORK}
+    large = {"networks": {"encoder_decoder": {"hidden": 10_000}}, **NETWORK}
     status, _, err = checked(device="cuda", **large)
     assert status == 1
-    assert err.startswith("error: training.encoder_decoder: a network of 1,")
+    assert err.startswith("error: networks.encoder_decoder: a network of 1,")
     assert err.endswith(
         " of the GPU's 8.0 GB; lower its batch or sizes, set training.processes for several GPUs, "
         "or check: {gpu: false} to start nevertheless\n"
@@ -245,12 +245,11 @@ def test_weights_are_those_of_the_networks(unit: str) -> None:
 
 
 def test_memory_is_that_of_each_gpu(whole: dict[str, Any], repository: Path) -> None:
-    schema = load_schema(repository / "rules" / "schemas" / "config.schema.yaml")
     config = yaml.safe_load((repository / "experiments" / "wmt14.yaml").read_text(encoding="utf-8"))
     needs = {}
     for processes in (1, 4):
         config["training"]["processes"] = processes
-        made = complete(config, schema)
+        made = complete(config)
         sizes = checking.expect_sizes(made, checking.RATIOS, Path("nowhere"))
         experiment = checking.Experiment(made, sizes, checking.HAZARDS, {})
         needs[processes] = {need.where: need for need in gpu_memory.expect_memory(experiment)}

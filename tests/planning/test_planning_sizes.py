@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from neural_smt.configuration import complete, load_schema
+from neural_smt.configuration import complete
 from neural_smt.errors import UserError
 from neural_smt.planning import networks
 from neural_smt.planning.experiment import HAZARDS, Experiment, expected_iterations, expected_lists, read_lists
@@ -18,13 +18,8 @@ from neural_smt.planning.throughputs import Throughputs
 from neural_smt.planning.work import WORK
 
 
-@pytest.fixture(scope="module")
-def schema(repository: Path) -> dict[str, Any]:
-    return load_schema(repository / "rules" / "schemas" / "config.schema.yaml")
-
-
 @pytest.fixture
-def declared(schema: dict[str, Any]) -> dict[str, Any]:
+def declared() -> dict[str, Any]:
     """An experiment whose texts are elsewhere."""
     side = {"url": "https://example.org/text.gz"}
     size = {"sentences": 1000, "words": 20_000}
@@ -43,8 +38,7 @@ def declared(schema: dict[str, Any]) -> dict[str, Any]:
             "selection": {"method": "axelrod"},
             "plan": {"selected_pairs": 0.25},
             "systems": {"baseline": {"features": ["phrase", "language_model", "reordering"]}},
-        },
-        schema,
+        }
     )
 
 
@@ -95,10 +89,10 @@ def test_texts_of_unknown_size_are_named(declared: dict[str, Any], tmp_path: Pat
         expect_sizes(declared, RATIOS, tmp_path)
 
 
-def test_the_full_size_experiments_declare_all_sizes(repository: Path, schema: dict[str, Any], tmp_path: Path) -> None:
+def test_the_full_size_experiments_declare_all_sizes(repository: Path, tmp_path: Path) -> None:
     for name, pairs in (("wmt14", 1_357.5e6), ("wmt12", 54.5e6)):
         path = repository / "experiments" / f"{name}.yaml"
-        config = complete(yaml.safe_load(path.read_text(encoding="utf-8")), schema)
+        config = complete(yaml.safe_load(path.read_text(encoding="utf-8")))
         sizes = expect_sizes(config, RATIOS | {"kept words": 1.0}, tmp_path)
         # the words that the papers count, without the test sets of earlier years
         assert sizes.data["all"].words["fr"] == pytest.approx(pairs, rel=0.01)

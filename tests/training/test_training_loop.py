@@ -65,7 +65,7 @@ def train(inputs: dict[str, Path], folder: Path, seed: int = 1, **settings: Any)
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"follow": "paper", "keep": "best"}, {"unit": "tanh"}], ids=["code", "paper", "tanh"]
+    "settings", [{}, {"conventions": "paper", "keep": "best"}, {"unit": "tanh"}], ids=["code", "paper", "tanh"]
 )
 def test_a_killed_run_ends_as_one_never_killed(
     inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]

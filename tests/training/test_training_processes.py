@@ -112,7 +112,7 @@ def train(kind: str, texts: Path, folder: Path, processes: int = 1, **options: A
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "code": ("encoder_decoder", {}),
-    "single_pairs": ("encoder_decoder", {"follow": "paper", "batch": 1}),  # nothing is left for the second process
+    "single_pairs": ("encoder_decoder", {"conventions": "paper", "batch": 1}),  # nothing is left for the second process
     "cslm": ("cslm", {}),
     "sgd": ("recurrent", {"optimiser": "sgd", "rate": 0.01}),  # with larger steps rounding grows
     "adagrad": ("recurrent", {}),

@@ -26,11 +26,10 @@ corpus:
   dev: text
   test: [text]
 tuning: {runs: 2}
-vocabularies: {dictionary: 1, phrases: 1, frequent: 1}
-training:
-  joint: {reading: {input: {kind: sentence_lsa, side: target}}}
-  attention_networks:
-    whole: {vocabulary: all}
+vocabulary_selection: {dictionary: 1, phrases: 1, frequent: 1}
+networks:
+  reading: {base: recurrent, input: {kind: sentence_lsa, side: target}}
+  whole: {base: attention, vocabulary: all}
 systems:
   baseline: {label: The baseline, features: [phrase, language_model, reordering]}
   untuned: {base: baseline, features: [unknown_penalty]}

@@ -189,8 +189,8 @@ def test_files_of_a_system_are_those_of_its_data_and_table(repository: Path, tmp
         "  whole: {base: baseline, features: [], data: all}\n"
         "  proposed: {base: rnn, features: [], table: proposed}\n"
         "  searched: {base: rnn, features: [cslm]}\n"
-        "  joint: {base: baseline, features: [recurrent], recurrent: reading}\n"
-        "training: {joint: {reading: {input: {kind: sentence_lsa}}}}\n",
+        "  joint: {base: baseline, features: [reading]}\n"
+        "networks: {reading: {base: recurrent, input: {kind: sentence_lsa}}}\n",
         encoding="utf-8",
     )
     layout: Layout = Experiment.load(str(repository / "experiments" / "tiny.yaml"), [rows]).layout

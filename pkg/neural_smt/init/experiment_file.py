@@ -54,7 +54,7 @@ def _head(content: Content) -> list[str]:
     sizes = ", ".join(f"{content.pairs[part]:,} {SOURCES[part]}" for part in SOURCES)
     return [
         f"# {_shown(content.origin[0])} and {_shown(content.origin[1])}, {source} to {target}: {sizes} pairs.",
-        "# Every setting is described in rules/schemas/config.schema.yaml; what is not here has its default.",
+        "# Every setting is described in pkg/neural_smt/schema.yaml; what is not here has its default.",
         f"experiment: {_quoted(content.name)}",
         f"seed: {content.seed}",
         f"languages: {{source: {_quoted(source)}, target: {_quoted(target)}}}",
@@ -108,7 +108,7 @@ def _stages(content: Content) -> list[str]:
         "",
         "# Small enough for two cores; the paper's sizes are 1,000 units and, for the CSLM, 512, [1536, 1024].",
         "# With a GPU (device: cuda) take more units; where held-out perplexity still falls at the end, more updates.",
-        "training:",
+        "networks:",
         "  encoder_decoder:",
         f"    {{{units}, clip: 100, batch: {BATCH},",
         f"    updates: {settings.updates}, validate_every: {max(settings.updates // 6, 100)}, "

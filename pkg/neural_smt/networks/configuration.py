@@ -51,9 +51,9 @@ class Conventions:
         choices = dict.fromkeys(names, follow) if isinstance(follow, str) else dict(follow)
         for name, choice in choices.items():
             if name not in names:
-                raise UserError(f"follow: no difference is called {name!r}; known are {', '.join(names)}")
+                raise UserError(f"conventions: no difference is called {name!r}; known are {', '.join(names)}")
             if choice not in SOURCES:
-                raise UserError(f"follow: {name} is {choice!r}; set it to code or paper")
+                raise UserError(f"conventions: {name} is {choice!r}; set it to code or paper")
         return cls(**choices)
 
 
@@ -86,7 +86,7 @@ class EncoderDecoderConfig:
                     f"the encoder-decoder's {name} is {getattr(self, name)!r}; set it to {' or '.join(choices)}"
                 )
         if self.unit == "tanh" and self.conventions.reset == "paper":
-            raise UserError("tanh units have no reset gate that could follow the paper; set follow: {reset: code}")
+            raise UserError("tanh units have no reset gate that could follow the paper; set conventions: {reset: code}")
         for name in ("source_words", "target_words", "hidden", "embedding", "maxout", "rank"):
             if getattr(self, name) < 1:
                 raise UserError(f"the encoder-decoder's {name} is {getattr(self, name)}; set it to 1 or more")

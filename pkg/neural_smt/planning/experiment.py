@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from neural_smt.attention_models import ALL_WORDS, attention_networks, sentence_vocabularies
+from neural_smt.declared_networks import ALL_WORDS, joint_inputs, networks_of_kind, sentence_vocabularies
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.sizes import Sizes, Text
-from neural_smt.recurrent_models import joint_inputs, recurrent_settings
-from neural_smt.systems import network_settings, resolve_data, resolve_features
+from neural_smt.systems import feature_groups, resolve_data
 
 HAZARDS = {"tuning": 0.15, "choosing": 0.15, "epochs": 0.12}
 """Chance that what iterates ends with an iteration before the last that it may: MERT with searches, MERT among
@@ -57,17 +56,17 @@ class Experiment:
     @cached_property
     def encoder_decoders(self) -> dict[str, dict[str, Any]]:
         """Settings of the encoder-decoders, by name."""
-        return network_settings(self.config)
+        return networks_of_kind(self.config, "encoder_decoder")
 
     @cached_property
     def recurrent(self) -> dict[str, dict[str, Any]]:
         """Settings of the recurrent models, by name."""
-        return recurrent_settings(self.config)
+        return networks_of_kind(self.config, "recurrent")
 
     @cached_property
     def attention(self) -> dict[str, dict[str, Any]]:
         """Settings of the attention networks, by name."""
-        return attention_networks(self.config)
+        return networks_of_kind(self.config, "attention")
 
     @cached_property
     def sets(self) -> list[str]:
@@ -87,7 +86,7 @@ class Experiment:
 
     def features(self, job: Job) -> list[str]:
         """Feature groups of a job's system."""
-        return resolve_features(self.systems, job.wildcards["system"])
+        return feature_groups(self.config, job.wildcards["system"])
 
     def text(self, name: str) -> Text:
         """A set, or the training text."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from neural_smt.attention_models import ATTENTION, used_attention
 from neural_smt.planning import networks
 from neural_smt.planning.experiment import Experiment
 from neural_smt.planning.units.training import PHRASE_WORDS
@@ -34,21 +33,20 @@ def expect_memory(x: Experiment) -> Iterator[Need]:
     """The memory of every network that the experiment trains on a GPU."""
     processes = x.config["training"]["processes"]
     known = x.known(x.sizes.source), x.known(x.sizes.target)
-    for name in used_networks(x.config):
+    for name in used_networks(x.config, "encoder_decoder"):
         settings = x.encoder_decoders[name]
         read, written = known if settings["direction"] == "forward" else known[::-1]
         weights = encoder_decoder_weights(settings, read, written)
         each = NUMBER * (PHRASE_WORDS * (20 * settings["hidden"] + 4 * settings["maxout"]))
         each += NUMBER * PHRASE_WORDS * KEPT_OUTPUTS * written
-        where = "training.encoder_decoder" if name == "encoder_decoder" else f"training.networks.{name}"
-        yield _need(where, weights, settings["batch"] / processes * each)
-    if uses_cslm(x.config):
-        settings = x.config["training"]["cslm"]
+        yield _need(f"networks.{name}", weights, settings["batch"] / processes * each)
+    for name in used_networks(x.config, "cslm"):
+        settings = x.config["networks"][name]
         each = NUMBER * (settings["order"] * settings["projection"] + 4 * sum(settings["layers"]))
         each += NUMBER * KEPT_OUTPUTS * known[1]
-        yield _need("training.cslm", cslm_weights(settings, known[1]), settings["batch"] / processes * each)
+        yield _need(f"networks.{name}", cslm_weights(settings, known[1]), settings["batch"] / processes * each)
     text = x.sizes.data["selected"]
-    for name in used_attention(x.config):
+    for name in used_networks(x.config, "attention"):
         settings = x.attention[name]
         read, written = (
             min(settings[f"{side}_words"], x.sizes.types[language])
@@ -58,18 +56,13 @@ def expect_memory(x: Experiment) -> Iterator[Need]:
         hidden, scorer = settings["hidden"], settings["attention"]
         each = NUMBER * length * (30 * hidden + 4 * settings["maxout"] + 2 * length * scorer)
         each += NUMBER * length * KEPT_OUTPUTS * x.vocabulary(name, True)
-        where = f"training.{ATTENTION}" if name == ATTENTION else f"training.attention_networks.{name}"
-        yield _need(where, attention_weights(settings, read, written), settings["batch"] / processes * each)
+        yield _need(
+            f"networks.{name}", attention_weights(settings, read, written), settings["batch"] / processes * each
+        )
 
 
 def _need(where: str, weights: float, states: float) -> Need:
     return Need(where, weights, NUMBER * COPIES * weights + states + RESERVED)
-
-
-def uses_cslm(config: Mapping[str, Any]) -> bool:
-    """Whether a system is searched or rescored with the CSLM."""
-    systems = config["systems"].values()
-    return any("cslm" in [*system["features"], *system.get("rescore", ())] for system in systems)
 
 
 def encoder_decoder_weights(settings: Mapping[str, Any], read: float, written: float) -> float:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neural_smt.attention_models import translation
-from neural_smt.configuration import complete, load_schema
+from neural_smt.configuration import complete
+from neural_smt.declared_networks import networks_of_kind
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv
 from neural_smt.planning.experiment import HAZARDS, Experiment
@@ -15,8 +15,7 @@ from neural_smt.planning.jobs import Job, list_jobs, read_configuration
 from neural_smt.planning.sizes import RATIOS, Sizes, count_text, measure_sizes
 from neural_smt.planning.throughputs import Observation
 from neural_smt.planning.work import WORK
-from neural_smt.recurrent_models import rescores_lattices
-from neural_smt.systems import list_networks
+from neural_smt.systems import rescores_lattices, translation
 from neural_smt.workflow.job_usage import number, read_benchmark
 
 
@@ -38,18 +37,16 @@ class Run:
 
 def complete_configuration(snakefile: Path, configfiles: Sequence[Path], changes: Mapping[str, Any]) -> dict[str, Any]:
     """An experiment's configuration, checked, with its defaults."""
-    path = Path(snakefile).parent / "rules" / "schemas" / "config.schema.yaml"
-    if not path.is_file():
-        raise UserError(f"{path}: no such file; run this where the Snakefile is, or name it with --snakefile")
-    return complete(read_configuration(configfiles, changes), load_schema(path))
+    if not Path(snakefile).is_file():
+        raise UserError(f"{snakefile}: no such file; run this where the Snakefile is, or name it with --snakefile")
+    return complete(read_configuration(configfiles, changes))
 
 
 def whole_target(config: Mapping[str, Any]) -> str:
     """The target that leads to all systems of an experiment."""
     if any(translation(system) for system in config["systems"].values()):
         return "mi2016"
-    networks = list_networks(config)
-    lattices = any(rescores_lattices(system, networks) for system in config["systems"].values())
+    lattices = any(rescores_lattices(config, name) for name in config["systems"])
     return "auli2013" if lattices else "all"
 
 
@@ -165,14 +162,12 @@ def measure_hazards(runs: Iterable[Run], known: Mapping[str, float] = HAZARDS) -
 
 def _kind(run: Run, key: str) -> tuple[str, int]:
     stage, name = key.split("/")[:2]
-    settings = {**run.config["training"]["joint"], "recurrent": run.config["training"]["recurrent"]}
-    settings["recurrent_source"] = run.config["training"]["recurrent_source"]
+    settings = networks_of_kind(run.config, "recurrent")
     if stage == "training":
         return ("epochs", settings[name]["epochs"]) if name in settings else ("", 0)
     if name not in run.config["systems"]:
         return "", 0
-    system, networks = run.config["systems"][name], list_networks(run.config)
     most = run.config["tuning"]["iterations"]
-    if rescores_lattices(system, networks):
+    if rescores_lattices(run.config, name):
         return "choosing", most
-    return ("tuning", most) if not system.get("rescore") else ("", 0)
+    return ("tuning", most) if not run.config["systems"][name].get("rescore") else ("", 0)

@@ -12,7 +12,7 @@ class TrainingSettings(LoopSettings):
 
     hidden, embedding, maxout, rank: sizes, see ``EncoderDecoderConfig``.
     unit, direction: see ``EncoderDecoderConfig``.
-    follow: ``code``, ``paper``, or a mapping of single differences, see ``Conventions``.
+    conventions: ``code``, ``paper``, or a mapping of single differences, see ``Conventions``.
     batch: pairs per update; buffer: minibatches read at once and sorted by length.
     max_length: pairs with a longer phrase on either side are left out.
     validation_pairs: pairs held out (about; they are chosen by hash); 0 for none.
@@ -24,7 +24,7 @@ class TrainingSettings(LoopSettings):
     rank: int = 100
     unit: str = "gated"
     direction: str = "forward"
-    follow: str | dict[str, str] = "code"
+    conventions: str | dict[str, str] = "code"
     batch: int = 64
     buffer: int = 10
     max_length: int = 30

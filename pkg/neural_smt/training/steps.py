@@ -83,7 +83,7 @@ def train_encoder_decoder(
         embedding=chosen.embedding,
         maxout=chosen.maxout,
         rank=chosen.rank,
-        conventions=Conventions.following(chosen.follow),
+        conventions=Conventions.following(chosen.conventions),
         unit=chosen.unit,
         direction=chosen.direction,
     )

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.attention_models import translating_words
 from neural_smt.decoding.attention.hypotheses import Hypothesis
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
 from neural_smt.decoding.attention.translator import FEATURE
@@ -14,6 +13,7 @@ from neural_smt.decoding.attention.translator import Translator as Network
 from neural_smt.networks.device import select_device
 from neural_smt.networks.folder import VOCABULARY
 from neural_smt.settings import read_settings
+from neural_smt.systems import translating_words
 from neural_smt.translation.experiment import Experiment
 from neural_smt.translation.results import Candidate, Origin, Translated
 from neural_smt.vocabulary import RESERVED, UNK

@@ -8,13 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from neural_smt.configuration import complete, load_schema, read_configuration_file
+from neural_smt.configuration import complete, read_configuration_file
 from neural_smt.errors import UserError
 from neural_smt.layout import Layout
-from neural_smt.recurrent_models import rescores_lattices
-from neural_smt.systems import list_networks
+from neural_smt.systems import rescores_lattices
 
-SCHEMA = Path(__file__).resolve().parents[3] / "rules" / "schemas" / "config.schema.yaml"
 """The schema of configurations, in the checkout that the package belongs to."""
 
 DEFAULT = Path("config.yaml")
@@ -45,9 +43,7 @@ class Experiment:
         merged: dict[str, Any] = {}
         for file in files:
             _update(merged, read_configuration_file(file))
-        if not SCHEMA.is_file():
-            raise UserError(f"{SCHEMA}: no such file; install the package from a checkout (pip install --editable .)")
-        return cls(complete(merged, load_schema(SCHEMA)), files, Path(folder))
+        return cls(complete(merged), files, Path(folder))
 
     def choose_system(self, system: str | None, run: int) -> str:
         """The name of a system of this experiment; ``UserError`` where there is no such system or run of it."""
@@ -62,7 +58,7 @@ class Experiment:
 
     def rescores_lattices(self, system: str) -> bool:
         """Whether a system chooses among lattices of its base."""
-        return rescores_lattices(self.config["systems"][system], list_networks(self.config))
+        return rescores_lattices(self.config, system)
 
     def need(self, paths: Iterable[str | None]) -> list[Path | None]:
         """Results (relative to the folder; None stays None) as paths that are there.

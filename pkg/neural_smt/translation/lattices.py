@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neural_smt.declared_networks import joint_inputs
 from neural_smt.decoding.lattices.batch import LatticeBatch
 from neural_smt.decoding.lattices.kbest import list_paths
 from neural_smt.decoding.lattices.lattice import Lattice
@@ -19,8 +20,8 @@ from neural_smt.decoding.translations import trace
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.recurrent_models import joint_inputs, rescoring_network
 from neural_smt.settings import read_settings
+from neural_smt.systems import rescoring_network
 from neural_smt.translation.experiment import Experiment
 from neural_smt.translation.results import Candidate, Phrase, Translated
 from neural_smt.translation.search import load_decoder

@@ -6,14 +6,14 @@ from itertools import groupby, islice
 
 import numpy as np
 
-from neural_smt.attention_models import attention_networks
+from neural_smt.declared_networks import kind_of
 from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.decoding.rescoring import add_feature, reorder
 from neural_smt.decoding.search import Decoder
 from neural_smt.decoding.translations import NBestEntry
 from neural_smt.decoding.weights import Weights
 from neural_smt.language_model.model import NgramModel
-from neural_smt.recurrent_models import rescoring_network
+from neural_smt.systems import rescoring_network
 from neural_smt.translation.attention import SetMaker
 from neural_smt.translation.experiment import Experiment
 from neural_smt.translation.results import Candidate, Phrase, Translated
@@ -45,8 +45,8 @@ class ListTranslator:
         (weights,) = experiment.need([layout.weights(system, run)])
         network = rescoring_network(chosen)
         decoder = load_decoder(experiment, chosen["base"], run, device, threads)
-        if network == "cslm":
-            kept, feature, score = 0, "Cslm0", _cslm_scorer(experiment, decoder, device)
+        if kind_of(experiment.config, network) == "cslm":
+            kept, feature, score = 0, "Cslm0", _cslm_scorer(experiment, network, decoder, device)
         else:
             kept, feature, score = (
                 chosen["rescoring"]["nbest"],
@@ -106,11 +106,11 @@ def _as_written(entry: ListedTranslation) -> ListedTranslation:
     return ListedTranslation(entry.sentence, entry.tokens, features, float(f"{entry.score:.6g}"))
 
 
-def _cslm_scorer(experiment: Experiment, decoder: Decoder, device: str) -> Scorer:
+def _cslm_scorer(experiment: Experiment, network: str, decoder: Decoder, device: str) -> Scorer:
     from neural_smt.decoding.cslm import CslmHook  # loads PyTorch
 
     layout, vocabulary = experiment.layout, decoder.model.target_vocabulary
-    folder, language_model = experiment.need([layout.network("cslm"), f"{layout.folder}/language_model/model"])
+    folder, language_model = experiment.need([layout.network(network), f"{layout.folder}/language_model/model"])
     settings = experiment.config["decoding"]["cslm"]
     hook = CslmHook.load(folder, NgramModel.load(language_model, vocabulary), vocabulary, settings, device)
     return lambda entries, lines: add_feature(entries, hook, vocabulary)
@@ -122,7 +122,7 @@ def _attention_scorer(experiment: Experiment, network: str, device: str) -> Scor
     from neural_smt.networks.device import select_device
 
     (folder,) = experiment.need([experiment.layout.network(network)])
-    maker = SetMaker.load(experiment, network, attention_networks(experiment.config)[network]["vocabulary"])
+    maker = SetMaker.load(experiment, network, experiment.config["networks"][network]["vocabulary"])
     loaded = load_attention(folder, select_device(device))
     precision = experiment.config["decoding"]["attention"]["precision"]
 

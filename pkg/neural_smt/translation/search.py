@@ -12,7 +12,7 @@ from neural_smt.decoding.search import Decoder, SearchSettings, Translation
 from neural_smt.decoding.translations import NBestEntry, Trace
 from neural_smt.decoding.weights import Weights
 from neural_smt.settings import read_settings
-from neural_smt.systems import resolve_features
+from neural_smt.systems import feature_groups
 from neural_smt.translation.experiment import Experiment
 from neural_smt.translation.results import Candidate, Phrase, Translated
 
@@ -20,7 +20,7 @@ from neural_smt.translation.results import Candidate, Phrase, Translated
 def load_decoder(experiment: Experiment, system: str, run: int, device: str, threads: int) -> Decoder:
     """The decoder that translates the test sets with a searched system; see the rule ``decode``."""
     layout, decoding = experiment.layout, experiment.config["decoding"]
-    features = resolve_features(layout.systems, system)
+    features = feature_groups(layout.config, system)
     columns = layout.columns(system)
     optional = layout.cslm(system), layout.searched_model(system), layout.searched_representation(system)
     # last what is made last: its command makes all the others

@@ -88,7 +88,7 @@ class _Search:
         self.sentences = SentenceBatch(network, source, output)
         self.states = self.sentences.initial
         self.lengths = source.lengths
-        self.limits = settings.ratio * self.lengths + settings.extra
+        self.limits = settings.max_length_ratio * self.lengths + settings.max_length_extra
         self.places = np.full(len(source), settings.beam)
 
     def run(self) -> list[list[Hypothesis]]:

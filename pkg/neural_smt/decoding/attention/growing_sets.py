@@ -27,8 +27,8 @@ def search(
     settings: AttentionDecodingSettings,
     sets: CandidateSets | None = None,
 ) -> Found:
-    """``beam_search``; with ``settings.grow``, sentences without a finished translation are searched again, with twice
-    as many of the most frequent words, until they have one or had all target words.
+    """``beam_search``; with ``settings.expand_on_failure``, sentences without a finished translation are searched
+    again, with twice as many of the most frequent words, until they have one or had all target words.
     """
     hypotheses = beam_search(network, source, settings, sets)
     everything = network.config.target_words
@@ -36,7 +36,7 @@ def search(
         return Found(hypotheses, np.full(len(source), everything), np.zeros(len(source), dtype=bool))
     words, grown = sets.sizes.copy(), np.zeros(len(source), dtype=bool)
     # batch by batch, so that shards of whole batches find the same
-    for batch in plan_batches(source.lengths, settings.batch) if settings.grow else []:
+    for batch in plan_batches(source.lengths, settings.batch) if settings.expand_on_failure else []:
         frequent, rows = frequent_words(sets), _unfinished(hypotheses, batch)
         while len(rows) and frequent < everything - len(RESERVED):
             frequent = 2 * frequent or FIRST

@@ -4,7 +4,7 @@ from neural_smt.planning import networks
 from neural_smt.planning.experiment import Experiment
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.units.sharing import Units
-from neural_smt.recurrent_models import rescoring_network
+from neural_smt.systems import rescoring_network
 
 DISTINCT = 0.1
 """Distinct contexts among the n-grams of an n-best list."""
@@ -29,7 +29,7 @@ def scored_lists(job: Job, x: Experiment) -> Units:
         length = text.words[x.sizes.source] / text.lines
         _, written = networks.attention(x.attention[network], length, x.vocabulary(network, False))
         return {"listed words": words, "multiply-adds": words * written, "time steps": words / 100}
-    layers, outputs = networks.cslm(x.config["training"]["cslm"], x.known(x.sizes.target))
+    layers, outputs = networks.cslm(x.config["networks"][network], x.known(x.sizes.target))
     return {"listed words": words, "multiply-adds": words * DISTINCT * (layers + outputs)}
 
 

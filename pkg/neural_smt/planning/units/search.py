@@ -7,7 +7,7 @@ from neural_smt.planning import networks
 from neural_smt.planning.experiment import Experiment, read_lists
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.units.sharing import Units
-from neural_smt.systems import resolve_recurrent
+from neural_smt.systems import searched_network
 
 ASKED = 1e5
 """Multiply-adds that take as long as what a search does for a hypothesis around the network that it asks."""
@@ -31,7 +31,7 @@ def search_work(
         "stack hypotheses": words * (settings["stack_size"] + besides) * (not cube),
     }
     if "cslm" in features:
-        layers, outputs = networks.cslm(x.config["training"]["cslm"], x.known(x.sizes.target))
+        layers, outputs = networks.cslm(x.config["networks"][network], x.known(x.sizes.target))
         work["network's work"] = stack * (ASKED + layers) + words * outputs
     elif "recurrent" in features:
         each = networks.recurrent(x.recurrent[network], x.inputs(network), x.sizes.types[x.sizes.target])
@@ -40,17 +40,17 @@ def search_work(
 
 
 def _searched(job: Job, x: Experiment, name: str, settings: Mapping[str, Any], besides: float) -> Units:
-    network = resolve_recurrent(x.systems, job.wildcards["system"]) or ""
+    network = searched_network(x.config, job.wildcards["system"]) or ""
     words = x.text(name).words[x.sizes.source]
     work = search_work(x, x.features(job), network, words, settings, besides)
-    asked = "cslm" in x.features(job) or bool(network)
-    return work | {"rows": x.sizes.rows[x.data(job)], "n-grams": x.sizes.ngrams[x.data(job)], "network": float(asked)}
+    asked = float(bool(network))
+    return work | {"rows": x.sizes.rows[x.data(job)], "n-grams": x.sizes.ngrams[x.data(job)], "network": asked}
 
 
 def loaded(job: Job, x: Experiment) -> Units:
     """What a system needs in memory to translate a few sentences."""
-    asked = "cslm" in x.features(job) or bool(resolve_recurrent(x.systems, job.wildcards["system"]))
-    return {"rows": x.sizes.rows[x.data(job)], "n-grams": x.sizes.ngrams[x.data(job)], "network": float(asked)}
+    asked = float(bool(searched_network(x.config, job.wildcards["system"])))
+    return {"rows": x.sizes.rows[x.data(job)], "n-grams": x.sizes.ngrams[x.data(job)], "network": asked}
 
 
 def searched(job: Job, x: Experiment) -> Units:

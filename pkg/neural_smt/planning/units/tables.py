@@ -1,10 +1,10 @@
 """Units of work of what is counted from text: alignments, phrase tables, language models, vocabularies."""
 
+from neural_smt.declared_networks import joint_inputs, sentence_vocabularies
 from neural_smt.planning.experiment import Experiment
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.sizes import Text
 from neural_smt.planning.units.sharing import Counter, Units
-from neural_smt.recurrent_models import joint_inputs
 from neural_smt.vocabulary_selection.settings import PIECE
 
 
@@ -86,8 +86,7 @@ def network_words(job: Job, x: Experiment) -> Units:
 def candidates(job: Job, x: Experiment) -> Units:
     """Words of the text and of a piece of it, and rows of the phrase table where it is asked."""
     text = x.text(job.wildcards["text"])
-    sizes = x.config["vocabularies"] if job.wildcards["sets"] == "default" else x.config["vocabularies"]["sets"]
-    chosen = sizes if job.wildcards["sets"] == "default" else sizes[job.wildcards["sets"]]
+    chosen = sentence_vocabularies(x.config)[job.wildcards["sets"]]
     words = text.words[x.sizes.source]
     return {
         "words": words,
@@ -103,7 +102,7 @@ def covered(job: Job, x: Experiment) -> Units:
     texts = [x.text(name) for name in ("train", *x.sets)]
     words = sum(text.words[x.sizes.source] for text in texts)
     held = max(_held(text, x) for text in texts)
-    parts = len(x.config["vocabularies"]["tops"]) + 2
+    parts = len(x.config["vocabulary_selection"]["dictionary_sizes"]) + 2
     return {"words": words * parts, "text": words, "held words": held, "rows": x.sizes.rows["selected"]}
 
 

@@ -43,7 +43,7 @@ def encoder_decoder_updates(job: Job, x: Experiment) -> Units:
 
 def cslm_updates(job: Job, x: Experiment) -> Units:
     """Updates of the CSLM, and their multiply-adds."""
-    settings, words = x.config["training"]["cslm"], x.known(x.sizes.target)
+    settings, words = x.config["networks"][job.wildcards["network"]], x.known(x.sizes.target)
     ngrams = x.sizes.data["selected"].words[x.sizes.target]
     # it stops early where validations no longer gain; nobody knows when, and the papers' sizes are far from it
     updates = min(settings["updates"], CSLM_EPOCHS * ngrams / settings["batch"])
@@ -58,14 +58,14 @@ CSLM_EPOCHS = 20
 
 def measured_cslm(job: Job, x: Experiment) -> Units:
     """Multiply-adds over the dev set, and n-grams of the model beside."""
-    settings, words = x.config["training"]["cslm"], x.known(x.sizes.target)
+    settings, words = x.config["networks"][job.wildcards["network"]], x.known(x.sizes.target)
     text = x.text(x.config["corpus"]["dev"]).words[x.sizes.target]
     return {"multiply-adds": text * sum(networks.cslm(settings, words)), "n-grams": x.sizes.ngrams["selected"]}
 
 
 def _recurrent_text(x: Experiment, network: str) -> tuple[dict[str, Any], str, float, float]:
     settings = x.recurrent[network]
-    language = x.sizes.source if network == "recurrent_source" else x.sizes.target
+    language = x.sizes.source if settings["language"] == "source" else x.sizes.target
     text = x.sizes.data["selected"]
     lines = min(settings["sentences"] or text.lines, text.lines)
     return settings, language, lines, text.words[language] * lines / text.lines

@@ -1,0 +1,189 @@
+"""The networks of an experiment (section ``networks``): their kinds, what they inherit, what they read and know."""
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from typing import Any
+
+from neural_smt.errors import UserError
+
+KINDS = ("encoder_decoder", "cslm", "recurrent", "attention")
+"""Kinds of networks. Their settings are those of the same name under ``$defs`` of the schema."""
+
+DECLARED: dict[str, dict[str, Any]] = {
+    **{kind: {"kind": kind} for kind in KINDS},
+    "recurrent_source": {"base": "recurrent", "language": "source", "hidden": 50},
+}
+"""Networks that every experiment has, with what they are if it says nothing about them."""
+
+SEARCH_KINDS = ("cslm", "recurrent")
+"""Kinds that score words in the search; encoder-decoders score phrase pairs before it."""
+
+LIST_KINDS = ("cslm", "attention")
+"""Kinds that score n-best lists; recurrent models score lattices and lists of these."""
+
+ROLES = {
+    "recurrent": ("language", "input"),
+    "attention": ("source_words", "target_words", "vocabulary", "learning_curve"),
+}
+"""Settings of a kind that say what a network is trained on, and not how."""
+
+DEFAULT_SETS = "default"
+"""The target vocabularies of sentences whose sizes ``vocabulary_selection`` itself gives."""
+
+ALL_WORDS = "all"
+"""In place of a name of such vocabularies: every word that the network knows."""
+
+SIZES = ("dictionary", "phrases", "frequent", "max_length")
+"""What target vocabularies of sentences are made with, see ``VocabularySettings``."""
+
+Networks = dict[str, dict[str, Any]]
+
+
+def inherit_networks(config: dict[str, Any]) -> None:
+    """Give every network the settings and the kind of its base, and named target vocabularies the default sizes."""
+    given = config.setdefault("networks", {})
+    if isinstance(given, dict) and all(isinstance(own, dict) for own in given.values()):
+        merged = {name: {**own, **given.get(name, {})} for name, own in DECLARED.items()}
+        merged |= {name: own for name, own in given.items() if name not in DECLARED}
+        config["networks"] = {name: _inherited(merged, name) for name in merged}
+    vocabularies = config.get("vocabulary_selection")
+    if isinstance(vocabularies, dict) and isinstance(sets := vocabularies.get("sets"), dict):
+        sizes = {key: vocabularies[key] for key in SIZES if key in vocabularies}
+        vocabularies["sets"] = {name: {**sizes, **own} if isinstance(own, dict) else own for name, own in sets.items()}
+
+
+def _inherited(networks: Networks, name: str) -> dict[str, Any]:
+    chain = [name]
+    while base := networks[chain[-1]].get("base"):
+        if base in chain:
+            raise UserError(f"networks.{name}: its bases go in a circle ({' -> '.join([*chain, base])}); break it")
+        if base not in networks:
+            raise UserError(f"networks.{chain[-1]}.base: there is no network '{base}'; define it or name another")
+        chain.append(base)
+    settings: dict[str, Any] = {}
+    for ancestor in reversed(chain):
+        kind, own = settings.get("kind"), networks[ancestor]
+        if kind and own.get("kind", kind) != kind:
+            raise UserError(
+                f"networks.{ancestor}.kind: '{own['kind']}', but its base is of kind {kind}; name another base"
+            )
+        settings |= deepcopy(own)
+    if "kind" not in settings:
+        raise UserError(f"networks.{name}: has neither kind nor base; give one, kinds are {', '.join(KINDS)}")
+    if settings["kind"] not in KINDS:
+        raise UserError(f"networks.{name}.kind: there is no kind '{settings['kind']}'; known are {', '.join(KINDS)}")
+    if name in DECLARED and settings["kind"] != (kind := DECLARED[name].get("kind", "recurrent")):
+        raise UserError(f"networks.{name}.kind: a network of this name is of kind {kind}; choose another name")
+    return settings
+
+
+def networks_schema(networks: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an experiment with these networks: each is described as its kind."""
+    kinds = (
+        {name: {"$ref": f"#/$defs/{own['kind']}"} for name, own in networks.items() if isinstance(own, dict)}
+        if isinstance(networks, dict) and all(isinstance(own, dict) for own in networks.values())
+        else {}
+    )
+    section = {**schema["properties"]["networks"], "properties": kinds}
+    return {**schema, "properties": {**schema["properties"], "networks": section}}
+
+
+def kind_of(config: Mapping[str, Any], name: str | None) -> str | None:
+    """The kind of a network; None for a name that is no network's."""
+    return config["networks"].get(name, {}).get("kind")
+
+
+def networks_of_kind(config: Mapping[str, Any], *kinds: str) -> Networks:
+    """The networks of some kinds, by name, with all their settings."""
+    return {name: own for name, own in config["networks"].items() if own["kind"] in kinds}
+
+
+def training_settings(config: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The settings of a network that its training step takes."""
+    network = config["networks"][name]
+    others = ("kind", "base", *ROLES.get(network["kind"], ()))
+    return {key: value for key, value in network.items() if key not in others}
+
+
+def predicts_source(config: Mapping[str, Any], name: str) -> bool:
+    """Whether a network predicts source words, so that it can only lend others its word vectors."""
+    return config["networks"][name].get("language") == "source"
+
+
+def scoring_networks(config: Mapping[str, Any], *kinds: str) -> list[str]:
+    """The names of those networks of some kinds that predict target words."""
+    return [name for name in networks_of_kind(config, *kinds) if not predicts_source(config, name)]
+
+
+def joint_inputs(config: Mapping[str, Any]) -> Networks:
+    """The representation of the source that each joint model reads, see ``RepresentationSettings``."""
+    found = {name: own["input"] for name, own in config["networks"].items() if "input" in own}
+    return {name: {key: value for key, value in own.items() if key != "network"} for name, own in found.items()}
+
+
+def lending_network(config: Mapping[str, Any], name: str) -> str | None:
+    """The recurrent model whose word vectors a joint model reads; None for all other networks."""
+    declared = config["networks"][name].get("input", {})
+    return declared["network"] if declared.get("kind") == "word_rnn" else None
+
+
+def sentence_vocabularies(config: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """The sizes that target vocabularies of sentences are made with: ``default``, and the named ones."""
+    section = config["vocabulary_selection"]
+    named = {DEFAULT_SETS: section, **section["sets"]}
+    return {name: {key: own[key] for key in SIZES} for name, own in named.items()}
+
+
+def compared_classes(config: Mapping[str, Any]) -> list[str]:
+    """The recurrent models that the table of word classes compares."""
+    return config["report"]["word_classes"]
+
+
+def check_networks(config: Mapping[str, Any], taken: Iterable[str]) -> None:
+    """Raise ``UserError`` for the first network that cannot be; taken: names that mean something else."""
+    for name, network in config["networks"].items():
+        where = f"networks.{name}"
+        if name in taken:
+            raise UserError(f"{where}: '{name}' means something else already; choose another name")
+        if network["kind"] == "attention":
+            check_vocabulary(config, where, network["vocabulary"])
+        lender = lending_network(config, name)
+        if lender is not None and lender not in networks_of_kind(config, "recurrent"):
+            raise UserError(f"{where}.input.network: there is no recurrent model '{lender}'; define it under networks")
+        if lender is not None and not predicts_source(config, lender):
+            raise UserError(f"{where}.input.network: '{lender}' predicts target words; name one with language: source")
+        if "input" in network and predicts_source(config, name):
+            raise UserError(
+                f"{where}.input: a model of source words reads nothing besides; leave input or language out"
+            )
+    if config["networks"]["encoder_decoder"]["direction"] != "forward":
+        raise UserError(
+            "networks.encoder_decoder.direction: what this network knows of source phrases is analysed, so it stays "
+            "forward; define another network, {base: encoder_decoder, direction: backward}"
+        )
+    for name in config["vocabulary_selection"]["sets"]:
+        if name in (DEFAULT_SETS, ALL_WORDS):
+            raise UserError(f"vocabulary_selection.sets: '{name}' means something else already; choose another name")
+    _check_compared_classes(config)
+
+
+def check_vocabulary(config: Mapping[str, Any], where: str, name: str) -> None:
+    """Raise ``UserError`` where there are no target vocabularies of this name."""
+    known = ALL_WORDS, *sentence_vocabularies(config)
+    if name not in known:
+        raise UserError(f"{where}.vocabulary: there are no target vocabularies '{name}'; known are {', '.join(known)}")
+
+
+def _check_compared_classes(config: Mapping[str, Any]) -> None:
+    networks, known = config["networks"], scoring_networks(config, "recurrent")
+    common = networks["recurrent"]
+    for name in compared_classes(config):
+        if name not in known:
+            raise UserError(f"report.word_classes: there is no recurrent model '{name}'; known are {', '.join(known)}")
+        keys = dict.fromkeys([*common, *networks[name]])
+        others = [key for key in keys if key not in ("classes", "base") and networks[name].get(key) != common.get(key)]
+        if others:
+            raise UserError(
+                f"report.word_classes: '{name}' differs from networks.recurrent in {', '.join(others)}; name models "
+                "that differ in their classes alone"
+            )

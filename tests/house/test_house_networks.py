@@ -1,0 +1,290 @@
+"""Networks in a configuration: kinds, what they inherit, who uses them, and what cannot be."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from neural_smt.configuration import MOVED, complete
+from neural_smt.declared_networks import (
+    joint_inputs,
+    lending_network,
+    networks_of_kind,
+    sentence_vocabularies,
+    training_settings,
+)
+from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.decoding.recurrent.settings import RescoringSettings
+from neural_smt.errors import UserError
+from neural_smt.representations.settings import RepresentationSettings
+from neural_smt.systems import (
+    feature_groups,
+    is_rescored,
+    rescores_lattices,
+    searched_network,
+    translating_words,
+    used_networks,
+)
+from neural_smt.training.attention_settings import AttentionSettings
+from neural_smt.training.recurrent_settings import ClassSettings, RecurrentSettings
+from neural_smt.vocabulary_selection.settings import VocabularySettings
+
+Section = dict[str, Any]
+
+ORACLE = {"base": "recurrent", "input": {"kind": "sentence_lsa", "side": "target"}}
+
+
+@pytest.fixture(scope="module")
+def tiny(repository: Path) -> Section:
+    return yaml.safe_load((repository / "experiments" / "tiny.yaml").read_text(encoding="utf-8"))
+
+
+def experiment(tiny: Section, networks: Section, systems: Section, **others: Any) -> Section:
+    return tiny | {"networks": tiny["networks"] | networks, "systems": tiny["systems"] | systems} | others
+
+
+def rescored(*network: str, **rescoring: Any) -> Section:
+    return {"base": "baseline", "features": [], "rescore": list(network), "rescoring": rescoring}
+
+
+def searched(*groups: str) -> Section:
+    return {"base": "baseline", "features": list(groups)}
+
+
+def translated(**chosen: Any) -> Section:
+    return {"features": [], "translate": chosen}
+
+
+def test_networks_inherit_kind_and_settings(tiny: Section) -> None:
+    networks = {
+        "recurrent": {"hidden": 30, "epochs": 3},
+        "small": {"base": "recurrent", "epochs": 2},
+        "lsa": {"base": "small", "hidden": 40, "input": {"kind": "sentence_lsa", "dimensions": 8}},
+        "attention": {"hidden": 30, "target_words": 700, "learning_curve": True},
+        "whole": {"base": "attention", "vocabulary": "all", "learning_curve": False},
+        "other": {"kind": "attention", "hidden": 7},
+    }
+    config = complete(experiment(tiny, networks, {}))
+    sizes = {name: (own["hidden"], own["epochs"]) for name, own in networks_of_kind(config, "recurrent").items()}
+    assert sizes == {"recurrent": (30, 3), "recurrent_source": (50, 3), "small": (30, 2), "lsa": (40, 2)}
+    assert joint_inputs(config)["lsa"].items() >= {"kind": "sentence_lsa", "dimensions": 8, "side": "source"}.items()
+    chosen = ("hidden", "target_words", "vocabulary", "learning_curve")
+    found = {name: tuple(own[key] for key in chosen) for name, own in networks_of_kind(config, "attention").items()}
+    assert found == {
+        "attention": (30, 700, "default", True),
+        "whole": (30, 700, "all", False),
+        "other": (7, 500_000, "default", False),
+    }
+    assert complete(config) == config, "what is complete stays as it is"
+    assert not {"kind", "base", "input", "language"} & training_settings(config, "lsa").keys()
+    assert used_networks(config) == ["encoder_decoder"]
+
+
+def test_named_vocabularies_inherit(tiny: Section) -> None:
+    vocabularies = {"frequent": 50, "sets": {"words": {"phrases": 0}, "many": {"frequent": 90, "dictionary": 3}}}
+    config = complete(experiment(tiny, {}, {}, vocabulary_selection=vocabularies))
+    sizes = {name: tuple(own.values()) for name, own in sentence_vocabularies(config).items()}
+    assert sizes == {"default": (10, 10, 50, 0), "words": (10, 0, 50, 0), "many": (3, 10, 90, 0)}
+
+
+@pytest.mark.parametrize(
+    ("systems", "used"),
+    [
+        ({}, []),
+        ({"one": rescored("lsa")}, ["lsa"]),
+        ({"one": searched("recurrent"), "two": searched("lsa")}, ["recurrent", "lsa"]),
+        # the source's model lends it its word vectors
+        ({"one": rescored("window")}, ["recurrent_source", "window"]),
+        ({"one": rescored("lent")}, ["lender", "lent"]),
+        # a learning curve is drawn where there is an attention network at all
+        ({"one": translated(network="first")}, ["first", "second"]),
+        ({"one": rescored("third")}, ["second", "third"]),
+        ({"one": rescored("cslm"), "two": searched("wide")}, ["cslm", "wide"]),
+    ],
+)
+def test_only_networks_that_serve_are_trained(tiny: Section, systems: Section, used: list[str]) -> None:
+    networks = {
+        "lsa": {"base": "recurrent", "input": {"kind": "sentence_lsa"}},
+        "window": {"base": "recurrent", "input": {"kind": "word_rnn", "window": "n5"}},
+        "lender": {"base": "recurrent_source", "hidden": 9},
+        "lent": {"base": "window", "input": {"kind": "word_rnn", "network": "lender"}},
+        "first": {"base": "attention"},
+        "second": {"base": "attention", "learning_curve": True},
+        "third": {"base": "attention"},
+        "wide": {"base": "cslm", "projection": 9},
+    }
+    config = complete(experiment(tiny, networks, systems))
+    assert used_networks(config) == ["encoder_decoder", *used]
+    assert used_networks(config, "cslm") == [name for name in used if name in ("cslm", "wide")]
+    assert [lending_network(config, name) for name in ("lsa", "window", "lent")] == [None, "recurrent_source", "lender"]
+
+
+def test_an_experiment_of_joint_models_alone_needs_no_encoder_decoder(tiny: Section) -> None:
+    config = experiment(tiny, {}, {"lattices": rescored("recurrent")})
+    del config["systems"]["rnn"]
+    assert used_networks(complete(config)) == ["recurrent"]
+
+
+def test_a_search_asks_the_network_among_its_features(tiny: Section) -> None:
+    networks = {"lsa": {"base": "recurrent", "input": {"kind": "sentence_lsa"}}, "wide": {"base": "cslm"}}
+    systems = {"one": searched("lsa"), "two": {"base": "rnn", "features": ["wide"]}}
+    config = complete(experiment(tiny, networks, systems))
+    assert [searched_network(config, name) for name in config["systems"]] == [None, None, "lsa", "wide"]
+    classic = ["phrase", "language_model", "reordering"]
+    assert feature_groups(config, "one") == [*classic, "recurrent"]
+    assert feature_groups(config, "two") == [*classic, "encoder_decoder", "cslm"]
+
+
+def test_models_whose_classes_are_compared_are_trained(tiny: Section) -> None:
+    networks = {
+        "plain": {"base": "recurrent", "classes": {"method": "frequency"}},
+        "clustered": {"base": "recurrent", "classes": {"method": "exchange", "speed": 0}},
+        "recurrent": {"hidden": 30},
+    }
+    config = complete(experiment(tiny, networks, {}, report={"word_classes": ["recurrent", "clustered"]}))
+    assert used_networks(config, "recurrent") == ["recurrent", "clustered"]
+    assert config["networks"]["clustered"]["classes"] == {"method": "exchange", "count": 0, "speed": 0}
+
+
+@pytest.mark.parametrize(
+    ("own", "names", "sentence"),
+    [
+        ({}, ["nowhere"], r"report.word_classes: there is no recurrent model 'nowhere'; known are recurrent, one$"),
+        ({}, ["recurrent_source"], r"report.word_classes: there is no recurrent model 'recurrent_source'"),
+        (
+            {"hidden": 7, "bptt": 3, "classes": {"count": 5}},
+            ["recurrent", "one"],
+            r"report.word_classes: 'one' differs from networks.recurrent in hidden, bptt; name models that differ in",
+        ),
+        ({"input": {"kind": "sentence_lsa"}}, ["one"], r"'one' differs from networks.recurrent in input; name models"),
+        ({}, ["one", "one"], r"report.word_classes: .*non-unique elements; correct it in the configuration"),
+    ],
+)
+def test_classes_that_cannot_be_compared_are_named(
+    tiny: Section, own: Section, names: list[str], sentence: str
+) -> None:
+    with pytest.raises(UserError, match=sentence):
+        complete(experiment(tiny, {"one": {"base": "recurrent", **own}}, {}, report={"word_classes": names}))
+
+
+def test_lattices_are_chosen_from_with_a_model_or_with_other_weights(tiny: Section) -> None:
+    systems = {
+        "lists": rescored("cslm"),
+        "attention_lists": rescored("attention"),
+        "lattices": rescored("recurrent", beam=10),
+        "without": rescored(drop_features=["TranslationModel0_2"]),
+    }
+    config = complete(experiment(tiny, {}, systems))
+    found = {name: (is_rescored(own), rescores_lattices(config, name)) for name, own in config["systems"].items()}
+    assert found == {
+        "baseline": (False, False),
+        "rnn": (False, False),
+        "lists": (True, False),
+        "attention_lists": (True, False),
+        "lattices": (True, True),
+        "without": (True, True),
+    }
+
+
+def test_a_system_translates_with_its_own_vocabularies_or_its_networks(tiny: Section) -> None:
+    systems = {
+        "one": translated(),
+        "two": translated(network="whole"),
+        "three": translated(network="whole", vocabulary="few", replace_unknown=True),
+    }
+    networks = {"whole": {"base": "attention", "vocabulary": "all"}}
+    sets = {"sets": {"few": {"frequent": 5}}}
+    config = complete(experiment(tiny, networks, systems, vocabulary_selection=sets))
+    assert [translating_words(config, name) for name in systems] == ["default", "all", "few"]
+    assert [config["systems"][name]["translate"]["replace_unknown"] for name in systems] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("networks", "system", "sentence"),
+    [
+        # networks
+        ({"x": {}}, {}, r"networks.x: has neither kind nor base; give one, kinds are encoder_decoder, cslm, recurrent"),
+        ({"x": {"kind": "toy"}}, {}, r"networks.x.kind: there is no kind 'toy'; known are encoder_decoder, cslm"),
+        ({"x": {"base": "y"}}, {}, r"networks.x.base: there is no network 'y'; define it or name another"),
+        ({"x": {"base": "y"}, "y": {"base": "x"}}, {}, r"networks.x: its bases go in a circle \(x -> y -> x\)"),
+        ({"x": {"base": "cslm", "kind": "recurrent"}}, {}, r"networks.x.kind: 'recurrent', but its base is of kind"),
+        ({"cslm": {"kind": "recurrent"}}, {}, r"networks.cslm.kind: a network of this name is of kind cslm; choose"),
+        ({"x": 7}, {}, r"networks.x: expected object, found 7"),
+        ({"phrase": {"base": "cslm"}}, {}, r"networks.phrase: 'phrase' means something else already"),
+        ({"attention": {"hiden": 3}}, {}, r"networks.attention: unknown key 'hiden'; did you mean 'hidden'"),
+        ({"x": {"base": "attention", "vocabulary": "y"}}, {}, r"networks.x.vocabulary: there are no target vocabul"),
+        ({"x": {"base": "recurrent", "input": {}}}, {}, r"networks.x.input: has no 'kind'; give it"),
+        (
+            {"x": {"base": "recurrent", "input": {"kind": "learned", "window": "m3"}}}, {},
+            r"networks.x.input.window: 'm3' does not match",
+        ),
+        (
+            {"x": {"base": "recurrent", "input": {"kind": "word_rnn", "network": "recurrent"}}}, {},
+            r"networks.x.input.network: 'recurrent' predicts target words; name one with language: source",
+        ),
+        (
+            {"x": {"base": "recurrent", "input": {"kind": "word_rnn", "network": "y"}}}, {},
+            r"networks.x.input.network: there is no recurrent model 'y'",
+        ),
+        ({"x": {**ORACLE, "language": "source"}}, {}, r"networks.x.input: a model of source words reads nothing"),
+        # systems
+        ({}, rescored("nowhere"), r"systems.row.rescore: there is no network 'nowhere'; known are cslm, recurrent"),
+        ({}, rescored("recurrent_source"), r"systems.row.rescore: there is no network 'recurrent_source'"),
+        ({}, rescored("encoder_decoder"), r"systems.row.rescore: there is no network 'encoder_decoder'"),
+        ({}, rescored("cslm", drop_features=["LM0"]), r"systems.row.rescoring.drop_features: only lattices can do"),
+        ({}, {"features": [], "rescore": ["recurrent"]}, r"systems.row.rescore: what a base found is rescored"),
+        ({}, searched("nowhere"), r"systems.row.features: there is no feature group 'nowhere'; known are phrase, "),
+        ({}, searched("recurrent_source"), r"systems.row.features: there is no feature group 'recurrent_source'"),
+        ({}, searched("recurrent", "cslm"), r"systems.row.features: a search asks one network; take recurrent or cslm"),
+        ({"x": ORACLE}, searched("x"), r"systems.row.features: 'x' reads references"),
+        ({}, translated(network="x"), r"row.translate.network: there is no attention network 'x'; known are atten"),
+        ({}, translated(vocabulary="x"), r"row.translate.vocabulary: there are no target vocabularies 'x'; known are "),
+        ({}, translated() | {"base": "rnn"}, r"row.translate: an attention network translates by itself; leave out b"),
+        ({}, translated() | {"features": ["phrase"]}, r"translates by itself; leave out features$"),
+        ({}, {"base": "nmt", "features": []}, r"row.base: 'nmt' is not searched but an attention network; name"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_named(tiny: Section, networks: Section, system: Section, sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        complete(experiment(tiny, networks, {"nmt": translated(), "row": system or searched("cslm")}))
+
+
+@pytest.mark.parametrize(
+    ("sets", "sentence"),
+    [
+        ({"all": {}}, r"vocabulary_selection.sets: 'all' means something else already; choose"),
+        ({"x": {"phrases": -1}}, r"vocabulary_selection.sets.x.phrases: -1 is less than the minimum"),
+    ],
+)
+def test_vocabularies_that_cannot_be_are_named(tiny: Section, sets: Section, sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        complete(experiment(tiny, {}, {}, vocabulary_selection={"sets": sets}))
+
+
+@pytest.mark.parametrize("path", MOVED)
+def test_settings_of_old_are_refused_with_their_new_place(tiny: Section, path: str) -> None:
+    path = path.replace("*", "cslm" if path.startswith("networks") else "baseline")
+    first, *rest = path.split(".")
+    value: Any = {}
+    for key in reversed(rest):
+        value = {key: value}
+    with pytest.raises(UserError, match=rf"^{path}: there is no such setting any more; "):
+        complete(tiny | {first: value})
+
+
+def test_defaults_are_those_of_the_package(tiny: Section) -> None:
+    config = complete(experiment(tiny, {"lsa": {"base": "recurrent", "input": {"kind": "sentence_lsa"}}}, {}))
+    settings = training_settings(config, "recurrent")
+    assert settings.pop("classes") == asdict(ClassSettings())
+    assert settings == {name: getattr(RecurrentSettings(), name) for name in settings}
+    assert joint_inputs(config)["lsa"] == asdict(RepresentationSettings("sentence_lsa"))
+    rescoring = dict(config["systems"]["baseline"]["rescoring"])
+    assert rescoring.pop("drop_features") == [] and rescoring.items() <= asdict(RescoringSettings()).items()
+    # held-out text is always there in the workflow: validated once an epoch, and the best weights are kept
+    assert vars(AttentionSettings(validate_every=0, keep="best")) == training_settings(config, "attention")
+    assert VocabularySettings(**sentence_vocabularies(config)["default"]) == VocabularySettings()
+    decoding = config["decoding"]["attention"]
+    assert AttentionDecodingSettings(**decoding) == AttentionDecodingSettings()
+    assert set(decoding) == set(vars(AttentionDecodingSettings())) - {"replace_unknown"}
