@@ -81,7 +81,7 @@ def rescoring_attention_inputs(wildcards):
 def attention_files():
     """What the tables of attention networks are made from, by the names of the arguments of their step."""
     folder = f"results/{EXPERIMENT}"
-    shown = [name for name in attention_systems() if name in SYSTEMS]
+    shown = [name for name in load_paper("mi2016.yaml").systems if name in SYSTEMS]
     translated = [name for name in shown if name in TRANSLATED]
     return {
         "scores": {name: files for name, files in score_files(EXPERIMENT).items() if name in shown},
@@ -97,7 +97,7 @@ def attention_files():
 
 def attention_rows():
     """How each system of these tables is made: its label, and of attention networks what they translate with."""
-    rows = {name: {"label": labels()[name]} for name in attention_systems() if name in SYSTEMS}
+    rows = {name: {"label": labels()[name]} for name in load_paper("mi2016.yaml").systems if name in SYSTEMS}
     for name in rows:
         if chosen := translation(SYSTEMS[name]):
             vocabulary = translating_words(config, name)

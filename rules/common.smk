@@ -24,8 +24,7 @@ from neural_smt.declared_networks import (
 )
 from neural_smt.errors import UserError, sentence
 from neural_smt.layout import TABLES, Layout
-from neural_smt.report.auli2013 import paper_systems
-from neural_smt.report.mi2016 import paper_systems as attention_systems
+from neural_smt.report.papers import load_paper
 from neural_smt.workflow.run_lock import begin_run
 from neural_smt.systems import (
     drawn_pairs,

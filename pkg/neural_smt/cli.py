@@ -40,9 +40,11 @@ STAGES = {
     "tuning": "neural_smt.tuning.steps",
     "evaluation": "neural_smt.evaluation.steps",
     "analysis": "neural_smt.analysis.steps",
-    "report": "neural_smt.report.steps",
+    "report": "neural_smt.report",
 }
-"""Stage name -> the module whose public functions with keyword-only parameters are its steps, see ``steps``."""
+"""Stage name -> the module (or package of modules) whose public functions with keyword-only parameters are its steps,
+see ``steps``.
+"""
 
 VERBS = {
     "decode": "neural_smt.decoding.moses.steps:decode_moses",
@@ -71,7 +73,8 @@ def verb(name: str) -> Callable[..., Any]:
 
 def steps(stage: str) -> dict[str, Callable[..., Any]]:
     """The steps of a stage by name: those of its module in the order they stand there, then those of modules of their
-    own, ``<stage>/..._steps.py``, whether the stage's module imports these or not.
+    own, ``<stage>/..._steps.py``, whether the stage's module imports these or not; all modules of a stage without a
+    module of steps.
     """
     found: dict[str, Callable[..., Any]] = {}
     for module in map(importlib.import_module, _step_modules(stage)):
@@ -81,7 +84,9 @@ def steps(stage: str) -> dict[str, Callable[..., Any]]:
 
 def _step_modules(stage: str) -> list[str]:
     package = importlib.import_module(STAGES[stage].removesuffix(".steps"))
-    further = (entry.name for entry in pkgutil.iter_modules(getattr(package, "__path__", ())))
+    further = [entry.name for entry in pkgutil.iter_modules(getattr(package, "__path__", ()))]
+    if not STAGES[stage].endswith(".steps"):
+        return [STAGES[stage], *(f"{package.__name__}.{name}" for name in further)]
     return [STAGES[stage], *(f"{package.__name__}.{name}" for name in further if name.endswith("_steps"))]
 
 

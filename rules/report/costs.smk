@@ -18,7 +18,7 @@ rule plot_tuning:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("report.steps:plot_tuning"),
+        **step("report.scores:plot_tuning"),
         histories=lambda wildcards: history_files(wildcards.experiment),
         labels=labels(),
     script:
@@ -43,7 +43,7 @@ rule summarise_benchmarks:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("report.steps:summarise_benchmarks"),
+        **step("report.costs:summarise_benchmarks"),
     script:
         "../../workflow_scripts/run_step.py"
 
@@ -65,7 +65,7 @@ rule write_scaling_table:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("report.steps:write_scaling_table"),
+        **step("report.costs:write_scaling_table"),
         benchmarks=scaling_files(),
     script:
         "../../workflow_scripts/run_step.py"

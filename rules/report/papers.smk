@@ -24,7 +24,7 @@ rule write_paper_order:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        **step("report.paper_steps:write_paper_order"),
+        **step("report.cho2014:write_paper_order"),
         rows=PAPER_ROWS,
         scores=lambda wildcards: score_files(wildcards.experiment),
         sets=SETS,
@@ -52,7 +52,7 @@ rule write_joint_tables:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        **step("report.paper_steps:write_joint_tables"),
+        **step("report.auli2013:write_joint_tables"),
         scores=lambda wildcards: joint_files()["scores"],
         significance=lambda wildcards: joint_files()["significance"],
         perplexities=lambda wildcards: joint_files()["perplexities"],
@@ -83,7 +83,7 @@ rule write_classes_table:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("report.steps:write_classes_table"),
+        **step("report.networks:write_classes_table"),
         networks={name: {"classes": model["classes"], **model["files"]} for name, model in class_files().items()},
         sets=SETS,
         title=f"Word classes of {EXPERIMENT}",
@@ -109,7 +109,7 @@ rule write_attention_tables:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        **step("report.paper_steps:write_attention_tables"),
+        **step("report.mi2016:write_attention_tables"),
         systems=attention_rows(),
         scores=lambda wildcards: attention_files()["scores"],
         significance=lambda wildcards: attention_files()["significance"],

@@ -22,7 +22,7 @@ rule write_table:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("report.steps:write_table"),
+        **step("report.scores:write_table"),
         scores=lambda wildcards: score_files(wildcards.experiment),
         significance=lambda wildcards: significance_files(wildcards.experiment),
         labels=labels(),
@@ -48,7 +48,7 @@ rule plot_scores:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("report.steps:plot_scores"),
+        **step("report.scores:plot_scores"),
         scores=lambda wildcards: score_files(wildcards.experiment),
         labels=labels(),
         title=f"BLEU of the systems of {config['experiment']}",
@@ -77,7 +77,7 @@ rule write_data_table:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        **step("report.steps:write_data_table"),
+        **step("report.scores:write_data_table"),
         data=compared_data(),
         scores=lambda wildcards: score_files(wildcards.experiment),
         significance=lambda wildcards: significance_files(wildcards.experiment),
@@ -105,7 +105,7 @@ rule write_networks_table:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("report.steps:write_networks_table"),
+        **step("report.networks:write_networks_table"),
         networks=network_files(),
         title=f"Networks of {config['experiment']}",
     script:

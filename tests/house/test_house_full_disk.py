@@ -19,10 +19,10 @@ from neural_smt.cli import main
 from neural_smt.errors import sentence
 from neural_smt.io.array_files import ArrayWriter
 from neural_smt.io.files import atomic, save_arrays, write_csv, write_json, write_lines
+from neural_smt.io.plots import drawing
 from neural_smt.io.streams import concatenate, write_pairs
 from neural_smt.io.temporaries import scratch_folder
 from neural_smt.phrases.columns import save_column
-from neural_smt.report.plots import drawing
 from neural_smt.training.checkpoint import NAME, Checkpoint, save_checkpoint
 from neural_smt.workflow.code_digest import PACKAGE
 

@@ -21,8 +21,8 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.beam_search import BeamSettings
 from neural_smt.networks.cslm_network import CslmConfig
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
-from neural_smt.report.costs import read_job
-from neural_smt.report.scores import read_cell
+from neural_smt.report.costs import read_jobs
+from neural_smt.report.scores import read_runs
 from neural_smt.representations.settings import RepresentationSettings
 from neural_smt.rescoring.proposed_table import ProposalSettings
 from neural_smt.settings import read_settings
@@ -136,10 +136,13 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
         "a representation needs a kind; set it to one of sentence_lsa, projected_lsa, word_lsa, word_rnn, learned",
     ),
     "a benchmark elsewhere": (
-        lambda: read_job(Path("results/a.tsv")),
+        lambda: read_jobs([Path("results/a.tsv")]),
         "results/a.tsv: not below a folder benchmarks/<stage>, so of no known stage; give files of Snakemake",
     ),
-    "no runs": (lambda: read_cell([]), "a system has no tuning run to report on; set tuning.runs to 1 or more"),
+    "no runs": (
+        lambda: read_runs({"a": {"dev": []}}),
+        "a system has no tuning run to report on; set tuning.runs to 1 or more",
+    ),
     "lists of different lengths": (lambda: check_as_many(a=[1], b=[]), "1 a, 0 b: give as many of each"),
     "a setting of another kind": (
         lambda: read_settings(TuningSettings, {"nbest": "5"}, "tuning"),

@@ -5,24 +5,33 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from safetensors.numpy import save_file
+from unpadded import unpadded
 
 from neural_smt.decoding.epoch_steps import HEADER
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, write_csv
-from neural_smt.report import attention_curves
-from neural_smt.report.attention_coverage import Held, coverage_lines, default_rows, paper_sizes
-from neural_smt.report.attention_curves import best_epoch, draw_epochs
-from neural_smt.report.attention_results import AttentionResults, Epoch, System, Training
-from neural_smt.report.attention_speed import slowdown
-from neural_smt.report.attention_tables import failing_orders, known_orders, page, size_rows, table_rows
-from neural_smt.report.mi2016 import FURTHER, SIZES, SYSTEMS, paper_systems
-from neural_smt.report.paper_steps import write_attention_tables
-from neural_smt.report.plots import BLUE, GREY, RED
-from neural_smt.report.scores import Cell
+from neural_smt.io.plots import BLUE, GREY, RED
+from neural_smt.report import mi2016
+from neural_smt.report.mi2016 import (
+    Results,
+    System,
+    default_rows,
+    draw_epochs,
+    failing_orders,
+    known_orders,
+    page,
+    size_rows,
+    slowdown,
+    table_rows,
+    write_attention_tables,
+)
+from neural_smt.report.networks import Training
+from neural_smt.report.papers import load_paper
 from neural_smt.training.curve import Record, write_curve
 from neural_smt.vocabulary_selection.coverage import TRAINING, Coverage
 from neural_smt.vocabulary_selection.coverage_table import Row, write_coverage
@@ -142,39 +151,50 @@ def outputs(tmp_path: Path) -> dict[str, Path]:
     }
 
 
-def results(bleu: dict[str, float], replaced: tuple[str, ...] = (), **parts: object) -> AttentionResults:
+def held(parts: str, top: int | None, coverage: float, known: float = 0.97, text: str = "dev") -> dict:
+    label = parts if top is None else f"{parts} ({top})"
+    sizes = {"sentence": 100.0, "batch": 500.0}
+    return {"text": text, "parts": parts, "top": top, "coverage": coverage, "known": known, "label": label, **sizes}
+
+
+def results(bleu: dict[str, float], replaced: tuple[str, ...] = (), **parts: object) -> Results:
     """Systems with a BLEU of their own on both sets."""
     systems = {name: System(name, network=name, replace_unknown=name in replaced) for name in bleu}
-    cells = {name: dict.fromkeys(("dev", "test"), Cell((value,), (value,), "s")) for name, value in bleu.items()}
-    coverage = [Held("dev", parts, 10, 0.95, 0.97, 100.0, 500.0) for parts in ("V^D", "V^P + V^D + V^T")]
-    given = {"translations": {}, "trainings": {}, "epochs": {}, "coverage": coverage}
-    return AttentionResults(systems, cells, **given | parts)
+    index = pd.MultiIndex.from_product([bleu, ["dev", "test"]], names=["system", "set"])
+    scores = pd.DataFrame({"sacrebleu": [value for value in bleu.values() for _ in range(2)]}, index)
+    scores = scores.assign(sacrebleu_std=None, tokenised=1.0, tokenised_std=None, p_value=None)
+    took = pd.DataFrame([], pd.MultiIndex.from_tuples([], names=["system", "set"]), mi2016.TOOK, dtype=float)
+    coverage = pd.DataFrame([held(parts, 10, 0.95) for parts in ("V^D", "V^P + V^D + V^T")])
+    given = {"took": took, "trainings": {}, "parameters": {}, "epochs": {}, "coverage": coverage}
+    return Results(systems, scores, **given | parts)
 
 
 def test_numbers_of_the_paper_are_those_of_its_tables() -> None:
-    assert len(paper_systems()) == len(set(paper_systems())) == 19
-    assert [(row.frequent, row.bleu, row.size) for row in SIZES] == [
-        (50, 30.61, 202),
-        (200, 30.65, 324),
-        (500, 30.70, 605),
-        (1000, 30.70, 1089),
-        (2000, 30.72, 2067),
-        (10000, 30.69, 10029),
+    paper = load_paper("mi2016.yaml")
+    assert len(paper.systems) == len(set(paper.systems)) == 19
+    assert paper.rows("3")[["frequent", "bleu", "size"]].values.tolist() == [
+        [50, 30.61, 202],
+        [200, 30.65, 324],
+        [500, 30.70, 605],
+        [1000, 30.70, 1089],
+        [2000, 30.72, 2067],
+        [10000, 30.69, 10029],
     ]
-    assert [(row.system, row.dev, row.test) for row in SYSTEMS.rows[:5]] == [
-        ("baseline", None, 33.30),
-        ("jean", 29.32, 33.36),
-        ("jean_unk", 29.98, 34.11),
-        ("limited", 30.15, 34.45),
-        ("limited_unk", 30.72, 35.11),
+    rows = paper.rows("4")[["system", "dev", "test"]].astype(object)
+    assert rows.where(rows.notna(), None).values.tolist()[:5] == [
+        ["baseline", None, 33.30],
+        ["jean", 29.32, 33.36],
+        ["jean_unk", 29.98, 34.11],
+        ["limited", 30.15, 34.45],
+        ["limited_unk", 30.72, 35.11],
     ]
-    further = {row.system: row.test for row in FURTHER.rows}
-    assert (further["dictionary_only"], further["phrases_only"], further["few_words"]) == (34.20, 34.23, None)
+    further = paper.rows("Further").set_index("system")["test"]
+    assert (further["dictionary_only"], further["phrases_only"]) == (34.20, 34.23) and np.isnan(further["few_words"])
 
 
 def test_tables_show_the_paper_beside_what_there_is(tmp_path: Path, outputs: dict[str, Path]) -> None:
     write_attention_tables(**arguments(tmp_path), **outputs, title="Both", remarks="So it is.\n")
-    lines = outputs["markdown_output"].read_text(encoding="utf-8").splitlines()
+    lines = unpadded(outputs["markdown_output"])
     assert lines[0] == "# Both" and lines[-1] == "So it is."
     assert [line for line in lines if line.startswith("## ")] == [
         "## Tables 1 and 2: coverage of the reference and size of the vocabularies",
@@ -245,11 +265,11 @@ def test_all_numbers_stand_in_the_csv(tmp_path: Path, outputs: dict[str, Path]) 
 
 def test_default_row_of_table_3_does_with_unknown_words_what_the_others_do() -> None:
     bleu = {"limited": 1.0, "limited_unk": 2.0, "top_200": 1.5}
-    assert [row.system for row in size_rows(results(bleu))] == ["top_200", "limited"]
+    assert list(size_rows(results(bleu))["system"]) == ["top_200", "limited"]
     replaced = results(bleu, replaced=("limited_unk", "top_200"))
-    assert [row.system for row in size_rows(replaced)] == ["top_200", "limited_unk"]
+    assert list(size_rows(replaced)["system"]) == ["top_200", "limited_unk"]
     assert "these are not" not in "\n".join(page(replaced, "")), "the paper's replace them too"
-    assert size_rows(results({"limited": 1.0, "limited_unk": 2.0})) == []
+    assert size_rows(results({"limited": 1.0, "limited_unk": 2.0})).empty
 
 
 def test_orders_hold_where_the_paper_has_them() -> None:
@@ -266,10 +286,10 @@ def test_orders_hold_where_the_paper_has_them() -> None:
 
 def test_tables_need_rows_of_their_own() -> None:
     few = results({"baseline": 1.0})
-    assert table_rows(few, SYSTEMS) == table_rows(few, FURTHER) == []
+    assert table_rows(few, "4").empty and table_rows(few, "Further").empty
     some = results({"baseline": 1.0, "limited": 2.0})
-    assert [row.system for row in table_rows(some, SYSTEMS)] == ["baseline", "limited"]
-    assert table_rows(some, FURTHER) == []
+    assert list(table_rows(some, "4")["system"]) == ["baseline", "limited"]
+    assert table_rows(some, "Further").empty
     text = page(few, "Few")
     assert [line for line in text if line.startswith("##")] == [
         "## Tables 1 and 2: coverage of the reference and size of the vocabularies"
@@ -278,42 +298,49 @@ def test_tables_need_rows_of_their_own() -> None:
 
 
 def test_coverage_that_is_not_the_papers_is_explained() -> None:
-    union = Held("dev", "V^P + V^D + V^T", 10, coverage=0.85, known=0.9, sentence=100.0, batch=500.0)
-    rows = [union._replace(parts="V^P", top=None, coverage=0.7), union._replace(parts="V^D", coverage=0.85), union]
-    note = coverage_lines(rows, "dev")[-2]
-    assert note == (
+    rows = [("V^P", None, 0.7), ("V^D", 10, 0.85), ("V^P + V^D + V^T", 10, 0.85)]
+    coverage = pd.DataFrame([held(*row, known=0.9) for row in rows])
+    text = "\n".join(page(results({"limited": 1.0}, coverage=coverage), ""))
+    assert (
         "On dev, the union covers no more than V^D alone (85.0 %), unlike in the paper. It covers 85.0 % of the "
         "running words, below 90 % (paper: 91.7 %): 10.0 % are words that the network does not know, so no set has "
-        "them, and 5.0 % are known but outside the sets."
-    )
+        "them, and 5.0 % are known but outside the sets.\n"
+    ) in text
 
 
 def test_the_default_is_what_training_has() -> None:
-    union = Held("dev", "V^P + V^D + V^T", 5, 0.9, 0.95, 100.0, 500.0)
-    larger, training = union._replace(top=20), union._replace(text="train", parts="V^P + V^D + V^T + V^R", top=20)
-    assert default_rows([union, larger, training], "dev") == [larger, training]
-    assert default_rows([larger, union], "dev") == [union]
-    assert paper_sizes(larger) == (92.7, None, None), "the paper's size is that of its default"
-    assert paper_sizes(union) == (None, None, None), "the paper has no top 5"
+    union, larger = held("V^P + V^D + V^T", 5, 0.9), held("V^P + V^D + V^T", 20, 0.9)
+    training = held("V^P + V^D + V^T + V^R", 20, 0.9, text="train")
+    found = default_rows(pd.DataFrame([union, larger, training]), "dev")
+    assert found[["text", "top"]].values.tolist() == [["dev", 20], ["train", 20]]
+    assert found["paper_coverage"][1] == 92.7 and np.isnan(found["paper_sentence"][1]), "the paper's is of its default"
+    found = default_rows(pd.DataFrame([larger, union]), "dev")
+    assert found["top"].tolist() == [5]
+    assert np.isnan(found["paper_coverage"]).all(), "the paper has no top 5"
     with pytest.raises(UserError, match=r"no row of V\^P \+ V\^D \+ V\^T for 'test'; run measure_candidates again"):
-        default_rows([union, training], "test")
+        default_rows(pd.DataFrame([union, training]), "test")
 
 
 def test_an_update_is_timed_against_the_papers_network() -> None:
-    trainings = {"limited": Training(9, 100, 50.0, 1000, None), "full": Training(9, 100, 125.0, 1000, None)}
+    trainings = {"limited": Training(100, 9, 50.0, 1000, 1.0, None), "full": Training(100, 9, 125.0, 1000, 1.0, None)}
     found = results({"limited": 1.0, "full": 2.0}, trainings=trainings)
     assert slowdown(found, "full") == 2.5 and slowdown(found, "limited") == 1.0
     assert slowdown(results({"full": 2.0}, trainings=trainings), "full") is None
 
 
+def epochs_of(*bleu: float) -> pd.DataFrame:
+    rows = [(number, 10 * number, None, value) for number, value in enumerate(bleu, start=1)]
+    return pd.DataFrame(rows, columns=mi2016.EPOCHS)
+
+
 def test_the_best_epoch_is_the_first_of_the_highest() -> None:
-    values = (20.0, 24.0, 23.0, 24.0)
-    assert best_epoch([Epoch(n, n, None, bleu) for n, bleu in enumerate(values, start=1)]).epoch == 2
+    lines = unpadded(page(results({"limited": 1.0}, epochs={"deep": epochs_of(20.0, 24.0, 23.0, 24.0)}), ""))
+    assert "| deep |  |  | 2 | 24.00 |  | 4 |" in lines
 
 
 def test_figure_2_has_the_papers_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figures: list[Figure] = []
-    drawing = attention_curves.drawing
+    drawing = mi2016.drawing
 
     class Kept:
         """The figure of ``drawing``, kept for a look."""
@@ -328,8 +355,8 @@ def test_figure_2_has_the_papers_lines(tmp_path: Path, monkeypatch: pytest.Monke
         def __exit__(self, *error: object) -> None:
             self.inner.__exit__(*error)
 
-    monkeypatch.setattr(attention_curves, "drawing", Kept)
-    epochs = [Epoch(1, 10, None, 20.0), Epoch(2, 20, None, 21.0)]
+    monkeypatch.setattr(mi2016, "drawing", Kept)
+    epochs = epochs_of(20.0, 21.0)
     names = ("full", "attention", "attention_fixed")
     draw_epochs(tmp_path / "a.png", dict.fromkeys(names, epochs), "dev")
     axes = figures[0].axes[0]
@@ -346,11 +373,11 @@ def test_figure_2_has_the_papers_lines(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("coverage.csv", "a,b\n1,2\n", r"coverage.csv: no table of coverage; run measure_candidates again"),
-        ("attention.epochs.csv", "epoch,bleu\n1,2\n", r"attention.epochs.csv: no table of epochs and their BLEU; run"),
-        ("jean.test.translation.json", '{"seconds": 1}', r"translation.json: no 'sentences_per_second' among seconds"),
-        ("parts/curve.csv", "updates\n1\n", r"curve.csv: no learning curve with a column 'words'; train the"),
-        ("tests.dev.json", "{}", r"tests.dev.json: no 'baseline' among"),
+        ("coverage.csv", "a,b\n1,2\n", r"coverage.csv: has no column 'text'; run measure_candidates again"),
+        ("attention.epochs.csv", "epoch,bleu\n1,2\n", r"attention.epochs.csv: has no column 'updates'; run"),
+        ("jean.test.translation.json", '{"seconds": 1}', r"translation.json: has no 'sentences_per_second'"),
+        ("parts/curve.csv", "updates\n1\n", r"curve.csv: has no column 'words'; train the"),
+        ("tests.dev.json", "{}", r"tests.dev.json: has no 'baseline'"),
     ],
 )
 def test_a_file_that_is_another_is_named(

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unpadded import unpadded
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, read_lines, write_csv, write_json
-from neural_smt.report.steps import write_classes_table
+from neural_smt.io.files import read_csv, write_csv, write_json
+from neural_smt.report.networks import write_classes_table
 from neural_smt.training.curve import Record, write_curve
 
 MODELS = {
@@ -59,7 +60,7 @@ def test_a_row_per_model(networks: dict[str, Any], outputs: dict[str, Path]) -> 
         ("test:perplexity", "26.8241"),
         ("test:cost", "115.5400"),
     ]
-    lines = read_lines(outputs["markdown_output"])
+    lines = unpadded(outputs["markdown_output"])
     assert lines[:7] == [
         "# Word classes of x",
         "",
@@ -82,19 +83,19 @@ def test_classes_may_be_the_best_in_both(networks: dict[str, Any], outputs: dict
     del networks["clustered"]
     write_classes_table(networks=networks, sets=SETS, **outputs)
     sentence = "recurrent computes the fewest outputs (78.2 a word) and has the lowest perplexity of test."
-    assert read_lines(outputs["markdown_output"])[4] == sentence
+    assert unpadded(outputs["markdown_output"])[4] == sentence
 
 
 def test_files_without_a_figure_are_named(networks: dict[str, Any], outputs: dict[str, Path], tmp_path: Path) -> None:
     write_json(tmp_path / "clustered" / "perplexity.json", {"z_dev.en": {"network": 3.0}})
-    with pytest.raises(UserError, match=r"clustered/perplexity\.json: no 'cost' among network; run the step"):
+    with pytest.raises(UserError, match=r"clustered/perplexity\.json: has no 'cost'; run the step"):
         write_classes_table(networks=networks, sets=SETS, **outputs)
-    with pytest.raises(UserError, match=r"recurrent/perplexity\.json: no 'other' among test, z_dev; run the step"):
+    with pytest.raises(UserError, match=r"recurrent/perplexity\.json: has no 'other'; run the step"):
         write_classes_table(networks=networks, sets=["other"], **outputs)
     write_json(tmp_path / "clustered" / "held_out.json", {"network": 3.0})
-    with pytest.raises(UserError, match=r"clustered/held_out\.json: no 'classes' among network; run the step"):
+    with pytest.raises(UserError, match=r"clustered/held_out\.json: has no 'classes'; run the step"):
         write_classes_table(networks=networks, sets=SETS, **outputs)
     write_csv(tmp_path / "recurrent" / "curve.csv", ["updates"], [[3]])
-    with pytest.raises(UserError, match=r"recurrent/curve\.csv: no learning curve with a column 'words'"):
+    with pytest.raises(UserError, match=r"recurrent/curve\.csv: has no column 'words'; train the network again"):
         write_classes_table(networks=networks, sets=SETS, **outputs)
     assert not outputs["csv_output"].exists()

@@ -6,8 +6,7 @@ import pytest
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, write_lines
-from neural_smt.report.costs import Job, read_job
-from neural_smt.report.steps import summarise_benchmarks
+from neural_smt.report.costs import read_jobs, summarise_benchmarks
 
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
 
@@ -19,9 +18,9 @@ def measurement(path: Path, seconds: float, memory: str, cpu: str) -> Path:
 
 def test_stage_and_rule_come_from_the_place(tmp_path: Path) -> None:
     path = measurement(tmp_path / "results/x/benchmarks/tuning/tune/rnn.run1.tsv", 12.5, "300.25", "11.0")
-    assert read_job(path) == Job("tuning", "tune", 12.5, pytest.approx(11 * 12.5 / 12.25), 300.25)
+    assert read_jobs([path]).values.tolist() == [["tuning", "tune", 12.5, pytest.approx(11 * 12.5 / 12.25), 300.25]]
     path = measurement(tmp_path / "results/x/benchmarks/evaluation/compare.test.tsv", 0.2, "-", "NA")
-    assert read_job(path) == Job("evaluation", "compare", 0.2, 0.2, 0.0)
+    assert read_jobs([path]).values.tolist() == [["evaluation", "compare", 0.2, 0.2, 0.0]]
 
 
 def test_rules_are_summed_in_the_order_of_the_stages(tmp_path: Path) -> None:
@@ -42,9 +41,9 @@ def test_rules_are_summed_in_the_order_of_the_stages(tmp_path: Path) -> None:
 def test_what_is_no_benchmark_is_refused(tmp_path: Path) -> None:
     message = "not below a folder benchmarks/<stage>, so of no known stage; give files of Snakemake"
     with pytest.raises(UserError, match=message):
-        read_job(measurement(tmp_path / "other/file.tsv", 1, "1", "1"))
+        read_jobs([measurement(tmp_path / "other/file.tsv", 1, "1", "1")])
     write_lines(tmp_path / "benchmarks/corpus/fetch.tsv", [HEADER])
     with pytest.raises(UserError, match="not a benchmark"):
-        read_job(tmp_path / "benchmarks/corpus/fetch.tsv")
+        read_jobs([tmp_path / "benchmarks/corpus/fetch.tsv"])
     with pytest.raises(UserError, match="no benchmark files"):
         summarise_benchmarks(benchmarks=[], output=tmp_path / "a.csv", plot=tmp_path / "a.png")

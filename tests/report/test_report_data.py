@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+from unpadded import unpadded
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, read_lines, write_json, write_lines
-from neural_smt.report.steps import write_data_table
+from neural_smt.io.files import read_csv, write_json, write_lines
+from neural_smt.report.scores import write_data_table
 
 SYSTEMS = {"baseline": ("selected", 20.0, None), "whole": ("all", 19.0, 0.0004), "drawn": ("random", 18.0, 0.2)}
 
@@ -66,7 +67,7 @@ def test_csv_holds_sizes_perplexity_and_scores(arguments: dict) -> None:
 
 def test_markdown_as_a_reader_sees_it(arguments: dict) -> None:
     write_data_table(**arguments, title="Data")
-    lines = read_lines(arguments["markdown_output"])
+    lines = unpadded(arguments["markdown_output"])
     assert lines[:5] == [
         "# Data",
         "",
@@ -81,7 +82,7 @@ def test_markdown_as_a_reader_sees_it(arguments: dict) -> None:
 
 def test_files_without_their_numbers_are_named(arguments: dict) -> None:
     write_json(Path(arguments["data"]["whole"]["perplexity"]), {"perplexity": 3.0})
-    with pytest.raises(UserError, match=r"whole/lm\.json: no 'unknown' among perplexity; run the stage"):
+    with pytest.raises(UserError, match=r"whole/lm\.json: has no 'unknown'; run the step"):
         write_data_table(**arguments)
     Path(arguments["data"]["baseline"]["text"]).unlink()
     with pytest.raises(UserError, match=r"baseline/text: no such file; run the selection stage again"):

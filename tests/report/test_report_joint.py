@@ -3,14 +3,14 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from unpadded import unpadded
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv
-from neural_smt.report.auli2013 import CANDIDATES, TABLES, paper_systems
-from neural_smt.report.joint_results import JointResults
-from neural_smt.report.joint_tables import failing_orders, page
-from neural_smt.report.paper_steps import write_joint_tables
+from neural_smt.report.auli2013 import Results, failing_orders, page, write_joint_tables
+from neural_smt.report.papers import load_paper
 
 BLEU = {
     "baseline": (20.0, 30.0),
@@ -80,14 +80,15 @@ def outputs(tmp_path: Path) -> dict[str, Path]:
 
 
 def test_every_row_of_the_paper_has_a_system_of_its_own() -> None:
-    systems = paper_systems()
-    assert len(systems) == len(set(systems)) == 43
-    assert sum(len(table.rows) for table in TABLES) == 29 and len(CANDIDATES) == 6
+    paper = load_paper("auli2013.yaml")
+    assert len(paper.systems) == len(set(paper.systems)) == 43
+    sizes = {name: len(table["rows"]) for name, table in paper.tables.items()}
+    assert sizes == {"1": 6, "2": 3, "5": 10, "7": 6, "8": 4, "Further": 6, "6": 9}
 
 
 def test_tables_show_the_paper_beside_what_there_is(tmp_path: Path, outputs: dict[str, Path]) -> None:
     write_joint_tables(**arguments(tmp_path), **outputs, title="Both", remarks="So it is.")
-    lines = outputs["markdown_output"].read_text(encoding="utf-8").splitlines()
+    lines = unpadded(outputs["markdown_output"])
     assert lines[0] == "# Both" and lines[-1] == "So it is."
     assert "| Baseline | 28.25 |  | 0.173 | 30.50 ± 0.71 | 30.00 | 0.01000 |" in lines
     assert "| 1000-best | 28.99 | 40.06 | 3.920 | 32.00 ± 0.71 | 50.00 | 0.10000 |" in lines
@@ -120,9 +121,10 @@ def test_all_numbers_stand_in_the_csv(tmp_path: Path, outputs: dict[str, Path]) 
     assert rows["6", "no_forward", "tests", "bleu"]["here"] == "28.5"
 
 
-def results(perplexities: dict[str, float]) -> JointResults:
-    cells = {system: {"test": None} for system in perplexities}
-    return JointResults(cells, {s: {"test": p} for s, p in perplexities.items()}, {}, {}, {}, {}, {})
+def results(perplexities: dict[str, float]) -> Results:
+    index = pd.MultiIndex.from_product([perplexities, ["test"]], names=["system", "set"])
+    systems = pd.DataFrame({"perplexity": perplexities.values()}, index).assign(sacrebleu=1.0, seconds=None)
+    return Results(systems, {})
 
 
 def test_perplexities_in_another_order_are_named(tmp_path: Path, outputs: dict[str, Path]) -> None:
@@ -144,7 +146,7 @@ def test_perplexities_in_another_order_are_named(tmp_path: Path, outputs: dict[s
 def test_a_table_that_is_none_is_named(tmp_path: Path, outputs: dict[str, Path]) -> None:
     files = arguments(tmp_path)
     (tmp_path / "oracles.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(UserError, match=r"oracles.csv: not a table of oracles; run measure_oracles again"):
+    with pytest.raises(UserError, match=r"oracles.csv: has no column 'candidates'; run measure_oracles again"):
         write_joint_tables(**files, **outputs)
     assert not outputs["csv_output"].exists()
 

@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
+from unpadded import unpadded
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, read_lines, write_csv, write_json
-from neural_smt.report.steps import write_networks_table
+from neural_smt.io.files import read_csv, write_csv, write_json
+from neural_smt.report.networks import write_networks_table
 
 CURVE = ["updates", "examples", "seconds", "train_cost", "validation_perplexity", "words", "epochs"]
 
@@ -69,7 +70,7 @@ def test_a_row_per_network(networks: dict, tmp_path: Path) -> None:
         # 2000 n-grams asked for, 1000 of them known, 5 seconds.
         ["cslm", "21", "1280", "0.80", "20", "40.5000", "12.6", "500.0", "200.0", "", "", "0.5000"],
     ]
-    lines = read_lines(markdown)
+    lines = unpadded(markdown)
     assert lines[:2] == ["# Networks of x", ""]
     assert lines[2].startswith("| Network | Parameters | Examples seen | Epochs | Updates | Held-out perplexity |")
     assert lines[4] == (
@@ -88,10 +89,10 @@ def test_nothing_held_out_has_no_perplexity(networks: dict, tmp_path: Path) -> N
 def test_files_that_lack_a_number_are_named(networks: dict, tmp_path: Path) -> None:
     outputs = {"csv_output": tmp_path / "a.csv", "markdown_output": tmp_path / "a.md"}
     write_json(tmp_path / "rescoring.json", {"pairs_per_second": 1.0, "words": 1})
-    with pytest.raises(UserError, match=r"rescoring\.json: no 'prefixes' among pairs_per_second, words"):
+    with pytest.raises(UserError, match=r"rescoring\.json: has no 'prefixes'"):
         write_networks_table(networks=networks, **outputs)
     write_csv(tmp_path / "curve.csv", CURVE[:5], [[10, 640, "5.0", "3.1", "4"]])
-    with pytest.raises(UserError, match=r"curve\.csv: no learning curve with a column 'words'"):
+    with pytest.raises(UserError, match=r"curve\.csv: has no column 'words'; train the network again"):
         write_networks_table(networks=networks, **outputs)
     (tmp_path / "cslm" / "weights.safetensors").write_bytes(b"no weights")
     write_csv(tmp_path / "curve.csv", CURVE, [[10, 640, "5.0", "3.1", "", 3000, "0.4000"]])

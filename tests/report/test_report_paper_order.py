@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from unpadded import unpadded
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, read_lines, write_csv, write_json, write_lines
+from neural_smt.io.files import read_csv, write_csv, write_json, write_lines
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
-from neural_smt.report.networks_table import COLUMNS
-from neural_smt.report.order_diagnosis import rows_with_unknown_words
-from neural_smt.report.paper_order import Step, summary, verdict
-from neural_smt.report.paper_steps import write_paper_order
+from neural_smt.report.cho2014 import read_steps, rows_with_unknown_words, verdicts, write_paper_order
+from neural_smt.report.networks import NETWORKS
+from neural_smt.report.papers import load_paper
 from neural_smt.shortlist import most_frequent
 from neural_smt.systems import paper_rows
 
@@ -47,7 +47,7 @@ def arguments(tmp_path: Path) -> dict:
             for (before, after), (delta, p) in zip(pairs, values, strict=True)
         ]
         write_json(tmp_path / "order" / f"{name}.json", steps)
-    network = dict.fromkeys(COLUMNS, "") | {
+    network = dict.fromkeys(NETWORKS, "") | {
         "network": "encoder_decoder",
         "parameters": "3000000",
         "examples": "1280000",
@@ -55,7 +55,7 @@ def arguments(tmp_path: Path) -> dict:
         "seconds": "900.0",
         "perplexity": "6.2300",
     }
-    write_csv(tmp_path / "networks.csv", list(COLUMNS), [list(network.values())])
+    write_csv(tmp_path / "networks.csv", list(NETWORKS), [list(network.values())])
     measured = {"ngram_order": 5, "ngram": 51.26, "cslm": 60.04, "mixture": 44.0}
     write_json(tmp_path / "perplexity.json", {"val.fr": measured})
     write_lines(tmp_path / "table.txt", TABLE)
@@ -93,7 +93,7 @@ def test_steps_beside_the_papers(arguments: dict, tmp_path: Path) -> None:
 
 def test_the_page_as_a_reader_sees_it(arguments: dict, tmp_path: Path) -> None:
     write_paper_order(**arguments)
-    assert read_lines(tmp_path / "order.md") == [
+    assert unpadded(tmp_path / "order.md") == [
         "# The order",
         "",
         "| Row | Paper: dev | test | val: sacreBLEU | tokens | flickr: sacreBLEU | tokens |",
@@ -136,7 +136,7 @@ def test_the_page_as_a_reader_sees_it(arguments: dict, tmp_path: Path) -> None:
 def test_an_order_that_holds_needs_no_reason(arguments: dict, tmp_path: Path) -> None:
     rows = {"baseline": "plain", "rnn": "rnn"}
     write_paper_order(**(arguments | {"rows": rows, "remarks": "", "perplexity": None}))
-    lines = read_lines(tmp_path / "order.md")
+    lines = unpadded(tmp_path / "order.md")
     assert lines[-1] == "All 2 steps have the paper's direction."
     assert not any("reason" in line for line in lines)
 
@@ -146,19 +146,22 @@ def test_a_missing_comparison_is_named(arguments: dict) -> None:
         write_paper_order(**(arguments | {"rows": {"baseline": "plain", "rnn": "both"}}))
 
 
-def test_verdicts() -> None:
-    step = Step("dev", True, "cslm_rnn", "cslm_rnn_wp", 0.02, 0.3, 0.01)
-    assert (step.holds, verdict(step)) == (True, "yes")
+def test_verdicts(tmp_path: Path) -> None:
+    paper = load_paper("cho2014.yaml").rows().set_index("system")
+    step = {"before": "c", "after": "d", "delta": 0.3, "p_value": 0.01}
+    for name, further in {"dev": {}, "test": {}, "other": {"delta": 0.0, "p_value": 1.0}}.items():
+        write_json(tmp_path / name, [step | further])
+    order = {name: tmp_path / name for name in ("dev", "test", "other")}
+    steps = read_steps(paper, order, {"cslm_rnn": "c", "cslm_rnn_wp": "d"}, dev="dev")
     # On its test set the paper lost by the word penalty.
-    lost = step._replace(first=False, paper=-0.10)
-    assert (lost.holds, verdict(lost)) == (False, "no")
-    assert verdict(step._replace(difference=0.0, p_value=1.0)) == "no, but not significant"
-    assert summary([step]) == "All 1 steps have the paper's direction."
+    assert steps["paper"].round(2).tolist() == [0.02, -0.10, -0.10]
+    assert steps["holds"].tolist() == ["yes", "no", "no"]
+    assert verdicts(steps) == ["yes", "no", "no, but not significant"]
 
 
 def test_phrases_with_unknown_words_are_counted_once() -> None:
     unknown = np.array([False, True, False])
-    assert rows_with_unknown_words(np.array([0, 1, 1, 2, 0]), np.array([0, 1, 3, 3, 5]), unknown) == (1, 4)
+    assert rows_with_unknown_words(np.array([0, 1, 1, 2, 0]), np.array([0, 1, 3, 3, 5]), unknown) == 1
 
 
 def test_rows_are_declared_or_named_alike() -> None:

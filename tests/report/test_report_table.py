@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from unpadded import unpadded
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, read_lines, write_csv, write_json
-from neural_smt.report.scores import Cell, read_scores
-from neural_smt.report.steps import plot_scores, plot_tuning, print_table, write_table
+from neural_smt.io.files import read_csv, write_csv, write_json
+from neural_smt.report.scores import plot_scores, plot_tuning, print_table, read_runs, read_scores, write_table
 
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 BLEU = {
@@ -54,7 +54,7 @@ def test_csv_holds_mean_spread_and_p(files: tuple[dict, dict], tmp_path: Path) -
 
 def test_markdown_as_a_reader_sees_it(files: tuple[dict, dict], tmp_path: Path) -> None:
     _, markdown = table(files, tmp_path, title="Table 1", labels={"rnn": "Baseline + RNN", "baseline": "Baseline"})
-    assert read_lines(markdown) == [
+    assert unpadded(markdown) == [
         "# Table 1",
         "",
         "| System | dev: sacreBLEU | tokens | p | test: sacreBLEU | tokens | p |",
@@ -77,35 +77,37 @@ def test_terminal_columns_are_aligned(
     print_table(table=csv)
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["System", "sacreBLEU", "tokens", "p", "sacreBLEU", "tokens", "p"]
-    assert lines[4].split()[:7] == ["rnn", "31.10", "±", "0.17", "32.10", "±", "0.17"]
-    assert lines[3].index("30.10") == lines[4].index("31.10")
-    assert lines[3].index("28.20") == lines[4].index("28.70")
-    assert "3 tuning runs" in lines[6]
+    assert lines[3].split()[:7] == ["rnn", "31.10", "±", "0.17", "32.10", "±", "0.17"]
+    assert lines[2].index("30.10") == lines[3].index("31.10")
+    assert lines[2].index("28.20") == lines[3].index("28.70")
+    assert any("3 tuning runs" in line for line in lines[4:])
 
 
 def test_one_run_has_no_spread(files: tuple[dict, dict], tmp_path: Path) -> None:
     scores = {system: {name: paths[:1] for name, paths in sets.items()} for system, sets in files[0].items()}
     csv, markdown = table((scores, files[1]), tmp_path)
     assert read_csv(csv)[0]["dev:sacrebleu_std"] == ""
-    assert "| baseline | 30.00 | 31.00 |  | 28.00 | 29.00 |  |" in read_lines(markdown)
-    assert any("one tuning run" in line for line in read_lines(markdown))
+    assert "| baseline | 30.00 | 31.00 |  | 28.00 | 29.00 |  |" in unpadded(markdown)
+    assert any("one tuning run" in line for line in unpadded(markdown))
 
 
 def test_missing_scores_are_named(files: tuple[dict, dict], tmp_path: Path) -> None:
     scores, significance = files
-    with pytest.raises(UserError, match=r"no 'other' among"):
+    with pytest.raises(UserError, match=r"has no 'other'"):
         read_scores({"other": scores["rnn"]}, significance)
     write_json(Path(scores["rnn"]["dev"][0]), {"sacrebleu": 1.0})
-    with pytest.raises(UserError, match=r"dev\.json: no 'tokenised_bleu' among sacrebleu"):
+    with pytest.raises(UserError, match=r"dev\.json: has no 'tokenised_bleu'"):
         read_scores(scores, significance)
     write_csv(tmp_path / "other.csv", ["a"], [["1"]])
-    with pytest.raises(UserError, match="not a table of systems"):
+    with pytest.raises(UserError, match="has no column 'system'; give a table of systems"):
         print_table(table=tmp_path / "other.csv")
 
 
 def test_scores_are_read_per_run(files: tuple[dict, dict]) -> None:
-    cell = read_scores(*files)["rnn"]["test"]
-    assert cell == Cell((28.5, 28.9, 28.7), (29.5, 29.9, 29.7), SIGNATURE, 0.0312)
+    runs = read_runs(files[0]).query("system == 'rnn' and set == 'test'")
+    assert runs["sacrebleu"].tolist() == [28.5, 28.9, 28.7] and runs["tokenised"].tolist() == [29.5, 29.9, 29.7]
+    found = read_scores(*files).loc[("rnn", "test")]
+    assert (found["runs"], found["signature"], found["p_value"]) == (3, SIGNATURE, 0.0312)
 
 
 def test_plots_are_drawn(files: tuple[dict, dict], tmp_path: Path) -> None:

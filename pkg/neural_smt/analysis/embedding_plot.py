@@ -12,7 +12,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Bbox
 
 from neural_smt.analysis.embedding import Point, Region, densest_regions
-from neural_smt.report.plots import COLOURS, GREY, drawing
+from neural_smt.io.plots import COLOURS, GREY, drawing
 
 OFFSETS = (
     (5, 0, "left", "center"),

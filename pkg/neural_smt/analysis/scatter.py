@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.colors import LogNorm
 
-from neural_smt.report.plots import clean, drawing
+from neural_smt.io.plots import clean, drawing
 
 
 def draw_scatter(path: Path, network: np.ndarray, translation: np.ndarray, extracted: np.ndarray) -> None:

@@ -1,14 +1,19 @@
-"""Time and memory of the stages, from the benchmarks of their jobs."""
+"""Time and memory of the stages, from the benchmarks of their jobs: in all, and by the number of sentence pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import write_csv
-from neural_smt.report.plots import BLUE, clean, drawing
+from neural_smt.io.plots import BLUE, COLOURS, GREY, clean, drawing
+from neural_smt.io.tables import formatted, write_frame
 from neural_smt.workflow.job_usage import Place, read_benchmark
 
 STAGES = (
@@ -30,65 +35,151 @@ STAGES = (
 )
 """The stages in the order in which data flows through them."""
 
+TOTAL = "total"
+"""What the rows of all stages together are called."""
 
-@dataclass(frozen=True)
-class Job:
-    """One job of a rule, see ``benchmarks.Measurement``."""
-
-    stage: str
-    rule: str
-    seconds: float
-    processor_seconds: float
-    memory: float
+FORMATS = {"seconds": ".2f", "processor_seconds": ".2f", "peak_memory_mb": ".1f", "fitted_seconds": ".2f"}
 
 
-def read_job(path: Path) -> Job:
-    """Read ``.../benchmarks/<stage>/<rule>[.<wildcards>].tsv`` (or ``<stage>/<rule>/<wildcards>.tsv``)."""
-    place = Place.of(path)
-    if place is None:
-        raise UserError(f"{path}: not below a folder benchmarks/<stage>, so of no known stage; give files of Snakemake")
-    return Job(place.stage, place.rule, *read_benchmark(path))
+def read_jobs(paths: Iterable[Path]) -> pd.DataFrame:
+    """A row for each benchmark ``.../benchmarks/<stage>/<rule>[.<wildcards>].tsv`` (or ``<rule>/<wildcards>.tsv``):
+    its ``stage`` and ``rule``, and what the job took, see ``job_usage.Measurement``.
+    """
+    rows = []
+    for path in map(Path, paths):
+        place = Place.of(path)
+        if place is None:
+            raise UserError(
+                f"{path}: not below a folder benchmarks/<stage>, so of no known stage; give files of Snakemake"
+            )
+        rows.append((place.stage, place.rule, *read_benchmark(path)))
+    return pd.DataFrame(rows, columns=["stage", "rule", "seconds", "processor_seconds", "memory"])
 
 
-def order(stage: str) -> tuple[int, str]:
-    """Sort key: the stages as data flows, others after them."""
-    return (STAGES.index(stage) if stage in STAGES else len(STAGES), stage)
+def in_order(stages: pd.Series) -> pd.Series:
+    """Sort keys of a column: stages as data flows, others after them by name, their sum last."""
+    places = {stage: number for number, stage in enumerate((*STAGES, *sorted(set(stages) - {*STAGES, TOTAL}), TOTAL))}
+    return stages.map(lambda name: places.get(name, name))
 
 
-def write_costs(path: Path, jobs: Iterable[Job]) -> None:
-    """Write a CSV row per rule: its jobs, their summed seconds and the highest memory of one of them."""
-    groups: dict[tuple[str, str], list[Job]] = {}
-    for job in jobs:
-        groups.setdefault((job.stage, job.rule), []).append(job)
-    rows = [
-        [
-            stage,
-            rule,
-            len(group),
-            f"{sum(job.seconds for job in group):.2f}",
-            f"{sum(job.processor_seconds for job in group):.2f}",
-            f"{max(job.memory for job in group):.1f}",
-        ]
-        for (stage, rule), group in sorted(groups.items(), key=lambda item: (order(item[0][0]), item[0][1]))
-    ]
-    write_csv(path, ["stage", "rule", "jobs", "seconds", "processor_seconds", "peak_memory_mb"], rows)
+def summarise_benchmarks(*, benchmarks: list[Path], output: Path, plot: Path) -> None:
+    """Sum up time and memory of the rules (CSV) and stages (plot) from Snakemake's benchmark files."""
+    jobs = read_jobs(benchmarks)
+    if jobs.empty:
+        raise UserError("no benchmark files were given; run the workflow first")
+    rules = summed(jobs, ["stage", "rule"]).sort_values("rule").sort_values("stage", key=in_order, kind="stable")
+    write_frame(output, rules.pipe(with_formats))
+    _draw_costs(plot, summed(jobs, ["stage"]).sort_values("stage", key=in_order))
 
 
-def draw_costs(path: Path, jobs: Sequence[Job]) -> None:
-    """Draw the seconds of all jobs and the highest memory of one job, by stage."""
-    stages = sorted({job.stage for job in jobs}, key=order)
-    seconds = [sum(job.seconds for job in jobs if job.stage == stage) for stage in stages]
-    memory = [max(job.memory for job in jobs if job.stage == stage) for stage in stages]
+def summed(jobs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Of each group of jobs how many there are, their seconds in all and the highest memory of one of them."""
+    groups = jobs.groupby(by, sort=False)
+    return groups.agg(
+        jobs=("seconds", "size"),
+        seconds=("seconds", "sum"),
+        processor_seconds=("processor_seconds", "sum"),
+        peak_memory_mb=("memory", "max"),
+    ).reset_index()
+
+
+def with_formats(table: pd.DataFrame) -> pd.DataFrame:
+    """As CSV holds it."""
+    return formatted(table, {name: spec for name, spec in FORMATS.items() if name in table})
+
+
+def _draw_costs(path: Path, stages: pd.DataFrame) -> None:
     with drawing(path, 9.0, 1.2 + 0.35 * len(stages)) as figure:
         left, right = figure.subplots(1, 2, sharey=True)
-        for axes, values, label in (
-            (left, seconds, "wall time of all jobs (s)"),
-            (right, memory, "peak memory of one job (MB)"),
+        for axes, column, label in (
+            (left, "seconds", "wall time of all jobs (s)"),
+            (right, "peak_memory_mb", "peak memory of one job (MB)"),
         ):
-            bars = axes.barh(range(len(stages)), values, color=BLUE, height=0.6)
-            axes.bar_label(bars, labels=[f"{value:,.0f}" for value in values], padding=3, fontsize=8)
-            axes.set_yticks(range(len(stages)), [stage.replace("_", " ") for stage in stages])
+            bars = axes.barh(range(len(stages)), stages[column], color=BLUE, height=0.6)
+            axes.bar_label(bars, labels=[f"{value:,.0f}" for value in stages[column]], padding=3, fontsize=8)
+            axes.set_yticks(range(len(stages)), stages["stage"].str.replace("_", " "))
             axes.set_ylim(len(stages) - 0.5, -0.5)
             axes.set_xlabel(label)
             axes.margins(x=0.15)
             clean(axes, grid="x")
+
+
+class Line(NamedTuple):
+    """Seconds as a straight line over pairs: ``fixed`` + ``each`` x pairs, by least squares.
+
+    explained: the fraction of the variance of the seconds that the line explains (R squared).
+    """
+
+    fixed: float
+    each: float
+    explained: float
+
+    def at(self, pairs: float | pd.Series) -> float | pd.Series:
+        """Seconds for so many pairs."""
+        return self.fixed + self.each * pairs
+
+
+def fit_line(numbers: Iterable[float], seconds: Iterable[float]) -> Line:
+    """The line through seconds by number of pairs (two numbers or more)."""
+    pairs, values = np.asarray(numbers, dtype=np.float64), np.asarray(seconds, dtype=np.float64)
+    each, fixed = np.polyfit(pairs, values, 1)
+    variance = np.sum((values - values.mean()) ** 2)
+    rest = np.sum((values - fixed - each * pairs) ** 2)
+    return Line(float(fixed), float(each), float(1.0 - rest / variance) if variance > 0 else 1.0)
+
+
+def write_scaling_table(*, benchmarks: dict, output: Path, plot: Path) -> None:
+    """Show how time and memory grow with the number of sentence pairs (CSV and plot).
+
+    benchmarks: number of pairs -> Snakemake's benchmark files of the jobs that were run for it.
+    """
+    table = scaling_table({int(pairs): files for pairs, files in benchmarks.items()})
+    write_frame(output, table.drop(columns="seconds").pipe(with_formats))
+    _draw_scaling(plot, table)
+
+
+def scaling_table(benchmarks: Mapping[int, Iterable[Path]]) -> pd.DataFrame:
+    """A row for each stage and number of pairs, those of all stages together last, with the line through them."""
+    if len(benchmarks) < 2:
+        raise UserError(
+            "scaling: one number of pairs shows no growth; give systems with two or more numbers of 'pairs'"
+        )
+    jobs = pd.concat([read_jobs(files).assign(pairs=pairs) for pairs, files in sorted(benchmarks.items())])
+    table = pd.concat([summed(part, ["pairs", "stage"]) for part in (jobs, jobs.assign(stage=TOTAL))])
+    table = table.sort_values("pairs", kind="stable").sort_values("stage", key=in_order, kind="stable")
+    fitted = [
+        fit_line(own["pairs"], own["processor_seconds"]).at(own["pairs"])
+        for _, own in table.groupby("stage", sort=False)
+    ]
+    return table.assign(fitted_seconds=np.concatenate(fitted))
+
+
+def _draw_scaling(path: Path, table: pd.DataFrame) -> None:
+    """Seconds of each stage with their lines, and the highest memory of one job, over pairs."""
+    stages = [stage for stage in table["stage"].unique() if stage != TOTAL]
+    total = table[table["stage"] == TOTAL]
+    line = fit_line(total["pairs"], total["processor_seconds"])
+    with drawing(path, 10.0, 4.2) as figure:
+        times, memory = figure.subplots(1, 2)
+        for number, stage in enumerate([TOTAL, *stages]):
+            own = table[table["stage"] == stage]
+            colour = "black" if stage == TOTAL else COLOURS[(number - 1) % len(COLOURS)]
+            label = stage.replace("_", " ")
+            times.plot(own["pairs"], own["processor_seconds"], "o", color=colour, markersize=5, label=label)
+            times.plot(own["pairs"], own["fitted_seconds"], "-", color="black" if stage == TOTAL else GREY, linewidth=1)
+            if stage != TOTAL:
+                memory.plot(own["pairs"], own["peak_memory_mb"], "o-", color=colour)
+        times.set_title(f"{1000 * line.each:.2f} s per 1,000 pairs + {line.fixed:.0f} s (R² {line.explained:.3f})")
+        times.legend(frameon=False, fontsize="small")
+        _finish(times, "CPU time of all jobs (s)")
+        _finish(memory, "peak memory of one job (MB)")
+
+
+def _finish(axes: Axes, label: str) -> None:
+    axes.set(xlabel="sentence pairs", ylabel=label)
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.xaxis.set_major_locator(MaxNLocator(5))  # more of such long labels would touch
+    for side in (axes.xaxis, axes.yaxis):
+        side.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    clean(axes)

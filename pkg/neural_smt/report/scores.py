@@ -1,72 +1,287 @@
-"""Scores of systems over tuning runs: read from the evaluation's files, summed up for tables and plots."""
+"""BLEU of systems over tuning runs: read from the evaluation's files, as tables and as a figure."""
 
 from __future__ import annotations
 
-import json
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_object
+from neural_smt.io.files import open_text, read_object, write_lines
+from neural_smt.io.plots import BLUE, COLOURS, GREY, clean, drawing
+from neural_smt.io.tables import Column, formatted, markdown, read_frame, readable, rounded, table, texts, write_frame
+from neural_smt.report.templates import render
 
-Scores = dict[str, dict[str, list[str]]]
+Scores = Mapping[str, Mapping[str, Sequence[str]]]
 """System -> set -> the evaluation files of its runs, in the order in which tables show them."""
 
+FORMATS = {"sacrebleu": ".4f", "sacrebleu_std": ".4f", "tokenised": ".4f", "tokenised_std": ".4f", "p_value": ".6f"}
+"""What the CSV holds for each set, as ``<set>:<column>``."""
 
-@dataclass(frozen=True)
-class Cell:
-    """A system on a set: sacreBLEU and tokenised BLEU (0 to 100) of each run, and p against the baseline (or none)."""
+LEVELS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+"""Marks of p-values below each level."""
 
-    sacrebleu: tuple[float, ...]
-    tokenised: tuple[float, ...]
-    signature: str
-    p_value: float | None = None
+DATA = {
+    "data": Column("Data"),
+    "pairs": Column("Pairs", "d", ",.0f"),
+    "target_words": Column("Target words", "d", ",.0f"),
+    "unknown": Column("Unknown dev words", "d", ",.0f"),
+    "perplexity": Column("Dev perplexity", ".4f", ",.1f"),
+    "phrase_pairs": Column("Phrase pairs", "d", ",.0f"),
+}
+"""What is said of the data of a system, between its name and its scores."""
 
 
-def read_cell(paths: Sequence[str], p_value: float | None = None) -> Cell:
-    """Read the evaluation of every run; ``UserError`` names a file that lacks a score."""
-    if not paths:
-        raise UserError("a system has no tuning run to report on; set tuning.runs to 1 or more")
-    contents = [(path, read_object(Path(path))) for path in paths]
-    return Cell(
-        tuple(float(_value(path, content, "sacrebleu")) for path, content in contents),
-        tuple(float(_value(path, content, "tokenised_bleu")) for path, content in contents),
-        str(_value(*contents[0], "signature")),
-        p_value,
+def read_runs(scores: Scores) -> pd.DataFrame:
+    """A row for each run: ``system``, ``set``, ``sacrebleu``, ``tokenised`` (0 to 100), ``signature``."""
+    rows = []
+    for system, sets in scores.items():
+        for name, paths in sets.items():
+            if not paths:
+                raise UserError("a system has no tuning run to report on; set tuning.runs to 1 or more")
+            for path in paths:
+                found = read_object(Path(path))
+                bleu = float(found["sacrebleu"]), float(found["tokenised_bleu"])
+                rows.append((system, name, *bleu, str(found["signature"])))
+    return pd.DataFrame(rows, columns=["system", "set", "sacrebleu", "tokenised", "signature"])
+
+
+def read_scores(scores: Scores, significance: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """A row for each system and set (the index), in the order of ``scores``: means over runs and sample standard
+    deviations (``<column>_std``, NaN for one run) of ``sacrebleu`` and ``tokenised``, ``runs``, ``signature`` and
+    ``p_value`` against the baseline (NaN where there is none).
+
+    significance: set -> the file of the comparison with the baseline.
+    """
+    compared = {name: read_object(Path(path)) for name, path in (significance or {}).items()}
+    groups = read_runs(scores).groupby(["system", "set"], sort=False)
+    found = groups.agg(
+        sacrebleu=("sacrebleu", statistics.fmean),
+        sacrebleu_std=("sacrebleu", spread),
+        tokenised=("tokenised", statistics.fmean),
+        tokenised_std=("tokenised", spread),
+        runs=("sacrebleu", "size"),
+        signature=("signature", "first"),
     )
+    p_values = [compared[name][system]["p_value"] if name in compared else None for system, name in found.index]
+    return found.assign(p_value=pd.Series(p_values, found.index, dtype=float))
 
 
-def read_scores(scores: Scores, significance: Mapping[str, str] | None = None) -> dict[str, dict[str, Cell]]:
-    """System -> set -> cell; significance: set -> the file of the comparison with the baseline."""
-    compared = {name: (path, read_object(Path(path))) for name, path in (significance or {}).items()}
+def spread(values: Sequence[float]) -> float:
+    """The sample standard deviation over runs; NaN for one run, which has no spread."""
+    return statistics.stdev(values) if len(values) > 1 else float("nan")
 
-    def p_value(system: str, name: str) -> float | None:
-        if name not in compared:
-            return None
-        path, content = compared[name]
-        return _value(path, _value(path, content, system), "p_value")
 
+def set_names(scores: pd.DataFrame) -> list[str]:
+    """The sets of ``read_scores``: the development set, then the test sets."""
+    return list(scores.index.unique("set"))
+
+
+def with_spread(means: Iterable, deviations: Iterable) -> list[str]:
+    """``20.50 ± 0.71``, of numbers or their texts; without the second part where there is no deviation."""
+    pairs = zip(texts(means, ".2f"), texts(deviations, ".2f"), strict=True)
+    return [f"{mean} ± {deviation}" if deviation else mean for mean, deviation in pairs]
+
+
+def score_texts(scores: pd.DataFrame, systems: Iterable[str], name: str, column: str = "sacrebleu") -> list[str]:
+    """BLEU of systems on a set, with its spread over runs."""
+    found = scores.xs(name, level="set").loc[list(systems)]
+    return with_spread(found[column], found[f"{column}_std"])
+
+
+def p_value_text(value: float) -> str:
+    """Three digits after the point; smaller ones are not told apart."""
+    if pd.isna(value):
+        return ""
+    return f"{value:.3f}" if value >= 0.001 else "<0.001"
+
+
+def systems_table(scores: pd.DataFrame, facts: pd.DataFrame | None = None) -> pd.DataFrame:
+    """The table of systems as CSV holds it: a row for each; numbers of runs, five columns per set, the signature.
+
+    facts: further columns of each system (the index), which stand after its name.
+    """
+    first, parts = set_names(scores)[0], []
+    for name in set_names(scores):
+        numbers = formatted(scores.xs(name, level="set")[list(FORMATS)], FORMATS)
+        parts.append(numbers.add_prefix(f"{name}:"))
+    of_runs = scores.xs(first, level="set")
+    further = [] if facts is None else [facts]
+    wide = pd.concat([*further, of_runs["runs"], *parts, of_runs["signature"]], axis=1)
+    return wide.rename_axis("system").reset_index()
+
+
+def write_table(
+    *,
+    scores: dict,
+    significance: dict,
+    csv_output: Path,
+    markdown_output: Path,
+    title: str = "",
+    labels: dict[str, str] | None = None,
+) -> None:
+    """Write the table of systems: BLEU on every set, mean and spread over runs, p against the baseline.
+
+    scores: system -> set -> evaluation files of its runs; significance: set -> file of the comparison with the
+    baseline; labels: system -> its name in the table (the system itself where none is given).
+    """
+    found = systems_table(read_scores(scores, significance)).replace({"system": labels or {}})
+    write_frame(csv_output, found)
+    write_lines(markdown_output, render("table1.md", title=title, table=markdown(shown(found)), runs=runs(found)))
+
+
+def write_data_table(
+    *,
+    data: dict,
+    scores: dict,
+    significance: dict,
+    csv_output: Path,
+    markdown_output: Path,
+    title: str = "",
+    labels: dict[str, str] | None = None,
+) -> None:
+    """Write the table of what systems are built from: its size, its language model's perplexity, and their BLEU.
+
+    data: system -> its data: ``data`` (their name), ``text`` (target side of the training pairs), ``perplexity`` (what
+    measure_language_model wrote) and ``phrase_table`` (folder); the other arguments as in write_table, of the systems
+    in ``data`` at least.
+    """
+    facts = rounded(pd.DataFrame({system: read_facts(**files) for system, files in data.items()}).T, DATA)
+    bleu = read_scores({system: scores[system] for system in data}, significance)
+    found = systems_table(bleu, facts).replace({"system": labels or {}})
+    write_frame(csv_output, found)
+    wide = shown(found)
+    whole = pd.concat([wide.iloc[:, :1], readable(found, DATA), wide.iloc[:, 1:]], axis=1)
+    write_lines(markdown_output, render("data.md", title=title, table=markdown(whole), runs=runs(found)))
+
+
+def read_facts(data: str, text: Path, perplexity: Path, phrase_table: Path) -> dict[str, str | int | float]:
+    """The columns of ``DATA`` for one choice of data; arguments as in ``write_data_table``."""
+    pairs, words = count_words(text)
+    measured = read_object(Path(perplexity))
     return {
-        system: {name: read_cell(paths, p_value(system, name)) for name, paths in sets.items()}
-        for system, sets in scores.items()
+        "data": data,
+        "pairs": pairs,
+        "target_words": words,
+        "unknown": measured["unknown"],
+        "perplexity": measured["comparable_perplexity"],
+        "phrase_pairs": read_object(Path(phrase_table) / "meta.json")["rows"],
     }
 
 
-def mean(values: Sequence[float]) -> float:
-    """The mean over runs."""
-    return statistics.fmean(values)
+def count_words(text: Path) -> tuple[int, int]:
+    """Lines and words of a tokenised text."""
+    try:
+        with open_text(text) as stream:
+            lengths = [len(line.split()) for line in stream]
+    except FileNotFoundError:
+        raise UserError(f"{text}: no such file; run the selection stage again") from None
+    return len(lengths), sum(lengths)
 
 
-def spread(values: Sequence[float]) -> float | None:
-    """The sample standard deviation over runs; ``None`` for one run, which has no spread."""
-    return statistics.stdev(values) if len(values) > 1 else None
+def shown(found: pd.DataFrame) -> pd.DataFrame:
+    """A table of systems (as CSV holds it) as readers see it: name, then three columns per set.
+
+    The three are sacreBLEU with its spread, tokenised BLEU with its spread, and p with its mark.
+    """
+    columns: list[tuple[str, Iterable[str]]] = [("System", found["system"])]
+    for name in sets_of(found):
+        for heading, column in ((f"{name}: sacreBLEU", "sacrebleu"), ("tokens", "tokenised")):
+            columns.append((heading, with_spread(found[f"{name}:{column}"], found[f"{name}:{column}_std"])))
+        columns.append(("p", found[f"{name}:p_value"].map(with_mark)))
+    return table(*columns)
 
 
-def _value(path: str, content: Any, key: str) -> Any:
-    if not isinstance(content, dict) or key not in content:
-        found = ", ".join(content) if isinstance(content, dict) else json.dumps(content)[:40]
-        raise UserError(f"{path}: no '{key}' among {found}; run the evaluation stage again")
-    return content[key]
+def sets_of(found: pd.DataFrame) -> list[str]:
+    """The sets of a table of systems as CSV holds it."""
+    return [name.removesuffix(":sacrebleu") for name in found.columns if name.endswith(":sacrebleu")]
+
+
+def with_mark(p_value: str) -> str:
+    """``0.012 *``; marks are padded so that the numbers stay aligned."""
+    if not p_value:
+        return ""
+    mark = next((mark for level, mark in LEVELS if float(p_value) < level), "")
+    return f"{p_value_text(float(p_value))} {mark:<3}"
+
+
+def runs(found: pd.DataFrame) -> dict[str, int | str]:
+    """What the notes below a table of systems name."""
+    return {"count": int(found["runs"][0]), "signature": found["signature"][0]}
+
+
+def print_table(*, table: Path) -> None:
+    """Print a table of systems (the CSV that write_table makes) to the terminal."""
+    found = read_frame(table, ["system", "runs", "signature"], "give a table of systems")
+    wide = shown(found)
+    sets = [text for name in sets_of(found) for text in (name, name, name)]
+    headings = [heading.rpartition(": ")[2] for heading in wide.columns]
+    wide.columns = pd.MultiIndex.from_tuples(zip(["", *sets], headings, strict=True))
+    wide = wide.apply(
+        lambda column: column.str.ljust(column.str.len().max()) if column.name[1] in ("System", "p") else column
+    )
+    print(wide.to_string(index=False))
+    print(*render("scores_notes.md", runs=runs(found), star="*"), sep="\n")
+
+
+def plot_scores(*, scores: dict, plot: Path, title: str = "", labels: dict[str, str] | None = None) -> None:
+    """Draw BLEU of every system on every set: a dot per run, a bar at the mean, a line for its spread.
+
+    Arguments as in write_table.
+    """
+    found = read_runs(scores)
+    systems, sets = found["system"].unique(), found["set"].unique()
+    with drawing(plot, 1.6 + 3.4 * len(sets), 1.3 + 0.5 * len(systems)) as figure:
+        panels = figure.subplots(1, len(sets), sharey=True, squeeze=False)[0]
+        for axes, name in zip(panels, sets, strict=True):
+            for row, system in enumerate(systems):
+                own = found[(found["system"] == system) & (found["set"] == name)]
+                _draw_system(axes, row, own["sacrebleu"].tolist())
+            axes.set(title=name, xlabel="sacreBLEU (of 100)")
+            axes.set_yticks(range(len(systems)), [(labels or {}).get(system, system) for system in systems])
+            axes.set_ylim(len(systems) - 0.5, -0.5)
+            axes.margins(x=0.15)
+            clean(axes)
+        if title:
+            figure.suptitle(title)
+
+
+def _draw_system(axes: Axes, row: int, values: list[float]) -> None:
+    middle, deviation = statistics.fmean(values), spread(values)
+    if len(values) > 1:
+        axes.plot([middle - deviation, middle + deviation], [row, row], color=BLUE, linewidth=1.5)
+    axes.plot(values, [row] * len(values), "o", color=GREY, markersize=5)
+    axes.plot([middle], [row], "|", color=BLUE, markersize=16, markeredgewidth=2.5)
+    axes.annotate(
+        f"{middle:.2f}", (middle, row), xytext=(0, 10), textcoords="offset points", ha="center", color=BLUE, fontsize=8
+    )
+
+
+def plot_tuning(*, histories: dict, plot: Path, title: str = "", labels: dict[str, str] | None = None) -> None:
+    """Draw development BLEU of the decoder over tuning iterations: a panel per system, a line per run.
+
+    histories: system -> history files of its runs; labels: as in write_table.
+    """
+    columns = min(3, len(histories))
+    rows = -(-len(histories) // columns)
+    with drawing(plot, 1.0 + 3.4 * columns, 0.6 + 2.8 * rows) as figure:
+        panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
+        for (system, files), axes in zip(histories.items(), panels, strict=False):  # takes no panel too many
+            for number, file in enumerate(files):
+                values = read_frame(Path(file), ["decoder_bleu"])["decoder_bleu"].astype(float)
+                style = {"color": COLOURS[number % len(COLOURS)], "markersize": 4, "label": f"run {number + 1}"}
+                axes.plot(range(1, len(values) + 1), values, "o-", **style)
+            axes.set(title=(labels or {}).get(system, system))
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            axes.legend(frameon=False, fontsize="small", loc="lower right")
+            clean(axes)
+        for axes in list(panels):
+            axes.set_visible(False)
+        figure.supxlabel("iteration (number)", fontsize="medium")
+        figure.supylabel("development BLEU (of 100; tokens, 1-best)", fontsize="medium")
+        if title:
+            figure.suptitle(title)

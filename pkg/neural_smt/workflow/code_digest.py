@@ -12,6 +12,9 @@ IMPORTS = re.compile(
 )
 """A statement, as its lines begin: to parse all files would double the time that Snakemake takes to start."""
 
+DATA = re.compile(r"\"(\w+\.(?:css|html|js|md|yaml))\"")
+"""The name of a file of data (a template, a table), which lies beside the module that names it or in a folder there."""
+
 
 @cache
 def module_file(module: str) -> Path | None:
@@ -26,8 +29,10 @@ def module_file(module: str) -> Path | None:
 
 @cache
 def _imported(path: Path) -> frozenset[Path]:
-    files: set[Path] = set()
-    for module, names, modules in IMPORTS.findall(_contents(path).decode("utf-8")):
+    text = _contents(path).decode("utf-8")
+    named = [pattern for name in DATA.findall(text) for pattern in (name, f"*/{name}")]
+    files = {file for pattern in named for file in path.parent.glob(pattern)}
+    for module, names, modules in IMPORTS.findall(text):
         inside = [f"{module}.{name}" for name in re.findall(r"\w+", names)]
         for name in (module, *inside) if module else re.findall(r"[\w.]+", modules):
             parts = name.split(".")

@@ -1,0 +1,75 @@
+"""Tables as DataFrames: read from CSV, written as CSV for programs and as Markdown for readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from neural_smt.errors import UserError
+from neural_smt.io.files import MAKE_AGAIN, atomic, read_csv
+
+
+class Column(NamedTuple):
+    """heading: what a reader sees above a column; csv, shown: format of its numbers in CSV and in Markdown, none for
+    text.
+    """
+
+    heading: str
+    csv: str = ""
+    shown: str = ""
+
+
+def read_frame(path: Path, columns: Iterable[str] = (), advice: str = MAKE_AGAIN) -> pd.DataFrame:
+    """Read a CSV table as text; ``UserError`` names a file without rows or without one of ``columns``."""
+    frame = pd.DataFrame(read_csv(Path(path)), dtype=object)
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise UserError(f"{path}: has no column '{missing[0]}'; {advice}")
+    return frame
+
+
+def write_frame(path: Path, frame: pd.DataFrame) -> None:
+    """Write a table as CSV, atomically."""
+    with atomic(Path(path)) as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def texts(values: Iterable[Any], number_format: str) -> list[str]:
+    """Numbers, or their texts, in a format; missing ones are empty."""
+    known = (value if value not in ("", None) else float("nan") for value in values)
+    numbers = (float(value) if isinstance(value, str) else value for value in known)
+    return ["" if pd.isna(number) else format(number, number_format).replace("%", " %") for number in numbers]
+
+
+def formatted(frame: pd.DataFrame, formats: Mapping[str, str]) -> pd.DataFrame:
+    """The columns of ``formats`` as text; other columns stay as they are."""
+    return frame.assign(**{name: texts(frame[name], spec) for name, spec in formats.items() if spec})
+
+
+def table(*columns: tuple[str, Iterable[Any]]) -> pd.DataFrame:
+    """A table of text columns with their headings, which may occur more than once."""
+    return pd.DataFrame(dict(enumerate(list(values) for _, values in columns)), dtype=object).set_axis(
+        [heading for heading, _ in columns], axis=1
+    )
+
+
+def markdown(frame: pd.DataFrame, left: int = 1) -> str:
+    """A table of text in Markdown: the first ``left`` columns are aligned left and the others right."""
+    aligned = ["left"] * left + ["right"] * (len(frame.columns) - left)
+    safe = frame.map(lambda text: str(text).strip().replace("|", "\\|").replace("*", "\\*"))
+    return safe.to_markdown(index=False, disable_numparse=True, colalign=aligned[: len(frame.columns)])
+
+
+def rounded(frame: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
+    """The columns of ``columns`` as CSV holds them."""
+    return formatted(frame[list(columns)], {name: column.csv for name, column in columns.items()})
+
+
+def readable(frame: pd.DataFrame, columns: Mapping[str, Column], order: Sequence[str] = ()) -> pd.DataFrame:
+    """Columns of a CSV table as readers see them: with their headings, numbers short."""
+    names = list(order or columns)
+    shown = formatted(frame[names], {name: columns[name].shown for name in names})
+    return shown.set_axis([columns[name].heading for name in names], axis=1)

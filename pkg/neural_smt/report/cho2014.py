@@ -1,0 +1,165 @@
+"""Table 1 of Cho et al. (2014) beside an experiment: does each system gain what the paper's gained, and if not, why?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from neural_smt.errors import UserError
+from neural_smt.io.files import MAKE_AGAIN, read_json, read_object, write_lines
+from neural_smt.io.ragged import Ragged
+from neural_smt.io.tables import formatted, markdown, read_frame, table, texts, write_frame
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.report.papers import load_paper
+from neural_smt.report.scores import p_value_text, read_scores, score_texts, set_names
+from neural_smt.report.templates import render
+from neural_smt.shortlist import shortlist_ids
+from neural_smt.vocabulary import UNK, Vocabulary
+
+
+def write_paper_order(
+    *,
+    rows: dict,
+    scores: dict,
+    order: list[Path],
+    sets: list[str],
+    networks: Path,
+    phrase_table: Path,
+    target_vocabulary: Path,
+    target_shortlist: Path,
+    csv_output: Path,
+    markdown_output: Path,
+    perplexity: Path | None = None,
+    remarks: str = "",
+    title: str = "",
+) -> None:
+    """Write the experiment beside Table 1 of Cho et al. (2014), with what may explain an order that is another.
+
+    rows: row of the paper -> system; scores: as in write_table; order: files of compare_neighbours, one for each of
+    ``sets``, of which the first is the one that weights are tuned on; networks: the CSV of write_networks_table;
+    phrase_table, target_vocabulary, target_shortlist: what the share of rows with words outside the shortlist is
+    counted in; perplexity: what measure_cslm wrote; remarks: Markdown.
+    """
+    paper = load_paper("cho2014.yaml").rows().set_index("system")
+    steps = read_steps(paper, dict(zip(sets, order, strict=True)), rows, dev=sets[0])
+    bleu = read_scores({row: scores[system] for row, system in rows.items()})
+    target = PhraseTable.load(phrase_table).target
+    unknown = shortlist_ids(Vocabulary.load(target_vocabulary), Vocabulary.load(target_shortlist)) == UNK
+    diagnosis = {
+        "networks": read_frame(networks).replace({"perplexity": {"": None}}).to_dict("records") if networks else [],
+        "perplexities": read_object(perplexity) if perplexity else {},
+        "unknown": rows_with_unknown_words(target.values, target.offsets, unknown),
+        "rows": len(target),
+        "gains": gains(steps),
+    }
+    formats = {"paper": ".2f", "difference": ".4f", "p_value": ".6f"}
+    write_frame(csv_output, formatted(steps[["set", "after", "before", *formats, "holds"]], formats))
+    page = render(
+        "cho2014.md",
+        title=title,
+        bleu=markdown(bleu_table(paper, bleu)),
+        steps=markdown(steps_table(steps), left=2),
+        count=len(steps),
+        failing=steps[steps["holds"] == "no"].to_dict("records"),
+        diagnosis=diagnosis,
+        remarks=remarks,
+    )
+    write_lines(markdown_output, page)
+
+
+def read_steps(paper: pd.DataFrame, order: Mapping[str, str | Path], rows: Mapping[str, str], dev: str) -> pd.DataFrame:
+    """The steps between neighbouring rows on every set.
+
+    Columns: ``set``, ``after``, ``before`` (rows of the paper), ``step`` (their names), ``paper`` and ``difference``
+    (in BLEU), ``p_value``, ``holds`` (``yes`` where ours has the paper's direction), ``dev`` (whether the set is the
+    development set). paper: rows of Table 1; order: set -> what ``compare_neighbours`` wrote; rows: row of the paper ->
+    system, in the paper's order; dev: the development set, compared with the paper's; all others are compared with its
+    test set.
+    """
+    steps = []
+    for name, path in order.items():
+        compared = _compared(Path(path))
+        for before, after in pairwise(rows):
+            found = compared.get((rows[before], rows[after]))
+            if found is None:
+                raise UserError(f"{path}: does not compare {rows[after]} with {rows[before]}; run its step again")
+            column = paper["dev" if name == dev else "test"]
+            gain, difference = column[after] - column[before], found["delta"]
+            steps.append(
+                {
+                    "set": name,
+                    "after": after,
+                    "before": before,
+                    "step": f"{paper['label'][before]} → {paper['label'][after]}",
+                    "paper": gain,
+                    "difference": difference,
+                    "p_value": found["p_value"],
+                    "holds": "yes" if difference * gain > 0 else "no",
+                    "dev": name == dev,
+                }
+            )
+    return pd.DataFrame(steps)
+
+
+def _compared(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """What ``compare_neighbours`` wrote, by the systems before and after a step."""
+    try:
+        return {(step["before"], step["after"]): step for step in read_json(path)}
+    except (TypeError, KeyError):
+        raise UserError(f"{path}: no comparisons of neighbouring rows; {MAKE_AGAIN}") from None
+
+
+def bleu_table(paper: pd.DataFrame, bleu: pd.DataFrame) -> pd.DataFrame:
+    """Scores beside the paper's, a row for each of its rows that an experiment has."""
+    rows = list(bleu.index.unique("system"))
+    columns = [
+        ("Row", paper["label"][rows]),
+        ("Paper: dev", texts(paper["dev"][rows], ".2f")),
+        ("test", texts(paper["test"][rows], ".2f")),
+    ]
+    for name in set_names(bleu):
+        columns.append((f"{name}: sacreBLEU", score_texts(bleu, rows, name)))
+        columns.append(("tokens", score_texts(bleu, rows, name, "tokenised")))
+    return table(*columns)
+
+
+def steps_table(steps: pd.DataFrame) -> pd.DataFrame:
+    """The steps as readers see them."""
+    return table(
+        ("Step", steps["step"]),
+        ("Set", steps["set"]),
+        ("Paper", texts(steps["paper"], "+.2f")),
+        ("Here", texts(steps["difference"], "+.2f")),
+        ("p", steps["p_value"].map(p_value_text)),
+        ("The paper's direction", verdicts(steps)),
+    )
+
+
+def verdicts(steps: pd.DataFrame) -> list[str]:
+    """In words, whether each step is the paper's, and whether chance explains it."""
+    return [
+        f"{holds}, but not significant" if p_value >= 0.05 else holds
+        for holds, p_value in zip(steps["holds"], steps["p_value"], strict=True)
+    ]
+
+
+def gains(steps: pd.DataFrame) -> list[dict[str, Any]]:
+    """The gain of each step on the development set, which it was tuned on, and those on the other sets."""
+    return [
+        {"dev": dev, "others": steps[~steps["dev"] & (steps["step"] == dev["step"])].to_dict("records")}
+        for dev in steps[steps["dev"]].to_dict("records")
+    ]
+
+
+def rows_with_unknown_words(values: np.ndarray, offsets: np.ndarray, unknown: np.ndarray) -> int:
+    """Phrases that hold an unknown word.
+
+    values, offsets: ids of all phrases one after the other, and where each begins (one more for the end); unknown: bool
+    per id.
+    """
+    return int(np.count_nonzero(Ragged(values, offsets).count(unknown)))

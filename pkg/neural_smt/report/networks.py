@@ -1,0 +1,180 @@
+"""Tables of networks: their size, what their training saw and reached, how fast they are; and word classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from neural_smt.io.files import read_object, write_lines
+from neural_smt.io.tables import Column, markdown, read_frame, readable, rounded, write_frame
+from neural_smt.networks.weights import count_parameters
+from neural_smt.report.templates import render
+
+NETWORKS = {
+    "network": Column("Network"),
+    "parameters": Column("Parameters", "d", ",.0f"),
+    "examples": Column("Examples seen", "d", ",.0f"),
+    "epochs": Column("Epochs", ".2f", ".2f"),
+    "updates": Column("Updates", "d", ",.0f"),
+    "perplexity": Column("Held-out perplexity", ".4f", ".2f"),
+    "seconds": Column("Training (s)", ".1f", ",.0f"),
+    "tokens_per_second": Column("Trained tokens/s", ".1f", ",.0f"),
+    "scored_per_second": Column("Scored/s", ".1f", ",.0f"),
+    "normalisers_saved": Column("Normalisers saved", ".4f", ".1%"),
+    "states_saved": Column("States saved", ".4f", ".1%"),
+    "cache_hit_rate": Column("Cache hits", ".4f", ".1%"),
+}
+
+CLASSES = {
+    "network": Column("Model"),
+    "method": Column("Classes by"),
+    "speed": Column("speed", "g"),
+    "classes": Column("Classes", "d"),
+    "cost": Column("Outputs a word", ".4f", ".1f"),
+    "epochs": Column("Epochs", ".2f", ".1f"),
+    "seconds": Column("Training (s)", ".1f", ",.0f"),
+    "words_per_second": Column("Trained words/s", ".1f", ",.0f"),
+}
+"""Columns of the table of word classes; after them ``<set>:perplexity`` and ``<set>:cost`` of each set, of which the
+perplexities are shown. speed: of exchange alone.
+"""
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a learning curve ends with. seconds: validation included; words: predicted in training; perplexity:
+    held-out, of the weights that were kept, None without any validation.
+    """
+
+    updates: int
+    examples: int
+    seconds: float
+    words: int
+    epochs: float
+    perplexity: float | None
+
+    @classmethod
+    def read(cls, curve: str, keep: str = "last") -> Training:
+        """From a learning curve; keep: ``last`` or ``best``, the weights that were kept."""
+        records = read_frame(Path(curve), ["words"], "train the network again").apply(pd.to_numeric)
+        last = records.iloc[-1]
+        counts = {name: int(last[name]) for name in ("updates", "examples", "words")}
+        validated = records["validation_perplexity"].dropna()
+        perplexity = None
+        if len(validated):
+            perplexity = float(validated.min() if keep == "best" else validated.iloc[-1])
+        return cls(**counts, seconds=float(last["seconds"]), epochs=float(last["epochs"]), perplexity=perplexity)
+
+    @property
+    def words_per_second(self) -> float:
+        """Predicted words a second, end symbols included."""
+        return self.words / max(self.seconds, 1e-9)
+
+    @property
+    def updates_per_second(self) -> float:
+        """Parameter updates a second."""
+        return self.updates / max(self.seconds, 1e-9)
+
+
+def write_networks_table(*, networks: dict, csv_output: Path, markdown_output: Path, title: str = "") -> None:
+    """Write the table of networks; networks: name -> the files of each, see ``network_row``."""
+    rows = pd.DataFrame([network_row(name, **files) for name, files in networks.items()], columns=list(NETWORKS))
+    found = rounded(rows, NETWORKS)
+    write_frame(csv_output, found)
+    write_lines(markdown_output, render("networks.md", title=title, table=markdown(readable(found, NETWORKS))))
+
+
+def network_row(
+    name: str, *, model: str, curve: str, keep: str, rescoring: str | None = None, searches: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The columns of one network.
+
+    model: its folder; curve: its learning curve; keep: ``last`` or ``best``, the weights that were kept; rescoring:
+    what ``score_phrase_table`` wrote of its column; searches: what ``decode`` wrote of searches with it.
+    """
+    training = Training.read(curve, keep)
+    row = {
+        "network": name,
+        "parameters": count_parameters(Path(model)),
+        "examples": training.examples,
+        "epochs": training.epochs,
+        "updates": training.updates,
+        "perplexity": training.perplexity,
+        "seconds": training.seconds,
+        "tokens_per_second": training.words_per_second,
+    }
+    if rescoring:
+        found = read_object(Path(rescoring))
+        row |= {
+            "scored_per_second": found["pairs_per_second"],
+            "normalisers_saved": 1 - found["prefixes"] / max(found["words"], 1),
+            "states_saved": 1 - found["states"] / max(found["steps"], 1),
+        }
+    if searches:
+        counts = [read_object(Path(path))["cslm"] for path in searches]
+        # Where the search estimates, complete translations are scored exactly: counts of their own.
+        counts += [count["exact"] for count in counts if "exact" in count]
+        queries, hits, seconds = (sum(count[key] for count in counts) for key in ("ngrams", "cache_hits", "seconds"))
+        row |= {"scored_per_second": (queries - hits) / max(seconds, 1e-9), "cache_hit_rate": hits / max(queries, 1)}
+    return row
+
+
+def write_classes_table(
+    *, networks: dict, sets: list[str], csv_output: Path, markdown_output: Path, title: str = ""
+) -> None:
+    """Write the table of word classes: what each computes for a word, and the perplexity of a model with them.
+
+    networks: name -> arguments of ``class_row``, of recurrent models that differ in their classes alone; sets: whose
+    perplexity is shown, the one that the comparison names last.
+    """
+    perplexities = {f"{name}:perplexity": Column(f"PPL of {name}", ".4f", ".2f") for name in sets}
+    costs = {f"{name}:cost": Column("", ".4f") for name in sets}
+    order = [f"{name}:{figure}" for name in sets for figure in ("perplexity", "cost")]
+    columns = CLASSES | {name: (perplexities | costs)[name] for name in order}
+    rows = pd.DataFrame([class_row(name, sets, **files) for name, files in networks.items()])
+    found = rounded(rows, columns)
+    write_frame(csv_output, found)
+    shown = [*list(CLASSES)[:5], *perplexities, *list(CLASSES)[5:]]
+    wide = markdown(readable(found, columns, shown), left=2)
+    numbers = found.apply(pd.to_numeric, errors="coerce").assign(network=rows["network"])
+    fastest, best = numbers["cost"].idxmin(), numbers[f"{sets[-1]}:perplexity"].idxmin()
+    comparison = {"set": sets[-1], "fastest": numbers.loc[fastest], "best": numbers.loc[best], "same": fastest == best}
+    write_lines(markdown_output, render("classes.md", title=title, table=wide, comparison=comparison))
+
+
+def class_row(
+    name: str, sets: Sequence[str], *, classes: Mapping[str, Any], curve: str, held_out: str, perplexity: str
+) -> dict[str, Any]:
+    """The columns of one model.
+
+    sets: whose perplexity is shown, in this order; classes: the model's settings of them; curve: its learning curve;
+    held_out: what ``train_recurrent`` wrote of it; perplexity: what ``measure_recurrent`` wrote.
+    """
+    training = Training.read(curve)
+    made = read_object(Path(held_out))["classes"]
+    row = {
+        "network": name,
+        "method": made["method"],
+        "speed": classes["speed"] if classes["method"] == "exchange" else None,
+        "classes": made["count"],
+        "cost": made["cost"],
+        "epochs": training.epochs,
+        "seconds": training.seconds,
+        "words_per_second": training.words_per_second,
+    }
+    measured = of_sets(Path(perplexity))
+    for place in sets:
+        row |= {f"{place}:perplexity": measured[place]["network"], f"{place}:cost": measured[place]["cost"]}
+    return row
+
+
+def of_sets(perplexity: Path) -> dict[str, Any]:
+    """Set -> what was measured of it; the file calls texts by their set and a language."""
+    measured = read_object(perplexity)
+    for text in list(measured):
+        measured[Path(text).stem] = measured.pop(text)
+    return measured
