@@ -26,14 +26,13 @@ from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.corpus.tokenisation import tokenise_lines
 from neural_smt.io.files import read_lines, write_json, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.phrases.shard_steps import (
+from neural_smt.phrases.steps import (
+    build_phrase_table,
+    consolidate_phrases,
     count_targets,
     extract_phrases,
-    gather_phrase_table,
-    group_phrases,
     score_phrases,
 )
-from neural_smt.phrases.steps import build_phrase_table
 from neural_smt.vocabulary import Vocabulary
 
 FOLDER = RESULTS / "phrase_shards"
@@ -89,28 +88,27 @@ def draw(prefix: Path, pairs: int, folder: Path) -> dict[str, Path]:
 
 def jobs(paths: dict[str, Path], shards: int, folder: Path) -> Iterator[Job]:
     """The steps from aligned text to phrase table, in an order in which they can run."""
-    lexical = {"lexical": folder / "lexical"}
+    lexical, smoothing = {"lexical": folder / "lexical"}, {"smoothing": SMOOTHING}
     yield build_lexical_tables, {**paths, "output": folder / "lexical"}
+    table = {**paths, **lexical, "max_length": MAX_LENGTH, **smoothing, "output": folder / "table"}
     if shards == 1:
-        settings = {"max_length": MAX_LENGTH, "reordering_smoothing": SMOOTHING}
-        yield build_phrase_table, {**paths, **lexical, "settings": settings, "output": folder / "table"}
+        yield build_phrase_table, table
         return
     names = [f"{number}-of-{shards}" for number in range(1, shards + 1)]
-    extracted, grouped, totals, scored = (
-        [folder / f"{step}-{name}" for name in names] for step in ("extracted", "grouped", "totals", "scored")
+    extracted, consolidated, totals, scored = (
+        [folder / f"{step}-{name}" for name in names] for step in ("extracted", "consolidated", "totals", "scored")
     )
     longest = {"max_length": MAX_LENGTH}
     for name, output in zip(names, extracted, strict=True):
         yield extract_phrases, {**paths, "shard": name, **longest, "output": output}
-    for name, output in zip(names, grouped, strict=True):
-        yield group_phrases, {"extracted": extracted, "shard": name, **longest, "output": output}
+    for name, output in zip(names, consolidated, strict=True):
+        yield consolidate_phrases, {"extracted": extracted, "shard": name, **longest, "output": output}
     for name, output in zip(names, totals, strict=True):
-        yield count_targets, {"grouped": grouped, "shard": name, "output": output}
-    for name, own, output in zip(names, grouped, scored, strict=True):
-        counted = {"grouped": own, "totals": totals, "shard": name}
-        yield score_phrases, {**counted, **lexical, "smoothing": SMOOTHING, "output": output}
-    vocabularies = {name: paths[name] for name in ("source_vocabulary", "target_vocabulary")}
-    yield gather_phrase_table, {"parts": scored, **vocabularies, **longest, "output": folder / "table"}
+        yield count_targets, {"consolidated": consolidated, "shard": name, "output": output}
+    for name, own, output in zip(names, consolidated, scored, strict=True):
+        counted = {"consolidated": own, "totals": totals, "shard": name}
+        yield score_phrases, {**counted, **lexical, **smoothing, "output": output}
+    yield build_phrase_table, {**table, "parts": scored}
 
 
 def run(step: Callable[..., None], arguments: dict[str, Any]) -> tuple[float, float, int]:

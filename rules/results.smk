@@ -88,12 +88,8 @@ def compared_data():
 
 PHRASE_TABLE_JOBS = ["phrases/build_phrase_table"]
 if SHARDS > 1:
-    PHRASE_TABLE_JOBS = [
-        *gather.shards(
-            "phrases/{rule}.{scatteritem}", rule=["extract_phrases", "group_phrases", "count_targets", "score_phrases"]
-        ),
-        "phrases/gather_phrase_table",
-    ]
+    rules_of_shards = ["extract_phrases", "consolidate_phrases", "count_targets", "score_phrases"]
+    PHRASE_TABLE_JOBS += gather.shards("phrases/{rule}.{scatteritem}", rule=rules_of_shards)
 
 
 # benchmarks of what is built from the training text alone

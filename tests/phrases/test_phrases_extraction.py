@@ -6,10 +6,16 @@ from slow_extraction import Links, alignments_of, random_text, slow_pairs, spelt
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.phrases.extraction import DISCONTINUOUS, MONOTONE, SWAP, extract_pairs
+from neural_smt.phrases.extraction import (
+    DISCONTINUOUS,
+    MONOTONE,
+    SWAP,
+    extract_pairs,
+    run_ranges,
+    split_evenly,
+)
 from neural_smt.phrases.interning import gather_phrases, intern_phrases, sort_pairs
 from neural_smt.phrases.primitives import LENGTH_BITS
-from neural_smt.phrases.ranges import run_ranges, split_evenly
 
 
 @pytest.mark.parametrize("longest", [1, 3, 7, 8])

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from spoiling import spoilt
 
 from neural_smt.errors import UserError
-from neural_smt.phrases.moses_format import read_moses, write_moses
-from neural_smt.phrases.moses_reading import read_moses_text
+from neural_smt.phrases.moses_format import read_moses, read_moses_text, write_moses
 from neural_smt.phrases.primitives import find_phrase
 from neural_smt.phrases.table import PhraseTable
 

@@ -10,8 +10,8 @@ from neural_smt.alignment.lexical import lexical_table
 from neural_smt.alignment.pharaoh import read_alignments
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
+from neural_smt.phrases.consolidation import unpack_links
 from neural_smt.phrases.extraction import extract_pairs
-from neural_smt.phrases.grouping import unpack_links
 from neural_smt.phrases.moses_format import read_moses, write_moses
 from neural_smt.phrases.scoring import score_pairs
 from neural_smt.phrases.table import PhraseTable

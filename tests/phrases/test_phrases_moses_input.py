@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.phrases.moses_reading import MosesText, read_moses_text
+from neural_smt.phrases.moses_format import MosesText, read_moses_text
 from neural_smt.phrases.primitives import find_phrase
 from neural_smt.phrases.table import PhraseTable
 

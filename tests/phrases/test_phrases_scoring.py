@@ -10,8 +10,8 @@ from slow_extraction import alignments_of, random_text, spelt
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
+from neural_smt.phrases.consolidation import is_larger_alignment, transpose_links, unpack_links
 from neural_smt.phrases.extraction import extract_pairs
-from neural_smt.phrases.grouping import is_larger_alignment, transpose_links, unpack_links
 from neural_smt.phrases.scoring import score_pairs
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import Vocabulary

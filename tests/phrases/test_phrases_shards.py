@@ -13,18 +13,16 @@ from neural_smt.alignment.pharaoh import read_alignments, write_alignments
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.phrases import gathering
-from neural_smt.phrases.merging import merge_phrases
-from neural_smt.phrases.partitions import GroupedPartition
-from neural_smt.phrases.shard_steps import (
+from neural_smt.phrases import merge
+from neural_smt.phrases.merge import merge_phrases
+from neural_smt.phrases.shards import Partition, find_partitions
+from neural_smt.phrases.steps import (
+    build_phrase_table,
+    consolidate_phrases,
     count_targets,
     extract_phrases,
-    gather_phrase_table,
-    group_phrases,
     score_phrases,
 )
-from neural_smt.phrases.shards import find_partitions
-from neural_smt.phrases.steps import build_phrase_table
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import Vocabulary
 
@@ -52,29 +50,27 @@ def random_inputs(folder: Path, seed: int, sentences: int, words: int) -> dict[s
 
 
 def build_at_once(inputs: dict[str, Path], output: Path, max_length: int) -> Path:
-    settings = {"max_length": max_length, "reordering_smoothing": SMOOTHING}
-    build_phrase_table(**inputs, settings=settings, output=output)
+    build_phrase_table(**inputs, max_length=max_length, smoothing=SMOOTHING, output=output)
     return output
 
 
 def build_in_shards(inputs: dict[str, Path], folder: Path, shards: int, max_length: int) -> Path:
     """The steps in the order of the rules."""
     names = [f"{number}-of-{shards}" for number in range(1, shards + 1)]
-    extracted, grouped, totals, parts = (
-        [folder / f"{step}-{name}" for name in names] for step in ("extracted", "grouped", "totals", "part")
+    extracted, consolidated, totals, parts = (
+        [folder / f"{step}-{name}" for name in names] for step in ("extracted", "consolidated", "totals", "part")
     )
-    vocabularies = {name: inputs[name] for name in ("source_vocabulary", "target_vocabulary")}
-    text = {name: inputs[name] for name in ("source", "target", "alignment")} | vocabularies
+    text = {name: path for name, path in inputs.items() if name != "lexical"}
     lexical = {"lexical": inputs["lexical"], "smoothing": SMOOTHING}
     for name, output in zip(names, extracted, strict=True):
         extract_phrases(**text, shard=name, max_length=max_length, output=output)
-    for name, output in zip(names, grouped, strict=True):
-        group_phrases(extracted=extracted, shard=name, max_length=max_length, output=output)
+    for name, output in zip(names, consolidated, strict=True):
+        consolidate_phrases(extracted=extracted, shard=name, max_length=max_length, output=output)
     for name, output in zip(names, totals, strict=True):
-        count_targets(grouped=grouped, shard=name, output=output)
-    for name, own, output in zip(names, grouped, parts, strict=True):
-        score_phrases(grouped=own, totals=totals, shard=name, **lexical, output=output)
-    gather_phrase_table(parts=parts, **vocabularies, max_length=max_length, output=folder / "table")
+        count_targets(consolidated=consolidated, shard=name, output=output)
+    for name, own, output in zip(names, consolidated, parts, strict=True):
+        score_phrases(consolidated=own, totals=totals, shard=name, **lexical, output=output)
+    build_phrase_table(**inputs, parts=parts, max_length=max_length, smoothing=SMOOTHING, output=folder / "table")
     return folder / "table"
 
 
@@ -82,13 +78,13 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-@pytest.mark.parametrize("batch", [4, gathering.BATCH])
+@pytest.mark.parametrize("batch", [4, merge.BATCH])
 @pytest.mark.parametrize("shards", [1, 4, 16])
 def test_any_number_of_shards_makes_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shards: int, batch: int
 ) -> None:
     """Few words, so that phrases are frequent and their links differ and tie; batches down to one phrase of a part."""
-    monkeypatch.setattr(gathering, "BATCH", batch)
+    monkeypatch.setattr(merge, "BATCH", batch)
     inputs = random_inputs(tmp_path, seed=shards, sentences=150, words=5)
     whole = contents(build_at_once(inputs, tmp_path / "table", 4))
     assert set(whole) == {"meta.json", *(f"{name}.npy" for name in ARRAYS)}
@@ -145,7 +141,7 @@ def test_counts_of_target_phrases_are_those_of_all_partitions(tmp_path: Path) ->
     assert spelt == [("a", "x"), ("a", "y"), ("b", "x"), ("c", "x")]
     assert table.counts.tolist() == [[3, 2, 1], [1, 2, 1], [3, 1, 1], [3, 1, 1]]
     np.testing.assert_allclose(table.scores[:, [0, 2]], [[1 / 3, 0.5], [1, 0.5], [1 / 3, 1], [1 / 3, 1]])
-    own = [GroupedPartition.load(tmp_path / "shards" / f"grouped-{number}-of-5") for number in range(1, 6)]
+    own = [Partition.load(tmp_path / "shards" / f"consolidated-{number}-of-5") for number in range(1, 6)]
     assert sorted(len(part.source) for part in own) != [0, 0, 0, 0, 3], "all in one partition"
     assert sum(part.pairs.counts[:, 0].sum() for part in own) < table.counts[:, 0].sum()
 

@@ -9,9 +9,10 @@ from neural_smt.alignment.lexical import lexical_table
 from neural_smt.alignment.pharaoh import read_alignments
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
+from neural_smt.io.hash_primitives import add_lists, empty_slots, hash_words
 from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses, write_moses
-from neural_smt.phrases.primitives import build_phrase_index, find_phrase, hash_words
+from neural_smt.phrases.primitives import find_phrase
 from neural_smt.phrases.steps import build_phrase_table
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import Vocabulary
@@ -19,7 +20,7 @@ from neural_smt.vocabulary import Vocabulary
 SOURCE = ["a red house", "the house", "a house"]
 TARGET = ["une maison rouge", "la maison", "une maison"]
 ALIGNMENT = ["0-0 1-2 2-1", "0-0 1-1", "0-0 1-1"]
-SETTINGS = {"max_length": 7, "reordering_smoothing": 0.5}
+SETTINGS = {"max_length": 7, "smoothing": 0.5}
 
 PHRASE_TABLE = [
     "a house ||| une maison ||| 1 0.5 1 0.5 ||| 0-0 1-1 ||| 1 1 1 ||| |||",
@@ -55,7 +56,7 @@ def inputs(tmp_path: Path) -> dict:
         vocabulary.save(paths[f"{side}_vocabulary"])
     texts = [vocabulary.encode(lines) for vocabulary, lines in zip(vocabularies, (SOURCE, TARGET), strict=True)]
     lexical_table(*texts, read_alignments(paths["alignment"]), *map(len, vocabularies)).save(paths["lexical"])
-    return paths | {"settings": SETTINGS, "output": tmp_path / "table"}
+    return paths | SETTINGS | {"output": tmp_path / "table"}
 
 
 def test_text_comes_back_as_it_was(moses: tuple[Path, Path], tmp_path: Path) -> None:
@@ -179,7 +180,8 @@ def test_phrases_are_found_inside_sentences_and_nothing_else_is() -> None:
     known = sorted({tuple(rng.integers(0, 6, size=rng.integers(1, 5)).tolist()) for _ in range(400)})
     number = {phrase: n for n, phrase in enumerate(known)}
     phrases = Ragged.from_lists(known)
-    index = build_phrase_index(phrases.values, phrases.offsets), phrases.values, phrases.offsets
+    index = empty_slots(len(phrases)), phrases.values, phrases.offsets
+    add_lists(*index, 0)
     sentence = rng.integers(0, 7, size=200).astype(np.int32)
     found = 0
     for start in range(200):

@@ -38,8 +38,7 @@ def write_world(folder: Path, size: int) -> dict[str, Path]:
     encoded = [vocabulary.encode(lines) for vocabulary, lines in zip(vocabularies, (SOURCE, TARGET), strict=True)]
     lexical_table(*encoded, read_alignments(paths["alignment"]), *map(len, vocabularies)).save(made["lexical"])
     inputs = {name: made[name] for name in ("source_vocabulary", "target_vocabulary", "lexical")}
-    settings = {"max_length": 3, "reordering_smoothing": 0.5}
-    build_phrase_table(**paths, **inputs, settings=settings, output=made["phrase_table"])
+    build_phrase_table(**paths, **inputs, max_length=3, smoothing=0.5, output=made["phrase_table"])
     return made
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
 
 log = logging.getLogger(__name__)
@@ -254,8 +254,7 @@ def _best_links(grid: _Grid, probabilities: np.ndarray, p0: float, tension: floa
 def _build_grid(source: Ragged, target: Ragged, source_size: int, target_size: int) -> tuple[_Grid, np.ndarray]:
     """The grid of a text and the row offsets of NULL (first) and of every source word, int64 ``[source_size + 2]``."""
     n, m = source.lengths, target.lengths
-    starts = np.zeros(len(n) + 1, dtype=np.int64)
-    np.cumsum(n * m, out=starts[1:])
+    starts = offsets_of(n * m)
     order = np.lexsort((m, n))
     cells = np.empty(starts[-1], dtype=np.int32)
     row_offsets = np.zeros(source_size + 2, dtype=np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 from neural_smt.alignment.primitives import find_pair
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, load_array, read_object, save_arrays, write_json, write_lines
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
 from neural_smt.vocabulary import Vocabulary
 
@@ -65,10 +65,7 @@ class LexicalTable:
         """The ``count`` most probable target words by w(t|s) of each source word, int32, best first, ties by id."""
         order = np.lexsort((self.targets, -self.target_given_source, self.sources))
         rank = np.arange(len(order)) - self.offsets[:-1][self.sources]
-        lengths = np.minimum(np.diff(self.offsets), count)
-        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        return Ragged(self.targets[order[rank < count]], offsets)
+        return Ragged(self.targets[order[rank < count]], offsets_of(np.minimum(np.diff(self.offsets), count)))
 
     def save(self, folder: Path) -> None:
         """Write the arrays and ``meta.json`` as a folder, atomically."""
@@ -193,10 +190,8 @@ class LinkCounts:
         sources, targets = self._pairs >> 32, self._pairs & 0xFFFFFFFF
         source_totals = np.bincount(sources, counts, source_size) + source_free
         target_totals = np.bincount(targets, counts, target_size) + target_free
-        offsets = np.zeros(source_size + 1, dtype=np.int64)
-        np.cumsum(np.bincount(sources, minlength=source_size), out=offsets[1:])
         return LexicalTable(
-            offsets=offsets,
+            offsets=offsets_of(np.bincount(sources, minlength=source_size)),
             targets=targets.astype(np.int32),
             source_given_target=counts / target_totals[targets],
             target_given_source=counts / source_totals[sources],

@@ -1,8 +1,9 @@
-"""Word alignments as text: one line a sentence pair, ``i-j`` links from source to target, counted from 0.
+"""Word alignments as text, and the text they align: one line a sentence pair, ``i-j`` links, counted from 0.
 
 The same reader takes alignments made by hand, where ``i-j`` is a sure and ``i?j`` a possible link.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,9 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, open_text, read_lines
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.streams import count_lines, count_parallel, stream_lines
 from neural_smt.jit import kernel
+from neural_smt.vocabulary import Vocabulary
 
 LARGEST_INDEX = np.iinfo(np.int16).max
 """Word positions are int16, so a sentence has at most 32,768 words."""
@@ -178,3 +181,40 @@ def write_alignments(path: Path, alignments: Ragged) -> None:
 
 def _shortened(line: str, limit: int = 60) -> str:
     return line if len(line) <= limit else line[:limit] + "..."
+
+
+@dataclass(frozen=True)
+class AlignedText:
+    """Sentence pairs: source, target: int32 ``Ragged`` of word ids; alignments: int16 ``Ragged`` of rows (source,
+    target), shape ``[links, 2]``, all inside their sentence pair.
+    """
+
+    source: Ragged
+    target: Ragged
+    alignments: Ragged
+
+
+def count_pairs(source: Path, target: Path, alignment: Path) -> int:
+    """The number of sentence pairs; ``UserError`` when the three files differ in their numbers of lines."""
+    lines = count_parallel(source, target)
+    check_lines(alignment, source, count_lines(alignment), lines)
+    return lines
+
+
+def read_aligned(
+    source: Path,
+    target: Path,
+    alignment: Path,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    part: range | None = None,
+) -> AlignedText:
+    """The sentence pairs of three files, or those on some lines (from 0); no others are in memory.
+
+    Raises ``UserError`` naming the line of an alignment that cannot be read or lies outside its sentence pair.
+    """
+    part = range(count_pairs(source, target, alignment)) if part is None else part
+    sides = zip(vocabularies, (source, target), strict=True)
+    texts = [vocabulary.encode(stream_lines(path, part)) for vocabulary, path in sides]
+    links = parse_alignments(list(stream_lines(alignment, part)), alignment, part.start)
+    check_alignments(links, texts[0].lengths, texts[1].lengths, alignment, source, part.start)
+    return AlignedText(*texts, links)

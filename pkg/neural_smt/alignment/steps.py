@@ -7,12 +7,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from neural_smt.alignment.aligned_text import count_pairs, read_aligned
 from neural_smt.alignment.eflomal import EflomalSettings, eflomal_align
 from neural_smt.alignment.error_rate import ErrorCounts, count_errors
 from neural_smt.alignment.fast_align import FastAlignSettings, fast_align
 from neural_smt.alignment.lexical import LinkCounts
-from neural_smt.alignment.pharaoh import read_alignments, read_marked_alignments, write_alignments
+from neural_smt.alignment.pharaoh import (
+    count_pairs,
+    read_aligned,
+    read_alignments,
+    read_marked_alignments,
+    write_alignments,
+)
 from neural_smt.alignment.symmetrisation import HEURISTICS, symmetrise_alignments
 from neural_smt.errors import UserError, check_as_many
 from neural_smt.io.files import read_parallel, write_csv

@@ -17,7 +17,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.language_model.primitives import Automaton, score_word
 from neural_smt.phrases.interning import intern_phrases
-from neural_smt.phrases.spans import find_spans
+from neural_smt.phrases.table import find_spans
 
 UNKNOWN_ROW = -1
 """The phrase table row of an option that copies an unknown word."""

@@ -13,6 +13,13 @@ PIECE = 1 << 20
 """Lists that are looked at together where there may be hundreds of millions."""
 
 
+def offsets_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+    """int64 ``[n + 1]``: where lists of these lengths begin and end, one after the other."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
 @dataclass(frozen=True)
 class Ragged:
     """``n`` lists in one array: list ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
@@ -43,8 +50,7 @@ class Ragged:
         """The lists at ``rows`` (int ``[m]``), in that order."""
         rows = np.asarray(rows, dtype=np.int64)
         lengths = self.offsets[rows + 1] - self.offsets[rows]  # not of all lists: there may be millions
-        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
+        offsets = offsets_of(lengths)
         positions = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return Ragged(self.values[positions], offsets)
 
@@ -52,16 +58,14 @@ class Ragged:
     def from_lists(cls, lists: Iterable[Sequence[int]], dtype: type = np.int32) -> "Ragged":
         """Build from an iterable of sequences of numbers."""
         lists = [np.asarray(item, dtype=dtype) for item in lists]
-        offsets = np.zeros(len(lists) + 1, dtype=np.int64)
-        np.cumsum([len(item) for item in lists], out=offsets[1:])
-        return cls(np.concatenate(lists) if lists else np.zeros(0, dtype=dtype), offsets)
+        values = np.concatenate(lists) if lists else np.zeros(0, dtype=dtype)
+        return cls(values, offsets_of([len(item) for item in lists]))
 
     @classmethod
     def concatenate(cls, parts: Sequence["Ragged"]) -> "Ragged":
         """The lists of all parts (at least one), in order."""
-        offsets = np.zeros(sum(len(part) for part in parts) + 1, dtype=np.int64)
-        np.cumsum(np.concatenate([part.lengths for part in parts]), out=offsets[1:])
-        return cls(np.concatenate([part.values for part in parts]), offsets)
+        lengths = np.concatenate([part.lengths for part in parts])
+        return cls(np.concatenate([part.values for part in parts]), offsets_of(lengths))
 
     def count(self, marked: np.ndarray) -> np.ndarray:
         """int64 ``[n]``: how many ids of each list are marked; marked: bool for every id there may be."""

@@ -5,9 +5,11 @@ span with a link is paired with the smallest source span that covers its links, 
 span is linked outside the target span; the source span is then widened over unaligned words on either side.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,12 +18,14 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.phrases.interning import intern_spans
 from neural_smt.phrases.primitives import LONGEST_PHRASE, pack_span
-from neural_smt.phrases.ranges import run_ranges, split_evenly
 
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
 
 MOST_PAIRS = np.iinfo(np.int32).max
 """Occurrences are numbered by int32."""
+
+RANGES_PER_THREAD = 8
+"""More ranges than threads, so that no thread waits long for the slowest one."""
 
 
 @dataclass(frozen=True)
@@ -211,6 +215,20 @@ def _extract_range(
         if not write:
             pair_offsets[sentence + 1] = end
         _clear_links(own, marks, source_length, target_length)
+
+
+def split_evenly(offsets: np.ndarray, threads: int) -> list[tuple[int, int]]:
+    """Cut lists with these ``offsets`` (int64 ``[n + 1]``) into ranges (first, end) of lists about equal in size."""
+    cuts = np.linspace(0, offsets[-1], RANGES_PER_THREAD * threads + 1)[1:-1]
+    borders = [0, *np.searchsorted(offsets, cuts).tolist(), len(offsets) - 1]
+    return [(first, end) for first, end in pairwise(borders) if first < end]
+
+
+def run_ranges(function: Callable[..., None], ranges: list[tuple[int, int]], threads: int, *arguments: Any) -> None:
+    """Call ``function(range, *arguments)`` for every range on ``threads`` threads; the first error is raised."""
+    with ThreadPoolExecutor(threads) as pool:
+        for job in [pool.submit(function, part, *arguments) for part in ranges]:
+            job.result()
 
 
 def extract_spans(

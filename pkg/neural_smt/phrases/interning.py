@@ -8,8 +8,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from neural_smt.io.ragged import Ragged
-from neural_smt.jit import kernel, mix
+from neural_smt.io.hash_primitives import empty_slots, find_key
+from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.jit import kernel
 from neural_smt.phrases.primitives import LENGTH_BITS
 
 
@@ -21,13 +22,9 @@ def _grow(edges: np.ndarray, nodes: int, needed: int) -> tuple[np.ndarray, np.nd
         capacity *= 2
     larger = np.empty(capacity, dtype=np.uint64)
     larger[:nodes] = edges[:nodes]
-    slots = np.full(2 * capacity, -1, dtype=np.int32)
-    mask = np.uint64(2 * capacity - 1)
+    slots = empty_slots(capacity)
     for node in range(nodes):
-        slot = mix(larger[node]) & mask
-        while slots[slot] >= 0:
-            slot = (slot + np.uint64(1)) & mask
-        slots[slot] = node
+        slots[find_key(slots, larger, larger[node])] = node
     return larger, slots
 
 
@@ -60,7 +57,6 @@ def _extend_trie(
         length = sentence_offsets[sentence + 1] - begin
         if nodes + length * max_length > len(edges):
             edges, slots = _grow(edges, nodes, nodes + length * max_length)
-        mask = np.uint64(len(slots) - 1)
         known_nodes[:length] = -1
         for number in range(span_offsets[sentence], span_offsets[sentence + 1]):
             start = spans[number] >> LENGTH_BITS
@@ -71,9 +67,7 @@ def _extend_trie(
             node = np.int32(-1) if depth == 0 else known_nodes[start, depth - 1]
             while depth < span_length:
                 edge = (np.uint64(node + 1) << np.uint64(32)) | np.uint64(words[begin + start + depth])
-                slot = mix(edge) & mask
-                while slots[slot] >= 0 and edges[slots[slot]] != edge:
-                    slot = (slot + np.uint64(1)) & mask
+                slot = find_key(slots, edges, edge)
                 if slots[slot] < 0:
                     slots[slot] = nodes
                     edges[nodes] = edge
@@ -140,7 +134,7 @@ def intern_spans(text: Ragged, spans: Ragged, max_length: int) -> Ragged:
 def intern_parts(parts: Iterable[tuple[Ragged, Ragged]], max_length: int) -> Ragged:
     """As ``intern_spans``, of the spans of several texts together; each text is needed no longer than its turn."""
     capacity = 1 << 12
-    edges, slots = np.empty(capacity, dtype=np.uint64), np.full(2 * capacity, -1, dtype=np.int32)
+    edges, slots = np.empty(capacity, dtype=np.uint64), empty_slots(capacity)
     nodes = 0
     numbers = []
     for text, spans in parts:
@@ -162,8 +156,7 @@ def intern_parts(parts: Iterable[tuple[Ragged, Ragged]], max_length: int) -> Rag
     number[order] = np.arange(len(order), dtype=np.int32)
     for own in numbers:
         _renumber(own, number)
-    offsets = np.zeros(len(order) + 1, dtype=np.int64)
-    np.cumsum(depths[order], out=offsets[1:])
+    offsets = offsets_of(depths[order])
     return Ragged(_spell(order, parents, last_words, offsets), offsets)
 
 
@@ -220,6 +213,5 @@ def _copy_lists(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, out_o
 
 def gather_phrases(phrases: Ragged, rows: np.ndarray) -> Ragged:
     """``phrases.take(rows)`` without temporary index arrays, for tables of many millions of rows."""
-    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum(phrases.lengths[rows], out=offsets[1:])
+    offsets = offsets_of(phrases.lengths[rows])
     return Ragged(_copy_lists(phrases.values, phrases.offsets, rows, offsets), offsets)

@@ -1,20 +1,250 @@
-"""Phrase and reordering tables as the text files of Moses."""
+"""Phrase and reordering tables as the text files of Moses: reading them into arrays, and writing them."""
 
+import logging
 import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from neural_smt.io.files import atomic, open_text
+from neural_smt.errors import UserError
+from neural_smt.io.files import atomic, open_text, read_pieces
 from neural_smt.io.ragged import Ragged
-from neural_smt.phrases.moses_reading import read_moses_text
+from neural_smt.io.word_numbers import WordNumbers
+from neural_smt.phrases import moses_kernels as kernels
+from neural_smt.phrases.interning import gather_phrases, intern_phrases, sort_pairs
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import Vocabulary
 
+log = logging.getLogger(__name__)
+
+SIDES = ("source", "target")
+
+ORIENTATIONS = 6
+"""Scores of a row of a reordering table."""
+
+_SHOWN = 40
+"""So many bytes of a token that cannot be read are shown."""
+
 _SOURCES_AT_ONCE = 1 << 14
+"""Source phrases written together."""
+
+
+@dataclass(frozen=True)
+class MosesRows:
+    """E rows; source, target: int32 ``Ragged`` of word numbers; links: uint8 ``Ragged`` of ``[links, 2]``;
+    scores: float32 ``[E, N]``; counts: int32 ``[E, 3]``. A reordering table has neither links nor counts.
+    """
+
+    source: Ragged
+    target: Ragged
+    links: Ragged
+    scores: np.ndarray
+    counts: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+def read_rows(path: Path, words: WordNumbers, reordering: bool = False) -> MosesRows:
+    """Read a phrase table, or a reordering table, piece by piece, numbering its words.
+
+    Every row of a phrase table must have as many scores as the first. Raises ``UserError`` naming the line of a
+    malformed row, and for a table without rows.
+    """
+    parser = _Parser(path, words, reordering)
+    for lines, piece in read_pieces(path):
+        parser.add(piece, lines)
+    return parser.rows()
+
+
+class _Parser:
+    def __init__(self, path: Path, words: WordNumbers, reordering: bool):
+        self.path, self.words, self.reordering = path, words, reordering
+        self.columns = ORIENTATIONS if reordering else 0
+        self.parts: list[list[np.ndarray]] = []
+
+    def add(self, piece: bytes, lines: int) -> None:
+        """Parse some lines, before which ``lines`` lines stand."""
+        self.columns = self.columns or _count_scores(piece)
+        text = np.frombuffer(piece, dtype=np.uint8)
+        rows = kernels.make_rows(len(text), self.columns)
+        fault, line, place = kernels.scan_rows(text, 0, self.words.arrays, rows, self.reordering)
+        while fault == kernels.NO_ROOM_FOR_WORD:
+            self.words.enlarge(len(text))
+            fault, line, place = kernels.scan_rows(text, line, self.words.arrays, rows, self.reordering)
+        if fault != kernels.PARSED:
+            number = lines + piece.count(b"\n", 0, line) + 1
+            raise UserError(f"{self.path}, line {number}: {self._explain(fault, place, piece)}; export the table again")
+        self.parts.append(_used(rows, self.reordering))
+
+    def _explain(self, fault: int, place: int, piece: bytes) -> str:
+        token = re.compile(rb"[^ \t\r\n|]{0,%d}" % _SHOWN).match(piece, place)
+        shown = repr(token[0].decode(errors="replace")) if token else "''"
+        if fault == kernels.FIELDS or (fault == kernels.SCORES and self.reordering):
+            rest = "six probabilities" if self.reordering else "scores ||| alignment"
+            return f"expected 'source ||| target ||| {rest}'"
+        if fault == kernels.LENGTH:
+            return f"a phrase has {place} words; 1 to {kernels.LONGEST} can be read"
+        if fault == kernels.SCORES:
+            return f"has {place} scores where line 1 has {self.columns}" if place else "has no scores"
+        if fault == kernels.RANGE or shown.strip("'+-").lower() in ("nan", "inf", "infinity"):
+            return f"a score is not a probability ({shown})"
+        if fault == kernels.OUTSIDE:
+            return f"a link lies outside the phrases ({shown})"
+        expected = {kernels.NUMBER: "number", kernels.LINK: "link i-j", kernels.COUNT: "count"}[fault]
+        return f"a field cannot be read ({shown} is not a {expected})"
+
+    def rows(self) -> MosesRows:
+        if not self.parts:
+            raise UserError(f"{self.path}: holds no phrase pair; export the table again")
+        source, target, links, lengths, scores, counts = (
+            np.concatenate(part) for part in zip(*self.parts, strict=True)
+        )
+        offsets = np.zeros((3, len(lengths) + 1), dtype=np.int64)
+        np.cumsum(lengths.T, axis=1, out=offsets[:, 1:])
+        return MosesRows(
+            source=Ragged(source, offsets[0]),
+            target=Ragged(target, offsets[1]),
+            links=Ragged(links, offsets[2]),
+            scores=scores,
+            counts=counts,
+        )
+
+
+def _count_scores(piece: bytes) -> int:
+    """How many scores the first row has; 1 where it has none, which the parser then finds wanting."""
+    fields = piece.split(b"\n", 1)[0].rstrip(b"\r").split(b"|||", 3)
+    return max(1, len(re.findall(rb"[^ \t]+", fields[2]))) if len(fields) > 2 else 1
+
+
+def _used(rows: kernels.Rows, reordering: bool) -> list[np.ndarray]:
+    """Copies of the parts of the arrays that were filled."""
+    number, source, target, links = rows.used.tolist()
+    counts = rows.counts[: 0 if reordering else number]
+    parts = (rows.source[:source], rows.target[:target], rows.links[:links], rows.lengths[:number])
+    return [part.copy() for part in (*parts, rows.scores[:number], counts)]
+
+
+@dataclass(frozen=True)
+class MosesText:
+    """A Moses phrase table as it was read, before its words have ids.
+
+    path: its file; words: the distinct words; rows: its rows in the order of the file, words numbered as in
+    ``words``; reordering: float32 ``[E, 6]``, the probabilities of each row.
+    """
+
+    path: Path
+    words: list[str]
+    rows: MosesRows
+    reordering: np.ndarray
+
+    @cached_property
+    def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        """The source and the target words, counted over the rows."""
+        return self._vocabulary(self.rows.source), self._vocabulary(self.rows.target)
+
+    def _vocabulary(self, phrases: Ragged) -> Vocabulary:
+        counts = np.bincount(phrases.values, minlength=len(self.words)).tolist()
+        return Vocabulary.from_counts(Counter({word: n for word, n in zip(self.words, counts, strict=True) if n}))
+
+    def table(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary) -> PhraseTable:
+        """The table over the ids of two vocabularies; ``UserError`` names the line of a word that they lack."""
+        vocabularies = source_vocabulary, target_vocabulary
+        source, source_numbers = intern_phrases(self._phrases(0, source_vocabulary))
+        target, target_numbers = intern_phrases(self._phrases(1, target_vocabulary))
+        order, entry_offsets = sort_pairs(source_numbers, target_numbers, len(source), len(target))
+        _refuse_twice(self.path, order, source_numbers, target_numbers)
+        links = Ragged(self.rows.links.values.view(np.uint16).ravel(), self.rows.links.offsets)
+        links = gather_phrases(links, order)
+        return PhraseTable(
+            source=source,
+            entry_offsets=entry_offsets,
+            target=gather_phrases(target, target_numbers[order]),
+            scores=self.rows.scores[order],
+            alignment=Ragged(links.values.view(np.uint8).reshape(-1, 2), links.offsets),
+            counts=self.rows.counts[order],
+            reordering=self.reordering[order],
+            source_digest=vocabularies[0].digest,
+            target_digest=vocabularies[1].digest,
+            max_length=int(max(self.rows.source.lengths.max(), self.rows.target.lengths.max())),
+        )
+
+    def _phrases(self, side: int, vocabulary: Vocabulary) -> Ragged:
+        """The phrases of one side of each row, as ids of a vocabulary."""
+        phrases = (self.rows.source, self.rows.target)[side]
+        ids = np.array([vocabulary.index.get(word, -1) for word in self.words], dtype=np.int32)
+        values = ids[phrases.values]
+        missing = int(values.argmin())
+        if values[missing] < 0:
+            line = int(np.searchsorted(phrases.offsets, missing, side="right"))
+            word = self.words[phrases.values[missing]]
+            raise UserError(
+                f"{self.path}, line {line}: {word!r} is not in the {SIDES[side]} vocabulary; use that of the table"
+            )
+        return Ragged(values, phrases.offsets)
+
+
+def read_moses_text(phrase_table_path: Path, reordering_path: Path | None) -> MosesText:
+    """Read a Moses phrase table and its msd-bidirectional-fe reordering table (text, plain or ``.gz``), each once.
+
+    Every row must have as many scores as the first. A pair that the reordering table lacks, or every pair without
+    ``reordering_path``, gets probability 1 six times: as in Moses it costs nothing. Rows of the reordering table for
+    other pairs are left out, as in Moses, but one of them must fit. A score of up to 15 digits and not below 1e-22 is
+    read as by C's strtod and rounded to float32; any other may differ from that in the last bit. Raises ``UserError``
+    naming the line of a malformed row.
+    """
+    words = WordNumbers()
+    rows = read_rows(Path(phrase_table_path), words)
+    if reordering_path is None:
+        reordering = np.ones((len(rows), ORIENTATIONS), dtype=np.float32)
+    else:
+        reordering_rows = read_rows(Path(reordering_path), words, reordering=True)
+        reordering = _match_rows(rows, reordering_rows, Path(phrase_table_path), Path(reordering_path))
+    return MosesText(Path(phrase_table_path), words.words(), rows, reordering)
+
+
+def _match_rows(rows: MosesRows, others: MosesRows, path: Path, reordering_path: Path) -> np.ndarray:
+    """The reordering probabilities of each row, float32 ``[E, 6]``; normally both tables have the same rows."""
+    if _same(rows.source, others.source) and _same(rows.target, others.target):
+        return others.scores
+    source, target = (
+        intern_phrases(Ragged.concatenate([one, other]))[1].astype(np.int64)
+        for one, other in ((rows.source, others.source), (rows.target, others.target))
+    )
+    pairs = (source << 32) | target
+    order = np.argsort(pairs[len(rows) :], kind="stable").astype(np.int32)
+    _refuse_twice(reordering_path, order, source[len(rows) :], target[len(rows) :])
+    ordered = pairs[len(rows) :][order]
+    place = np.minimum(np.searchsorted(ordered, pairs[: len(rows)]), len(ordered) - 1)
+    found = ordered[place] == pairs[: len(rows)]
+    if not found.any():
+        raise UserError(
+            f"{reordering_path}: has none of the phrase pairs of {path}; give the reordering table made with it"
+        )
+    if len(others) > found.sum():
+        log.info("%s: %d rows are of pairs outside the phrase table", reordering_path, len(others) - found.sum())
+    reordering = np.ones((len(rows), ORIENTATIONS), dtype=np.float32)
+    reordering[found] = others.scores[order[place[found]]]
+    return reordering
+
+
+def _same(one: Ragged, other: Ragged) -> bool:
+    return np.array_equal(one.offsets, other.offsets) and np.array_equal(one.values, other.values)
+
+
+def _refuse_twice(path: Path, order: np.ndarray, source: np.ndarray, target: np.ndarray) -> None:
+    """``UserError`` naming the first line that repeats a pair; ``order`` sorts the pairs stably."""
+    repeated = (np.diff(source[order]) == 0) & (np.diff(target[order]) == 0)
+    if repeated.any():
+        line = int(order[1:][repeated].min()) + 1
+        raise UserError(f"{path}, line {line}: this phrase pair stands here twice; remove one")
 
 
 def moses_vocabularies(phrase_table_path: Path) -> tuple[Vocabulary, Vocabulary]:

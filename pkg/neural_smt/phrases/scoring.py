@@ -10,50 +10,38 @@ from neural_smt.alignment.primitives import find_pair
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
-from neural_smt.phrases.extraction import ExtractedPairs
-from neural_smt.phrases.grouping import GroupedPairs, group_pairs, unpack_links
+from neural_smt.phrases.consolidation import ConsolidatedPairs, consolidate_pairs, unpack_links
+from neural_smt.phrases.extraction import ExtractedPairs, run_ranges, split_evenly
 from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.primitives import has_link
-from neural_smt.phrases.ranges import run_ranges, split_evenly
 from neural_smt.phrases.table import Entries, PhraseTable
 from neural_smt.vocabulary import Vocabulary
 
 
 @kernel
-def _source_weight(source: np.ndarray, target: np.ndarray, links: np.uint64, lexical: tuple[np.ndarray, ...]) -> float:
-    """lex(f|e): product over source words of their mean w(f|e) over the linked target words, or of w(f|NULL)."""
-    offsets, targets, source_given_target, _, source_given_null, _ = lexical
+def _lexical_weight(
+    words: np.ndarray, others: np.ndarray, links: np.uint64, of_target: bool, lexical: tuple[np.ndarray, ...]
+) -> float:
+    """Product over the words of a side: of each its mean w(word|other) over the words linked to it, or w(word|NULL).
+
+    of_target: whether ``words`` are those of the target, for lex(e|f); lexical: rows and targets of ``LexicalTable``,
+    w(word|other) by row and w(word|NULL) by word.
+    """
+    offsets, targets, given_other, given_null = lexical
     weight = 1.0
-    for i in range(len(source)):
+    for i in range(len(words)):
         total, partners = 0.0, 0
-        for j in range(len(target)):
-            if has_link(links, i, j):
-                row = find_pair(offsets, targets, source[i], target[j])
-                total += source_given_target[row] if row >= 0 else 1.0
+        for j in range(len(others)):
+            source, target = (j, i) if of_target else (i, j)
+            if has_link(links, source, target):
+                pair = (others[j], words[i]) if of_target else (words[i], others[j])
+                row = find_pair(offsets, targets, pair[0], pair[1])
+                total += given_other[row] if row >= 0 else 1.0
                 partners += 1
         if partners > 0:
             weight *= total / partners
-        elif source_given_null[source[i]] > 0.0:
-            weight *= source_given_null[source[i]]
-    return weight
-
-
-@kernel
-def _target_weight(source: np.ndarray, target: np.ndarray, links: np.uint64, lexical: tuple[np.ndarray, ...]) -> float:
-    """lex(e|f): product over target words of their mean w(e|f) over the linked source words, or of w(e|NULL)."""
-    offsets, targets, _, target_given_source, _, target_given_null = lexical
-    weight = 1.0
-    for j in range(len(target)):
-        total, partners = 0.0, 0
-        for i in range(len(source)):
-            if has_link(links, i, j):
-                row = find_pair(offsets, targets, source[i], target[j])
-                total += target_given_source[row] if row >= 0 else 1.0
-                partners += 1
-        if partners > 0:
-            weight *= total / partners
-        elif target_given_null[target[j]] > 0.0:
-            weight *= target_given_null[target[j]]
+        elif given_null[words[i]] > 0.0:
+            weight *= given_null[words[i]]
     return weight
 
 
@@ -65,7 +53,7 @@ def _score_range(
     target_phrases: tuple[np.ndarray, np.ndarray],
     counts: np.ndarray,
     links: tuple[np.ndarray, np.ndarray],
-    lexical: tuple[np.ndarray, ...],
+    lexical: tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]],
     scores: np.ndarray,
 ) -> None:
     """Fill ``scores`` (float32 ``[E, 4]``) for the entries of a range of source phrases."""
@@ -77,9 +65,9 @@ def _score_range(
         for entry in range(entry_offsets[phrase], entry_offsets[phrase + 1]):
             target = target_values[target_offsets[entry] : target_offsets[entry + 1]]
             scores[entry, 0] = counts[entry, 2] / counts[entry, 0]
-            scores[entry, 1] = _source_weight(source, target, links_by_source[entry], lexical)
+            scores[entry, 1] = _lexical_weight(source, target, links_by_source[entry], False, lexical[0])
             scores[entry, 2] = counts[entry, 2] / counts[entry, 1]
-            scores[entry, 3] = _target_weight(source, target, links_by_target[entry], lexical)
+            scores[entry, 3] = _lexical_weight(target, source, links_by_target[entry], True, lexical[1])
 
 
 @kernel
@@ -112,8 +100,8 @@ def score_pairs(
     The result does not depend on ``threads``. Raises ``UserError`` when there is no pair.
     """
     check_extracted(len(pairs))
-    grouped = group_pairs(pairs, threads)
-    entries = score_entries(grouped, pairs.source_phrases, pairs.target_phrases, lexical, smoothing, threads)
+    consolidated = consolidate_pairs(pairs, threads)
+    entries = score_entries(consolidated, pairs.source_phrases, pairs.target_phrases, lexical, smoothing, threads)
     return PhraseTable(
         **vars(entries),
         source_digest=source_vocabulary.digest,
@@ -129,36 +117,36 @@ def check_extracted(pairs: int) -> None:
 
 
 def score_entries(
-    grouped: GroupedPairs,
+    pairs: ConsolidatedPairs,
     source_phrases: Ragged,
     target_phrases: Ragged,
     lexical: LexicalTable,
     smoothing: float,
     threads: int = 1,
 ) -> Entries:
-    """Score grouped pairs (see ``score_pairs``), whose counts must be those of all occurrences there are."""
-    target = gather_phrases(target_phrases, grouped.target)
+    """Score consolidated pairs (see ``score_pairs``), whose counts must be those of all occurrences there are."""
+    target = gather_phrases(target_phrases, pairs.target)
     scores = np.empty((len(target), 4), dtype=np.float32)
     run_ranges(
         _score_range,
-        split_evenly(grouped.entry_offsets, threads),
+        split_evenly(pairs.entry_offsets, threads),
         threads,
         (source_phrases.values, source_phrases.offsets),
-        grouped.entry_offsets,
+        pairs.entry_offsets,
         (target.values, target.offsets),
-        grouped.counts,
-        (grouped.links_by_target, grouped.links_by_source),
+        pairs.counts,
+        (pairs.links_by_target, pairs.links_by_source),
         _lexical_arrays(lexical),
         scores,
     )
     return Entries(
         source=source_phrases,
-        entry_offsets=grouped.entry_offsets,
+        entry_offsets=pairs.entry_offsets,
         target=target,
         scores=scores,
-        alignment=unpack_links(grouped.links_by_target),
-        counts=grouped.counts,
-        reordering=smooth_orientations(grouped.orientations, smoothing),
+        alignment=unpack_links(pairs.links_by_target),
+        counts=pairs.counts,
+        reordering=smooth_orientations(pairs.orientations, smoothing),
     )
 
 
@@ -181,13 +169,10 @@ def lexical_weights(source: Ragged, target: Ragged, links: np.ndarray, lexical: 
     return scores[:, [1, 3]]
 
 
-def _lexical_arrays(lexical: LexicalTable) -> tuple[np.ndarray, ...]:
-    """The arrays of ``LexicalTable`` that the weights are computed from."""
+def _lexical_arrays(table: LexicalTable) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """What lex(f|e) and lex(e|f) are computed from, see ``_lexical_weight``."""
+    rows = table.offsets, table.targets
     return (
-        lexical.offsets,
-        lexical.targets,
-        lexical.source_given_target,
-        lexical.target_given_source,
-        lexical.source_given_null,
-        lexical.target_given_null,
+        (*rows, table.source_given_target, table.source_given_null),
+        (*rows, table.target_given_source, table.target_given_null),
     )

@@ -10,8 +10,10 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, load_array, read_object, save_arrays, write_json
+from neural_smt.io.hash_primitives import add_lists, empty_slots
 from neural_smt.io.ragged import Ragged
-from neural_smt.phrases.primitives import build_phrase_index
+from neural_smt.jit import kernel
+from neural_smt.phrases.primitives import find_phrase
 from neural_smt.vocabulary import Vocabulary
 
 RAGGED = ("source", "target", "alignment")
@@ -60,7 +62,9 @@ class PhraseTable(Entries):
 
     def __post_init__(self) -> None:
         if self.source_index is None:
-            object.__setattr__(self, "source_index", build_phrase_index(self.source.values, self.source.offsets))
+            slots = empty_slots(len(self.source))
+            add_lists(slots, self.source.values, self.source.offsets, 0)
+            object.__setattr__(self, "source_index", slots)
 
     def __len__(self) -> int:
         """The number of entries E."""
@@ -153,3 +157,26 @@ def write_meta(folder: Path, rows: int, sources: int, digests: tuple[str, str], 
         "digest": digest,
     }
     write_json(folder / "meta.json", meta)
+
+
+def find_spans(table: PhraseTable, words: np.ndarray, first: np.ndarray, longest: int) -> np.ndarray:
+    """int32 ``[tokens, longest]``: the source phrase that starts at a token and has (column + 1) words, or -1.
+
+    words: int32 ``[tokens]``, ids of the source vocabulary, -1 for words outside it; first: int64 ``[sentences + 1]``,
+    where each sentence's tokens start.
+    """
+    spans = np.empty((len(words), longest), dtype=np.int32)
+    _find_spans(table.lookup, words, first, spans)
+    return spans
+
+
+@kernel
+def _find_spans(
+    index: tuple[np.ndarray, np.ndarray, np.ndarray], words: np.ndarray, first: np.ndarray, spans: np.ndarray
+) -> None:
+    """Fill ``spans``, which no span crosses the end of its sentence in."""
+    for sentence in range(len(first) - 1):
+        for start in range(first[sentence], first[sentence + 1]):
+            for length in range(1, spans.shape[1] + 1):
+                inside = start + length <= first[sentence + 1]
+                spans[start, length - 1] = find_phrase(index, words, start, start + length) if inside else -1

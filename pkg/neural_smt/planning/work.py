@@ -81,12 +81,11 @@ WORK = {
     "build_lexical_tables": Work(tables.data_words, ("words",), ("words",), ("words", "types")),
     "measure_error_rate": SMALL,
     # phrases
-    "build_phrase_table": Work(tables.extracted_pairs, WORKED, ROWS, WORKED, parallel=0.4),
+    "build_phrase_table": Work(tables.built_table, WORKED, ROWS, WORKED, parallel=0.4),
     "extract_phrases": Work(tables.extracted_shard(0.4), WORKED, ROWS, WORKED, like="build_phrase_table"),
-    "group_phrases": Work(tables.extracted_shard(0.4), WORKED, ROWS, WORKED, like="build_phrase_table"),
+    "consolidate_phrases": Work(tables.extracted_shard(0.4), WORKED, ROWS, WORKED, like="build_phrase_table"),
     "count_targets": Work(tables.extracted_shard(0.2), WORKED, ROWS, WORKED, like="build_phrase_table"),
     "score_phrases": Work(tables.extracted_shard(0.4), WORKED, ROWS, WORKED, like="build_phrase_table"),
-    "gather_phrase_table": Work(tables.gathered_table, WORKED, ROWS, WORKED, like="build_phrase_table"),
     # language model
     "build_language_model": Work(tables.estimated, ("words",), ("held words",), ("n-grams",)),
     "measure_language_model": Work(tables.measured_model, (), ("n-grams",), (), mapped=("n-grams",)),

@@ -10,8 +10,7 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, leaf
-from neural_smt.phrases.spans import find_spans
-from neural_smt.phrases.table import PhraseTable
+from neural_smt.phrases.table import PhraseTable, find_spans
 from neural_smt.vocabulary import EOS, RESERVED, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets, save_pieces, text_digest
 from neural_smt.vocabulary_selection.lists import phrase_lists, word_lists

@@ -14,7 +14,7 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.io.array_files import ListWriter
 from neural_smt.io.files import atomic, load_array, read_json, save_arrays, write_json
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 
 ORIGINS = {
     "vocabulary": "network vocabulary",
@@ -88,7 +88,7 @@ class CandidateSets:
     @cached_property
     def ids(self) -> Ragged:
         """int32 lists: every set whole, in memory. Where V^T is large, ``of`` and ``union`` need far less."""
-        offsets = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+        offsets = offsets_of(self.sizes)
         values = np.empty(offsets[-1], dtype=np.int32)
         for sentence in range(len(self)):
             values[offsets[sentence] : offsets[sentence + 1]] = self.of(sentence)

@@ -9,7 +9,7 @@ import numpy as np
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import UNK, Vocabulary
 
@@ -27,10 +27,10 @@ def table_digest(table: LexicalTable, source: Vocabulary, target: Vocabulary) ->
 
 def _first_of_each(lists: Ragged, wanted: np.ndarray, count: int) -> Ragged:
     """The first ``count`` of those values of each list that are ``wanted`` (bool, one for every value)."""
-    before = np.concatenate([[0], np.cumsum(wanted)])
+    before = offsets_of(wanted)
     rank = before[:-1] - np.repeat(before[lists.offsets[:-1]], lists.lengths)
     kept = wanted & (rank < count)
-    return Ragged(lists.values[kept], np.concatenate([[0], np.cumsum(kept)])[lists.offsets])
+    return Ragged(lists.values[kept], offsets_of(kept)[lists.offsets])
 
 
 def word_lists(table: LexicalTable, ids: np.ndarray, count: int) -> Ragged:
@@ -55,7 +55,7 @@ def top_entries(table: PhraseTable, phrases: np.ndarray, count: int) -> Ragged:
         )
     starts = table.entry_offsets[phrases]
     lengths = table.entry_offsets[phrases + 1] - starts
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    offsets = offsets_of(lengths)
     rows = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
     owner = np.repeat(np.arange(len(phrases)), lengths)
     order = np.lexsort((-table.scores[rows, DIRECT], owner))  # stable: equal ones stay in row order

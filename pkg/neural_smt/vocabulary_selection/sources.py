@@ -9,7 +9,7 @@ import numpy as np
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
@@ -64,7 +64,7 @@ def _encode(index: dict[str, int], unknown: int, lines: list[str]) -> Ragged:
         tokens = line.split()
         lengths[number] = len(tokens)
         ids.extend(index.get(token, unknown) for token in tokens)
-    return Ragged(np.array(ids, dtype=np.int32), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+    return Ragged(np.array(ids, dtype=np.int32), offsets_of(lengths))
 
 
 def load_sources(

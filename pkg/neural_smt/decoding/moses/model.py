@@ -7,7 +7,7 @@ from neural_smt.errors import UserError
 from neural_smt.language_model.arpa import read_arpa
 from neural_smt.language_model.arpa_model import arpa_model
 from neural_smt.language_model.model import NgramModel
-from neural_smt.phrases.moses_reading import read_moses_text
+from neural_smt.phrases.moses_format import read_moses_text
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import Vocabulary
 

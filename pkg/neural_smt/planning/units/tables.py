@@ -26,9 +26,11 @@ def data_words(job: Job, x: Experiment) -> Units:
     return {"words": x.sizes.data[x.data(job)].both, "types": sum(x.sizes.types.values())}
 
 
-def extracted_pairs(job: Job, x: Experiment) -> Units:
-    """Rows of the phrase table: held at once, and worked on."""
+def built_table(job: Job, x: Experiment) -> Units:
+    """Rows of the phrase table: held at once, and worked on; of merged parts the index alone, and some work."""
     rows = x.sizes.rows[x.data(job)]
+    if x.config["shards"] > 1:
+        return {"rows": INDEX * rows, "worked rows": MERGED * rows}
     return {"rows": rows, "worked rows": rows}
 
 
@@ -42,17 +44,11 @@ def extracted_shard(share: float) -> Counter:
     return counted
 
 
-def gathered_table(job: Job, x: Experiment) -> Units:
-    """Of the table whose rows are gathered: the memory of its index alone, and a share of the work."""
-    rows = x.sizes.rows[x.data(job)]
-    return {"rows": INDEX * rows, "worked rows": GATHERED * rows}
-
-
 INDEX = 0.03
 """Of the bytes a row that a table built at once needs, those of the slots of its index."""
 
-GATHERED = 0.2
-"""Of the work of building a table, that of gathering its parts."""
+MERGED = 0.2
+"""Of the work of building a table, that of merging its parts."""
 
 
 def estimated(job: Job, x: Experiment) -> Units:

@@ -1,4 +1,4 @@
-"""Occurrences of phrase pairs grouped into entries: counts, orientations, the most frequent links of each pair."""
+"""Occurrences of phrase pairs consolidated into entries: counts, orientations, the most frequent links of each pair."""
 
 from dataclasses import dataclass
 
@@ -6,14 +6,13 @@ import numpy as np
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
-from neural_smt.phrases.extraction import ExtractedPairs
+from neural_smt.phrases.extraction import ExtractedPairs, run_ranges, split_evenly
 from neural_smt.phrases.interning import sort_pairs
 from neural_smt.phrases.primitives import LONGEST_PHRASE, has_link
-from neural_smt.phrases.ranges import run_ranges, split_evenly
 
 
 @dataclass(frozen=True)
-class GroupedPairs:
+class ConsolidatedPairs:
     """The distinct phrase pairs (entries), by source phrase and then by target phrase.
 
     entry_offsets: int64 ``[S + 1]``, the entries of each source phrase; target: int32 ``[E]``, target phrase numbers;
@@ -110,7 +109,7 @@ def _most_frequent_links(
 
 
 @kernel
-def _group_range(
+def _consolidate_range(
     sources: tuple[int, int],
     order: np.ndarray,
     offsets: np.ndarray,
@@ -119,7 +118,7 @@ def _group_range(
     entry_offsets: np.ndarray,
     out: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
 ) -> None:
-    """Fill the entries of a range of source phrases (the arrays ``out`` as in ``GroupedPairs``)."""
+    """Fill the entries of a range of source phrases (the arrays ``out`` as in ``ConsolidatedPairs``)."""
     target, links, orientation = occurrences
     entry_target, counts, orientations, links_by_target, links_by_source = out
     most = 0
@@ -147,8 +146,8 @@ def _group_range(
             start = end
 
 
-def group_pairs(pairs: ExtractedPairs, threads: int = 1) -> GroupedPairs:
-    """Group the occurrences of each phrase pair; the result does not depend on ``threads``."""
+def consolidate_pairs(pairs: ExtractedPairs, threads: int = 1) -> ConsolidatedPairs:
+    """Consolidate the occurrences of each phrase pair; the result does not depend on ``threads``."""
     order, offsets = sort_pairs(pairs.source, pairs.target, len(pairs.source_phrases), len(pairs.target_phrases))
     target_counts = np.bincount(pairs.target, minlength=len(pairs.target_phrases))
     entry_offsets = _count_entries(order, pairs.target, offsets)
@@ -162,8 +161,8 @@ def group_pairs(pairs: ExtractedPairs, threads: int = 1) -> GroupedPairs:
     )
     occurrences = pairs.target, pairs.links, pairs.orientation
     ranges = split_evenly(offsets, threads)
-    run_ranges(_group_range, ranges, threads, order, offsets, occurrences, target_counts, entry_offsets, out)
-    return GroupedPairs(entry_offsets, *out)
+    run_ranges(_consolidate_range, ranges, threads, order, offsets, occurrences, target_counts, entry_offsets, out)
+    return ConsolidatedPairs(entry_offsets, *out)
 
 
 @kernel

@@ -9,11 +9,10 @@ import numpy as np
 
 from neural_smt.io.array_files import ArrayReader, ArrayWriter, ListWriter, OffsetWriter
 from neural_smt.io.files import save_arrays
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.hash_primitives import add_lists, empty_slots
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
 from neural_smt.phrases.interning import gather_phrases
-from neural_smt.phrases.merging import merge_phrases
-from neural_smt.phrases.primitives import hash_words
 from neural_smt.phrases.scoring import check_extracted
 from neural_smt.phrases.table import Entries, rows_digest, write_meta
 
@@ -26,6 +25,71 @@ ROWS = ("scores", "counts", "reordering")
 
 LINK = np.dtype(np.uint16)
 """A row of two bytes of ``alignment``, as one number."""
+
+
+@kernel
+def _comes_before(values: np.ndarray, offsets: np.ndarray, phrase: int, other: int) -> bool:
+    """Whether a phrase comes before another in shortlex order."""
+    start, other_start = offsets[phrase], offsets[other]
+    length, other_length = offsets[phrase + 1] - start, offsets[other + 1] - other_start
+    if length != other_length:
+        return length < other_length
+    for position in range(length):
+        if values[start + position] != values[other_start + position]:
+            return values[start + position] < values[other_start + position]
+    return False
+
+
+@kernel
+def _sift(heap: np.ndarray, size: int, heads: np.ndarray, values: np.ndarray, offsets: np.ndarray, place: int) -> None:
+    """Move the list at ``place`` of the heap down until its next phrase comes before those of the lists below it."""
+    while 2 * place + 1 < size:
+        below = 2 * place + 1
+        if below + 1 < size and _comes_before(values, offsets, heads[heap[below + 1]], heads[heap[below]]):
+            below += 1
+        if not _comes_before(values, offsets, heads[heap[below]], heads[heap[place]]):
+            return
+        heap[place], heap[below] = heap[below], heap[place]
+        place = below
+
+
+@kernel
+def _merge(values: np.ndarray, offsets: np.ndarray, starts: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """``merge_phrases`` of the lists at ``starts[i]:starts[i + 1]`` of all phrases."""
+    lists = len(more)
+    heads = starts[:lists].copy()
+    heap = np.empty(lists, dtype=np.int64)
+    size = 0
+    for number in range(lists):
+        if heads[number] < starts[number + 1]:
+            heap[size] = number
+            size += 1
+    for place in range(size // 2 - 1, -1, -1):
+        _sift(heap, size, heads, values, offsets, place)
+    merged = np.empty(len(offsets) - 1, dtype=np.uint16)
+    count = 0
+    while size > 0:
+        number = heap[0]
+        merged[count] = number
+        count += 1
+        heads[number] += 1
+        if heads[number] == starts[number + 1]:
+            if more[number]:
+                break
+            size -= 1
+            heap[0] = heap[size]
+        _sift(heap, size, heads, values, offsets, 0)
+    return merged[:count].copy()
+
+
+def merge_phrases(lists: Sequence[Ragged], more: Sequence[bool]) -> np.ndarray:
+    """uint16 ``[n]``: from which list each phrase comes when all are merged in shortlex order, as far as that is known.
+
+    lists: int32 ``Ragged``, each in shortlex order; no phrase is in two of them; more: whether a list goes on with
+    phrases that are not here. Merging ends after the last known phrase of such a list.
+    """
+    phrases, starts = Ragged.concatenate(lists), offsets_of([len(phrases) for phrases in lists])
+    return _merge(phrases.values, phrases.offsets, starts, np.array(more, dtype=np.bool_))
 
 
 def save_part(entries: Entries, folder: Path) -> None:
@@ -85,10 +149,8 @@ class _Batch:
         self._sources = np.empty(len(merged), dtype=np.int64)
         self._sources[np.argsort(merged, kind="stable")] = np.arange(len(merged))
         counts = np.concatenate([np.diff(piece.entry_offsets) for piece in pieces])
-        offsets = np.zeros(len(counts) + 1, dtype=np.int64)
-        np.cumsum(counts, out=offsets[1:])
         self.entry_counts = counts[self._sources]
-        self._entries = Ragged(np.arange(offsets[-1]), offsets).take(self._sources).values
+        self._entries = Ragged(np.arange(counts.sum()), offsets_of(counts)).take(self._sources).values
 
     def lists(self, name: str) -> Ragged:
         """``LISTS`` in the order of the table."""
@@ -119,7 +181,7 @@ class _TableWriter:
         self.entries, self.sources = sum(part.entries for part in parts), sum(part.sources for part in parts)
         self._folder = folder
         self._written = 0
-        self._slots = np.full(_slots(self.sources), -1, dtype=np.int32)
+        self._slots = empty_slots(self.sources)
         self._entry_offsets = OffsetWriter(stack, folder / "entry_offsets.npy", self.sources)
         self._lists, self._rows = {}, {}
         for name in LISTS:
@@ -135,7 +197,7 @@ class _TableWriter:
     def append(self, batch: _Batch) -> None:
         """Write the next source phrases and their entries."""
         source = batch.lists("source")
-        _add_phrases(self._slots, source.values, source.offsets, self._written)
+        add_lists(self._slots, source.values, source.offsets, self._written)
         self._written += len(source)
         self._entry_offsets.append(batch.entry_counts)
         self._lists["source"].append(source)
@@ -149,26 +211,7 @@ class _TableWriter:
         save_arrays(self._folder, source_index=self._slots)
 
 
-def _slots(phrases: int) -> int:
-    """The number of slots of ``build_phrase_index``."""
-    size = 2
-    while size < 2 * phrases:
-        size *= 2
-    return size
-
-
-@kernel
-def _add_phrases(slots: np.ndarray, values: np.ndarray, offsets: np.ndarray, first: int) -> None:
-    """Go on with ``build_phrase_index``: enter phrases whose numbers begin with ``first``."""
-    mask = np.uint64(len(slots) - 1)
-    for phrase in range(len(offsets) - 1):
-        slot = hash_words(values, offsets[phrase], offsets[phrase + 1]) & mask
-        while slots[slot] >= 0:
-            slot = (slot + np.uint64(1)) & mask
-        slots[slot] = first + phrase
-
-
-def gather_parts(folders: Sequence[Path], output: Path, digests: tuple[str, str], max_length: int) -> tuple[int, int]:
+def merge_parts(folders: Sequence[Path], output: Path, digests: tuple[str, str], max_length: int) -> tuple[int, int]:
     """Merge the parts that ``save_part`` wrote: writes what ``PhraseTable.save`` writes of the whole table into an
     existing folder.
 

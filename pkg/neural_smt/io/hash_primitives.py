@@ -1,0 +1,71 @@
+"""Hash tables for kernels: open addressing with linear probing over keys that stand in arrays of their own.
+
+A table is an int32 array of slots, a power of two: the number of the entry kept there, or -1. A hash (``jit.mix``) only
+says where to look: keys are compared whole, so nothing is ever taken for equal that only hashes alike.
+"""
+
+import numpy as np
+
+from neural_smt.jit import kernel, leaf, mix
+
+
+@kernel
+def empty_slots(entries: int) -> np.ndarray:
+    """Slots for so many entries, all empty: the smallest power of two that is at least twice as many."""
+    size = 2
+    while size < 2 * entries:
+        size *= 2
+    return np.full(size, -1, dtype=np.int32)
+
+
+@leaf
+def find_key(slots: np.ndarray, keys: np.ndarray, key: np.uint64) -> np.uint64:
+    """The slot of ``key`` among ``keys`` (uint64, by entry), or the empty slot where it belongs."""
+    mask = np.uint64(len(slots) - 1)
+    slot = mix(key) & mask
+    while slots[slot] >= 0 and keys[slots[slot]] != key:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@leaf
+def hash_words(words: np.ndarray, start: int, end: int) -> np.uint64:
+    """64-bit hash of the ids ``words[start:end]`` (int32); depends on their order and number."""
+    key = np.uint64(end - start)
+    for position in range(start, end):
+        key = mix(key ^ np.uint64(words[position]))
+    return key
+
+
+@leaf
+def find_words(
+    slots: np.ndarray, values: np.ndarray, offsets: np.ndarray, words: np.ndarray, start: int, end: int
+) -> np.uint64:
+    """The slot of the list equal to ``words[start:end]``, or the empty slot where it belongs.
+
+    values, offsets: the lists by entry, as ``Ragged`` arrays of int32 ids.
+    """
+    mask = np.uint64(len(slots) - 1)
+    slot = hash_words(words, start, end) & mask
+    while slots[slot] >= 0:
+        begin = offsets[slots[slot]]
+        same = offsets[slots[slot] + 1] - begin == end - start
+        position = 0
+        while same and position < end - start:
+            same = values[begin + position] == words[start + position]
+            position += 1
+        if same:
+            break
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@kernel
+def add_lists(slots: np.ndarray, values: np.ndarray, offsets: np.ndarray, first: int) -> None:
+    """Enter distinct lists (``Ragged`` arrays) whose entries are numbered from ``first`` on."""
+    mask = np.uint64(len(slots) - 1)
+    for entry in range(len(offsets) - 1):
+        slot = hash_words(values, offsets[entry], offsets[entry + 1]) & mask
+        while slots[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot] = first + entry
