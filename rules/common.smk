@@ -238,14 +238,9 @@ def table_folder(wildcards):
     return f"results/{wildcards.experiment}/{TABLES[wildcards.table]}"
 
 
-def phrase_table(wildcards):
-    """The phrase table of a system."""
-    return LAYOUT.phrase_table(wildcards.system)
-
-
-def language_model(wildcards):
-    """The language model of a system."""
-    return LAYOUT.language_model(wildcards.system)
+def system_inputs(wildcards):
+    """A system and all that it is made of."""
+    return LAYOUT.system_inputs(wildcards.system)
 
 
 def arpa(wildcards):
@@ -253,34 +248,9 @@ def arpa(wildcards):
     return f"{LAYOUT.data_folder(wildcards.system)}/language_model/model.arpa.gz"
 
 
-def columns(wildcards):
-    """Phrase-table columns a system adds to the classic features: feature name -> file."""
-    return LAYOUT.columns(wildcards.system)
-
-
-def column_files(wildcards):
-    """The files of `columns`, as inputs."""
-    return list(columns(wildcards).values())
-
-
-def features(wildcards):
-    """Feature groups of a system, those of its bases included."""
-    return feature_groups(config, wildcards.system)
-
-
 def optional(path):
     """A path as a list of inputs, which is empty for None."""
     return [] if path is None else [path]
-
-
-def cslm(wildcards):
-    """The CSLM's folder for a system that is searched with it."""
-    return optional(LAYOUT.cslm(wildcards.system))
-
-
-def cslm_settings(wildcards):
-    """How the CSLM is asked; nothing for a system without it."""
-    return config["decoding"]["cslm"] if cslm(wildcards) else {}
 
 
 def first_weights(wildcards):

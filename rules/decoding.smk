@@ -1,16 +1,41 @@
+rule describe_system:
+    """Write what a system is made of, by relative path."""
+    output:
+        output="results/{experiment}/systems/{system}/system.json",
+    log:
+        "results/{experiment}/logs/describe_system/{system}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/describe_system/{system}.tsv"
+    localrule: True
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(1),
+        runtime="1h",
+    params:
+        **step("system_folder:write_description"),
+        description=lambda wildcards: LAYOUT.description(wildcards.system),
+    script:
+        "../workflow_scripts/run_step.py"
+
+
+use rule describe_system as describe_search with:
+    output:
+        output="results/{experiment}/systems/search.json",
+    log:
+        "results/{experiment}/logs/describe_search.log",
+    benchmark:
+        "results/{experiment}/benchmarks/decoding/describe_search.tsv"
+    params:
+        description=config["decoding"]["test"],
+
+
 rule decode:
     """Translate a set with a tuned system."""
     input:
+        unpack(system_inputs),
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
-        phrase_table=phrase_table,
-        language_model=language_model,
-        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
-        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
-        cslm=cslm,
-        recurrent=searched_model,
-        representation=searched_representation,
-        depends=column_files,
     output:
         output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
         statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
@@ -27,10 +52,6 @@ rule decode:
         runtime="12h",
     params:
         **step("decoding.steps:decode"),
-        columns=columns,
-        features=features,
-        cslm_settings=cslm_settings,
-        settings=config["decoding"]["test"],
     script:
         "../workflow_scripts/run_step.py"
 
@@ -80,13 +101,9 @@ rule join_translations:
 rule export_moses:
     """Write a tuned system as a folder that Moses loads."""
     input:
-        phrase_table=phrase_table,
-        language_models=language_model,
-        arpas=arpa,
-        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
-        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
+        unpack(system_inputs),
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
-        depends=column_files,
+        arpas=arpa,
     output:
         output=directory("results/{experiment}/decoding/{system}/run{run}/moses"),
     log:
@@ -100,9 +117,6 @@ rule export_moses:
         runtime="4h",
     params:
         **step("decoding.moses.steps:export_moses"),
-        columns=columns,
-        features=features,
-        settings=config["decoding"]["test"],
     script:
         "../workflow_scripts/run_step.py"
 

@@ -1,13 +1,9 @@
 rule decode_lattices:
     """Translate a set with a tuned system and keep its lattices, to be rescored or, less pruned, to draw lists from."""
     input:
+        unpack(system_inputs),
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
-        phrase_table=phrase_table,
-        language_model=language_model,
-        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
-        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
-        depends=column_files,
     output:
         output=directory("results/{experiment}/decoding/{system}/run{run}/{set}.{density}"),
         statistics="results/{experiment}/decoding/{system}/run{run}/{set}.{density}.json",
@@ -25,9 +21,6 @@ rule decode_lattices:
         runtime="12h",
     params:
         **step("decoding.recurrent_steps:decode_lattices"),
-        columns=columns,
-        features=features,
-        settings=config["decoding"]["test"],
         density=lambda wildcards: config["decoding"][
             "lattice_density" if wildcards.density == "lattices" else "list_density"
         ],

@@ -1,16 +1,9 @@
 rule decode_lists:
     """Translate a set with a tuned system and list its best translations, to be rescored."""
     input:
+        unpack(system_inputs),
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
-        phrase_table=phrase_table,
-        language_model=language_model,
-        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
-        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
-        cslm=cslm,
-        recurrent=searched_model,
-        representation=searched_representation,
-        depends=column_files,
     output:
         output="results/{experiment}/decoding/{system}/run{run}/{set}.listed",
         statistics="results/{experiment}/decoding/{system}/run{run}/{set}.listed.json",
@@ -28,10 +21,6 @@ rule decode_lists:
         runtime="12h",
     params:
         **step("decoding.steps:decode"),
-        columns=columns,
-        features=features,
-        cslm_settings=cslm_settings,
-        settings=config["decoding"]["test"],
         nbest_size=config["decoding"]["rescored_nbest"],
     script:
         "../workflow_scripts/run_step.py"

@@ -45,16 +45,6 @@ def joint_measuring_inputs(wildcards):
     }
 
 
-def searched_model(wildcards):
-    """The folder of the recurrent model that a system is searched with."""
-    return optional(LAYOUT.searched_model(wildcards.system))
-
-
-def searched_representation(wildcards):
-    """What this model reads."""
-    return optional(LAYOUT.searched_representation(wildcards.system))
-
-
 def rescored_candidates(wildcards, name):
     """What choosing translations of a set needs; lists are drawn from lattices that are less pruned."""
     lists = SYSTEMS[wildcards.system]["rescoring"]["candidates"] == "nbest"

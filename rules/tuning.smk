@@ -1,17 +1,10 @@
 rule tune:
     """Tune a system's weights on the development set with MERT or MIRA."""
     input:
+        unpack(lambda wildcards: LAYOUT.system_inputs(wildcards.system, searched=False)),
         source=tokenised(CORPUS["dev"], SOURCE)[0],
         reference=tokenised(CORPUS["dev"], TARGET)[0],
-        phrase_table=phrase_table,
-        language_model=language_model,
-        source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
-        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
-        cslm=cslm,
-        recurrent=searched_model,
-        representation=searched_representation,
         start=first_weights,
-        depends=column_files,
     output:
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
         history="results/{experiment}/tuning/{system}/run{run}/history.csv",
@@ -29,9 +22,6 @@ rule tune:
         runtime="24h",
     params:
         **step("tuning.steps:tune"),
-        columns=columns,
-        features=features,
-        cslm_settings=cslm_settings,
         decoding=config["decoding"]["tuning"],
         settings={key: value for key, value in config["tuning"].items() if key not in ("runs", "start")},
         seed=run_seed,

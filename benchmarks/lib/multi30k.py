@@ -23,6 +23,7 @@ from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.phrases.extraction import extract_pairs
 from neural_smt.phrases.scoring import score_pairs
+from neural_smt.system_folder import System
 from neural_smt.vocabulary import Vocabulary
 
 FOLDER = RESULTS / "multi30k"
@@ -104,11 +105,12 @@ def model(arpa: Path | None = None) -> TranslationModel:
         if arpa is not None:
             write_arpa(arpa, tables, text.vocabularies[1])
         NgramModel.from_tables(tables, text.vocabularies[1]).save(FOLDER / "language_model")
-    return TranslationModel.load(
-        phrase_table=FOLDER / "table",
-        language_models=[FOLDER / "language_model"],
-        columns={},
-        source_vocabulary=source,
-        target_vocabulary=target,
-        features=["phrase", "language_model", "reordering"],
-    )
+    files = {
+        "phrase_table": FOLDER / "table",
+        "language_models": [FOLDER / "language_model"],
+        "source_vocabulary": source,
+        "target_vocabulary": target,
+        "columns": {},
+        "features": ["phrase", "language_model", "reordering"],
+    }
+    return TranslationModel.load(System(FOLDER / "system.json", files))

@@ -1,14 +1,27 @@
-"""Where the results of an experiment lie that its systems translate with: what rules and translators both must know.
+"""Where the results of an experiment lie, and which of them its systems are made of.
 
 All paths are relative to the folder that Snakemake runs in.
 """
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from neural_smt.declared_networks import ALL_WORDS, joint_inputs, kind_of, sentence_vocabularies
 from neural_smt.decoding.features import is_column
-from neural_smt.systems import feature_groups, resolve_data, resolve_table, searched_network
+from neural_smt.system_folder import FILE, System, map_paths
+from neural_smt.systems import (
+    feature_groups,
+    is_rescored,
+    rescores_lattices,
+    rescoring_network,
+    resolve_data,
+    resolve_table,
+    searched_network,
+    translating_words,
+    translation,
+)
 
 TABLES = {"extracted": "phrases/table", "proposed": "rescoring/proposed/table"}
 """Where the folder of a phrase table lies among the results of its data."""
@@ -54,20 +67,14 @@ class Layout:
         """The folder of what a joint model reads."""
         return f"{self.folder}/representations/{network}/model"
 
-    def cslm(self, system: str) -> str | None:
-        """The CSLM of a system that is searched with it."""
-        network = searched_network(self.config, system)
-        return self.network(network) if network and kind_of(self.config, network) == "cslm" else None
+    def system(self, name: str) -> str:
+        """The folder of a system."""
+        return f"{self.folder}/systems/{name}"
 
-    def searched_model(self, system: str) -> str | None:
-        """The recurrent model that a system is searched with."""
-        network = searched_network(self.config, system)
-        return self.network(network) if network and kind_of(self.config, network) == "recurrent" else None
-
-    def searched_representation(self, system: str) -> str | None:
-        """What this model reads."""
-        network = searched_network(self.config, system)
-        return self.representation(network) if network and network in joint_inputs(self.config) else None
+    @property
+    def search(self) -> str:
+        """The settings that text is searched with."""
+        return f"{self.folder}/systems/search.json"
 
     def weights(self, system: str, run: int | str) -> str:
         """The tuned weights of a system."""
@@ -96,6 +103,72 @@ class Layout:
         words = self.config["networks"][network]["target_words"]
         return None if vocabulary == ALL_WORDS else f"{self.folder}/vocabularies/{words}/{vocabulary}/{text}"
 
-    def set_sizes(self, vocabulary: str) -> dict[str, int] | None:
-        """The sizes that such vocabularies are made with, see ``VocabularySettings``; None for all words."""
-        return None if vocabulary == ALL_WORDS else sentence_vocabularies(self.config)[vocabulary]
+    def description(self, name: str) -> dict[str, Any]:
+        """What ``system.json`` says of a system, see ``system_folder``."""
+        system, place = self.systems[name], self.system(name)
+        if chosen := translation(system):
+            network = self._network(chosen["network"], translating_words(self.config, name))
+            settings = self.config["decoding"]["attention"] | {"replace_unknown": chosen["replace_unknown"]}
+            dictionary = self.dictionary if chosen["replace_unknown"] else {}
+            content = {"kind": "attention", "network": network, "settings": settings, "dictionary": dictionary}
+        elif is_rescored(system):
+            content = self._reranking(name) | {"base": self.system(system["base"])}
+        else:
+            content = self._searching(name) | {"search": self.search}
+        if not chosen:
+            content["weights"] = self.weights(name, "{run}")
+        described = {"name": name, "languages": {"source": self.source, "target": self.target}, **content}
+        return map_paths(described, lambda path: os.path.relpath(path, place))
+
+    def _searching(self, name: str) -> dict[str, Any]:
+        network = searched_network(self.config, name)
+        return {
+            "kind": "search",
+            "features": feature_groups(self.config, name),
+            "phrase_table": self.phrase_table(name),
+            "language_models": [self.language_model(name)],
+            "source_vocabulary": self.vocabulary(self.source),
+            "target_vocabulary": self.vocabulary(self.target),
+            "columns": self.columns(name),
+            "network": self._network(network) if network else None,
+        }
+
+    def _reranking(self, name: str) -> dict[str, Any]:
+        system, decoding = self.systems[name], self.config["decoding"]
+        chosen, network = system["rescoring"], rescoring_network(system)
+        made_of = self._network(network) if network else None
+        if not rescores_lattices(self.config, name):
+            entries = chosen["nbest"] if kind_of(self.config, network) == "attention" else 0
+            return {"kind": "lists", "network": made_of, "list_size": decoding["rescored_nbest"], "nbest": entries}
+        density = decoding["list_density" if chosen["candidates"] == "nbest" else "lattice_density"]
+        candidates = {key: chosen[key] for key in ("candidates", "beam", "nbest", "drop_features")}
+        return {"kind": "lattices", "network": made_of, "density": density, **candidates}
+
+    def _network(self, name: str, vocabulary: str | None = None) -> dict[str, Any]:
+        """A network as descriptions name it; vocabulary: the target vocabularies that an attention network uses."""
+        kind, inputs = kind_of(self.config, name), joint_inputs(self.config)
+        made_of: dict[str, Any] = {"name": name, "kind": kind, "model": self.network(name)}
+        if kind == "cslm":
+            made_of["settings"] = self.config["decoding"]["cslm"]
+            made_of["language_model"] = f"{self.folder}/language_model/model"
+        elif kind == "attention":
+            made_of["precision"] = self.config["decoding"]["attention"]["precision"]
+            made_of["candidates"] = self._candidates(vocabulary or self.config["networks"][name]["vocabulary"])
+        elif name in inputs:
+            made_of |= {"representation": self.representation(name), "reads": inputs[name].get("side", "source")}
+        return made_of
+
+    def _candidates(self, vocabulary: str) -> dict[str, Any] | None:
+        """What target vocabularies of new sentences are made with; None for all words."""
+        if vocabulary == ALL_WORDS:
+            return None
+        sizes, tables = sentence_vocabularies(self.config)[vocabulary], self.candidate_tables
+        needed = {"lexical": sizes["dictionary"], "phrase_table": sizes["phrases"]}
+        return {"sizes": sizes, **{key: path for key, path in tables.items() if needed.get(key, True)}}
+
+    def system_inputs(self, name: str, searched: bool = True) -> dict[str, Any]:
+        """The inputs of a job that uses a system; searched: as its translations are, and not while it is tuned."""
+        names = System(Path(), self.description(name))
+        made_of = [os.path.normpath(f"{self.system(name)}/{path}") for path in names.files()]
+        settings = [self.search] if searched and names["kind"] == "search" else []
+        return {"system": f"{self.system(name)}/{FILE}", "depends": [*made_of, *settings]}

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from test_decoding_search import SENTENCES, assert_lists_equal, search_all
-from tiny_models import TARGET, all_derivations, random_model, save_system
+from tiny_models import TARGET, all_derivations, change_system, random_model, save_system
 
 from neural_smt.cli import main
 from neural_smt.decoding import nbest, search
@@ -280,33 +280,39 @@ def system(tmp_path: Path, folder: Path) -> dict:
     model, weights = random_model(6)
     weights.values["Cslm0"] = (0.5,)
     write_lines(tmp_path / "text", [" ".join(sentence) for sentence in random_sentences()])
+    groups, network = ["phrase", "language_model", "reordering", "cslm"], {"model": str(folder)}
     return {
         "text": tmp_path / "text",
-        **save_system(tmp_path, model, weights),
-        "features": ["phrase", "language_model", "reordering", "cslm"],
-        "settings": {"stack_size": 10},
+        **save_system(tmp_path, model, weights, {"stack_size": 10}, features=groups, network=network),
         "output": tmp_path / "translation",
         "statistics": tmp_path / "statistics.json",
         "nbest": tmp_path / "nbest",
         "nbest_size": 5,
-        "cslm": folder,
     }
 
 
-def test_decoding_reports_the_cache(system):
+def test_decoding_reports_the_cache(system, folder):
+    def change(**settings):
+        change_system(system["system"], network={"model": str(folder), "settings": settings})
+
     decode(**system)
     found = read_json(system["statistics"])["cslm"]
     assert found["ngrams"] > found["cache_hits"] > 0
     assert found["cache_hit_rate"] == round(found["cache_hits"] / found["ngrams"], 4)
-    decode(**system | {"cslm_settings": {"cache": 0}, "output": system["output"].with_name("again")})
+    change(cache=0)
+    decode(**system | {"output": system["output"].with_name("again")})
     assert read_json(system["statistics"])["cslm"]["cache_hits"] == 0
     assert system["output"].with_name("again").read_bytes() == system["output"].read_bytes()
+    for settings, message in (
+        ({"normaliser": "none"}, "set it to estimated or exact"),
+        ({"size": 0}, r"decoding\.cslm\.size is unknown"),
+    ):
+        change(**settings)
+        with pytest.raises(UserError, match=message):
+            decode(**system)
+    change_system(system["system"], network=None)
     with pytest.raises(UserError, match="no model folder of a CSLM"):
-        decode(**system | {"cslm": None})
-    with pytest.raises(UserError, match="set it to estimated or exact"):
-        decode(**system | {"cslm_settings": {"normaliser": "none"}})
-    with pytest.raises(UserError, match=r"decoding\.cslm\.size is unknown"):
-        decode(**system | {"cslm_settings": {"size": 0}})
+        decode(**system)
 
 
 def test_shards_translate_as_the_whole(system, tmp_path, monkeypatch):
@@ -328,10 +334,21 @@ def test_shards_translate_as_the_whole(system, tmp_path, monkeypatch):
     assert asked[0]["ngrams"] == asked[1]["ngrams"] and asked[0]["cache_hits"] < asked[1]["cache_hits"]
 
 
-def test_shards_score_lists_as_the_whole(system, tmp_path, monkeypatch):
+def list_files(system, folder):
+    """Files of a system as arguments of ``rescore``."""
+    place = system["system"].parent
+    return {
+        "nbest": system["nbest"],
+        "cslm": folder,
+        "language_model": place / "lm",
+        "target_vocabulary": place / "target.tsv",
+    }
+
+
+def test_shards_score_lists_as_the_whole(system, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(nbest, "BLOCK", 4)
     decode(**system)
-    files = {name: system[name] for name in ("nbest", "cslm", "language_model", "target_vocabulary")}
+    files = list_files(system, folder)
     rescore(**files, output=tmp_path / "whole.gz")
     for count in (1, 4, 16):
         parts = [tmp_path / f"{number}-of-{count}.gz" for number in range(1, count + 1)]
@@ -345,21 +362,19 @@ def test_shards_score_lists_as_the_whole(system, tmp_path, monkeypatch):
     ]
 
 
-def test_rescoring_lists_gives_the_searchs_scores_and_order(system, tmp_path):
+def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_path):
     decode(**system)
     listed = tmp_path / "bare"
     lines = system["nbest"].read_text().splitlines()
     bare = [" ".join(w for w in line.replace("Cslm0= ", "Cslm0=").split(" ") if "Cslm0" not in w) for line in lines]
     write_lines(listed, reversed_lists(bare))
-    files = {
-        "--nbest": listed,
-        "--cslm": system["cslm"],
-        "--language-model": system["language_model"],
-        "--target-vocabulary": system["target_vocabulary"],
-        "--weights": system["weights"],
-        "--output": tmp_path / "rescored",
+    files = list_files(system, folder) | {
+        "nbest": listed,
+        "weights": system["weights"],
+        "output": tmp_path / "rescored",
     }
-    assert main(["rescore", *(str(word) for item in files.items() for word in item)]) == 0
+    options = [word for name, path in files.items() for word in (f"--{name.replace('_', '-')}", str(path))]
+    assert main(["rescore", *options]) == 0
     before, after = read_nbest(system["nbest"]), read_nbest(tmp_path / "rescored")
     searched = {(entry.sentence, *entry.tokens): entry for entry in before}
     assert [entry.sentence for entry in after] == [entry.sentence for entry in before]
@@ -383,26 +398,15 @@ def reversed_lists(lines: list[str]) -> list[str]:
     return [line for _, group in itertools.groupby(lines, key=lambda line: line.split()[0]) for line in [*group][::-1]]
 
 
-def test_rescoring_refuses_a_list_that_is_none(system, tmp_path):
+def test_rescoring_refuses_a_list_that_is_none(system, folder, tmp_path):
     write_lines(tmp_path / "bad", ["0 ||| a"])
     with pytest.raises(UserError, match=r"bad, line 1: expected"):
-        rescore(
-            nbest=tmp_path / "bad",
-            cslm=system["cslm"],
-            language_model=system["language_model"],
-            target_vocabulary=system["target_vocabulary"],
-            output=tmp_path / "out",
-        )
+        rescore(**list_files(system, folder) | {"nbest": tmp_path / "bad"}, output=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_moses_cannot_have_it(system, tmp_path):
-    kept = ("phrase_table", "source_vocabulary", "target_vocabulary", "columns", "features", "weights", "settings")
+    files = {name: system[name] for name in ("system", "weights")}
     with pytest.raises(UserError, match="Moses cannot load the feature cslm"):
-        export_moses(
-            **{name: system[name] for name in kept},
-            language_models=[system["language_model"]],
-            arpas=[tmp_path / "arpa"],
-            output=tmp_path / "moses",
-        )
+        export_moses(**files, arpas=[tmp_path / "arpa"], output=tmp_path / "moses")
     assert not (tmp_path / "moses").exists()

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tiny_models import SOURCE, TARGET, random_model
+from tiny_models import TARGET, change_system, random_model, save_system
 
 from neural_smt.decoding.features import build_feature_set
 from neural_smt.decoding.nbest import feature_matrix, read_nbest, write_nbest
@@ -13,6 +13,7 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.steps import decode
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.io.files import read_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.columns import save_column
 from neural_smt.phrases.table import PhraseTable
@@ -114,26 +115,14 @@ def test_bad_nbest_line_is_named(tmp_path):
 def system(tmp_path):
     """The files of a tiny system with a score column, and the arguments of ``decode``."""
     model, weights = random_model(3, (*GROUPS, "encoder_decoder"))
-    model.phrase_table.save(tmp_path / "table")
-    model.language_models[0].save(tmp_path / "model")
-    SOURCE.save(tmp_path / "source")
-    TARGET.save(tmp_path / "target")
+    groups, columns = [*GROUPS, "encoder_decoder"], {"encoder_decoder": "column.safetensors"}
+    files = save_system(
+        tmp_path, model, weights, {"algorithm": "cube", "pop_limit": 50}, features=groups, columns=columns
+    )
     save_column(tmp_path / "column.safetensors", model.columns["EncoderDecoder0"], model.phrase_table)
-    weights.save(tmp_path / "weights.json")
     (tmp_path / "text").write_text("a b c\n\nc unknown\n")
-    return {
-        "text": tmp_path / "text",
-        "phrase_table": tmp_path / "table",
-        "language_model": tmp_path / "model",
-        "source_vocabulary": tmp_path / "source",
-        "target_vocabulary": tmp_path / "target",
-        "columns": {"encoder_decoder": str(tmp_path / "column.safetensors")},
-        "features": [*GROUPS, "encoder_decoder"],
-        "weights": tmp_path / "weights.json",
-        "settings": {"algorithm": "cube", "pop_limit": 50},
-        "output": tmp_path / "output",
-        "statistics": tmp_path / "statistics.json",
-    }
+    outputs = {"output": tmp_path / "output", "statistics": tmp_path / "statistics.json"}
+    return {"text": tmp_path / "text", **files, **outputs}
 
 
 def test_decode_step(system, tmp_path):
@@ -147,14 +136,17 @@ def test_decode_step(system, tmp_path):
 
 
 def test_decode_step_names_what_is_wrong(system, tmp_path):
-    with pytest.raises(UserError, match="encoder_decoder"):
-        decode(**system | {"columns": {}})
+    columns = read_json(system["system"])["columns"]
+    change_system(system["system"], columns={})
+    with pytest.raises(UserError, match=r"system\.json: names no column for the feature encoder_decoder"):
+        decode(**system)
+    change_system(system["system"], columns=columns)
     table = PhraseTable.load(tmp_path / "table")
     another = replace(table, target=Ragged(table.target.values[::-1].copy(), table.target.offsets))
     save_column(tmp_path / "column.safetensors", np.zeros(len(table), dtype=np.float32), another)
     with pytest.raises(UserError, match=r"column\.safetensors: the scores of another phrase table"):
         decode(**system)
-    TARGET.save(tmp_path / "source")
+    TARGET.save(tmp_path / "source.tsv")
     with pytest.raises(UserError, match="source vocabulary"):
         decode(**system)
     assert not (tmp_path / "output").exists()

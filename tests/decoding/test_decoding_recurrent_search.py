@@ -17,6 +17,7 @@ from neural_smt.networks.folder import TrainedRecurrent, save_recurrent
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
 from neural_smt.networks.recurrent.network import RecurrentNetwork
+from neural_smt.system_folder import System
 
 WEIGHT = 0.7
 
@@ -154,13 +155,18 @@ def test_models_that_do_not_fit_are_refused(plain, tmp_path: Path):
         config = RecurrentConfig(len(MODEL), 2, 5, slots, 3 if slots else 0, 0, 64)
         save_recurrent(tmp_path / name, TrainedRecurrent(RecurrentNetwork(config, classes, 1), MODEL))
     groups = ["phrase", "language_model", "recurrent"]
-    hook = load_hook(groups, model, None, {}, "cpu", tmp_path / "plain")
+
+    def load(features: list[str], **network: Path) -> RecurrentHook:
+        content = {"features": features, "network": network}
+        return load_hook(System(tmp_path / "system.json", content), model, "cpu")
+
+    hook = load(groups, model=tmp_path / "plain")
     assert hook.name == "Recurrent0" and hook.known.tolist()[3:] == [MODEL.index.get(w, 0) for w in TARGET.words[3:]]
-    for features, folder, representation, message in (
-        (groups, None, None, "no model folder"),
-        ([*groups, "cslm"], tmp_path / "plain", None, "a search has one hook"),
-        (groups, tmp_path / "plain", tmp_path / "r", "leave out its representation"),
-        (groups, tmp_path / "joint", None, "name the representation"),
+    for features, network, message in (
+        (groups, {}, "no model folder"),
+        ([*groups, "cslm"], {"model": tmp_path / "plain"}, "a search has one hook"),
+        (groups, {"model": tmp_path / "plain", "representation": tmp_path / "r"}, "leave out its representation"),
+        (groups, {"model": tmp_path / "joint"}, "name the representation"),
     ):
         with pytest.raises(UserError, match=message):
-            load_hook(features, model, None, {}, "cpu", folder, representation)
+            load(features, **network)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from recurrent_reference import reference_scores
 from recurrent_world import MODEL, SENTENCES, linked_lattices
-from tiny_models import SOURCE, TARGET
+from tiny_models import save_system
 
 from neural_smt.decoding.recurrent.linked import LinkedLattices
 from neural_smt.decoding.recurrent_steps import decode_lattices, measure_oracles, rescore_lattices
@@ -30,12 +30,8 @@ def folder(tmp_path_factory):
     """A system, its lattices, recurrent models with and without inputs, and a representation."""
     folder = tmp_path_factory.mktemp("system")
     _, decoder = linked_lattices(3)
-    decoder.model.phrase_table.save(folder / "table")
-    decoder.model.language_models[0].save(folder / "language_model")
-    SOURCE.save(folder / "source.tsv")
-    TARGET.save(folder / "target.tsv")
     weights = Weights.from_vector(decoder.feature_set, decoder.vector)
-    weights.save(folder / "weights.json")
+    save_system(folder, decoder.model, weights, SEARCH)
     Weights(weights.values | {"Recurrent0": (0.6,)}).save(folder / "joint.json")
     write_lines(folder / "text", [" ".join(tokens) for tokens in SENTENCES])
     decode_lattices(**arguments(folder), density=0, output=folder / "lattices", statistics=folder / "lattices.json")
@@ -53,15 +49,7 @@ def folder(tmp_path_factory):
 
 def arguments(folder):
     return {
-        "text": folder / "text",
-        "phrase_table": folder / "table",
-        "language_model": folder / "language_model",
-        "source_vocabulary": folder / "source.tsv",
-        "target_vocabulary": folder / "target.tsv",
-        "columns": {},
-        "features": ["phrase", "language_model", "reordering"],
-        "weights": folder / "weights.json",
-        "settings": SEARCH,
+        name: folder / file for name, file in (("text", "text"), ("system", "system.json"), ("weights", "weights.json"))
     }
 
 

@@ -49,9 +49,7 @@ def system(tmp_path: Path, request: pytest.FixtureRequest) -> dict[str, Any]:
     write_lines(tmp_path / "text", [" ".join(random.choice(words, random.integers(0, 9))) for _ in range(70)])
     return {
         "text": tmp_path / "text",
-        **save_system(tmp_path, model, weights),
-        "features": ["phrase", "language_model", "reordering"],
-        "settings": {"stack_size": 20},
+        **save_system(tmp_path, model, weights, {"stack_size": 20}),
         "nbest_size": 5,
     }
 

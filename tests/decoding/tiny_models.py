@@ -10,6 +10,7 @@ import numpy as np
 from neural_smt.decoding.features import LOG_FLOOR, build_feature_set
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.weights import Weights
+from neural_smt.io.files import read_json, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
@@ -167,18 +168,37 @@ def _language_score(model, words):
     return total * np.log(10)
 
 
-def save_system(folder: Path, model: TranslationModel, weights: Weights) -> dict[str, Any]:
-    """Write a model into a folder; returns its files as arguments of ``decode``."""
+def save_system(
+    folder: Path, model: TranslationModel, weights: Weights, search: dict[str, Any] | None = None, **further: Any
+) -> dict[str, Path]:
+    """Write a system as a folder; returns it and its weights as arguments of ``decode``.
+
+    further: entries of its description beside or in place of those of a system without networks.
+    """
     model.phrase_table.save(folder / "table")
     model.language_models[0].save(folder / "lm")
     SOURCE.save(folder / "source.tsv")
     TARGET.save(folder / "target.tsv")
     weights.save(folder / "weights.json")
-    return {
-        "phrase_table": folder / "table",
-        "language_model": folder / "lm",
-        "source_vocabulary": folder / "source.tsv",
-        "target_vocabulary": folder / "target.tsv",
-        "weights": folder / "weights.json",
+    write_json(folder / "search.json", search or {})
+    description = {
+        "name": "tiny",
+        "kind": "search",
+        "languages": {"source": "en", "target": "fr"},
+        "features": ["phrase", "language_model", "reordering"],
+        "phrase_table": "table",
+        "language_models": ["lm"],
+        "source_vocabulary": "source.tsv",
+        "target_vocabulary": "target.tsv",
         "columns": {},
+        "network": None,
+        "search": "search.json",
+        "weights": "weights.json",
     }
+    write_json(folder / "system.json", description | further)
+    return {"system": folder / "system.json", "weights": folder / "weights.json"}
+
+
+def change_system(system: Path, **changes: Any) -> None:
+    """Write other entries into the description of a system."""
+    write_json(system, read_json(system) | changes)

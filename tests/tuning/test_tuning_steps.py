@@ -9,7 +9,7 @@ import pytest
 from neural_smt.decoding import search
 from neural_smt.decoding.cslm import CslmHook
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, read_json, write_lines
+from neural_smt.io.files import read_csv, read_json, write_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.steps import build_language_model
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
@@ -63,19 +63,34 @@ def arguments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         settings={"order": 1, "prune": [], "estimator": "internal"},
         output=folder / "language_model",
     )
+    description = {
+        "name": "lexicon",
+        "kind": "search",
+        "languages": {"source": "s", "target": "t"},
+        "features": ["phrase", "language_model", "encoder_decoder"],
+        "phrase_table": "table",
+        "language_models": ["language_model"],
+        "source_vocabulary": "vocabulary.source",
+        "target_vocabulary": "vocabulary.target",
+        "columns": {"encoder_decoder": "column.safetensors"},
+        "network": None,
+    }
+    write_json(folder / "system.json", description)
     return {
+        "system": folder / "system.json",
         "source": folder / "source",
         "reference": folder / "reference",
-        "phrase_table": folder / "table",
-        "language_model": folder / "language_model",
-        "source_vocabulary": folder / "vocabulary.source",
-        "target_vocabulary": folder / "vocabulary.target",
-        "columns": {"encoder_decoder": str(folder / "column.safetensors")},
-        "features": ["phrase", "language_model", "encoder_decoder"],
         "decoding": {"algorithm": "cube", "pop_limit": 50, "distortion_limit": 0},
         "settings": {"nbest": 20, "iterations": 4, "restarts": 5, "refinements": 4},
         "seed": 3,
     }
+
+
+def changed(arguments: dict[str, Any], name: str, **entries: Any) -> Path:
+    """The description of another system of the same files."""
+    file = arguments["system"].with_name(f"{name}.json")
+    write_json(file, read_json(arguments["system"]) | entries)
+    return file
 
 
 def outputs(folder: Path) -> dict[str, Path]:
@@ -102,7 +117,7 @@ def test_tuning_trusts_the_column_that_knows(arguments: dict[str, Any], tmp_path
 
 
 def test_tuning_starts_from_the_weights_of_a_base(arguments: dict[str, Any], tmp_path: Path) -> None:
-    base = {**arguments, "features": ["phrase", "language_model"], "columns": {}}
+    base = arguments | {"system": changed(arguments, "base", features=["phrase", "language_model"], columns={})}
     settings = arguments["settings"] | {"iterations": 1}
     (tmp_path / "base").mkdir()
     (tmp_path / "cold").mkdir()
@@ -159,7 +174,7 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
     arguments: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One thread or two; what the network scored under the first weights is known under the others."""
-    words = Vocabulary.load(arguments["target_vocabulary"])
+    words = Vocabulary.load(arguments["system"].with_name("vocabulary.target"))
     shortlist = Vocabulary(words.words[:30], words.counts[:30])  # the n-gram model scores the others
     config = CslmConfig(len(shortlist), order=4, projection=6, layers=(8, 5), initial_range=1.0)
     save_cslm(tmp_path / "cslm", TrainedCslm(CslmNetwork(config, 2), shortlist))
@@ -179,13 +194,17 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
     monkeypatch.setattr(steps, "load_hook", load_and_keep)
     monkeypatch.setattr(ListMethod, "gather", gather_and_count)
     settings = arguments["settings"] | {"min_gain": 0.0}
-    changed = {"features": [*arguments["features"], "cslm"], "cslm": tmp_path / "cslm", "settings": settings}
+    features = ["phrase", "language_model", "encoder_decoder", "cslm"]
+    changes = {
+        "system": changed(arguments, "searched", features=features, network={"model": str(tmp_path / "cslm")}),
+        "settings": settings,
+    }
     tuned = []
     for threads in (1, 2):
         folder = tmp_path / str(threads)
         folder.mkdir()
         counts.clear()
-        tune(**(arguments | changed), **outputs(folder), threads=threads)
+        tune(**(arguments | changes), **outputs(folder), threads=threads)
         tuned.append(read_json(folder / "weights.json"))
         rows = read_csv(folder / "history.csv")
         assert len(counts) == len(rows) > 1

@@ -1,47 +1,47 @@
-"""The hook that a system's feature groups ask for."""
+"""Loading what a system is searched with."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from neural_smt.decoding.features import HOOKS
 from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.settings import read_settings
+from neural_smt.system_folder import System
 
 if TYPE_CHECKING:
     from neural_smt.decoding.cslm import CslmHook
     from neural_smt.decoding.recurrent.search import RecurrentHook
 
 
-def load_hook(
-    features: Sequence[str],
-    model: TranslationModel,
-    cslm: Path | None,
-    settings: Mapping[str, Any],
-    device: str,
-    recurrent: Path | None = None,
-    representation: Path | None = None,
-) -> "CslmHook | RecurrentHook | None":
-    """The CSLM or the recurrent model for a system whose feature groups name it, else None.
-
-    cslm, settings: its model folder and ``CslmSettings``; recurrent, representation: the recurrent model's folder and
-    that of what it reads.
-    """
-    asked = [group for group in features if group in HOOKS]
+def load_hook(system: System, model: TranslationModel, device: str) -> "CslmHook | RecurrentHook | None":
+    """The CSLM or the recurrent model for a system whose feature groups name it, else None."""
+    asked = [group for group in system.features if group in HOOKS]
     if not asked:
         return None
     if len(asked) > 1:
         raise UserError(f"a search has one hook, but the system names {' and '.join(asked)}; rescore with the other")
-    folder = {"cslm": cslm, "recurrent": recurrent}[asked[0]]
-    if folder is None:
-        network = {"cslm": "a CSLM", "recurrent": "a recurrent model"}[asked[0]]
-        raise UserError(f"the system uses the feature {asked[0]}, but no model folder of {network} was given; give it")
+    network = system.content.get("network")
+    if not network:
+        kind = {"cslm": "a CSLM", "recurrent": "a recurrent model"}[asked[0]]
+        raise UserError(f"the system uses the feature {asked[0]}, but no model folder of {kind} was given; give it")
     # PyTorch takes a second to load, and most systems need none of it.
     if asked[0] == "recurrent":
         from neural_smt.decoding.recurrent.search import RecurrentHook
 
-        return RecurrentHook.load(folder, model, representation)
+        return RecurrentHook.load(network["model"], model, network.get("representation"))
     from neural_smt.decoding.cslm import CslmHook
 
-    phrases = model.phrase_table.target
-    return CslmHook.load(folder, model.language_models[0], model.target_vocabulary, settings, device, phrases)
+    phrases, settings = model.phrase_table.target, network.get("settings", {})
+    fallback, vocabulary = model.language_models[0], model.target_vocabulary
+    return CslmHook.load(network["model"], fallback, vocabulary, settings, device, phrases)
+
+
+def load_decoder(system: System, weights: Path, threads: int = 1, device: str = "cpu") -> Decoder:
+    """A searched system with tuned weights, ready to translate."""
+    model = TranslationModel.load(system)
+    hook = load_hook(system, model, device)
+    settings = read_settings(SearchSettings, system.search, "decoding")
+    return Decoder(model, settings, Weights.load(weights), threads, hook)

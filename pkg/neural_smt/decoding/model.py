@@ -1,7 +1,6 @@
 """A translation model: phrase table, language models, score columns and vocabularies of one system."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from neural_smt.errors import UserError
 from neural_smt.language_model.model import NgramModel
 from neural_smt.phrases.columns import load_column
 from neural_smt.phrases.table import PhraseTable
+from neural_smt.system_folder import System
 from neural_smt.vocabulary import Vocabulary
 
 
@@ -28,31 +28,19 @@ class TranslationModel:
     feature_set: FeatureSet
 
     @classmethod
-    def load(
-        cls,
-        *,
-        phrase_table: Path,
-        language_models: list[Path],
-        columns: dict[str, Path],
-        source_vocabulary: Path,
-        target_vocabulary: Path,
-        features: list[str],
-    ) -> "TranslationModel":
-        """Map the files of a system into memory.
+    def load(cls, system: System) -> "TranslationModel":
+        """Map the files of a searched system into memory.
 
-        features: its feature groups; columns: group -> file for the groups that are score columns (others are
-        not read). Raises ``UserError`` when files do not belong together (see ``load_column``).
+        Raises ``UserError`` when files do not belong together (see ``load_column``).
         """
-        vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
-        table = PhraseTable.load(phrase_table)
+        vocabularies = Vocabulary.load(system["source_vocabulary"]), Vocabulary.load(system["target_vocabulary"])
+        table = PhraseTable.load(system["phrase_table"])
         table.check_vocabularies(*vocabularies)
-        feature_set = build_feature_set(features, len(language_models), table.scores.shape[1])
-        read = {}
-        for group in features:
-            if not is_column(group):
-                continue
-            if group not in columns:
-                raise UserError(f"the system uses the feature {group}, but no column of that name was given; give it")
-            read[column_name(group)] = load_column(Path(columns[group]), table)
-        models = tuple(NgramModel.load(path, vocabularies[1]) for path in language_models)
-        return cls(table, models, read, *vocabularies, feature_set)
+        models = tuple(NgramModel.load(path, vocabularies[1]) for path in system["language_models"])
+        feature_set = build_feature_set(system.features, len(models), table.scores.shape[1])
+        columns = {}
+        for group in filter(is_column, system.features):
+            if group not in system["columns"]:
+                raise UserError(f"{system.file}: names no column for the feature {group}; add it")
+            columns[column_name(group)] = load_column(system["columns"][group], table)
+        return cls(table, models, columns, *vocabularies, feature_set)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.decoding.lattices.viterbi import best_paths
-from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.oracle_table import HEADER
 from neural_smt.decoding.recurrent.joint import JointModel, Rescored
 from neural_smt.decoding.recurrent.linked import RECURRENT, LinkedLattices
@@ -16,26 +16,20 @@ from neural_smt.decoding.recurrent.lists import rescore_lists
 from neural_smt.decoding.recurrent.oracles import oracle_rows
 from neural_smt.decoding.recurrent.push_forward import push_forward
 from neural_smt.decoding.recurrent.settings import RescoringSettings
-from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_csv, write_json, write_lines
 from neural_smt.settings import read_settings
+from neural_smt.system_folder import System
 
 log = logging.getLogger(__name__)
 
 
 def decode_lattices(
     *,
-    text: Path,
-    phrase_table: Path,
-    language_model: Path,
-    source_vocabulary: Path,
-    target_vocabulary: Path,
-    columns: dict[str, str],
-    features: list[str],
+    system: Path,
     weights: Path,
-    settings: dict,
+    text: Path,
     density: float,
     output: Path,
     statistics: Path,
@@ -43,21 +37,13 @@ def decode_lattices(
 ) -> None:
     """Decode a tokenised text into lattices that are linked to the source.
 
-    features, columns, settings: as for ``decode`` (without a CSLM); density: arcs per target word that lattices are
+    system, weights: as for ``decode``, without a network in the search; density: arcs per target word that lattices are
     pruned to, 0 for all. Writes a folder (``LinkedLattices``) and statistics: sentences, seconds of search and of
     laying out lattices, mean model score, arcs.
     """
     if density < 0:
         raise UserError(f"the density {density} is negative; use 0 for all arcs")
-    model = TranslationModel.load(
-        phrase_table=phrase_table,
-        language_models=[language_model],
-        columns={group: Path(path) for group, path in columns.items()},
-        source_vocabulary=source_vocabulary,
-        target_vocabulary=target_vocabulary,
-        features=features,
-    )
-    decoder = Decoder(model, read_settings(SearchSettings, settings, "decoding"), Weights.load(weights), threads)
+    decoder = load_decoder(System.load(system), weights, threads)
     sentences = [line.split() for line in read_lines(text)]
     began = time.perf_counter()
     lattices = decoder.lattices(sentences, density or math.inf)

@@ -7,18 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.decoding.loading import load_hook
-from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.features import HOOKS
+from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.nbest import read_blocks, read_nbest, write_entries, write_nbest
 from neural_smt.decoding.rescoring import add_feature, best_of_each
 from neural_smt.decoding.rescoring import reorder as sort_lists
-from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.statistics import PartStatistics, summarise
 from neural_smt.decoding.weights import Weights
 from neural_smt.io.files import read_lines, write_json, write_lines
 from neural_smt.language_model.model import NgramModel
-from neural_smt.settings import read_settings
 from neural_smt.shards import Shard
+from neural_smt.system_folder import System
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
@@ -26,48 +25,28 @@ log = logging.getLogger(__name__)
 
 def decode(
     *,
-    text: Path,
-    phrase_table: Path,
-    language_model: Path,
-    source_vocabulary: Path,
-    target_vocabulary: Path,
-    columns: dict[str, str],
-    features: list[str],
+    system: Path,
     weights: Path,
-    settings: dict,
+    text: Path,
     output: Path,
     statistics: Path,
     nbest: Path | None = None,
     nbest_size: int = 0,
     alignment: Path | None = None,
-    cslm: Path | None = None,
-    cslm_settings: dict | None = None,
-    recurrent: Path | None = None,
-    representation: Path | None = None,
     shard: str = "1-of-1",
     device: str = "cpu",
     threads: int = 1,
 ) -> None:
     """Translate a tokenised text, one sentence a line.
 
-    features: feature groups of the system; columns: group -> score column; settings: see ``SearchSettings``; cslm:
-    model folder for the feature group of that name; cslm_settings: see ``CslmSettings``; recurrent:
-    the same for the group ``recurrent``, with the representation that the model reads. Writes the translations, with
-    ``nbest`` a list of ``nbest_size`` distinct ones per sentence, with ``alignment`` their word alignments (Pharaoh),
-    and statistics: sentences, seconds of search, sentences per second, mean model score, unknown words, and what the
+    system: a searched one, see ``system_folder``; weights: its tuned ones. Writes the translations, with ``nbest`` a
+    list of ``nbest_size`` distinct ones per sentence, with ``alignment`` their word alignments (Pharaoh), and
+    statistics: sentences, seconds of search, sentences per second, mean model score, unknown words, and what the
     network was asked; or of a shard, named as ``2-of-4``, what ``join_translations`` takes.
     """
     part = Shard.parse(shard)
-    model = TranslationModel.load(
-        phrase_table=phrase_table,
-        language_models=[language_model],
-        columns={group: Path(path) for group, path in columns.items()},
-        source_vocabulary=source_vocabulary,
-        target_vocabulary=target_vocabulary,
-        features=features,
-    )
-    hook = load_hook(features, model, cslm, cslm_settings or {}, device, recurrent, representation)
-    decoder = Decoder(model, read_settings(SearchSettings, settings, "decoding"), Weights.load(weights), threads, hook)
+    decoder = load_decoder(System.load(system), weights, threads, device)
+    model, hook = decoder.model, decoder.hook
     sentences = [line.split() for line in read_lines(text)]
     members = list(range(len(sentences))) if part.count == 1 else decoder.plan(sentences).members(part)
     sentences = [sentences[number] for number in members]
@@ -79,7 +58,7 @@ def decode(
         write_nbest(nbest, translations, decoder.feature_set)
     if alignment:
         write_lines(alignment, (" ".join(f"{i}-{j}" for i, j in t.alignment) for t in translations))
-    asked = {"cslm" if "cslm" in features else "recurrent": hook.statistics()} if hook else {}
+    asked = {"cslm" if hook.name == HOOKS["cslm"] else "recurrent": hook.statistics()} if hook else {}
     scores = [translation.score for translation in translations]
     unknown = [sum(token not in model.source_vocabulary for token in tokens) for tokens in sentences]
     if part.count == 1:

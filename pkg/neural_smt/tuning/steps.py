@@ -12,8 +12,9 @@ from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_lines, read_parallel
+from neural_smt.io.files import read_lines, read_object, read_parallel
 from neural_smt.settings import read_settings
+from neural_smt.system_folder import System
 from neural_smt.tuning.history import plot_history, write_history
 from neural_smt.tuning.loop import run, select
 from neural_smt.tuning.methods import method_for
@@ -26,14 +27,9 @@ logger = logging.getLogger(__name__)
 
 def tune(
     *,
+    system: Path,
     source: Path,
     reference: Path,
-    phrase_table: Path,
-    language_model: Path,
-    source_vocabulary: Path,
-    target_vocabulary: Path,
-    columns: dict[str, str],
-    features: list[str],
     decoding: dict,
     settings: dict,
     seed: int,
@@ -42,45 +38,30 @@ def tune(
     plot: Path,
     state: Path,
     start: Path | None = None,
-    cslm: Path | None = None,
-    cslm_settings: dict | None = None,
-    recurrent: Path | None = None,
-    representation: Path | None = None,
     device: str = "cpu",
     threads: int = 1,
 ) -> None:
     """Tune the weights of a system on a development set (MERT or MIRA).
 
-    source, reference: tokenised text, one sentence a line; columns: feature group -> score column; features: the
-    system's feature groups; decoding: search settings; settings: see ``TuningSettings``; state: a folder for progress,
-    removed when the outputs are written; start: tuned weights of a system with fewer features to start from (else the
-    declared ones); cslm: model folder for the feature group of that name; cslm_settings: see ``CslmSettings``;
-    recurrent: the same for the group ``recurrent``, with the representation that the model reads. Writes
-    weights (JSON), history (CSV, one row per iteration) and its plot.
+    system: a searched one, see ``system_folder``; source, reference: tokenised text, one sentence a line; decoding:
+    search settings; settings: see ``TuningSettings``; state: a folder for progress, removed when the outputs are
+    written; start: tuned weights of a system with fewer features to start from (else the declared ones). Writes weights
+    (JSON), history (CSV, one row per iteration) and its plot.
     """
     sources, references = ([line.split() for line in lines] for lines in read_parallel(source, reference))
     if not sources:
         raise UserError(f"{source}: empty; tuning needs a development set")
-    model = TranslationModel.load(
-        phrase_table=phrase_table,
-        language_models=[language_model],
-        columns={name: Path(path) for name, path in columns.items()},
-        source_vocabulary=source_vocabulary,
-        target_vocabulary=target_vocabulary,
-        features=features,
-    )
+    made_of = System.load(system)
+    model = TranslationModel.load(made_of)
     options = read_settings(TuningSettings, settings, "tuning")
-    hook = load_hook(features, model, cslm, cslm_settings or {}, device, recurrent, representation)
+    hook = load_hook(made_of, model, device)
     feature_set = model.feature_set.with_hook(hook.name) if hook else model.feature_set
 
     search = read_settings(SearchSettings, decoding, "decoding.tuning")
     first = Weights.load(start).extended(feature_set) if start else Weights.defaults(feature_set)
     method = method_for(model, search, sources, references, options, threads, hook)
-    files = [source, reference, phrase_table, language_model, source_vocabulary, target_vocabulary, *columns.values()]
-    made_with = [asdict(options), decoding, feature_set.names, seed]
-    if hook:
-        files += filter(None, [cslm, recurrent, representation])
-        made_with.append(cslm_settings)
+    files = [source, reference, *made_of.files()]
+    made_with = [asdict(options), decoding, feature_set.names, seed, read_object(system)]
     if start:
         files.append(start)
     kept = State(state, fingerprint(made_with, files))

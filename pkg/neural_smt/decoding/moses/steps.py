@@ -21,6 +21,7 @@ from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_parallel, write_csv
 from neural_smt.settings import read_settings
+from neural_smt.system_folder import System
 
 log = logging.getLogger(__name__)
 
@@ -108,37 +109,26 @@ def oracle_moses(
 
 def export_moses(
     *,
-    phrase_table: Path,
-    language_models: list[Path],
-    arpas: list[Path],
-    source_vocabulary: Path,
-    target_vocabulary: Path,
-    columns: dict[str, str],
-    features: list[str],
+    system: Path,
     weights: Path,
-    settings: dict,
+    arpas: list[Path],
     output: Path,
 ) -> None:
     """Write a tuned system as a folder that Moses loads: phrase and reordering table, ARPA models and moses.ini.
 
-    arpas: the language models as text, in the order of language_models; columns: group -> score column, which follow
-    the scores of the phrase table; features: feature groups of the system; settings: see ``SearchSettings``. Paths in
-    the ini are relative to the folder, so start Moses there (``decode --moses-ini`` finds them from anywhere).
+    system: a searched one, see ``system_folder``; weights: its tuned ones; arpas: its language models as text, in the
+    same order. Score columns follow the scores of the phrase table. Paths in the ini are relative to the folder, so
+    start Moses there (``decode --moses-ini`` finds them from anywhere).
     """
+    made_of = System.load(system)
     for group in HOOKS:
-        if group in features:
+        if group in made_of.features:
             raise UserError(f"Moses cannot load the feature {group} of this system; export one without it")
-    if len(arpas) != len(language_models):
-        raise UserError(f"{len(language_models)} language models but {len(arpas)} ARPA files; give one for each")
-    model = TranslationModel.load(
-        phrase_table=phrase_table,
-        language_models=language_models,
-        columns={group: Path(path) for group, path in columns.items()},
-        source_vocabulary=source_vocabulary,
-        target_vocabulary=target_vocabulary,
-        features=features,
-    )
-    write_moses_folder(output, model, arpas, Weights.load(weights), read_settings(SearchSettings, settings, "decoding"))
+    model = TranslationModel.load(made_of)
+    if len(arpas) != len(model.language_models):
+        raise UserError(f"{len(model.language_models)} language models but {len(arpas)} ARPA files; give one for each")
+    settings = read_settings(SearchSettings, made_of.search, "decoding")
+    write_moses_folder(output, model, arpas, Weights.load(weights), settings)
 
 
 def _threads(given: int | None, ini: MosesIni) -> int:

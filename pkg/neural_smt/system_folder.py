@@ -1,0 +1,114 @@
+"""A system is a folder: its ``system.json`` names by relative path what the system is made of and how it is used.
+
+Every description has ``name``, ``languages`` and a ``kind``; the others depend on the kind:
+
+- ``search``: ``features`` (its feature groups), ``phrase_table``, ``language_models``, ``source_vocabulary``,
+  ``target_vocabulary``, ``columns`` (group -> score column), ``network`` (in the search, or null) and
+  ``search`` (a file of ``SearchSettings``);
+- ``lattices`` and ``lists``: ``base``, the folder of the system whose candidates are reranked, ``network`` (null where
+  only weights differ), and which candidates (``density``, ``candidates``, ``beam``, ``nbest``, ``list_size``);
+- ``attention``: ``network``, the ``settings`` of its beam search, and the ``dictionary`` that replaces unknown words.
+
+A network has ``name``, ``kind`` and ``model`` (its folder), and what its kind needs besides. All but attention systems
+have ``weights``, a file with a place for the run.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from neural_smt.errors import UserError
+from neural_smt.io.files import read_object, write_json
+
+FILE = "system.json"
+
+PATHS = (
+    "phrase_table",
+    "language_models",
+    "language_model",
+    "source_vocabulary",
+    "target_vocabulary",
+    "model",
+    "representation",
+    "lexical",
+    "search",
+    "weights",
+    "base",
+)
+"""Keys of a description, at any depth, whose values are a path or several; ``columns`` is a mapping of paths."""
+
+
+def map_paths(content: Mapping[str, Any], change: Callable[[str], Any]) -> dict[str, Any]:
+    """A description with every path changed."""
+    result: dict[str, Any] = {}
+    for key, value in content.items():
+        if key in PATHS and not isinstance(value, Mapping | None):
+            result[key] = [change(path) for path in value] if isinstance(value, list) else change(value)
+        elif key == "columns":
+            result[key] = {group: change(path) for group, path in value.items()}
+        else:
+            result[key] = map_paths(value, change) if isinstance(value, Mapping) else value
+    return result
+
+
+def write_description(*, description: dict[str, Any], output: Path) -> None:
+    """Write ``system.json``: a description whose paths are relative to its folder, or a file of search settings."""
+    write_json(output, description)
+
+
+@dataclass(frozen=True)
+class System:
+    """file: where the description stands; content: the description, its paths as ``Path`` from where the program runs.
+
+    ``system["phrase_table"]`` is what the description says of it; ``UserError`` where it says nothing.
+    """
+
+    file: Path
+    content: Mapping[str, Any]
+
+    @classmethod
+    def load(cls, path: Path) -> "System":
+        """The system of a folder, or of the ``system.json`` in it."""
+        file = Path(path) / FILE if Path(path).is_dir() else Path(path)
+        content = read_object(file)
+        system = cls(file, map_paths(content, lambda place: Path(os.path.normpath(file.parent / place))))
+        for key in ("name", "kind", "languages"):
+            system[key]
+        return system
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self.content:
+            raise UserError(f"{self.file}: the system has no '{key}'; write the folder of the system again")
+        return self.content[key]
+
+    @property
+    def features(self) -> list[str]:
+        """The feature groups that it is searched with."""
+        return self["features"]
+
+    @cached_property
+    def base(self) -> "System":
+        """The system whose candidates this one reranks."""
+        return System.load(self["base"])
+
+    @cached_property
+    def search(self) -> dict[str, Any]:
+        """How text is searched with it, see ``SearchSettings``."""
+        return read_object(self["search"])
+
+    def weights(self, run: int) -> Path:
+        """The file of the tuned weights of a run."""
+        path, packed = str(self["weights"]), self.content.get("run", run)
+        if run != packed:
+            raise UserError(f"{self.file.parent}: holds the weights of run {packed} alone; leave out --run {run}")
+        return Path(path.replace("{run}", str(run)))
+
+    def files(self) -> Iterator[Path]:
+        """All that it is made of, without its base, its weights and the settings of searches."""
+        found: list[Path] = []
+        left_out = ("base", "weights", "search")
+        map_paths({key: value for key, value in self.content.items() if key not in left_out}, found.append)
+        return iter(dict.fromkeys(found))
