@@ -58,10 +58,16 @@ VERBS = {
     "calibrate": "neural_smt.planning.steps:calibrate",
     "translate": "neural_smt.translation.steps:translate",
     "serve": "neural_smt.translation.steps:serve",
+    "pack": "neural_smt.translation.steps:pack",
 }
 """Verb -> module and function with keyword-only parameters."""
 
-PLACES = {"init": ("files",), "translate": ("experiment", "files"), "serve": ("experiment",)}
+PLACES = {
+    "init": ("files",),
+    "translate": ("experiment", "files"),
+    "serve": ("experiment",),
+    "pack": ("experiment", "folder"),
+}
 """Verb -> the parameters that are given by their place, without the name of an option."""
 
 

@@ -14,14 +14,15 @@ have ``weights``, a file with a place for the run.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_object, write_json
+from neural_smt.io.files import atomic, read_object, write_json
 
 FILE = "system.json"
 
@@ -101,14 +102,47 @@ class System:
 
     def weights(self, run: int) -> Path:
         """The file of the tuned weights of a run."""
-        path, packed = str(self["weights"]), self.content.get("run", run)
-        if run != packed:
-            raise UserError(f"{self.file.parent}: holds the weights of run {packed} alone; leave out --run {run}")
-        return Path(path.replace("{run}", str(run)))
+        return Path(str(self["weights"]).replace("{run}", str(run)))
 
-    def files(self) -> Iterator[Path]:
+    def files(self) -> list[Path]:
         """All that it is made of, without its base, its weights and the settings of searches."""
         found: list[Path] = []
         left_out = ("base", "weights", "search")
         map_paths({key: value for key, value in self.content.items() if key not in left_out}, found.append)
-        return iter(dict.fromkeys(found))
+        return list(dict.fromkeys(found))
+
+    def all_files(self, run: int) -> list[Path]:
+        """The same with the settings of searches and the weights of a run."""
+        weights = [self.weights(run)] if "weights" in self.content else []
+        return [*self.files(), *([self["search"]] if "search" in self.content else []), *weights]
+
+
+def pack_system(system: System, folder: Path) -> None:
+    """Copy an opened system, its base and all that they are made of into a new folder, with the weights of its run.
+
+    Files lie there as they do below the folder that all of them are in. Raises ``UserError`` where the folder exists,
+    or a file of the system is missing.
+    """
+    if folder.exists():
+        raise UserError(f"{folder}: exists already; name another folder, or remove it")
+    run = system["run"]
+    chain = [system, system.base] if "base" in system.content else [system]
+    files = [path for one in chain for path in one.all_files(run)]
+    for path in files:
+        if not path.exists():
+            raise UserError(f"{path}: not there, but {system.file} names it; run the experiment first")
+    root = Path(os.path.commonpath([path.absolute().parent for path in files]))
+    with atomic(folder, directory=True) as temporary:
+        for path in dict.fromkeys(files):
+            copy = temporary / path.absolute().relative_to(root)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                shutil.copytree(path, copy)
+            else:
+                shutil.copyfile(path, copy)
+        for one, place in zip(chain, (Path(), Path("base")), strict=False):
+            content = {key: value for key, value in one.content.items() if key not in ("base", "device")} | {"run": run}
+            content |= {"weights": one.weights(run)} if "weights" in content else {}
+            packed = map_paths(content, lambda path, up=place: os.path.relpath(path.absolute().relative_to(root), up))
+            (temporary / place).mkdir(exist_ok=True)
+            write_json(temporary / place / FILE, packed | ({"base": "base"} if one is not chain[-1] else {}))

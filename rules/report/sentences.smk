@@ -35,6 +35,7 @@ rule explain_sentences:
     input:
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
         chosen="results/{experiment}/report/sentences/{set}.json",
+        system="results/{experiment}/systems/{system}/system.json",
         # made after all that the system is made of
         depends="results/{experiment}/decoding/{system}/run1/{set}.hypothesis",
     output:
@@ -50,7 +51,6 @@ rule explain_sentences:
         runtime="4h",
     params:
         **step("report.explaining_steps:explain_sentences"),
-        system="{system}",
         run=1,
     script:
         "../../workflow_scripts/run_step.py"

@@ -5,20 +5,23 @@ Arguments: text, pattern of the files with a place for the system, configuration
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from neural_smt.io.files import read_lines
-from neural_smt.translation.building import load_translator
+from neural_smt.system_folder import System, pack_system
 from neural_smt.translation.experiment import Experiment
+from neural_smt.translation.search import load_translator
 from neural_smt.translation.text import TextTranslator
 
 
 def main(text: str, pattern: str, *names: str) -> None:
-    """Print each system, how many lines differ, and whether each list has what was asked for, best first."""
+    """Print each system, how many lines differ, and whether lists are as asked for and the packed system agrees."""
     first, *further = names[: names.index("--")]
     experiment = Experiment.load(first, [Path(file) for file in further])
     lines = read_lines(Path(text))
     for system in names[names.index("--") + 1 :]:
-        translator = load_translator(experiment, system, device="cpu")
+        opened = experiment.open(system)
+        translator = load_translator(opened)
         found = TextTranslator(translator, "en", "fr").translate(lines)
         written = read_lines(Path(pattern.format(system)))
         different = sum(sentence.text != line for sentence, line in zip(found, written, strict=True))
@@ -26,6 +29,11 @@ def main(text: str, pattern: str, *names: str) -> None:
         scores = [[candidate.score for candidate in sentence.translated.candidates] for sentence in listed]
         good = all(row == sorted(row, reverse=True) for row in scores) and any(len(row) == 4 for row in scores)
         same = all(one.text == other.text for one, other in zip(listed, found, strict=False))
+        with TemporaryDirectory() as folder:
+            pack_system(opened, Path(folder, "packed"))
+            elsewhere = load_translator(System.load(Path(folder, "packed").rename(Path(folder, "moved"))))
+            packed = TextTranslator(elsewhere, "en", "fr").translate(lines)
+        same = same and [sentence.text for sentence in packed] == [sentence.text for sentence in found]
         print(system, different, good and same)
 
 

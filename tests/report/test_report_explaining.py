@@ -4,14 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_results import load
+from small_results import load, translator
 
 from neural_smt.decoding.lattices.pruning import max_marginals
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_json, write_lines
 from neural_smt.report.explaining_steps import draw_lattice, explain_sentences
 from neural_smt.report.explanations import Explanation
-from neural_smt.translation.building import load_translator
 
 LINES = ["a b c", "", "c a b &amp; a c b a", "b"]
 
@@ -19,12 +18,11 @@ LINES = ["a b c", "", "c a b &amp; a c b a", "b"]
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
     """The small experiment as the rule finds it: in the folder where Snakemake runs."""
-    experiment = load(tmp_path)
+    load(tmp_path)
     monkeypatch.chdir(tmp_path)
     write_lines(Path("text"), LINES)
     write_json(Path("chosen.json"), {"sentences": [0, 1, 2], "drawn": 2})
     return {
-        "configuration": experiment.config,
         "text": Path("text"),
         "chosen": Path("chosen.json"),
         "output": Path("o.json"),
@@ -32,7 +30,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
 
 
 def test_a_search_tells_its_phrases_and_draws_its_lattice(files: dict) -> None:
-    explain_sentences(**files, system="baseline", run=1)
+    explain_sentences(**files, system=Path("results/small/systems/baseline"), run=1)
     explanation = Explanation.load(Path("o.json"))
     assert [sentence.source for sentence in explanation.sentences] == [["a", "b", "c"], [], [*"cab", "&", *"acba"]]
     for sentence in explanation.sentences:
@@ -56,7 +54,7 @@ def test_a_search_tells_its_phrases_and_draws_its_lattice(files: dict) -> None:
 
 
 def test_a_lattice_is_pruned_to_what_can_be_read(tmp_path: Path) -> None:
-    decoder = load_translator(load(tmp_path), "baseline").decoder
+    decoder = translator(tmp_path).decoder
     tokens = [*"cabacba"]
     (whole,) = decoder.lattices([tokens])
     drawn = draw_lattice(decoder, tokens, most=20)
@@ -69,7 +67,7 @@ def test_a_lattice_is_pruned_to_what_can_be_read(tmp_path: Path) -> None:
 
 
 def test_a_network_tells_what_it_looked_at(files: dict) -> None:
-    explain_sentences(**files, system="network", run=1)
+    explain_sentences(**files, system=Path("results/small/systems/network"), run=1)
     explanation = Explanation.load(Path("o.json"))
     assert explanation.lattice is None
     assert [bool(sentence.attention) for sentence in explanation.sentences] == [False, False, True]
@@ -81,12 +79,12 @@ def test_a_network_tells_what_it_looked_at(files: dict) -> None:
     for j, row in enumerate(weights[:-1]):
         if np.sort(row)[-1] - np.sort(row)[-2] > 0.002:
             assert looked_at.get(j, len(drawn.source)) == row.argmax()
-    explain_sentences(**files, system="replacing", run=1)
+    explain_sentences(**files, system=Path("results/small/systems/replacing"), run=1)
     assert "<unk>" not in Explanation.load(Path("o.json")).sentences[0].target
 
 
 def test_sentences_must_be_there(files: dict) -> None:
     write_json(Path("chosen.json"), {"sentences": [4], "drawn": None})
     with pytest.raises(UserError, match=r"chosen\.json: names line 5, but text has 4; choose sentences again"):
-        explain_sentences(**files, system="baseline", run=1)
+        explain_sentences(**files, system=Path("results/small/systems/baseline"), run=1)
     assert not Path("o.json").exists()

@@ -1,6 +1,7 @@
 """Results of an experiment small enough to write by hand: what translating with its systems reads."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,7 +14,10 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.folder import TrainedAttention, save_attention
 from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.system_folder import FILE, write_description
 from neural_smt.translation.experiment import Experiment
+from neural_smt.translation.results import Translator
+from neural_smt.translation.search import load_translator
 from neural_smt.vocabulary import EOS
 
 CONFIG = """
@@ -56,7 +60,17 @@ def write_experiment(folder: Path) -> Path:
     write_dictionary(results / "alignment" / "lexical")
     for name in ("attention", "whole"):
         save_attention(results / "training" / name / "model", TrainedAttention(network(), SOURCE, TARGET))
+    experiment = Experiment.load(str(config), folder=folder)
+    for name in ("baseline", "network", "replacing"):
+        description = experiment.layout.description(name)
+        write_description(description=description, output=folder / experiment.layout.system(name) / FILE)
+    write_description(description=experiment.config["decoding"]["test"], output=folder / experiment.layout.search)
     return config
+
+
+def translator(folder: Path, system: str = "baseline", **options: Any) -> Translator:
+    """A system of the experiment."""
+    return load_translator(load(folder).open(system), **options)
 
 
 def write_dictionary(folder: Path) -> None:

@@ -12,15 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_results import load, write_experiment
+from small_results import translator, write_experiment
 
 from neural_smt.cli import main
-from neural_smt.translation.building import load_translator
-from neural_smt.translation.formats import as_data, explanation_lines
-from neural_smt.translation.long_sentences import cut, join
+from neural_smt.translation.formats import as_data, explanation_lines, feature_shares, rest_shares
 from neural_smt.translation.results import Candidate, Origin, Phrase, Translated
-from neural_smt.translation.shares import feature_shares, rest_shares
-from neural_smt.translation.text import TextTranslator
+from neural_smt.translation.text import TextTranslator, cut, join
 from neural_smt.workflow.code_digest import PACKAGE
 
 ODD = 'a "b" c\u00a0| <b> & [c] \u200b\ud83d\ude00'.encode("utf-16", "surrogatepass").decode("utf-16")
@@ -33,7 +30,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> TextTranslator:
-    return TextTranslator(load_translator(load(tmp_path_factory.mktemp("again")), "baseline"), "en", "fr")
+    return TextTranslator(translator(tmp_path_factory.mktemp("again")), "en", "fr")
 
 
 def run(config: Path, capfd: pytest.CaptureFixture[str], *arguments: str, system: str = "baseline") -> list[str]:

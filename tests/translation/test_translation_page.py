@@ -8,9 +8,8 @@ import pytest
 from browser import CHROMIUM, Browser
 from small_results import load
 
-from neural_smt.translation.building import load_translator
-from neural_smt.translation.server import open_server
-from neural_smt.translation.service import Limits, Service
+from neural_smt.translation.search import load_translator
+from neural_smt.translation.server import Limits, Service, open_server
 from neural_smt.translation.text import TextTranslator
 
 pytestmark = [
@@ -29,7 +28,7 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
     experiment = load(tmp_path_factory.mktemp("small"))
     found, servers = {}, []
     for system in ("baseline", "network"):
-        text = TextTranslator(load_translator(experiment, system, device="cpu"), "en", "fr")
+        text = TextTranslator(load_translator(experiment.open(system)), "en", "fr")
         about = {"experiment": "small", "system": system, "label": system, "run": 1, "source": "en", "target": "fr"}
         servers.append(open_server(Service(text, about, Limits(burst=1000)), 0))
         threading.Thread(target=servers[-1].serve_forever, daemon=True).start()

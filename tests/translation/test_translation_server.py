@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_results import load
+from small_results import translator
 
 from neural_smt.errors import UserError
-from neural_smt.translation.building import load_translator
-from neural_smt.translation.server import BODY, CONNECTIONS, Server, open_server
-from neural_smt.translation.service import Limits, RefusedRequest, Service
+from neural_smt.translation.server import BODY, CONNECTIONS, Limits, RefusedRequest, Server, Service, open_server
 from neural_smt.translation.text import TextTranslator
 
 ABOUT = {"experiment": "small", "system": "baseline", "label": "The baseline", "run": 1, "source": "en", "target": "fr"}
@@ -24,7 +22,7 @@ ABOUT = {"experiment": "small", "system": "baseline", "label": "The baseline", "
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> TextTranslator:
-    return TextTranslator(load_translator(load(tmp_path_factory.mktemp("small")), "baseline"), "en", "fr")
+    return TextTranslator(translator(tmp_path_factory.mktemp("small")), "en", "fr")
 
 
 @pytest.fixture

@@ -1,19 +1,22 @@
 """Systems as translators: what they say of how a translation came about, and which of them there are."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from small_results import load, model_and_weights
+from small_results import load, model_and_weights, write_experiment
 from tiny_models import all_derivations
 
+from neural_smt.cli import main
 from neural_smt.decoding.attention_steps import translate_attention
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
 from neural_smt.layout import Layout
-from neural_smt.translation.building import load_translator
-from neural_smt.translation.experiment import Experiment
+from neural_smt.system_folder import pack_system
+from neural_smt.translation.experiment import Experiment, open_system
 from neural_smt.translation.results import Candidate
+from neural_smt.translation.search import load_translator
 from neural_smt.vocabulary_selection.steps import build_candidates
 
 SENTENCES = [["a", "b", "c"], [], ["c"], ["b", "new", "a"], ["a", "b"]]
@@ -36,7 +39,7 @@ def check_phrases(candidate: Candidate, source: list[str]) -> None:
 
 
 def test_listed_translations_are_those_of_all_derivations_with_their_phrases(experiment: Experiment) -> None:
-    translator = load_translator(experiment, "baseline")
+    translator = load_translator(experiment.open("baseline"))
     model, weights = model_and_weights()
     found = translator.translate(SENTENCES, nbest=3)
     assert [translated.source for translated in found] == SENTENCES
@@ -55,7 +58,7 @@ def test_listed_translations_are_those_of_all_derivations_with_their_phrases(exp
 
 
 def test_one_translation_is_the_first_of_a_list(experiment: Experiment) -> None:
-    translator = load_translator(experiment, "baseline", run=2)
+    translator = load_translator(experiment.open("baseline", 2), 2)
     one, three = translator.translate(SENTENCES), translator.translate(SENTENCES, nbest=3)
     assert [len(translated.candidates) for translated in one] == [1] * 5
     assert [t.best.tokens for t in one] == [t.best.tokens for t in three]
@@ -78,7 +81,7 @@ def test_an_attention_network_translates_new_text_as_the_rules_do(experiment: Ex
         output=tmp_path / "output",
         statistics=tmp_path / "statistics",
     )
-    found = load_translator(experiment, "network", device="cpu").translate(SENTENCES, nbest=4, explained=True)
+    found = load_translator(experiment.open("network")).translate(SENTENCES, nbest=4, explained=True)
     assert [" ".join(translated.best.tokens) for translated in found] == read_lines(tmp_path / "output")
     assert any(len(translated.candidates) > 1 for translated in found)
     for translated in found:
@@ -89,7 +92,7 @@ def test_an_attention_network_translates_new_text_as_the_rules_do(experiment: Ex
 
 
 def test_words_of_a_network_say_what_brought_them(experiment: Experiment) -> None:
-    translator = load_translator(experiment, "network", device="cpu")
+    translator = load_translator(experiment.open("network"))
     reasons = translator.maker.reasons("a c")
     x, z = reasons[3], reasons[5]
     assert x.dictionary == [("a", 1, 1.0)] and x.frequent == 1, "of a, and the most frequent word"
@@ -104,7 +107,7 @@ def test_words_of_a_network_say_what_brought_them(experiment: Experiment) -> Non
 
 
 def test_replaced_words_name_the_source_word_they_stand_for(experiment: Experiment) -> None:
-    translator = load_translator(experiment, "replacing", device="cpu")
+    translator = load_translator(experiment.open("replacing"))
     found = translator.translate([["a", "Ulm"], ["b"], ["c", "b", "a"]], nbest=5, explained=True)
     replaced = [
         (translated.source[origin.replaced], word)
@@ -133,13 +136,13 @@ def test_systems_that_cannot_translate_are_refused(
     experiment: Experiment, system: str | None, run: int, fault: str
 ) -> None:
     with pytest.raises(UserError) as refused:
-        load_translator(experiment, system, run)
+        experiment.open(system, run)
     assert str(refused.value).startswith(fault)
 
 
 def test_a_missing_result_is_named_with_the_command_that_makes_it(experiment: Experiment) -> None:
     with pytest.raises(UserError) as refused:
-        load_translator(experiment, "untuned")
+        experiment.open("untuned")
     file = "results/small/tuning/untuned/run1/weights.json"
     assert str(refused.value) == (
         f"{experiment.folder / file}: not made yet; run: snakemake --cores 2 {file} "
@@ -201,7 +204,54 @@ def test_files_of_a_system_are_those_of_its_data_and_table(repository: Path, tmp
         "encoder_decoder": "results/tiny/rescoring/proposed/encoder_decoder.safetensors"
     }
     assert layout.columns("baseline") == {}
-    assert layout.cslm("searched") == "results/tiny/training/cslm/model" and layout.cslm("rnn") is None
-    assert layout.searched_model("joint") == "results/tiny/training/reading/model"
-    assert layout.searched_representation("joint") == "results/tiny/representations/reading/model"
-    assert layout.searched_model("rnn") is None and layout.searched_representation("rnn") is None
+    network = layout.description("searched")["network"]
+    assert network["kind"] == "cslm" and network["model"] == "../../training/cslm/model"
+    joint = layout.description("joint")
+    assert joint["features"][-1] == "recurrent" and joint["network"]["model"] == "../../training/reading/model"
+    assert joint["network"]["representation"] == "../../representations/reading/model"
+    assert layout.description("rnn")["network"] is None
+    inputs = layout.system_inputs("searched")
+    assert inputs["system"] == "results/tiny/systems/searched/system.json"
+    assert {"results/tiny/training/cslm/model", "results/tiny/systems/search.json"} <= {*inputs["depends"]}
+    assert "results/tiny/systems/search.json" not in layout.system_inputs("searched", searched=False)["depends"]
+
+
+@pytest.mark.parametrize(("system", "options"), [("baseline", ["--run", "2"]), ("network", []), ("replacing", [])])
+def test_a_packed_system_translates_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd, system: str, options: list[str]
+) -> None:
+    """Moved, from another working directory, without the experiment and its results."""
+    (tmp_path / "experiment").mkdir()
+    config = write_experiment(tmp_path / "experiment")
+    (tmp_path / "text").write_text("a b c\n\nc new\n", encoding="utf-8")
+    named = [str(config), "--directory", str(config.parent), "--system", system, *options]
+    assert main(["translate", *named, str(tmp_path / "text")]) == 0
+    expected = capfd.readouterr().out
+    assert len(expected.splitlines()) == 3
+    assert main(["pack", *named, str(tmp_path / "packed")]) == 0
+    assert main(["pack", *named, str(tmp_path / "packed")]) == 1, "it is there already"
+    shutil.rmtree(tmp_path / "experiment")
+    (tmp_path / "packed").rename(tmp_path / "moved")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    capfd.readouterr()
+    assert main(["translate", "../moved", "../text"]) == 0
+    assert capfd.readouterr().out == expected
+    for arguments, fault in (
+        (["--system", "baseline"], "../moved is the folder of one system; leave out --system and --settings"),
+        (["--run", "7"], "../moved: holds the weights of run "),
+    ):
+        assert main(["translate", "../moved", *arguments]) == 1
+        assert fault in capfd.readouterr().err
+
+
+def test_what_a_system_lacks_is_named(tmp_path: Path) -> None:
+    config = write_experiment(tmp_path)
+    opened = Experiment.load(str(config), folder=tmp_path).open("baseline")
+    (tmp_path / "results/small/systems/search.json").unlink()
+    with pytest.raises(UserError, match=r"search\.json: not there, but .*system\.json names it"):
+        pack_system(opened, tmp_path / "packed")
+    assert not (tmp_path / "packed").exists()
+    (tmp_path / "system.json").write_text('{"name": "x"}')
+    with pytest.raises(UserError, match=r"system\.json: the system has no 'kind'; write"):
+        open_system(str(tmp_path))

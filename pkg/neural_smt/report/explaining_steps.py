@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.lattices.pruning import max_marginals, prune
@@ -10,10 +10,9 @@ from neural_smt.decoding.search import Decoder
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_json
 from neural_smt.report.explanations import Arc, Chosen, DrawnLattice, Explained, Explanation, spelled
-from neural_smt.translation.building import load_translator
-from neural_smt.translation.experiment import Experiment
+from neural_smt.system_folder import System
 from neural_smt.translation.results import Candidate
-from neural_smt.translation.search import SearchTranslator
+from neural_smt.translation.search import SearchTranslator, load_translator
 
 if TYPE_CHECKING:
     from neural_smt.translation.attention import AttentionTranslator
@@ -22,13 +21,10 @@ ARCS = 40
 """A picture with more is hard to read."""
 
 
-def explain_sentences(
-    *, configuration: dict[str, Any], system: str, run: int, text: Path, chosen: Path, output: Path, device: str = "cpu"
-) -> None:
+def explain_sentences(*, system: Path, run: int, text: Path, chosen: Path, output: Path, device: str = "cpu") -> None:
     """Translate chosen sentences of a tokenised text again, and write (JSON) how that is done, see ``Explanation``.
 
-    configuration: the complete one of the experiment, whose results are there; chosen: what ``choose_sentences``
-    wrote.
+    system: see ``system_folder``; chosen: what ``choose_sentences`` wrote.
     """
     numbers, lines = Chosen.load(chosen), read_lines(text)
     last = max(numbers.sentences, default=-1)
@@ -36,8 +32,9 @@ def explain_sentences(
         raise UserError(f"{chosen}: names line {last + 1}, but {text} has {len(lines)}; choose sentences again")
     sentences = [lines[number].split() for number in numbers.sentences]
     drawn = None if numbers.drawn is None else numbers.sentences.index(numbers.drawn)
-    translator = load_translator(Experiment(configuration, (), Path()), system, run, device)
-    if configuration["systems"][system].get("translate"):
+    explained_system = System.load(system)
+    translator = load_translator(explained_system, run, device)
+    if explained_system["kind"] == "attention":
         explanation = Explanation(_with_attention(translator, sentences, drawn))  # type: ignore[arg-type]
     else:
         found = [translated.best for translated in translator.translate(sentences)]

@@ -13,8 +13,7 @@ from neural_smt.decoding.attention.translator import Translator as Network
 from neural_smt.networks.device import select_device
 from neural_smt.networks.folder import VOCABULARY
 from neural_smt.settings import read_settings
-from neural_smt.systems import translating_words
-from neural_smt.translation.experiment import Experiment
+from neural_smt.system_folder import System
 from neural_smt.translation.results import Candidate, Origin, Translated
 from neural_smt.vocabulary import RESERVED, UNK
 from neural_smt.vocabulary_selection.building import build_sets
@@ -35,19 +34,14 @@ class SetMaker:
     settings: VocabularySettings
 
     @classmethod
-    def load(cls, experiment: Experiment, network: str, vocabulary: str) -> "SetMaker | None":
-        """For a network of an experiment and vocabularies of its section; None where it takes all words."""
-        layout = experiment.layout
-        sizes = layout.set_sizes(vocabulary)
-        if sizes is None:
+    def load(cls, network: Mapping[str, Any]) -> "SetMaker | None":
+        """For a network of a system's description; None where it takes all words."""
+        made_of = network["candidates"]
+        if made_of is None:
             return None
-        settings = VocabularySettings.read(sizes)
-        wanted = dict(layout.candidate_tables)
-        wanted |= {} if settings.dictionary else {"lexical": None}
-        wanted |= {} if settings.phrases else {"phrase_table": None}
-        model, *tables = experiment.need([layout.network(network), *wanted.values()])
-        words = model / f"{VOCABULARY}.target"
-        return cls(load_sources(network_vocabulary=words, **dict(zip(wanted, tables, strict=True))), settings)
+        files = {"lexical": None, "phrase_table": None, **{k: path for k, path in made_of.items() if k != "sizes"}}
+        words = network["model"] / f"{VOCABULARY}.target"
+        return cls(load_sources(network_vocabulary=words, **files), VocabularySettings.read(made_of["sizes"]))
 
     def sets(self, lines: list[str]) -> CandidateSets:
         """Of tokenised sentences."""
@@ -70,16 +64,12 @@ class AttentionTranslator:
     batch = 64
 
     @classmethod
-    def load(cls, experiment: Experiment, system: str, device: str) -> "AttentionTranslator":
+    def load(cls, system: System, device: str) -> "AttentionTranslator":
         """See the rule ``translate_attention``."""
-        layout = experiment.layout
-        chosen = layout.systems[system]["translate"]
-        settings = attention_settings(experiment.config, chosen["replace_unknown"])
-        dictionary = layout.dictionary if chosen["replace_unknown"] else {}
-        model, *files = experiment.need([layout.network(chosen["network"]), *dictionary.values()])
-        given = dict.fromkeys(layout.dictionary) | dict(zip(dictionary, files, strict=True))
-        network = Network.load(model, settings, select_device(device), **given)
-        return cls(network, SetMaker.load(experiment, chosen["network"], translating_words(experiment.config, system)))
+        settings = read_settings(AttentionDecodingSettings, system["settings"], "decoding.attention")
+        files = dict.fromkeys(("lexical", "source_vocabulary", "target_vocabulary")) | system["dictionary"]
+        network = Network.load(system["network"]["model"], settings, select_device(device), **files)
+        return cls(network, SetMaker.load(system["network"]))
 
     def translate(self, sentences: Sequence[list[str]], nbest: int = 1, explained: bool = False) -> list[Translated]:
         """See ``Translator``."""
@@ -108,12 +98,6 @@ class AttentionTranslator:
         replaces = self.network.settings.replace_unknown
         pairs = zip(hypothesis.words.tolist(), hypothesis.aligned.tolist(), strict=True)
         return [origin(word, reasons, at if replaces and word == UNK else None) for word, at in pairs]
-
-
-def attention_settings(config: Mapping[str, Any], replace_unknown: bool) -> AttentionDecodingSettings:
-    """How a system of an experiment translates."""
-    values = config["decoding"]["attention"] | {"replace_unknown": replace_unknown}
-    return read_settings(AttentionDecodingSettings, values, "decoding.attention")
 
 
 def origin(word: int, reasons: Mapping[int, Reasons], replaced: int | None = None) -> Origin:

@@ -1,4 +1,4 @@
-"""An experiment by its name or its file, and what of its results a person still has to make."""
+"""A system by its folder, or by the name of its experiment, with the command that makes results which are missing."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,9 +11,9 @@ from typing import Any
 from neural_smt.configuration import complete, read_configuration_file
 from neural_smt.errors import UserError
 from neural_smt.layout import Layout
-from neural_smt.systems import rescores_lattices
-
-"""The schema of configurations, in the checkout that the package belongs to."""
+from neural_smt.system_folder import FILE, System
+from neural_smt.systems import is_rescored
+from neural_smt.translation.search import check_inputs
 
 DEFAULT = Path("config.yaml")
 """The configuration that Snakemake takes where none is named."""
@@ -56,22 +56,30 @@ class Experiment:
             raise UserError(f"--run {run}: system '{system}' has run{'s 1 to ' if runs > 1 else ' '}{runs}")
         return system
 
-    def rescores_lattices(self, system: str) -> bool:
-        """Whether a system chooses among lattices of its base."""
-        return rescores_lattices(self.config, system)
+    def open(self, system: str | None, run: int | None = None) -> System:
+        """A system whose results are there, with its run, and its experiment, label and device of the configuration.
 
-    def need(self, paths: Iterable[str | None]) -> list[Path | None]:
-        """Results (relative to the folder; None stays None) as paths that are there.
-
-        Raises ``UserError`` naming the first one that is missing and the command that makes it.
+        Raises ``UserError`` where there is no such system or run, where it cannot translate new text, and for the first
+        result that is missing.
         """
-        found = []
+        run = 1 if run is None else run
+        name = self.choose_system(system, run)
+        check_inputs(System(Path(), self.layout.description(name)))
+        chosen = self.config["systems"][name]
+        chain = [name, chosen["base"]] if is_rescored(chosen) else [name]
+        weights = [] if chosen.get("translate") else [self.layout.weights(one, run) for one in chain]
+        # the weights are made last: the command that makes them makes all the others
+        inputs = [self.layout.system_inputs(one) for one in chain]
+        self.need([*weights, *(path for one in inputs for path in (*one["depends"], one["system"]))])
+        opened = System.load(self.folder / self.layout.system(name))
+        further = {"experiment": self.config["experiment"], "label": chosen.get("label", name), "run": run}
+        return System(opened.file, {**opened.content, **further, "device": self.config["device"]})
+
+    def need(self, paths: Iterable[str]) -> None:
+        """Raise ``UserError`` for the first result (relative to the folder) that is missing, with what makes it."""
         for path in paths:
-            whole = None if path is None else self.folder / path
-            if whole is not None and not whole.exists():
-                raise UserError(f"{whole}: not made yet; run: {self.command(path)}")
-            found.append(whole)
-        return found
+            if not (self.folder / path).exists():
+                raise UserError(f"{self.folder / path}: not made yet; run: {self.command(path)}")
 
     def command(self, target: str) -> str:
         """What a person types to make a result."""
@@ -99,3 +107,20 @@ def _update(settings: dict[str, Any], others: Mapping[str, Any]) -> None:
             _update(settings[key], value)
         else:
             settings[key] = deepcopy(value)
+
+
+def open_system(
+    name: str, system: str | None = None, run: int | None = None, settings: Sequence[Path] = (), folder: Path = Path()
+) -> System:
+    """A system by its folder, or of an experiment; arguments as of ``translate``."""
+    place = Path(name)
+    if not (place / FILE).is_file() and place.name != FILE:
+        return Experiment.load(name, settings, folder).open(system, run)
+    if system is not None or settings:
+        raise UserError(f"{name} is the folder of one system; leave out --system and --settings")
+    opened = System.load(place)
+    packed = opened.content.get("run", run)
+    if run not in (None, packed):
+        raise UserError(f"{name}: holds the weights of run {packed} alone; leave out --run {run}")
+    defaults = {"experiment": str(opened.file.parent), "label": opened["name"]}
+    return System(opened.file, {**defaults, **opened.content, "run": packed or 1})

@@ -5,14 +5,18 @@ from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
+import numpy as np
+
 from neural_smt.translation.results import Candidate, Origin, Translator
-from neural_smt.translation.shares import feature_shares, largest_first, rest_shares
 from neural_smt.translation.text import Sentence, spelled
 
 SEPARATOR = " ||| "
 
 LISTED = 3
 """Words and phrases that brought a word which are shown, the most probable first."""
+
+LEAST = 5e-7
+"""Shares below this are none: sums of float32 and of float64 differ by as much."""
 
 
 def plain_lines(sentence: Sentence, translator: Translator, alignment: bool, explained: bool) -> Iterator[str]:
@@ -38,8 +42,7 @@ def listed_lines(number: int, sentence: Sentence, translator: Translator, alignm
 def _score_fields(translator: Translator, candidate: Candidate) -> Iterator[str]:
     last = ""
     for name, value in zip(translator.names, candidate.features.tolist(), strict=True):
-        head, _, number = name.rpartition("_")
-        feature = head if number.isdecimal() and head else name
+        feature = _feature(name)
         if feature != last:
             yield f"{feature}="
         yield f"{value + 0.0:.6g}"
@@ -128,3 +131,31 @@ def _candidate(text: str, candidate: Candidate, translator: Translator, explaine
             for origin in candidate.origins
         ]
     return data
+
+
+def feature_shares(translator: Translator, features: np.ndarray) -> dict[str, float]:
+    """Weighted scores (float64 ``[F]``) by feature, those of one with several (``TranslationModel0_2``) added up."""
+    shares: dict[str, float] = {}
+    for name, share in zip(translator.names, (translator.weights * features).tolist(), strict=True):
+        whole = _feature(name)
+        shares[whole] = shares.get(whole, 0.0) + share
+    return {name: share if abs(share) >= LEAST else 0.0 for name, share in shares.items()}
+
+
+def rest_shares(translator: Translator, candidate: Candidate) -> dict[str, float]:
+    """What a translation scores beside its phrases, by feature: networks that score whole sentences."""
+    rest = candidate.features - np.sum([phrase.features for phrase in candidate.phrases], axis=0)
+    shares = feature_shares(translator, rest)
+    largest = max((abs(share) for share in feature_shares(translator, candidate.features).values()), default=0.0)
+    return {name: share for name, share in shares.items() if abs(share) > 1e-4 * max(1.0, largest)}
+
+
+def largest_first(shares: dict[str, float]) -> list[tuple[str, float]]:
+    """The shares that are not 0, in the order of their size."""
+    return sorted(((n, s) for n, s in shares.items() if s), key=lambda entry: -abs(entry[1]))
+
+
+def _feature(name: str) -> str:
+    """``TranslationModel0`` of the score ``TranslationModel0_2``."""
+    head, line, number = name.rpartition("_")
+    return head if line and number.isdecimal() else name

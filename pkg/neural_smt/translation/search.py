@@ -1,4 +1,4 @@
-"""Phrase-based systems: the search of a tuned system, with any columns and any network in it."""
+"""The translator of a system; that of searched systems, with any columns and any network in the search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,47 +6,41 @@ from dataclasses import dataclass
 import numpy as np
 
 from neural_smt.decoding.batches import estimated
-from neural_smt.decoding.loading import load_hook
-from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.search import Decoder, SearchSettings, Translation
+from neural_smt.decoding.loading import load_decoder
+from neural_smt.decoding.search import Decoder, Translation
 from neural_smt.decoding.translations import NBestEntry, Trace
 from neural_smt.decoding.weights import Weights
-from neural_smt.settings import read_settings
-from neural_smt.systems import feature_groups
-from neural_smt.translation.experiment import Experiment
-from neural_smt.translation.results import Candidate, Phrase, Translated
+from neural_smt.errors import UserError
+from neural_smt.system_folder import System
+from neural_smt.translation.results import Candidate, Phrase, Translated, Translator
 
 
-def load_decoder(experiment: Experiment, system: str, run: int, device: str, threads: int) -> Decoder:
-    """The decoder that translates the test sets with a searched system; see the rule ``decode``."""
-    layout, decoding = experiment.layout, experiment.config["decoding"]
-    features = feature_groups(layout.config, system)
-    columns = layout.columns(system)
-    optional = layout.cslm(system), layout.searched_model(system), layout.searched_representation(system)
-    # last what is made last: its command makes all the others
-    weights, *files = experiment.need(
-        [
-            layout.weights(system, run),
-            layout.phrase_table(system),
-            layout.language_model(system),
-            layout.vocabulary(layout.source),
-            layout.vocabulary(layout.target),
-            *optional,
-            *columns.values(),
-        ]
-    )
-    table, language_model, source, target, cslm, recurrent, representation, *column_files = files
-    model = TranslationModel.load(
-        phrase_table=table,
-        language_models=[language_model],
-        columns=dict(zip(columns, column_files, strict=True)),
-        source_vocabulary=source,
-        target_vocabulary=target,
-        features=features,
-    )
-    hook = load_hook(features, model, cslm, decoding["cslm"] if cslm else {}, device, recurrent, representation)
-    settings = read_settings(SearchSettings, decoding["test"], "decoding")
-    return Decoder(model, settings, Weights.load(weights), threads, hook)
+def load_translator(system: System, run: int = 1, device: str = "cpu", threads: int = 1) -> Translator:
+    """A tuned system of any kind, ready to translate.
+
+    Raises ``UserError`` where one of its files is missing, or new text has not what it reads.
+    """
+    check_inputs(system)
+    if system["kind"] == "attention":
+        from neural_smt.translation.attention import AttentionTranslator  # loads PyTorch
+
+        return AttentionTranslator.load(system, device)
+    if system["kind"] == "search":
+        return SearchTranslator(load_decoder(system, system.weights(run), threads, device))
+    from neural_smt.translation.reranking import LatticeTranslator, ListTranslator
+
+    weights = Weights.load(system.weights(run))
+    decoder = load_decoder(system.base, system.base.weights(run), threads, device)
+    if system["kind"] == "lattices":
+        return LatticeTranslator.load(system, decoder, weights)
+    return ListTranslator.load(system, decoder, weights, device)
+
+
+def check_inputs(system: System) -> None:
+    """Raise ``UserError`` for a system that reads what only texts with references have."""
+    if (system.content.get("network") or {}).get("reads") == "target":
+        name = system["name"]
+        raise UserError(f"system '{name}' reads references, which new text has none of; translate with another")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The verbs ``translate`` and ``serve``."""
+"""The verbs ``translate``, ``serve`` and ``pack``."""
 
 import logging
 import time
@@ -8,11 +8,11 @@ from typing import Literal
 
 from neural_smt.decoding.moses.streams import open_output, read_batches
 from neural_smt.errors import UserError
-from neural_smt.translation.building import load_translator
-from neural_smt.translation.experiment import Experiment
+from neural_smt.system_folder import System, pack_system
+from neural_smt.translation.experiment import open_system
 from neural_smt.translation.formats import json_line, listed_lines, plain_lines
-from neural_smt.translation.server import open_server
-from neural_smt.translation.service import Service
+from neural_smt.translation.search import check_inputs, load_translator
+from neural_smt.translation.server import Service, open_server
 from neural_smt.translation.text import Sentence, TextTranslator
 
 log = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ def translate(
     experiment: str,
     files: list[Path] = (),  # type: ignore[assignment]
     system: str | None = None,
-    run: int = 1,
+    run: int | None = None,
     nbest: int = 0,
     alignment: bool = False,
     explain: bool = False,
@@ -34,23 +34,24 @@ def translate(
     device: Literal["auto", "cpu", "cuda"] | None = None,
     threads: int = 1,
 ) -> None:
-    """Translate text with a tuned system of an experiment whose results are there.
+    """Translate text with a tuned system of an experiment whose results are there, or with the folder of a system.
 
-    experiment: its configuration file, or its name; files: raw text, one sentence a line (standard input without any,
-    or for -; .gz is unpacked). Translations come in the order of the text, and while it still comes. system, run: the
-    row of the table that translates, and which of its tunings. nbest: so many translations of each line, in the format
-    of Moses' lists; alignment: the positions of linked words after each; explain: the phrases used with each feature's
-    share of the score, or, of an attention network, the source word that each word looked at and what brought it into
-    the vocabulary of the sentence; output: text, or JSON, a line for each line. settings: further configuration files,
-    as Snakemake took them after the experiment; directory: where Snakemake ran; tokenised: the words of the text are
-    split already; device: that of the configuration if not given; threads: of the search.
+    experiment: its configuration file, its name, or the folder of a system; files: raw text, one sentence a line
+    (standard input without any, or for -; .gz is unpacked). Translations come in the order of the text, and while it
+    still comes. system, run: the row of the table that translates, and which of its tunings. nbest: so many
+    translations of each line, in the format of Moses' lists; alignment: the positions of linked words after each;
+    explain: the phrases used with each feature's share of the score, or, of an attention network, the source word that
+    each word looked at and what brought it into the vocabulary of the sentence; output: text, or JSON, a line for each
+    line. settings: further configuration files, as Snakemake took them after the experiment; directory: where Snakemake
+    ran; tokenised: the words of the text are split already; device: that of the configuration if not given (for the
+    folder of a system a GPU where there is one); threads: of the search.
     """
     if nbest < 0 or threads < 1:
         raise UserError(f"--nbest {nbest} --threads {threads}: take 0 or more translations and 1 thread or more")
     if nbest and explain and output == "text":
         raise UserError("--nbest and --explain: lists are explained as JSON; add --output json or leave one out")
-    chosen = Experiment.load(experiment, settings, directory)
-    text = load_text_translator(chosen, system, run, tokenised, device, threads)
+    chosen = open_system(experiment, system, run, settings, directory)
+    text = load_text_translator(chosen, tokenised, device, threads)
     done, seconds = 0, 0.0
     with open_output(None) as stream:
         for path in files or [None]:
@@ -77,20 +78,18 @@ def _shown(
     return plain_lines(sentence, text.translator, alignment, explain)
 
 
-def load_text_translator(
-    experiment: Experiment, system: str | None, run: int, tokenised: bool, device: str | None, threads: int
-) -> TextTranslator:
-    """A system of an experiment, for text; arguments as of ``translate``."""
-    translator = load_translator(experiment, system, run, device, threads)
-    log.info("%s, system %s, run %d: ready", experiment.config["experiment"], system, run)
-    return TextTranslator(translator, experiment.layout.source, experiment.layout.target, tokenised)
+def load_text_translator(system: System, tokenised: bool, device: str | None, threads: int) -> TextTranslator:
+    """A system for text; arguments as of ``translate``."""
+    translator = load_translator(system, system["run"], device or system.content.get("device", "auto"), threads)
+    log.info("%s, system %s, run %d: ready", system["experiment"], system["name"], system["run"])
+    return TextTranslator(translator, system["languages"]["source"], system["languages"]["target"], tokenised)
 
 
 def serve(
     *,
     experiment: str,
     system: str | None = None,
-    run: int = 1,
+    run: int | None = None,
     port: int = 8000,
     settings: list[Path] = (),  # type: ignore[assignment]
     directory: Path = Path(),
@@ -105,13 +104,13 @@ def serve(
     """
     if not 0 <= port < 1 << 16:
         raise UserError(f"--port {port}: take a number from 0 to 65535")
-    chosen = Experiment.load(experiment, settings, directory)
-    text = load_text_translator(chosen, system, run, False, device, threads)
+    chosen = open_system(experiment, system, run, settings, directory)
+    text = load_text_translator(chosen, False, device, threads)
     about = {
-        "experiment": chosen.config["experiment"],
-        "system": system,
-        "label": chosen.config["systems"][system].get("label", system),
-        "run": run,
+        "experiment": chosen["experiment"],
+        "system": chosen["name"],
+        "label": chosen["label"],
+        "run": chosen["run"],
         "source": text.source,
         "target": text.target,
     }
@@ -119,3 +118,23 @@ def serve(
     with open_server(Service(text, about), port) as server:
         print(f"http://{server.server_name}:{server.server_port}/", flush=True)
         server.serve_forever()
+
+
+def pack(
+    *,
+    experiment: str,
+    folder: Path,
+    system: str | None = None,
+    run: int | None = None,
+    settings: list[Path] = (),  # type: ignore[assignment]
+    directory: Path = Path(),
+) -> None:
+    """Copy a tuned system with all that it is made of into a folder that translates on another machine.
+
+    ``neural-smt translate FOLDER`` and ``serve FOLDER`` need neither the experiment nor a checkout, only the installed
+    package. folder: must not exist yet; run: whose weights are taken. Other arguments as of translate.
+    """
+    chosen = open_system(experiment, system, run, settings, directory)
+    check_inputs(chosen)
+    pack_system(chosen, folder)
+    log.info("%s: system %s with the weights of run %d", folder, chosen["name"], chosen["run"])

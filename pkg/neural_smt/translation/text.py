@@ -1,13 +1,20 @@
-"""Raw text in, detokenised text out."""
+"""Raw text in, detokenised text out; very long lines in pieces, as the search needs room that grows with the square."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
+
+import numpy as np
 
 from neural_smt.corpus.tokenisation import accept_tokens, tokenise_lines
 from neural_smt.evaluation.scores import detokenise_lines
-from neural_smt.translation.long_sentences import cut, join
-from neural_smt.translation.results import Candidate, Translated, Translator
+from neural_smt.translation.results import Candidate, Phrase, Translated, Translator
+
+LONGEST = 250
+"""Words that are translated together; no line of a corpus that the experiments clean is longer."""
+
+_STOPS = ((".", "!", "?"), (";", ":"), (",",))
+"""Words after which a line is cut, the best ones first."""
 
 
 @dataclass(frozen=True)
@@ -59,3 +66,48 @@ class TextTranslator:
 def spelled(tokens: Sequence[str]) -> list[str]:
     """Words as a person spells them: without the escapes of Moses' files."""
     return [unescape(token) for token in tokens]
+
+
+def cut(tokens: Sequence[str], longest: int = LONGEST) -> list[list[str]]:
+    """A line as pieces of at most ``longest`` words, cut after the last stop in the second half where there is one."""
+    pieces, rest = [], list(tokens)
+    while len(rest) > longest:
+        half = range(longest - 1, longest // 2 - 1, -1)
+        places = (next((i for i in half if rest[i] in stops), None) for stops in _STOPS)
+        end = next((i + 1 for i in places if i is not None), longest)
+        pieces.append(rest[:end])
+        rest = rest[end:]
+    return [*pieces, rest]
+
+
+def join(pieces: Sequence[Translated], nbest: int) -> Translated:
+    """The translations of the pieces as one: the i-th of every piece together are the i-th of the line.
+
+    A piece with fewer of them gives its last one again.
+    """
+    if len(pieces) == 1:
+        return pieces[0]
+    count = min(nbest, max(len(piece.candidates) for piece in pieces))
+    chosen = [[p.candidates[min(i, len(p.candidates) - 1)] for p in pieces] for i in range(max(1, count))]
+    lengths = [len(piece.source) for piece in pieces]
+    return Translated([word for p in pieces for word in p.source], [_join(parts, lengths) for parts in chosen])
+
+
+def _join(parts: Sequence[Candidate], lengths: Sequence[int]) -> Candidate:
+    tokens, alignment, phrases, origins = [], [], [], []
+    source = 0
+    for part, length in zip(parts, lengths, strict=True):
+        target = len(tokens)
+        tokens += part.tokens
+        alignment += [(source + i, target + j) for i, j in part.alignment]
+        phrases += [_moved(phrase, source, target) for phrase in part.phrases]
+        origins += [o if o.replaced is None else replace(o, replaced=source + o.replaced) for o in part.origins]
+        source += length
+    features = np.sum([part.features for part in parts], axis=0)
+    return Candidate(tokens, sum(part.score for part in parts), features, alignment, phrases, origins)
+
+
+def _moved(phrase: Phrase, source: int, target: int) -> Phrase:
+    start, stop = phrase.source
+    begin, end = phrase.target
+    return Phrase((source + start, source + stop), (target + begin, target + end), phrase.features)

@@ -1,33 +1,137 @@
-"""Systems that choose among the lattices of their base with a recurrent model (Auli et al. 2013), or anew weighed."""
+"""Systems that rerank candidates of their base: n-best lists with the CSLM or an attention network, or lattices with a
+recurrent model (Auli et al. 2013) or with other weights.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import Any
 
 import numpy as np
 
-from neural_smt.declared_networks import joint_inputs
 from neural_smt.decoding.lattices.batch import LatticeBatch
 from neural_smt.decoding.lattices.kbest import list_paths
 from neural_smt.decoding.lattices.lattice import Lattice
+from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.decoding.recurrent.joint import JointModel, TrainedJoint
 from neural_smt.decoding.recurrent.linked import RECURRENT, LinkedLattices
 from neural_smt.decoding.recurrent.lists import order_paths, score_paths
 from neural_smt.decoding.recurrent.push_forward import push_forward
 from neural_smt.decoding.recurrent.settings import RescoringSettings
+from neural_smt.decoding.rescoring import add_feature, reorder
 from neural_smt.decoding.search import Decoder
-from neural_smt.decoding.translations import trace
+from neural_smt.decoding.translations import NBestEntry, trace
 from neural_smt.decoding.weights import Weights
-from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
+from neural_smt.language_model.model import NgramModel
 from neural_smt.settings import read_settings
-from neural_smt.systems import rescoring_network
-from neural_smt.translation.experiment import Experiment
+from neural_smt.system_folder import System
+from neural_smt.translation.attention import SetMaker
 from neural_smt.translation.results import Candidate, Phrase, Translated
-from neural_smt.translation.search import load_decoder
+from neural_smt.translation.search import candidate, listed, whole_scores
 
 LISTED = 100
 """Paths of a lattice that a list of translations is chosen from, or as many as are asked for."""
+
+Scorer = Callable[[list[ListedTranslation], list[str]], list[ListedTranslation]]
+"""Gives the entries of lists the network's feature; takes the tokenised sentences besides."""
+
+
+@dataclass(frozen=True)
+class ListTranslator:
+    """decoder: of the base; size: entries of its lists, of which the first ``kept`` are scored (0: all); score: the
+    network; feature: its name; values: the tuned weights.
+    """
+
+    decoder: Decoder
+    size: int
+    kept: int
+    score: Scorer
+    feature: str
+    values: Mapping[str, Sequence[float]]
+
+    batch = 16
+
+    @classmethod
+    def load(cls, system: System, decoder: Decoder, weights: Weights, device: str) -> "ListTranslator":
+        """See the rules ``rescore``, ``score_lists`` and ``reorder``; decoder: of the base."""
+        network = system["network"]
+        cslm = network["kind"] == "cslm"
+        score = _cslm_scorer(network, decoder, device) if cslm else _attention_scorer(network, device)
+        feature = "Cslm0" if cslm else "Attention0"
+        return cls(decoder, system["list_size"], system["nbest"], score, feature, weights.values)
+
+    @property
+    def names(self) -> list[str]:
+        """One name per score, the network's last."""
+        return [*self.decoder.feature_set.names, self.feature]
+
+    @property
+    def weights(self) -> np.ndarray:
+        """float64 ``[F]``; 0 for scores that are the same for all entries of a list, and do not count."""
+        parts = [self.values[f.name] if f.tunable else (0.0,) * f.size for f in self.decoder.feature_set]
+        return np.concatenate([*parts, self.values[self.feature]])
+
+    def translate(self, sentences: Sequence[list[str]], nbest: int = 1, explained: bool = False) -> list[Translated]:
+        """See ``Translator``."""
+        found = [listed(t) for t in self.decoder.decode(list(sentences), self.size, traced=True)]
+        entries = [entry for n, part in enumerate(found) for entry in self._entries(n, part)]
+        scored = [_as_written(entry) for entry in self.score(entries, [" ".join(tokens) for tokens in sentences])]
+        ordered = groupby(reorder(scored, self.values), key=lambda entry: entry.sentence)
+        whole = whole_scores(self.decoder)
+        result = []
+        for source, part, (_, best) in zip(sentences, found, ordered, strict=True):
+            known = {tuple(entry.tokens): entry for entry in part}
+            chosen = [(entry, known[tuple(entry.tokens)]) for entry in islice(best, max(1, nbest))]
+            result.append(Translated(source, [self._candidate(entry, base, whole) for entry, base in chosen]))
+        return result
+
+    def _entries(self, number: int, part: Sequence[NBestEntry]) -> list[ListedTranslation]:
+        """The entries of a sentence as lists in files hold them."""
+        shown = {f.name: self.decoder.feature_set.slices[f.name] for f in self.decoder.feature_set if f.tunable}
+        return [
+            _as_written(
+                ListedTranslation(
+                    number, e.tokens, {name: e.features[p].tolist() for name, p in shown.items()}, e.score
+                )
+            )
+            for e in islice(part, self.kept or None)
+        ]
+
+    def _candidate(self, entry: ListedTranslation, base: NBestEntry, whole: list[int]) -> Candidate:
+        made = candidate(base, whole)
+        phrases = [Phrase(p.source, p.target, np.append(p.features, 0.0)) for p in made.phrases]
+        features = np.append(made.features, entry.features[self.feature])
+        return Candidate(entry.tokens, entry.score, features, made.alignment, phrases)
+
+
+def _as_written(entry: ListedTranslation) -> ListedTranslation:
+    """An entry with the six digits that lists in files have: so the same is chosen as in the workflow."""
+    features = {name: [float(f"{value:.6g}") for value in values] for name, values in entry.features.items()}
+    return ListedTranslation(entry.sentence, entry.tokens, features, float(f"{entry.score:.6g}"))
+
+
+def _cslm_scorer(network: Mapping[str, Any], decoder: Decoder, device: str) -> Scorer:
+    from neural_smt.decoding.cslm import CslmHook  # loads PyTorch
+
+    vocabulary = decoder.model.target_vocabulary
+    fallback = NgramModel.load(network["language_model"], vocabulary)
+    hook = CslmHook.load(network["model"], fallback, vocabulary, network["settings"], device)
+    return lambda entries, lines: add_feature(entries, hook, vocabulary)
+
+
+def _attention_scorer(network: Mapping[str, Any], device: str) -> Scorer:
+    from neural_smt.decoding.attention.lists import add_scores  # loads PyTorch
+    from neural_smt.networks.attention.folder import load_attention
+    from neural_smt.networks.device import select_device
+
+    maker, loaded = SetMaker.load(network), load_attention(network["model"], select_device(device))
+
+    def score(entries: list[ListedTranslation], lines: list[str]) -> list[ListedTranslation]:
+        return add_scores(entries, loaded, lines, maker.sets(lines) if maker else None, network["precision"])
+
+    return score
 
 
 @dataclass(frozen=True)
@@ -45,26 +149,12 @@ class LatticeTranslator:
     batch = 16
 
     @classmethod
-    def load(cls, experiment: Experiment, system: str, run: int, device: str, threads: int) -> "LatticeTranslator":
-        """See the rules ``decode_lattices`` and ``rescore_lattices``."""
-        layout, chosen = experiment.layout, experiment.config["systems"][system]
-        network, decoding = rescoring_network(chosen), experiment.config["decoding"]
-        inputs = joint_inputs(experiment.config).get(network or "")
-        if inputs and inputs.get("side") == "target":
-            raise UserError(f"system '{system}' reads references, which new text has none of; translate with another")
-        weights, folder, representation = experiment.need(
-            [
-                layout.weights(system, run),
-                layout.network(network) if network else None,
-                layout.representation(network) if inputs else None,
-            ]
-        )
-        values = {key: chosen["rescoring"][key] for key in ("candidates", "beam", "nbest")}
+    def load(cls, system: System, decoder: Decoder, weights: Weights) -> "LatticeTranslator":
+        """See the rules ``decode_lattices`` and ``rescore_lattices``; decoder: of the base."""
+        network, values = system["network"], {key: system[key] for key in ("candidates", "beam", "nbest")}
         settings = read_settings(RescoringSettings, values, "rescoring")
-        density = decoding["list_density" if settings.candidates == "nbest" else "lattice_density"]
-        decoder = load_decoder(experiment, chosen["base"], run, device, threads)
-        model = TrainedJoint.load(folder, representation) if folder else None
-        return cls(decoder, density or math.inf, model, settings, Weights.load(weights))
+        model = TrainedJoint.load(network["model"], network.get("representation")) if network else None
+        return cls(decoder, system["density"] or math.inf, model, settings, weights)
 
     @property
     def names(self) -> list[str]:
