@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from neural_smt.corpus import generation, steps
-from neural_smt.corpus.grammar.derivation import Dice
-from neural_smt.corpus.grammar.domains import EVERYDAY, NEWS
+from neural_smt.corpus.grammar.derivation import DOMAINS, Dice
+from neural_smt.corpus.grammar.fragments import write
 from neural_smt.corpus.grammar.lexicon import Noun, lexicon
 from neural_smt.corpus.grammar.sentences import sentence
-from neural_smt.corpus.grammar.writing import write
 from neural_smt.corpus.tokenisation import Tokeniser, escape
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
@@ -64,7 +63,7 @@ def test_most_words_are_linked():
     dice = Dice(np.random.default_rng(2))
     linked = total = 0
     for _ in range(500):
-        pair = sentence(dice, NEWS)
+        pair = sentence(dice, DOMAINS["news"])
         linked += len({i for i, _ in pair.alignment}) + len({j for _, j in pair.alignment})
         total += len(pair.source) + len(pair.target)
     assert linked / total > 0.97
@@ -158,4 +157,4 @@ def test_writing():
         "L'eau coûte 25 %, n'est-ce pas ?"
     )
     assert write(["the", "ministers", "'", "speech", "."], "en") == "the ministers' speech."
-    assert not EVERYDAY.formal
+    assert not DOMAINS["everyday"].formal

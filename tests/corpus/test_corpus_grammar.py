@@ -5,20 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from neural_smt.corpus.grammar import statements
+from neural_smt.corpus.grammar import sentences
 from neural_smt.corpus.grammar.clauses import Predicate, english_side, french_side, state
-from neural_smt.corpus.grammar.constituents import NounPhrase, coordinated
-from neural_smt.corpus.grammar.derivation import Derivation, Dice
-from neural_smt.corpus.grammar.domains import DOMAINS, EVERYDAY, NEWS, PARLIAMENT
-from neural_smt.corpus.grammar.fragments import NOTHING, Pair, words
+from neural_smt.corpus.grammar.common_nouns import common_noun_phrase
+from neural_smt.corpus.grammar.derivation import DOMAINS, Derivation, Dice
+from neural_smt.corpus.grammar.fragments import NOTHING, Pair, words, write
 from neural_smt.corpus.grammar.lexicon import Lexicon, adjectives, lexicon, nouns, verbs
-from neural_smt.corpus.grammar.noun_phrases import common_noun_phrase
-from neural_smt.corpus.grammar.pronouns import personal_pronoun, pronoun_for
-from neural_smt.corpus.grammar.questions import inverted
-from neural_smt.corpus.grammar.sentences import finish, sentence
+from neural_smt.corpus.grammar.noun_phrases import NounPhrase, coordinated, personal_pronoun, pronoun_for
+from neural_smt.corpus.grammar.sentences import finish, inverted, sentence
 from neural_smt.corpus.grammar.verb_groups import MODALS, Group
-from neural_smt.corpus.grammar.writing import write
 
+NEWS, PARLIAMENT, EVERYDAY = DOMAINS["news"], DOMAINS["parliament"], DOMAINS["everyday"]
 PLAIN = replace(NEWS, adjective=0.0, complement=0.0, modifier_noun=0.0, relative=0.0)
 CASUAL = replace(EVERYDAY, adjective=0.0, complement=0.0, modifier_noun=0.0, relative=0.0)
 
@@ -157,7 +154,7 @@ def test_prepositional_object(d):
         Predicate(group(verb("transitive", "answer")), direct=phrase(d, "message", plural=True)), phrase(d, "judge")
     )
     assert said(d, pair)[1] == "Le juge a répondu aux messages."
-    both = coordinated(phrase(d, "minister"), phrase(d, "majority"), d.key())
+    both = coordinated(d, phrase(d, "minister"), phrase(d, "majority"))
     pair = state(Predicate(group(verb("transitive", "answer")), direct=both), phrase(d, "judge"))
     assert said(d, pair)[1] == "Le juge a répondu au ministre et à la majorité."
 
@@ -217,7 +214,7 @@ def test_english_question_needs_do(d):
 def test_swapped_verbs_exchange_subject_and_object():
     d = Derivation(Dice(np.random.default_rng(4)), CASUAL)
     for _ in range(30):
-        pair = statements.swapped(d)
+        pair = sentences.swapped(d)
         first, last = pair.target[0].keys, pair.source[-1].keys
         subject_keys = {key for word in pair.source[:1] for key in word.keys}
         assert not subject_keys & set(first), said(d, pair)
@@ -244,7 +241,7 @@ def test_adjectives_agree():
 def test_adjective_order_and_links(monkeypatch):
     d = Derivation(Dice(np.random.default_rng(1)), replace(PLAIN, adjective=1.0))
     chosen = [adjective("new"), adjective("national")]
-    monkeypatch.setattr("neural_smt.corpus.grammar.noun_phrases._attributes", lambda *_: chosen)
+    monkeypatch.setattr("neural_smt.corpus.grammar.common_nouns._attributes", lambda *_: chosen)
     entry = replace(noun("agreement"), numbers="ss")
     made = common_noun_phrase(d, "t", noun=entry, choice="the")
     pair = Pair(made.source, made.target)

@@ -115,6 +115,7 @@ def test_reached_files_follow_imports_without_running_them() -> None:
         "vocabulary.py",
     ]
     assert PACKAGE / "jit.py" in reached_files("neural_smt.phrases.steps")
+    assert PACKAGE / "corpus" / "grammar" / "words" / "nouns.tsv" in reached_files("neural_smt.corpus.steps")
     with pytest.raises(ValueError, match="no module"):
         reached_files("neural_smt.nowhere")
 

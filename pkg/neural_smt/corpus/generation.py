@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.corpus.grammar.derivation import Dice
-from neural_smt.corpus.grammar.domains import DOMAINS
+from neural_smt.corpus.grammar.derivation import DOMAINS, Dice
+from neural_smt.corpus.grammar.fragments import write
 from neural_smt.corpus.grammar.lexicon import Weighted
 from neural_smt.corpus.grammar.sentences import SentencePair, sentence
-from neural_smt.corpus.grammar.writing import write
 from neural_smt.errors import UserError
 
 DEFAULTS: dict[str, Any] = {
@@ -26,12 +25,12 @@ DEFAULTS: dict[str, Any] = {
 """``pairs`` of the general pool (part ``train``), sentences of the other parts, and the rate of noise in the pool."""
 
 MIXTURES = {
-    "test": "news:1",
-    "dev": "news:1",
-    "in_domain": "news:1",
-    "gold": "news:2 parliament:1 everyday:1",
-    "train": "news:3 parliament:3.5 everyday:3.5",
-    "monolingual": "news:2 parliament:1 everyday:1",
+    "test": {"news": 1.0},
+    "dev": {"news": 1.0},
+    "in_domain": {"news": 1.0},
+    "gold": {"news": 2.0, "parliament": 1.0, "everyday": 1.0},
+    "train": {"news": 3.0, "parliament": 3.5, "everyday": 3.5},
+    "monolingual": {"news": 2.0, "parliament": 1.0, "everyday": 1.0},
 }
 """The domains of each part; a part's random numbers depend on the seed and its place here only."""
 
@@ -92,10 +91,9 @@ def generate_corpus(settings: dict[str, Any], seed: int) -> dict[str, Part]:
 class _Sentences:
     """A stream of sentence pairs of a mixture of domains, none with a side held out for dev or test."""
 
-    def __init__(self, dice: Dice, mixture: str, held_out: set[tuple[str, ...]], remember: bool):
-        names, weights = zip(*(item.split(":") for item in mixture.split()), strict=True)
+    def __init__(self, dice: Dice, mixture: dict[str, float], held_out: set[tuple[str, ...]], remember: bool):
         self.dice = dice
-        self._domains = Weighted.of([DOMAINS[name] for name in names], [float(weight) for weight in weights])
+        self._domains = Weighted.of(mixture)
         self._held_out = held_out
         self._remember = remember
 
@@ -103,7 +101,7 @@ class _Sentences:
         """The next pair of allowed length."""
         low, high = LENGTHS
         while True:
-            pair = sentence(self.dice, self.dice.draw(self._domains))
+            pair = sentence(self.dice, DOMAINS[self.dice.draw(self._domains)])
             fits = low <= len(pair.source) <= high and low <= len(pair.target) <= high
             if fits and pair.source not in self._held_out and pair.target not in self._held_out:
                 if self._remember:

@@ -12,7 +12,7 @@ IMPORTS = re.compile(
 )
 """A statement, as its lines begin: to parse all files would double the time that Snakemake takes to start."""
 
-DATA = re.compile(r"\"(\w+\.(?:css|html|js|md|yaml))\"")
+DATA = re.compile(r"\"(\w+\.(?:css|html|js|md|tsv|yaml))\"")
 """The name of a file of data (a template, a table), which lies beside the module that names it or in a folder there."""
 
 

@@ -1,20 +1,19 @@
 """Clauses: a subject and what is said about it, in statements, questions, relative clauses and infinitives."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import NamedTuple
 
-from neural_smt.corpus.grammar.adjuncts import adjunct, block, join, time_adjunct
-from neural_smt.corpus.grammar.constituents import NounPhrase, coordinated
+from neural_smt.corpus.grammar.adjuncts import adjunct, adverb, join, time_adjunct
+from neural_smt.corpus.grammar.common_nouns import common_noun_phrase
 from neural_smt.corpus.grammar.derivation import Derivation
-from neural_smt.corpus.grammar.fragments import NOTHING, Pair, Word, Words, words
-from neural_smt.corpus.grammar.french import DE, QUE, elidable
+from neural_smt.corpus.grammar.fragments import NOTHING, Pair, Word, Words, expressions, word_list, words
+from neural_smt.corpus.grammar.french import DE, QUE
 from neural_smt.corpus.grammar.lexicon import Verb
-from neural_smt.corpus.grammar.noun_phrases import common_noun_phrase
-from neural_smt.corpus.grammar.pronouns import personal_pronoun, pronoun_for
-from neural_smt.corpus.grammar.proper_names import proper_name
+from neural_smt.corpus.grammar.noun_phrases import NounPhrase, coordinated, personal_pronoun, proper_name
 from neural_smt.corpus.grammar.verb_groups import (
     MODALS,
-    NEGATIONS,
     REFLEXIVES,
     Group,
     english_group,
@@ -24,15 +23,11 @@ from neural_smt.corpus.grammar.verb_groups import (
     shorten,
 )
 
-_STATES = """
-vouloir savoir connaître penser croire espérer aimer adorer détester être sembler avoir apprécier supposer
-préférer pouvoir devoir
-"""
-_STATIVE = frozenset(_STATES.split())
+_STATIVE = frozenset(word_list("stative verb"))
 """Verbs of states: their English simple past is a French imparfait."""
 
-_FRAMES = ("transitive", "intransitive", "dative", "infinitive", "verbal")
-_FRAME_WEIGHTS = (0.62, 0.82, 0.89, 0.96, 1.0)
+_FRAMES = {"transitive": 0.62, "intransitive": 0.82, "dative": 0.89, "infinitive": 0.96, "verbal": 1.0}
+"""Frames of verbs and their cumulative probabilities."""
 
 
 @dataclass(frozen=True)
@@ -71,14 +66,24 @@ def fit_tense(tense: str, verb: Verb) -> str:
     return "present" if tense == "progressive" and stative else tense
 
 
+def draw_fitting(d: Derivation, frame: str, fits: Callable[[Verb], bool], tries: int | None = 60) -> Verb:
+    """A verb of the frame that fits; the last of so many where none did (None: as many as it takes)."""
+    table = d.lexicon.verb_table(frame)
+    for _ in repeat(None) if tries is None else range(tries):
+        verb = d.dice.draw(table)
+        if fits(verb):
+            break
+    return verb
+
+
 def draw_verb(d: Derivation, frame: str, subject: NounPhrase | None = None) -> Verb:
     """A verb of the frame that can be said of the subject."""
-    table = d.lexicon.verb_table(frame)
-    for _ in range(60):
-        verb = d.dice.draw(table)
-        if subject is None or subject.kind in verb.subjects or verb.subjects == "*":
-            return verb
-    return d.dice.draw(d.lexicon.verb_table("transitive"))
+
+    def fits(verb: Verb) -> bool:
+        return subject is None or subject.kind in verb.subjects or verb.subjects == "*"
+
+    verb = draw_fitting(d, frame, fits)
+    return verb if fits(verb) else d.dice.draw(d.lexicon.verb_table("transitive"))
 
 
 def draw_subject(d: Derivation, kinds: str) -> NounPhrase:
@@ -88,7 +93,7 @@ def draw_subject(d: Derivation, kinds: str) -> NounPhrase:
         return personal_pronoun(d)
     if kind == "p" and d.chance(d.domain.proper_name):
         name = proper_name(d)
-        return coordinated(name, proper_name(d), d.key()) if d.chance(0.06) else name
+        return coordinated(d, name, proper_name(d)) if d.chance(0.06) else name
     return with_relative(d, common_noun_phrase(d, kind, subject=True))
 
 
@@ -102,7 +107,7 @@ def draw_object(d: Derivation, kinds: str, negated: bool, small: bool = False) -
             return proper_name(d)
     phrase = common_noun_phrase(d, kind, negated=negated, small=small)
     if not small and phrase.simple and d.chance(0.05):
-        return coordinated(phrase, common_noun_phrase(d, kind, small=True, choice="the"), d.key())
+        return coordinated(d, phrase, common_noun_phrase(d, kind, small=True, choice="the"))
     return phrase if small else with_relative(d, phrase)
 
 
@@ -115,7 +120,7 @@ def make_group(d: Derivation, verb: Verb, tense: str | None = None, *, plain: bo
         verb=verb,
         key=d.key(),
         tense=tense,
-        negation=d.dice.choice(NEGATIONS) if negated else None,
+        negation=d.dice.choice(expressions("negation")) if negated else None,
         negation_key=d.key(),
         modal=modal,
         modal_key=d.key(),
@@ -123,29 +128,35 @@ def make_group(d: Derivation, verb: Verb, tense: str | None = None, *, plain: bo
     )
 
 
-def complete(d: Derivation, group: Group, *, adjuncts: bool = True, small: bool = False) -> Predicate:
-    """Objects, an infinitive, adverb, adjunct and time for a verb, as its frame and the domain want."""
+def complete(
+    d: Derivation, group: Group, *, objects: str | None = None, adjuncts: bool = True, small: bool = False
+) -> Predicate:
+    """Objects, an infinitive, adverb, adjunct and time for a verb, as its frame and the domain want.
+
+    ``objects``: classes of nouns in place of the verb's own, none where empty.
+    """
     verb = group.verb
+    objects = verb.objects if objects is None else objects
     negated = group.negation is not None
     direct = indirect = None
     tail = NOTHING
-    if verb.frame == "dative" and verb.objects:
-        direct = draw_object(d, verb.objects, negated, small=True)
+    if verb.frame == "dative" and objects:
+        direct = draw_object(d, objects, negated, small=True)
         indirect = draw_object(d, "ppppg", False, small=True)
         if direct.clitics:
             direct = common_noun_phrase(d, d.kind("ot"), small=True)
-    elif verb.objects:
-        direct = draw_object(d, verb.objects, negated and not verb.preposition, small)
-    adverb, last = NOTHING, (False, False)
+    elif objects:
+        direct = draw_object(d, objects, negated and not verb.preposition, small)
+    chosen, last = NOTHING, (False, False)
     if not negated and d.chance(d.domain.adverb):
         manner = d.chance(0.45) and not verb.copular
-        adverb = block(d, "ADVERBS", "manner" if manner else "frequency")
+        chosen = adverb(d, "manner" if manner else "frequency")
         last = (manner and d.chance(0.5), manner and d.chance(0.35))
     if adjuncts and d.chance(d.domain.adjunct):
         tail = adjunct(d)
     if adjuncts and d.chance(d.domain.time):
         tail = join(tail, time_adjunct(d, group.tense))
-    return Predicate(group, direct, indirect, tail, adverb, last, alternate=d.chance(0.4))
+    return Predicate(group, direct, indirect, tail, chosen, last, alternate=d.chance(0.4))
 
 
 def _pronoun_clitics(predicate: Predicate, subject: NounPhrase) -> tuple[Words, bool, bool]:
@@ -221,10 +232,10 @@ def french_side(predicate: Predicate, subject: NounPhrase) -> tuple[Words, Words
     clitics, direct_done, indirect_done = _pronoun_clitics(predicate, subject)
     preceding = None
     if direct_done and predicate.direct is not None and not verb.preposition:
-        preceding = (predicate.direct.feminine, predicate.direct.plural)
+        preceding = predicate.direct.agreement
     elif predicate.antecedent is not None:
-        preceding = (predicate.antecedent.feminine, predicate.antecedent.plural)
-    forms = french_group(group, subject.target_person, (subject.feminine, subject.plural), preceding)
+        preceding = predicate.antecedent.agreement
+    forms = french_group(group, subject.target_person, subject.agreement, preceding)
     at_end = predicate.adverb_last[1]
     core = french_core(group, forms, clitics, () if at_end else predicate.adverb.target)
     return core, (
@@ -281,7 +292,7 @@ def clause(
     """A statement with a verb of some frame; ``subject`` and ``tense`` are chosen when not given."""
     if frame is None:
         roll = d.dice.fraction()
-        frame = next(name for name, limit in zip(_FRAMES, _FRAME_WEIGHTS, strict=True) if roll < limit)
+        frame = next(name for name, limit in _FRAMES.items() if roll < limit)
     verb = draw_verb(d, frame, subject)
     group = make_group(d, verb, tense)
     subject = subject or draw_subject(d, verb.subjects)
@@ -299,18 +310,19 @@ def clause(
 
 def passive_clause(d: Derivation, tense: str | None = None) -> Clause:
     """A passive statement, with or without its agent."""
-    for _ in range(60):
-        verb = draw_verb(d, "transitive")
-        if not (verb.preposition or verb.reflexive or verb.fixed) and verb.french not in _STATIVE:
-            break
+
+    def fits(verb: Verb) -> bool:
+        return not (verb.preposition or verb.reflexive or verb.fixed) and verb.french not in _STATIVE
+
+    verb = draw_fitting(d, "transitive", fits)
     group = make_group(d, verb, tense)
     group = replace(group, passive=True, tense={"progressive": "present"}.get(group.tense, group.tense))
     subject = with_relative(d, common_noun_phrase(d, d.kind(verb.objects), subject=True))
-    predicate = complete(d, replace(group, verb=replace(verb, objects="")), adjuncts=True)
+    predicate = complete(d, group, objects="")
     if d.chance(0.45):
-        key = d.key()
         agent = common_noun_phrase(d, d.kind(verb.subjects))
-        by = Pair((*words("by", key), *agent.source), agent.after(words("par", key)))
+        by = d.block("by", "par")
+        by = Pair((*by.source, *agent.source), agent.after(by.target))
         predicate = replace(predicate, tail=join(by, predicate.tail))
     return Clause(state(predicate, subject), subject, None, group.tense)
 
@@ -335,31 +347,24 @@ def with_relative(d: Derivation, phrase: NounPhrase) -> NounPhrase:
 
 
 def _object_relative(d: Derivation, phrase: NounPhrase, key: int) -> Pair:
-    for _ in range(60):
-        verb = draw_verb(d, "transitive")
-        if phrase.kind in verb.objects and not verb.preposition:
-            break
-    else:
+    def fits(verb: Verb) -> bool:
+        return phrase.kind in verb.objects and not verb.preposition
+
+    verb = draw_fitting(d, "transitive", fits)
+    if not fits(verb):
         return NOTHING
     group = make_group(d, verb, plain=True)
     if d.chance(0.4):
         subject = personal_pronoun(d)
     else:
         subject = common_noun_phrase(d, d.kind(verb.subjects), small=True, choice="the")
-    predicate = replace(complete(d, replace(group, verb=replace(verb, objects="")), adjuncts=False), antecedent=phrase)
+    predicate = replace(complete(d, group, objects="", adjuncts=False), antecedent=phrase)
     pair = state(predicate, subject)
     relative = () if not d.domain.formal and d.chance(0.5) else words("that", key)
-    linked = words(QUE, key)
-    return Pair((*relative, *pair.source), (*linked, *pair.target))
+    return Pair((*relative, *pair.source), (*words(QUE, key), *pair.target))
 
 
-def that_clause(d: Derivation, inner: Pair, optional: bool) -> Pair:
+def that_clause(d: Derivation, inner: Pair) -> Pair:
     """``that``/``que`` before a clause; English may leave it out."""
-    key = d.key()
-    source = () if optional and d.chance(0.35) else words("that", key)
-    return Pair((*source, *inner.source), (*elidable("que", key), *inner.target))
-
-
-def reference(d: Derivation, antecedent: NounPhrase) -> NounPhrase:
-    """The pronoun for an antecedent; pronouns refer to themselves again."""
-    return replace(antecedent, source=antecedent.source[:1]) if antecedent.clitics else pronoun_for(d, antecedent)
+    that = d.block("that", "que")
+    return Pair(inner.source if d.chance(0.35) else (*that.source, *inner.source), (*that.target, *inner.target))

@@ -1,14 +1,54 @@
 """The state of one sentence while its rules apply: dice, keys, domain, topic, and what needs a cue."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+import yaml
 
-from neural_smt.corpus.grammar.domains import Domain
+from neural_smt.corpus.grammar.fragments import WORDS, Pair, words
+from neural_smt.corpus.grammar.french import elidable
 from neural_smt.corpus.grammar.lexicon import Lexicon, Noun, Weighted, lexicon
 
 Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """One register of the language, as ``words/domains.yaml`` describes it; rates are probabilities."""
+
+    name: str
+    letter: str
+    formal: bool
+    topics: Weighted[str]
+    patterns: Weighted[str]
+    tenses: Weighted[str]
+    adjuncts: str
+    place: float
+    negation: float
+    adjective: float
+    relative: float
+    pronoun_subject: float
+    proper_name: float
+    possessive: float
+    passive: float
+    adjunct: float
+    time: float
+    adverb: float
+    modifier_noun: float
+    complement: float  # a noun with an of-phrase or genitive
+
+
+def _read_domains() -> dict[str, Domain]:
+    declared = yaml.safe_load((WORDS / "domains.yaml").read_text(encoding="utf-8"))
+    return {
+        name: Domain(name, **{key: Weighted.of(value) if isinstance(value, dict) else value for key, value in fields})
+        for name, fields in ((name, domain.items()) for name, domain in declared.items())
+    }
+
+
+DOMAINS = _read_domains()
 
 
 class Dice:
@@ -64,6 +104,11 @@ class Derivation:
         """A key no other concept of the sentence has."""
         self._keys += 1
         return self._keys
+
+    def block(self, english: str, french: str) -> Pair:
+        """Words that translate each other as one concept; the French ones elide where they can."""
+        key = self.key()
+        return Pair(words(english, key), elidable(french, key))
 
     def chance(self, probability: float) -> bool:
         """True with the given probability."""

@@ -3,6 +3,8 @@
 from functools import cache
 from typing import NamedTuple
 
+from neural_smt.corpus.grammar.fragments import word_list
+
 
 class VerbForms(NamedTuple):
     """The principal parts of an English verb, without particle."""
@@ -22,11 +24,7 @@ class VerbForms(NamedTuple):
         return gerund(self.base)
 
 
-_DOUBLING_VERBS = """
-stop plan cut get put set run sit win begin swim shut ban drop admit commit submit forget let hit rob chat plug
-grab cancel travel
-"""
-_DOUBLING = frozenset(_DOUBLING_VERBS.split())
+_DOUBLING = frozenset(word_list("doubling verb"))
 """Verbs that double their last consonant before -ed and -ing (British spelling)."""
 
 

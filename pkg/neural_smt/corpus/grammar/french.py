@@ -7,7 +7,7 @@ from enum import Enum
 from functools import cache
 from typing import NamedTuple
 
-from neural_smt.corpus.grammar.fragments import Word, Words
+from neural_smt.corpus.grammar.fragments import Word, Words, read_table, word_list
 
 
 class Mood(Enum):
@@ -28,73 +28,18 @@ class Paradigm(NamedTuple):
     participle: str
 
 
-_IRREGULAR_TABLE = """
-être       | suis es est sommes êtes sont                  | ser    | été
-avoir      | ai as a avons avez ont                        | aur    | eu
-aller      | vais vas va allons allez vont                 | ir     | allé
-faire      | fais fais fait faisons faites font            | fer    | fait
-dire       | dis dis dit disons dites disent               | dir    | dit
-voir       | vois vois voit voyons voyez voient            | verr   | vu
-prévoir    | prévois prévois prévoit prévoyons prévoyez prévoient | prévoir | prévu
-savoir     | sais sais sait savons savez savent            | saur   | su
-pouvoir    | peux peux peut pouvons pouvez peuvent         | pourr  | pu
-vouloir    | veux veux veut voulons voulez veulent         | voudr  | voulu
-devoir     | dois dois doit devons devez doivent           | devr   | dû
-prendre    | prends prends prend prenons prenez prennent   | prendr | pris
-mettre     | mets mets met mettons mettez mettent          | mettr  | mis
-battre     | bats bats bat battons battez battent          | battr  | battu
-venir      | viens viens vient venons venez viennent       | viendr | venu
-tenir      | tiens tiens tient tenons tenez tiennent       | tiendr | tenu
-partir     | pars pars part partons partez partent         | partir | parti
-sortir     | sors sors sort sortons sortez sortent         | sortir | sorti
-sentir     | sens sens sent sentons sentez sentent         | sentir | senti
-mentir     | mens mens ment mentons mentez mentent         | mentir | menti
-dormir     | dors dors dort dormons dormez dorment         | dormir | dormi
-servir     | sers sers sert servons servez servent         | servir | servi
-ouvrir     | ouvre ouvres ouvre ouvrons ouvrez ouvrent     | ouvrir | ouvert
-offrir     | offre offres offre offrons offrez offrent     | offrir | offert
-souffrir   | souffre souffres souffre souffrons souffrez souffrent | souffrir | souffert
-écrire     | écris écris écrit écrivons écrivez écrivent   | écrir  | écrit
-lire       | lis lis lit lisons lisez lisent               | lir    | lu
-rire       | ris ris rit rions riez rient                  | rir    | ri
-vivre      | vis vis vit vivons vivez vivent               | vivr   | vécu
-suivre     | suis suis suit suivons suivez suivent         | suivr  | suivi
-connaître  | connais connais connaît connaissons connaissez connaissent | connaîtr | connu
-paraître   | parais parais paraît paraissons paraissez paraissent | paraîtr | paru
-naître     | nais nais naît naissons naissez naissent      | naîtr  | né
-croire     | crois crois croit croyons croyez croient      | croir  | cru
-boire      | bois bois boit buvons buvez boivent           | boir   | bu
-cevoir     | çois çois çoit cevons cevez çoivent           | cevr   | çu
-uire       | uis uis uit uisons uisez uisent               | uir    | uit
-aindre     | ains ains aint aignons aignez aignent         | aindr  | aint
-eindre     | eins eins eint eignons eignez eignent         | eindr  | eint
-oindre     | oins oins oint oignons oignez oignent         | oindr  | oint
-courir     | cours cours court courons courez courent      | courr  | couru
-mourir     | meurs meurs meurt mourons mourez meurent      | mourr  | mort
-plaire     | plais plais plaît plaisons plaisez plaisent   | plair  | plu
-envoyer    | envoie envoies envoie envoyons envoyez envoient | enverr | envoyé
-vaincre    | vaincs vaincs vainc vainquons vainquez vainquent | vaincr | vaincu
-conclure   | conclus conclus conclut concluons concluez concluent | conclur | conclu
-pleuvoir   | pleus pleus pleut pleuvons pleuvez pleuvent   | pleuvr | plu
-"""
-
 _STRONG_E = ("lever", "mener", "acheter", "peser", "geler", "semer")
 _DOUBLED = ("appeler", "jeter", "rappeler", "rejeter", "renouveler", "projeter")
 
-_MOTION_AND_CHANGE = """
-aller arriver partir venir revenir devenir parvenir intervenir rester tomber mourir naître entrer rentrer
-retourner
-"""
-ETRE_VERBS = frozenset(_MOTION_AND_CHANGE.split())
+ETRE_VERBS = frozenset(word_list("être verb"))
 """Verbs whose compound tenses take être: their participle agrees with the subject."""
 
 
 def _irregular() -> dict[str, Paradigm]:
     table = {}
-    for line in _IRREGULAR_TABLE.strip().splitlines():
-        infinitive, present, future, participle = (field.strip() for field in line.split("|"))
-        forms = tuple(present.split())
-        table[infinitive] = Paradigm(forms, forms[3].removesuffix("ons"), future, participle)
+    for row in read_table("french_verbs.tsv"):
+        forms = tuple(row["present"].split())
+        table[row["infinitive"]] = Paradigm(forms, forms[3].removesuffix("ons"), row["future_stem"], row["participle"])
     table["être"] = table["être"]._replace(imperfect_stem="ét")
     return table
 
@@ -172,7 +117,8 @@ def participle(infinitive: str, feminine: bool = False, plural: bool = False) ->
     form = paradigm(infinitive).participle
     if form == "dû" and (feminine or plural):
         form = "du"
-    return _add_s(form + "e" if feminine else form) if plural else form + "e" if feminine else form
+    form = f"{form}e" if feminine else form
+    return _add_s(form) if plural else form
 
 
 def _add_s(form: str) -> str:
@@ -188,17 +134,12 @@ def pluralise(noun: str) -> str:
     return _add_s(noun)
 
 
+_FEMININES = {"e": "e", "eux": "euse", "if": "ive", "er": "ère", "el": "elle", "en": "enne", "et": "ète"}
+
+
 def feminise(adjective: str) -> str:
     """The regular feminine singular of an adjective."""
-    for ending, feminine in (
-        ("e", "e"),
-        ("eux", "euse"),
-        ("if", "ive"),
-        ("er", "ère"),
-        ("el", "elle"),
-        ("en", "enne"),
-        ("et", "ète"),
-    ):
+    for ending, feminine in _FEMININES.items():
         if adjective.endswith(ending):
             return adjective.removesuffix(ending) + feminine
     return f"{adjective}e"
@@ -216,6 +157,7 @@ def vowel_sound(form: str) -> bool:
 
 LE, LA, LES = "le|l'", "la|l'", "les"
 DE, QUE, NE = "de|d'", "que|qu'", "ne|n'"
+_ELIDABLE = {"de": DE, "que": QUE, "je": "je|j'"}
 
 _CONTRACTED = {(DE, LE): "du", (DE, LES): "des", ("à", LE): "au", ("à", LES): "aux"}
 
@@ -238,6 +180,5 @@ def prepositional(preposition: Words, phrase: Words) -> Words:
 
 
 def elidable(text: str, *keys: int) -> Words:
-    """The words of ``text``, with ``de`` and ``que`` ready to elide."""
-    forms = {"de": DE, "que": QUE}
-    return tuple(Word(forms.get(form, form), keys) for form in text.split())
+    """The words of ``text``, with ``de``, ``que`` and ``je`` ready to elide."""
+    return tuple([Word(_ELIDABLE.get(form, form), keys) for form in text.split()])

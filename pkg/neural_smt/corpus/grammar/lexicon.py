@@ -1,19 +1,32 @@
-"""The tables of the lexicon, parsed into entries and weighted by Zipf's law, one lexicon per domain."""
+"""The lexicon: entries of the tables in ``words/``, weighted by Zipf's law, one lexicon per domain.
 
-import re
+Each row of a table belongs to the domains whose letters it names: n(ews), p(arliament), e(veryday). Classes of nouns
+are named by their first letters: person, group, text, object, food, location, event, abstract, money, nature.
+
+- ``nouns.tsv``: ``topic`` ties a noun to a subject matter (``-``: none); the same English word in two topics is
+  ambiguous, and only the rest of the sentence (or the domain) tells which French word is meant. ``numbers`` gives the
+  grammatical numbers of the English and the French noun where they do not vary, such as ``sp``; ``variant`` the domain
+  that uses another French noun, that noun, and its gender. Plurals are given where irregular.
+- ``verbs.tsv``: frames are transitive, intransitive, dative (give something to somebody), clausal (say that ...),
+  infinitive (want to ...), swapped (``miss``/``manquer à``: the French subject is the English object), copula, and
+  verbal idioms. English: ``write/wrote/written`` where irregular; ``fixed`` words follow the verb (``look at``), a
+  ``particle`` may follow the object (``put the meeting off``). ``subjects`` and ``objects`` are classes of nouns
+  (``*``: any): an English verb in two rows is translated by what its subject or object is.
+- ``adjectives.tsv``: the feminine and plural where irregular; ``position``: ``pre`` or ``post`` of the noun.
+- ``phrases.tsv``: adverbs by kind, and nouns that modify a noun (``modifier``): a masculine adjective or a de-phrase.
+"""
+
 from bisect import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from neural_smt.corpus.grammar import english, french
-from neural_smt.corpus.grammar.modifiers import ADJECTIVES, ADVERBS, MODIFIER_NOUNS
-from neural_smt.corpus.grammar.nouns import NOUNS
-from neural_smt.corpus.grammar.verbs import IDIOMS, VERBS
+from neural_smt.corpus.grammar.fragments import read_table
 
 Item = TypeVar("Item")
 
@@ -94,106 +107,70 @@ class Phrase(NamedTuple):
     domains: str
 
 
-def _sections(table: str) -> Iterator[tuple[list[str], str]]:
-    """Yield (fields of the section's header, entry) for every entry of a table."""
-    header: list[str] = []
-    for line in table.strip().splitlines():
-        if line.startswith("["):
-            header = line.strip("[]").split()
-            continue
-        for entry in filter(None, (piece.strip() for piece in line.split(";"))):
-            yield header, entry
-
-
-def _spaced(text: str) -> str:
-    return re.sub(r"'(?=\w)", "' ", text.replace("_", " ").replace("'_", "' "))
-
-
-def _french_noun(text: str) -> tuple[FrenchNoun, str]:
-    forms, gender, *numbers = text.split()
-    singular, _, plural = forms.partition("/")
-    fixed = numbers[0] if numbers else ""
+def _french_noun(singular: str, gender: str, plural: str = "", fixed: str = "") -> FrenchNoun:
     if not plural:
-        head, space, rest = _spaced(singular).partition(" ")
+        head, space, rest = singular.partition(" ")
         plural = singular if fixed else f"{french.pluralise(head)}{space}{rest}"
-    return FrenchNoun(_spaced(singular), _spaced(plural), gender == "f"), fixed
+    return FrenchNoun(singular, plural, gender == "f")
 
 
 @cache
 def nouns() -> tuple[Noun, ...]:
     """Every noun of the table."""
     entries = []
-    for (kind, domains, topic), entry in _sections(NOUNS):
-        source, _, target = entry.partition(" = ")
-        main, *others = target.split("~")
-        translation, numbers = _french_noun(main)
-        variants = {other[0]: _french_noun(other[2:])[0] for other in others}
-        singular, _, plural = source.replace("_", " ").partition("/")
-        plural = plural or (singular if numbers else english.pluralise(singular))
-        entries.append(Noun(singular, plural, translation, kind[0], topic, domains, numbers, variants))
+    for row in read_table("nouns.tsv"):
+        word, numbers = row["english"], row["numbers"]
+        plural = row["english_plural"] or (word if numbers else english.pluralise(word))
+        translation = _french_noun(row["french"], row["gender"], row["french_plural"], numbers)
+        domain, _, variant = row["variant"].partition(" ")
+        variants = {domain: _french_noun(*variant.split())} if domain else {}
+        entries.append(
+            Noun(word, plural, translation, row["class"][0], row["topic"], row["domains"], numbers, variants)
+        )
     return tuple(entries)
-
-
-def _verb(frame: str, source: str, target: str, subjects: str, objects: str, domains: str) -> Verb:
-    head, plus, particle = source.partition("+")
-    head, _, fixed = head.partition("_")
-    reflexive = target.startswith(("se_", "s'"))
-    infinitive, _, rest = target.removeprefix("se_").removeprefix("s'").partition("_")
-    words = rest.split("_") if rest else []
-    preposition = words.pop() if words and words[-1] in ("à", "de", "avec", "sur", "pour", "dans") else ""
-    return Verb(
-        frame=frame,
-        forms=english.verb_forms(head),
-        fixed=fixed.replace("_", " "),
-        particle=particle if plus else "",
-        french=infinitive,
-        reflexive=reflexive,
-        french_fixed=_spaced(" ".join(words)),
-        preposition=french.DE if preposition == "de" else preposition,
-        subjects=subjects,
-        objects=objects,
-        domains=domains,
-    )
 
 
 @cache
 def verbs() -> dict[str, tuple[Verb, ...]]:
     """Every verb and verbal idiom by frame."""
     frames: dict[str, list[Verb]] = {}
-    for (frame, domains), entry in (*_sections(VERBS), *_sections(IDIOMS)):
-        source, _, target = entry.partition(" = ")
-        translation, classes = target.rsplit(" ", 1)
-        subjects, _, objects = classes.partition(">")
-        frames.setdefault(frame, []).append(_verb(frame, source, translation, subjects, objects, domains))
+    for row in read_table("verbs.tsv"):
+        fields: dict[str, Any] = {name: text for name, text in row.items() if name != "english"}
+        fields["forms"] = english.verb_forms(row["english"])
+        fields["reflexive"] = bool(row["reflexive"])
+        fields["preposition"] = french.DE if row["preposition"] == "de" else row["preposition"]
+        frames.setdefault(row["frame"], []).append(Verb(**fields))
     return {frame: tuple(entries) for frame, entries in frames.items()}
+
+
+def adjective_forms(masculine: str) -> tuple[str, str, str, str]:
+    """The regular forms: masculine, feminine, and their plurals."""
+    feminine = french.feminise(masculine)
+    return masculine, feminine, french.pluralise(masculine), f"{feminine}s"
 
 
 @cache
 def adjectives() -> tuple[Adjective, ...]:
     """Every adjective of the table."""
     entries = []
-    for (domains,), entry in _sections(ADJECTIVES):
-        source, _, target = entry.partition(" = ")
-        forms, position, kinds = target.split()
-        masculine, *others = forms.split("/")
-        if not others:
-            plain = masculine.partition("|")[0]
-            feminine = french.feminise(plain)
-            others = [feminine, french.pluralise(plain), f"{feminine}s"]
-        entries.append(Adjective(source, (masculine, *others), position == "pre", kinds, domains))
+    for row in read_table("adjectives.tsv"):
+        forms = row["masculine"], row["feminine"], row["masculine_plural"], row["feminine_plural"]
+        forms = forms if forms[1] else adjective_forms(forms[0])
+        entries.append(Adjective(row["english"], forms, row["position"] == "pre", row["classes"], row["domains"]))
     return tuple(entries)
 
 
 @cache
-def phrases(table_name: str) -> dict[str, tuple[Phrase, ...]]:
-    """Adverbs by kind (``ADVERBS``) or modifier nouns (``MODIFIER_NOUNS``, all of kind ``noun``)."""
+def phrases() -> dict[str, tuple[Phrase, ...]]:
+    """Adverbs and modifier nouns by kind."""
     kinds: dict[str, list[Phrase]] = {}
-    table = {"ADVERBS": ADVERBS, "MODIFIER_NOUNS": MODIFIER_NOUNS}[table_name]
-    for header, entry in _sections(table):
-        source, _, target = entry.partition(" = ")
-        kind = header[0] if len(header) > 1 else "noun"
-        kinds.setdefault(kind, []).append(Phrase(source.replace("_", " "), _spaced(target), header[-1]))
+    for row in read_table("phrases.tsv"):
+        kinds.setdefault(row["kind"], []).append(Phrase(row["english"], row["french"], row["domains"]))
     return {kind: tuple(entries) for kind, entries in kinds.items()}
+
+
+CLASSES = {row["class"][0]: row["class"] for row in read_table("nouns.tsv")}
+"""Classes of nouns by their first letters."""
 
 
 @dataclass(frozen=True)
@@ -204,10 +181,10 @@ class Weighted(Generic[Item]):
     cumulative: tuple[float, ...]
 
     @classmethod
-    def of(cls, items: Sequence[Item], weights: Sequence[float]) -> "Weighted[Item]":
-        """Pair items with weights, leaving out those of weight 0."""
-        kept = [(item, weight) for item, weight in zip(items, weights, strict=True) if weight > 0]
-        return cls([item for item, _ in kept], tuple(accumulate(weight for _, weight in kept)))
+    def of(cls, weights: dict[Item, float]) -> "Weighted[Item]":
+        """Items -> weights, leaving out those of weight 0."""
+        kept = {item: weight for item, weight in weights.items() if weight > 0}
+        return cls(list(kept), tuple(accumulate(kept.values())))
 
     def at(self, fraction: float) -> Item:
         """The item at a fraction (0 to 1) of the total weight."""
@@ -224,10 +201,10 @@ OFF_TOPIC = 0.25
 """The same for an unambiguous noun of another topic."""
 
 
-def zipf(items: Sequence[Item], name: Callable[[Item], str], domain: str) -> dict[Item, float]:
-    """Zipfian weights; the ranks are shuffled differently in every domain, but never by the corpus' seed."""
-    order = np.random.default_rng([ord(domain), len(items)]).permutation(len(items))
-    ordered = sorted(items, key=name)
+def zipf(entries: Iterable[Item], domain: str) -> dict[Item, float]:
+    """Zipfian weights of a domain's entries; their ranks differ from domain to domain, never by the corpus' seed."""
+    ordered = sorted((entry for entry in entries if domain in entry.domains), key=repr)
+    order = np.random.default_rng([ord(domain), len(ordered)]).permutation(len(ordered))
     return {ordered[index]: 1.0 / (rank + ZIPF_SHIFT) for rank, index in enumerate(order.tolist())}
 
 
@@ -235,28 +212,28 @@ class Lexicon:
     """The words of one domain (``n``, ``p`` or ``e``), with their frequencies."""
 
     def __init__(self, domain: str):
-        self.domain = domain
-        self._nouns = zipf([noun for noun in nouns() if domain in noun.domains], repr, domain)
         senses: dict[str, set[str]] = {}
         for noun in nouns():
             senses.setdefault(noun.singular, set()).add(noun.french.singular)
         self.ambiguous = frozenset(word for word, meanings in senses.items() if len(meanings) > 1)
-        self._verbs = {
-            frame: zipf([verb for verb in entries if domain in verb.domains], repr, domain)
-            for frame, entries in verbs().items()
-        }
-        self._adjectives = zipf([entry for entry in adjectives() if domain in entry.domains], repr, domain)
-        self._cache: dict[tuple[str, ...], Weighted | None] = {}
+        self._nouns = zipf(nouns(), domain)
+        self._adjectives = zipf(adjectives(), domain)
+        self._verbs = {frame: zipf(entries, domain) for frame, entries in verbs().items()}
+        self._phrases = {kind: zipf(entries, domain) for kind, entries in phrases().items()}
+        self._tables: dict[tuple[str, ...], Weighted] = {}
 
-    def _table(self, key: tuple[str, ...], make: Callable[[], Weighted]) -> Weighted:
-        if key not in self._cache:
-            self._cache[key] = make()
-        return self._cache[key]
+    def _table(
+        self, key: tuple[str, ...], weights: dict[Item, float], factor: Callable[[Item], float] = lambda _: 1.0
+    ) -> Weighted[Item]:
+        """The entries with their weights times a factor each; made once."""
+        if key not in self._tables:
+            self._tables[key] = Weighted.of({item: factor(item) * weight for item, weight in weights.items()})
+        return self._tables[key]
 
     def noun_table(self, kinds: str, topic: str) -> Weighted[Noun]:
         """Nouns of some kinds in a sentence about ``topic``; an ambiguous noun only in the sense of the topic."""
 
-        def weight(noun: Noun) -> float:
+        def factor(noun: Noun) -> float:
             if noun.kind not in kinds:
                 return 0.0
             if noun.topic == topic:
@@ -265,49 +242,29 @@ class Lexicon:
                 return 1.0
             return 0.0 if noun.singular in self.ambiguous else OFF_TOPIC
 
-        def make() -> Weighted[Noun]:
-            items = list(self._nouns)
-            return Weighted.of(items, [weight(noun) * self._nouns[noun] for noun in items])
-
-        return self._table(("noun", kinds, topic), make)
+        return self._table(("noun", kinds, topic), self._nouns, factor)
 
     def cue_table(self, topic: str) -> Weighted[Noun]:
         """Unambiguous nouns of a topic: those that tell which sense an ambiguous noun has."""
 
-        def make() -> Weighted[Noun]:
-            items = [
-                n for n in self._nouns if n.topic == topic and n.singular not in self.ambiguous and n.kind in "pglep"
-            ]
-            return Weighted.of(items, [self._nouns[noun] for noun in items])
+        def factor(noun: Noun) -> float:
+            return noun.topic == topic and noun.singular not in self.ambiguous and noun.kind in "pglep"
 
-        return self._table(("cue", topic), make)
+        return self._table(("cue", topic), self._nouns, factor)
 
     def verb_table(self, frame: str) -> Weighted[Verb]:
         """Verbs of a frame."""
-        weights = self._verbs[frame]
-        return self._table(("verb", frame), lambda: Weighted.of(list(weights), list(weights.values())))
+        return self._table(("verb", frame), self._verbs[frame])
 
     def adjective_table(self, kind: str) -> Weighted[Adjective]:
         """Adjectives that suit a noun of ``kind``."""
+        return self._table(
+            ("adjective", kind), self._adjectives, lambda entry: kind in entry.kinds or entry.kinds == "*"
+        )
 
-        def make() -> Weighted[Adjective]:
-            items = list(self._adjectives)
-            suits = [kind in entry.kinds or entry.kinds == "*" for entry in items]
-            return Weighted.of(
-                items, [self._adjectives[entry] * suit for entry, suit in zip(items, suits, strict=True)]
-            )
-
-        return self._table(("adjective", kind), make)
-
-    def phrase_table(self, table_name: str, kind: str) -> Weighted[Phrase]:
+    def phrase_table(self, kind: str) -> Weighted[Phrase]:
         """Adverbs of a kind, or modifier nouns."""
-
-        def make() -> Weighted[Phrase]:
-            entries = [entry for entry in phrases(table_name)[kind] if self.domain in entry.domains]
-            weights = zipf(entries, repr, self.domain)
-            return Weighted.of(list(weights), list(weights.values()))
-
-        return self._table((table_name, kind), make)
+        return self._table(("phrase", kind), self._phrases[kind])
 
 
 @cache

@@ -1,130 +1,173 @@
-"""Common nouns with their determiners, adjectives and complements: agreement and word order."""
+"""Noun phrases as rules see them: words, and what everything around them must agree with; pronouns and names."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from neural_smt.corpus.grammar.constituents import NounPhrase
 from neural_smt.corpus.grammar.derivation import Derivation
-from neural_smt.corpus.grammar.determiners import determine, determiner_choice
-from neural_smt.corpus.grammar.fragments import Word, Words, words
-from neural_smt.corpus.grammar.french import DE, LA, LE, LES, feminise, pluralise
-from neural_smt.corpus.grammar.lexicon import Adjective, FrenchNoun, Noun
-from neural_smt.corpus.grammar.proper_names import proper_name
-
-_NEED_DEFINITE = frozenset(("same", "first", "last", "main", "next", "whole", "favourite"))
+from neural_smt.corpus.grammar.fragments import Word, Words, expressions, word_list, words
+from neural_smt.corpus.grammar.french import DE, LE, prepositional
 
 
-def _attributes(d: Derivation, noun: Noun, rate: float) -> list[Adjective]:
-    table = d.lexicon.adjective_table(noun.kind)
-    if not table.items or not d.chance(rate):
-        return []
-    first = d.dice.draw(table)
-    if first.english in noun.singular:  # the public public, the national national team
-        return []
-    if d.chance(0.12):
-        second = d.dice.draw(table)
-        if second.prenominal != first.prenominal and second.english not in _NEED_DEFINITE:
-            return [first, second] if first.prenominal else [second, first]
-    return [first]
+@dataclass(frozen=True)
+class Clitics:
+    """The forms of a pronoun elsewhere than as a subject."""
+
+    source_object: str
+    direct: str
+    indirect: str
+    strong: str
 
 
-def _modifier_noun(d: Derivation, feminine: bool, plural: bool, adjectives: list[Adjective]) -> tuple[Words, Words]:
-    """An English noun before the noun; French has an adjective or a de-phrase after it."""
-    if adjectives or not d.chance(d.domain.modifier_noun):
-        return (), ()
-    phrase = d.dice.draw(d.lexicon.phrase_table("MODIFIER_NOUNS", "noun"))
-    key = d.key()
-    french = phrase.french
-    if " " not in french:
-        french = Adjective("", _regular_forms(french), False, "", "").french(feminine, plural)
-    return words(phrase.english, key), words(french, key)
+@dataclass(frozen=True)
+class NounPhrase:
+    """A constituent with everything that what stands around it must agree with.
 
-
-def _regular_forms(masculine: str) -> tuple[str, str, str, str]:
-    feminine = feminise(masculine)
-    return masculine, feminine, pluralise(masculine), f"{feminine}s"
-
-
-def common_noun_phrase(
-    d: Derivation,
-    kinds: str,
-    *,
-    subject: bool = False,
-    negated: bool = False,
-    small: bool = False,
-    noun: Noun | None = None,
-    choice: str | None = None,
-) -> NounPhrase:
-    """A noun with determiner, adjectives and complement.
-
-    ``subject``: bare plurals are generic (``les``); ``negated``: a direct object under negation (``de``);
-    ``small``: neither adjective nor complement; ``choice``: force the determiner.
+    Persons: 0 to 5 (I, you, he/she/it, we, you, they), each language its own, for nouns may differ in number.
+    ``partitive``: how many words of an indefinite French article open the phrase; ``de`` swallows them.
     """
-    noun = noun or d.noun(kinds)
-    if noun.numbers:
-        source_plural, plural = noun.numbers[0] == "p", noun.numbers[1] == "p"
-    else:
-        source_plural = plural = d.chance(0.36) if noun.kind != "l" else d.chance(0.15)
-    mass = noun.numbers[:1] == "s"
-    french: FrenchNoun = noun.translation(d.domain.letter)
-    key = d.key()
-    adjectives = [] if small else _attributes(d, noun, d.domain.adjective)
-    choice = choice or determiner_choice(d, source_plural, mass)
-    if any(adjective.english in _NEED_DEFINITE for adjective in adjectives):
-        choice = "the"
-    if mass and choice in ("zero", "a", "every", "quantity") and plural:
-        choice = "the"
-    if source_plural and choice in ("a", "every"):
-        choice = "zero"
-    elif not source_plural and not mass and choice in ("zero", "quantity"):
-        choice = "a"
-    if choice == "zero" and subject:
-        choice = "generic"
-    if negated and choice in ("a", "zero"):
-        choice = "negated"
 
-    modifier = _modifier_noun(d, french.feminine, plural, adjectives) if not small else ((), ())
-    source: Words = ()
-    before: Words = ()
-    after: Words = ()
-    for adjective in adjectives:
-        mark = d.key()
-        source += words(adjective.english, mark)
-        form = Word(adjective.french(french.feminine, plural), (mark,))
-        before, after = ((*before, form), after) if adjective.prenominal else (before, (*after, form))
-    source += modifier[0] + words(noun.plural if source_plural else noun.singular, key)
-    target_noun = words(french.plural if plural else french.singular, key)
-    rest = (*before, *target_noun, *modifier[1], *after)
-    opening, target, partitive = determine(
-        d, choice, key, rest, french.feminine, source_plural, plural, pre=bool(before)
+    source: Words
+    target: Words
+    source_person: int
+    target_person: int
+    feminine: bool
+    kind: str
+    key: int
+    partitive: int = 0
+    clitics: Clitics | None = None
+    simple: bool = False  # bare enough for an English genitive
+    conjuncts: tuple["NounPhrase", "NounPhrase"] | None = None
+
+    @property
+    def plural(self) -> bool:
+        """Whether the French phrase is plural."""
+        return self.target_person >= 3
+
+    @property
+    def agreement(self) -> tuple[bool, bool]:
+        """What French words that agree with the phrase are: (feminine, plural)."""
+        return self.feminine, self.plural
+
+    @property
+    def object_words(self) -> Words:
+        """The English words in object position."""
+        return words(self.clitics.source_object, self.key) if self.clitics else self.source
+
+    def after(self, preposition: Words) -> Words:
+        """The French phrase after a preposition (repeated before conjuncts): pronouns strong,
+        articles contracted, partitives swallowed by de."""
+        if self.conjuncts and preposition:
+            first, second = self.conjuncts
+            conjunction = self.target[len(first.target) : len(first.target) + 1]
+            return (*first.after(preposition), *conjunction, *second.after(preposition))
+        if self.clitics:
+            return (*preposition, Word(self.clitics.strong, (self.key,)))
+        if self.partitive and preposition and preposition[-1].form == DE:
+            return (*preposition, *self.target[self.partitive :])
+        return prepositional(preposition, self.target)
+
+
+def coordinated(d: Derivation, first: NounPhrase, second: NounPhrase) -> NounPhrase:
+    """Two phrases joined by and; French agrees in the masculine unless both are feminine."""
+    key = d.key()
+    return NounPhrase(
+        source=(*first.source, *words("and", key), *second.source),
+        target=(*first.target, *words("et", key), *second.target),
+        source_person=5,
+        target_person=5,
+        feminine=first.feminine and second.feminine,
+        kind=first.kind,
+        key=key,
+        conjuncts=(first, second),
     )
-    phrase = NounPhrase(
-        source=opening + source,
-        target=target,
+
+
+_PERSONAL = {
+    0: ("I", "je|j'", Clitics("me", "me|m'", "me|m'", "moi")),
+    1: ("you", "tu", Clitics("you", "te|t'", "te|t'", "toi")),
+    3: ("we", "nous", Clitics("us", "nous", "nous", "nous")),
+    4: ("you", "vous", Clitics("you", "vous", "vous", "vous")),
+}
+
+_THIRD = {
+    (False, False): ("il", Clitics("", "le|l'", "lui", "lui")),
+    (True, False): ("elle", Clitics("", "la|l'", "lui", "elle")),
+    (False, True): ("ils", Clitics("", "les", "leur", "eux")),
+    (True, True): ("elles", Clitics("", "les", "leur", "elles")),
+}
+
+
+def personal_pronoun(d: Derivation, person: int | None = None) -> NounPhrase:
+    """I, you, he, she, we or they, without an antecedent; ``you`` is ``tu`` in everyday talk, ``vous`` elsewhere."""
+    if person is None:
+        person = d.dice.choice((0, 0, 0, 3, 3, 3, 4) if d.domain.letter == "p" else (0, 0, 0, 1, 1, 2, 2, 2, 3, 5))
+    if person in (1, 4):
+        person = 4 if d.domain.formal or d.chance(0.15) else 1
+    key = d.key()
+    if person in _PERSONAL:
+        source, target, clitics = _PERSONAL[person]
+        return NounPhrase(words(source, key), words(target, key), person, person, False, "p", key, clitics=clitics)
+    feminine = person == 2 and d.chance(0.45)
+    return _third_person(key, "p", feminine, source_plural=person == 5, plural=person == 5)
+
+
+def pronoun_for(d: Derivation, antecedent: NounPhrase) -> NounPhrase:
+    """The pronoun that takes up an antecedent: English by sex or thing, French by the noun's gender and number."""
+    return _third_person(
+        d.key(), antecedent.kind, antecedent.feminine, antecedent.source_person == 5, antecedent.plural
+    )
+
+
+def _third_person(key: int, kind: str, feminine: bool, source_plural: bool, plural: bool) -> NounPhrase:
+    target, clitics = _THIRD[feminine, plural]
+    if source_plural:
+        source, accusative = "they", "them"
+    elif kind == "p":
+        source, accusative = ("she", "her") if feminine else ("he", "him")
+    else:
+        source, accusative = "it", "it"
+    return NounPhrase(
+        source=words(source, key),
+        target=words(target, key),
         source_person=5 if source_plural else 2,
         target_person=5 if plural else 2,
-        feminine=french.feminine,
-        kind=noun.kind,
+        feminine=feminine,
+        kind=kind,
         key=key,
-        partitive=partitive,
-        simple=choice in ("the", "this", "possessive") and not after and not modifier[0],
+        clitics=replace(clitics, source_object=accusative),
     )
-    if not small and noun.kind in "tagem" and choice in ("the", "a") and d.chance(d.domain.complement):
-        return _with_complement(d, phrase, opening)
-    return phrase
 
 
-def _with_complement(d: Derivation, phrase: NounPhrase, opening: Words) -> NounPhrase:
-    """``the report of the committee`` or ``the committee's report``; French has ``de`` for both."""
-    owner = (
-        proper_name(d)
-        if d.chance(d.domain.proper_name * 0.6)
-        else common_noun_phrase(d, "pg", small=True, choice="the")
-    )
-    key = d.key()
-    target = (*phrase.target, *owner.after(words(DE, key)))
-    if owner.simple and phrase.target[0].form in (LE, LA, LES) and d.chance(0.55):
-        mark = "'" if owner.source[-1].form.endswith("s") and owner.source_person == 5 else "'s"
-        source = (*owner.source, Word(mark, (key, *opening[0].keys)), *phrase.source[len(opening) :])
+def reference(d: Derivation, antecedent: NounPhrase) -> NounPhrase:
+    """The pronoun for an antecedent; pronouns refer to themselves again."""
+    return replace(antecedent, source=antecedent.source[:1]) if antecedent.clitics else pronoun_for(d, antecedent)
+
+
+def _surname(d: Derivation) -> Words:
+    """A surname: mostly a known one, sometimes one nobody has heard of, the long tail that a test text always has."""
+    if d.chance(0.07):
+        name = "".join(d.dice.choice(word_list("syllable")) for _ in range(d.dice.integer(2, 3))).capitalize()
     else:
-        source = (*phrase.source, *words("of", key), *owner.object_words)
-    return replace(phrase, source=source, target=target, simple=False)
+        name = d.dice.skewed(word_list("surname"))
+    return words(name, d.key())
+
+
+def proper_name(d: Derivation) -> NounPhrase:
+    """A person's name: first name, full name, Mr/Mrs or a title with the surname."""
+    feminine = d.chance(0.45)
+    key = d.key()
+    first = words(d.dice.skewed(word_list("female" if feminine else "male")), key)
+    if not d.domain.formal and d.chance(0.85):
+        source = target = first
+    elif d.chance(0.4):
+        source = target = (*first, *_surname(d))
+    elif d.chance(0.5):
+        last = _surname(d)
+        mister = "Mr." if d.domain.letter == "n" else "Mr"
+        title = d.block("Mrs", "Mme") if feminine else d.block(mister, "M.")
+        source, target = (*title.source, *last), (*title.target, *last)
+    else:
+        last = _surname(d)
+        title = d.block(*d.dice.skewed(expressions("title")))
+        feminine = False
+        source, target = (*title.source, *last), (*words(LE, *title.target[0].keys), *title.target, *last)
+    return NounPhrase(source, target, 2, 2, feminine, "p", key, simple=True)

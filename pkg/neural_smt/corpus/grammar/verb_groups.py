@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from neural_smt.corpus.grammar import english
 from neural_smt.corpus.grammar.fragments import Word, Words, words
 from neural_smt.corpus.grammar.french import NE, Mood, conjugate, participle
 from neural_smt.corpus.grammar.lexicon import Verb
@@ -28,9 +27,6 @@ MODALS = (
     ("may", "pouvoir", Mood.PRESENT),
 )
 """English modal, French verb and its tense."""
-
-NEGATIONS = (("not", "pas"), ("not", "pas"), ("not", "pas"), ("never", "jamais"), ("no longer", "plus"), ("not", "pas"))
-"""English negation and the second part of the French one."""
 
 
 @dataclass(frozen=True)
@@ -62,38 +58,32 @@ class EnglishGroup(NamedTuple):
     main: str
 
 
-def _lexical(group: Group) -> tuple[str, str, str, str]:
-    """Base, past, participle and gerund of what the auxiliaries govern: the verb, or ``be`` in the passive."""
-    forms = group.verb.forms
-    if group.passive:
-        return "be", "was", "been", "being"
-    return forms.base, forms.past, forms.participle, forms.gerund
-
-
 def english_group(group: Group, person: int, supported: bool) -> EnglishGroup:
     """The forms of an English verb group; ``supported``: a question or ``not`` calls for ``do``."""
-    base, past, perfect, progressive = _lexical(group)
-    third = person == 2
-    tail = group.verb.forms.participle if group.passive else ""
-    is_be = base == "be"
-    if group.tense == "modal" and group.modal is not None:
-        parts = (group.modal[0], base if group.passive else "", tail or base)
-    elif group.tense in ("future", "conditional"):
-        parts = ("will" if group.tense == "future" else "would", base if group.passive else "", tail or base)
-    elif group.tense in ("perfect", "pluperfect"):
-        have = "had" if group.tense == "pluperfect" else "has" if third else "have"
-        parts = (have, perfect if group.passive else "", tail or perfect)
-    elif group.tense in ("progressive", "past_progressive"):
-        parts = (_be(group.tense, person), progressive if group.passive else "", tail or progressive)
-    elif is_be:
-        parts = (_be(group.tense, person), "", tail)
-    elif group.tense in ("past", "imperfect"):
-        parts = ("did", "", base) if supported else ("", "", past)
-    elif supported:
-        parts = ("does" if third else "do", "", base)
-    else:
-        parts = ("", "", english.third_person(base) if third else base)
-    return EnglishGroup(*parts)
+    forms, third, be = group.verb.forms, person == 2, _be(group.tense, person)
+    # what the auxiliaries govern: the verb, or be in the passive
+    base, perfect, progressive = (
+        ("be", "been", "being") if group.passive else (forms.base, forms.participle, forms.gerund)
+    )
+    auxiliaries = {
+        "modal": (group.modal[0] if group.modal else "", base),
+        "future": ("will", base),
+        "conditional": ("would", base),
+        "perfect": ("has" if third else "have", perfect),
+        "pluperfect": ("had", perfect),
+        "progressive": (be, progressive),
+        "past_progressive": (be, progressive),
+    }
+    if group.tense in auxiliaries:
+        finite, governed = auxiliaries[group.tense]
+        return EnglishGroup(finite, governed if group.passive else "", forms.participle if group.passive else governed)
+    if base == "be":
+        return EnglishGroup(be, "", forms.participle if group.passive else "")
+    if group.tense in ("past", "imperfect"):
+        return EnglishGroup("did", "", base) if supported else EnglishGroup("", "", forms.past)
+    if supported:
+        return EnglishGroup("does" if third else "do", "", base)
+    return EnglishGroup("", "", forms.third if third else base)
 
 
 class FrenchGroup(NamedTuple):
@@ -113,36 +103,29 @@ def french_group(
     object standing before the verb, for avoir.
     """
     verb = group.verb
-    if group.passive:
-        passive = participle(verb.french, *agreement)
-        if group.tense == "modal" and group.modal is not None:
-            return FrenchGroup(conjugate(group.modal[1], group.modal[2], person), "", f"être {passive}")
-        if group.tense in COMPOUND:
-            return FrenchGroup(conjugate("avoir", COMPOUND[group.tense], person), f"été {passive}", "")
-        return FrenchGroup(conjugate("être", SIMPLE[group.tense], person), passive, "")
-    if group.tense == "modal" and group.modal is not None:
-        return FrenchGroup(conjugate(group.modal[1], group.modal[2], person), "", verb.french)
-    if group.tense in COMPOUND:
-        auxiliary = "être" if verb.takes_etre else "avoir"
-        agrees = agreement if verb.takes_etre else object_agreement or (False, False)
-        finite = conjugate(auxiliary, COMPOUND[group.tense], person)
-        return FrenchGroup(finite, participle(verb.french, *agrees), "")
-    return FrenchGroup(conjugate(verb.french, SIMPLE[group.tense], person), "", "")
+    passive = participle(verb.french, *agreement) if group.passive else ""
+    if group.modal is not None and group.tense == "modal":
+        infinitive = f"être {passive}" if passive else verb.french
+        return FrenchGroup(conjugate(*group.modal[1:], person), "", infinitive)
+    if group.tense not in COMPOUND:
+        return FrenchGroup(conjugate("être" if passive else verb.french, SIMPLE[group.tense], person), passive, "")
+    if passive:
+        auxiliary, participles = "avoir", f"été {passive}"
+    elif verb.takes_etre:
+        auxiliary, participles = "être", participle(verb.french, *agreement)
+    else:
+        auxiliary, participles = "avoir", participle(verb.french, *(object_agreement or (False, False)))
+    return FrenchGroup(conjugate(auxiliary, COMPOUND[group.tense], person), participles, "")
 
 
 REFLEXIVES = ("me|m'", "te|t'", "se|s'", "nous", "vous", "se|s'")
-_CLITIC_ORDER = {
-    form: rank
-    for rank, forms in enumerate(
-        (("me|m'", "te|t'", "se|s'", "nous", "vous"), ("le|l'", "la|l'", "les"), ("lui", "leur"), ("y",), ("en",))
-    )
-    for form in forms
-}
+_CLITIC_ORDER = ("me|m'", "te|t'", "se|s'", "nous", "vous"), ("le|l'", "la|l'", "les"), ("lui", "leur"), ("y",), ("en",)
+_CLITIC_RANKS = {form: rank for rank, forms in enumerate(_CLITIC_ORDER) for form in forms}
 
 
 def order_clitics(clitics: Words) -> Words:
     """Clitics in the order French wants before the verb: me te se nous vous, le la les, lui leur, y, en."""
-    return tuple(sorted(clitics, key=lambda word: _CLITIC_ORDER[word.form]))
+    return tuple(sorted(clitics, key=lambda word: _CLITIC_RANKS[word.form]))
 
 
 _SHORTENED = {
@@ -151,9 +134,9 @@ _SHORTENED = {
     "are": "'re",
     "have": "'ve",
     "has": "'s",
+    "had": "'d",
     "will": "'ll",
     "would": "'d",
-    "had": "'d",
 }
 _WITH_NOT = {"will": "won", "can": "can", "am": "", "may": "", "must": "mustn", "shall": ""}
 
