@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 from neural_smt.workflow.code_digest import step_digest
 from neural_smt.configuration import complete
 from neural_smt.corpus.archives import archive_name, collect_archives
-from neural_smt.corpus.published import published_sources
+from neural_smt.corpus.sources import published_sources
 from neural_smt.declared_networks import (
     DEFAULT_SETS,
     compared_classes,

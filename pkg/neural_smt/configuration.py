@@ -11,7 +11,7 @@ import jsonschema
 
 from neural_smt.corpus.archives import collect_archives, member_name
 from neural_smt.corpus.languages import check_language
-from neural_smt.corpus.test_sets import expand_test_set
+from neural_smt.corpus.sources import expand_test_set
 from neural_smt.declared_networks import inherit_networks, networks_schema
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_yaml

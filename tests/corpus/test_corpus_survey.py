@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neural_smt.corpus.splitting_steps import survey_corpus
+from neural_smt.corpus.splitting import survey_corpus
 from neural_smt.corpus.survey import Survey, check_start
 from neural_smt.errors import UserError
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from neural_smt.analysis.embedding import project
-from neural_smt.corpus.checksums import recorded
+from neural_smt.corpus.fetching import recorded
 from neural_smt.decoding.attention.settings import AttentionDecodingSettings
 from neural_smt.decoding.cslm import CslmSettings
 from neural_smt.decoding.features import build_feature_set

@@ -11,7 +11,7 @@ import yaml
 
 from neural_smt.cli import main
 from neural_smt.configuration import complete
-from neural_smt.corpus.published import published_sources
+from neural_smt.corpus.sources import published_sources
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json
 from neural_smt.networks.attention.configuration import AttentionConfig

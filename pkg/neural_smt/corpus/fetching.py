@@ -1,6 +1,11 @@
-"""One published file, from a mirror, a path or a URL, checked against its checksum: a text, or an archive of texts."""
+"""One published file, from a mirror, a path or a URL, checked against its checksum: a text, or an archive of texts.
 
+Checksums are those that are declared, or those of the first download, which are kept beside the file.
+"""
+
+import hashlib
 import logging
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,10 +16,10 @@ from urllib.parse import unquote, urlsplit
 import pooch
 import requests
 
-from neural_smt.corpus import checksums
 from neural_smt.corpus.archives import verify
 from neural_smt.corpus.storing import file_pieces, store_text, store_whole
 from neural_smt.errors import FULL, UserError
+from neural_smt.io.files import atomic
 from neural_smt.io.temporaries import scratch_folder
 
 log = logging.getLogger(__name__)
@@ -57,38 +62,35 @@ def locations(side: dict[str, Any], mirror: str | None) -> list[str]:
     return found
 
 
-def obtain(side: dict[str, Any], mirror: str | None, output: Path) -> None:
-    """Write the declared text to ``output`` (``.gz``), byte for byte when it is published gzipped.
+def keep_text(file: Path, location: str, output: Path) -> None:
+    """Keep a published text gzipped, byte for byte when it is published so."""
+    store_text(file_pieces(file), location, output)
+
+
+def keep_archive(file: Path, location: str, output: Path) -> None:
+    """Keep a published archive as it is, after reading it to its end."""
+    verify(file, location)
+    store_whole(file, output, move=is_url(location))
+
+
+def obtain(side: dict[str, Any], mirror: str | None, output: Path, keep: Callable[[Path, str, Path], None]) -> None:
+    """Have ``keep`` write the declared file to ``output``.
 
     ``side``: ``url`` or ``path``, optionally ``sha256`` or ``md5`` (of the file as published) and ``mirror_path``.
     Where a ``url`` has no ``sha256``, that of the first download is kept beside ``output`` and holds from then on.
     ``UserError`` when no place has the file, a URL is refused, a checksum differs, or the file is unusable.
     """
-    _obtain(side, mirror, output, lambda file, location: store_text(file_pieces(file), location, output))
-
-
-def obtain_archive(side: dict[str, Any], mirror: str | None, output: Path) -> None:
-    """Write the declared archive to ``output`` as it is published, after reading it to its end; as ``obtain``."""
-
-    def keep(file: Path, location: str) -> None:
-        verify(file, location)
-        store_whole(file, output, move=is_url(location))
-
-    _obtain(side, mirror, output, keep)
-
-
-def _obtain(side: dict[str, Any], mirror: str | None, output: Path, keep: Callable[[Path, str], None]) -> None:
     failures = []
-    record = checksums.record_of(output)
+    record = Path(f"{output}.sha256")
     for location in locations(side, mirror):
         try:
             with _local_copy(location, output) as file:
-                sha256 = checksums.check(file, location, side, record)
-                keep(file, location)
+                sha256 = check_sums(file, location, side, record)
+                keep(file, location, output)
         except _Absent as absence:
             failures.append(str(absence))
             continue
-        checksums.remember(record, side, sha256)
+        remember(record, side, sha256)
         log.info("%s: taken from %s", output, location)
         return
     raise UserError(f"{output.name} could not be obtained: {'; '.join(failures)}; check the path, URL or data_mirror")
@@ -139,3 +141,50 @@ def _download(url: str, folder: Path) -> Path:
             raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     raise _Absent(f"{url}: {reason}")
+
+
+def check_sums(file: Path, location: str, declared: dict[str, Any], record: Path) -> str:
+    """Return the SHA-256 (hex) of a published file, compared with what is known of it.
+
+    ``declared`` may hold ``sha256`` and ``md5``. Where it has no ``sha256``, the one that ``record`` holds of the same
+    ``url`` counts; a user's own files, which have none, may change. ``UserError`` when one of them is another, or the
+    record cannot be understood.
+    """
+    for name in ("md5", "sha256"):
+        expected = (declared.get(name) or "").lower()
+        if expected and (found := digest(file, name)) != expected:
+            raise UserError(
+                f"{location}: its {name} is {found} but the configuration declares {expected}; "
+                f"the file has changed or is damaged, so remove it or correct the {name}"
+            )
+    actual = declared["sha256"].lower() if declared.get("sha256") else digest(file, "sha256")
+    if not declared.get("sha256") and (known := recorded(record, declared.get("url"))) not in (None, actual):
+        raise UserError(
+            f"{location}: its sha256 is {actual} but that of the first download was {known} ({record}); "
+            "the file has changed or is damaged, so fetch it from elsewhere, or remove the record to accept it"
+        )
+    return actual
+
+
+def remember(record: Path, declared: dict[str, Any], sha256: str) -> None:
+    """Write the SHA-256 of what is declared by ``url`` alone, as ``sha256sum`` does, in the place of another's."""
+    url = declared.get("url")
+    if url and not declared.get("sha256") and recorded(record, url) is None:
+        with atomic(record) as temporary:
+            temporary.write_text(f"{sha256}  {url}\n", encoding="utf-8")
+
+
+def recorded(record: Path, url: str | None) -> str | None:
+    """The SHA-256 that ``remember`` wrote of a URL; ``UserError`` for a file that it did not write."""
+    if not url or not record.is_file():
+        return None
+    sha256, _, known = record.read_bytes().decode("utf-8", "replace").rstrip("\n").partition("  ")
+    if not re.fullmatch("[0-9a-f]{64}", sha256) or not known:
+        raise UserError(f"{record}, line 1: not a SHA-256; remove the file, and the next download is recorded there")
+    return sha256 if known == url else None
+
+
+def digest(file: Path, algorithm: str) -> str:
+    """Checksum (hex) of a file's bytes."""
+    with open(file, "rb") as stream:
+        return hashlib.file_digest(stream, algorithm).hexdigest()

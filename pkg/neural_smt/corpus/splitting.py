@@ -1,103 +1,26 @@
-"""Development and test sets drawn from a corpus of pairs, so that nothing of them is in the training text.
+"""Development and test sets drawn from a corpus of pairs, so that nothing of them is in the training text."""
 
-Texts are compared by their words alone, whatever their case, punctuation and spaces, as 64-bit hashes: a million pairs
-take 25 MB, and two different lines count as the same with a chance of one in ten million.
-"""
-
-import hashlib
-import re
-from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import logging
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 
+from neural_smt.corpus.survey import PairKeys, Survey, clean_pairs_of
 from neural_smt.errors import UserError
+from neural_smt.io.files import open_text, write_csv
 
-SHORT = 3
-"""Words of a side that may recur with another translation: ``Yes .`` will stand in every corpus."""
-
-LONGEST = 80
-"""Words of the longest side of a drawn pair, as cleaning leaves them in the training text."""
+log = logging.getLogger(__name__)
 
 LEFT_OUT, TRAIN, DEV, TEST = range(4)
 """What becomes of a pair."""
 
-_WORD = re.compile(r"\w+")
+PARTS = {TRAIN: "train", DEV: "dev", TEST: "test"}
+"""What pairs become -> the name of the text that they stand in."""
 
-
-def content_key(text: str) -> int:
-    """A 64-bit number that texts of the same words have; of one without words, of what it is made of."""
-    words = " ".join(_WORD.findall(text.casefold())) or " ".join(text.split())
-    return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
-
-
-@dataclass
-class PairKeys:
-    """What is remembered of each pair: a key of each side, whether that is short; whether it may be used, and drawn."""
-
-    _source: array = field(default_factory=lambda: array("Q"))
-    _target: array = field(default_factory=lambda: array("Q"))
-    _source_short: bytearray = field(default_factory=bytearray)
-    _target_short: bytearray = field(default_factory=bytearray)
-    _usable: bytearray = field(default_factory=bytearray)
-    _fitting: bytearray = field(default_factory=bytearray)
-
-    def __len__(self) -> int:
-        return len(self._usable)
-
-    def add(self, source: str, target: str) -> None:
-        """Remember a pair; one with an empty side is used nowhere, an untranslated or very long one is never drawn."""
-        lengths = len(source.split()), len(target.split())
-        self._source.append(content_key(source))
-        self._target.append(content_key(target))
-        self._source_short.append(lengths[0] <= SHORT)
-        self._target_short.append(lengths[1] <= SHORT)
-        self._usable.append(min(lengths) > 0)
-        self._fitting.append(min(lengths) > 0 and max(lengths) <= LONGEST and source != target)
-
-    @property
-    def usable(self) -> np.ndarray:
-        """Which pairs have text on both sides, bool (pairs,)."""
-        return np.frombuffer(self._usable, dtype=bool)
-
-    @property
-    def fitting(self) -> np.ndarray:
-        """Which pairs are such that a test set should have them, bool (pairs,)."""
-        return np.frombuffer(self._fitting, dtype=bool)
-
-    @property
-    def pairs(self) -> np.ndarray:
-        """A key of each pair, uint64 (pairs,)."""
-        # the sides of a pair are mixed unequally: (a, b) is not (b, a)
-        source, target = (np.frombuffer(side, dtype=np.uint64) for side in (self._source, self._target))
-        return source * np.uint64(0x9E3779B97F4A7C15) + target
-
-    def sides(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Of the source and the target side: keys, uint64 (pairs,), and which are short, bool (pairs,)."""
-        return [
-            (np.frombuffer(keys, dtype=np.uint64), np.frombuffer(short, dtype=bool))
-            for keys, short in ((self._source, self._source_short), (self._target, self._target_short))
-        ]
-
-    def unique(self) -> np.ndarray:
-        """Which pairs occur once, and each of their sides too unless it is short, bool (pairs,)."""
-        once = _occurs_once(self.pairs)
-        for keys, short in self.sides():
-            once &= short | _occurs_once(keys)
-        return once
-
-    def shared(self, others: "PairKeys") -> np.ndarray:
-        """Which pairs are among ``others``, or have a side there that is not short, bool (pairs,)."""
-        found = np.isin(self.pairs, others.pairs)
-        for (keys, short), (of_others, short_there) in zip(self.sides(), others.sides(), strict=True):
-            found |= ~short & np.isin(keys, of_others[~short_there])
-        return found
-
-
-def _occurs_once(keys: np.ndarray) -> np.ndarray:
-    _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    return counts[places] == 1
+FEWEST = 200
+"""Pairs below which no corpus is split: there would be nothing to learn from, and nothing to measure with."""
 
 
 def usual_size(pairs: int) -> int:
@@ -133,3 +56,83 @@ def assign(
     roles[drawn[: sizes[0]]] = DEV
     roles[drawn[sizes[0] :]] = TEST
     return roles
+
+
+def survey_corpus(source: Path, target: Path) -> Survey:
+    """Read a corpus; ``UserError`` where it is too small or its sides are the same."""
+    survey = Survey(source, target)
+    if survey.pairs - survey.empty < FEWEST:
+        raise UserError(
+            f"{source}: {survey.pairs - survey.empty:,} pairs with text are too few; give {FEWEST} or more, "
+            "and tens of thousands for a system of any use"
+        )
+    survey.check_identical()
+    return survey
+
+
+def survey_set(option: str, files: Sequence[Path]) -> Survey:
+    """Read a set that is there already; ``UserError`` where it is not two files of text without empty lines."""
+    if len(files) != 2:
+        raise UserError(f"--{option}: {len(files)} files; give two, the source side and the target side")
+    survey = Survey(*files)
+    if not survey.pairs:
+        raise UserError(f"{files[0]}: no text; give --{option} a set with sentences")
+    if survey.empty:
+        line = int(np.flatnonzero(~survey.keys.usable)[0]) + 1
+        raise UserError(f"{files[0]} and {files[1]}, line {line}: no text on a side; take the line out of both")
+    return survey
+
+
+def assign_pairs(
+    survey: Survey, sets: dict[str, Survey], dev_size: int | None, test_size: int | None, seed: int
+) -> np.ndarray:
+    """What becomes of each pair of a corpus, see ``splitting.assign``; a set that is given is not drawn."""
+    for part, size in (("dev", dev_size), ("test", test_size)):
+        if part in sets and size is not None:
+            raise UserError(f"--{part}-size: the set is given with --{part}; leave one of the two out")
+        if size is not None and size < 1:
+            raise UserError(f"--{part}-size: {size}; give at least one pair, or a set of your own with --{part}")
+    sizes = [0 if part in sets else size for part, size in (("dev", dev_size), ("test", test_size))]
+    roles = assign(survey.keys, [given.keys for given in sets.values()], *sizes, seed=seed, origin=str(survey.files[0]))
+    if (left := int((roles == TRAIN).sum())) < FEWEST // 2:
+        raise UserError(
+            f"{survey.files[0]}: {left:,} pairs are left to train on; draw fewer with --dev-size and --test-size"
+        )
+    return roles
+
+
+def write_parts(
+    folder: Path, survey: Survey, sets: dict[str, Survey], roles: np.ndarray, languages: tuple[str, str]
+) -> dict[str, tuple[Path, Path]]:
+    """Write every part into a folder that is there; returns the files of each, source and target side."""
+    names = {part: part_files(folder, part, languages) for part in PARTS.values()}
+    with ExitStack() as stack:
+        streams = {
+            role: [stack.enter_context(open_text(path, "w")) for path in names[part]]
+            for role, part in PARTS.items()
+            if part not in sets
+        }
+        for role, pair in zip(roles.tolist(), clean_pairs_of(*survey.files), strict=True):
+            if role != LEFT_OUT:
+                _write(streams[role], [pair])
+        for part, given in sets.items():
+            _write([stack.enter_context(open_text(path, "w")) for path in names[part]], clean_pairs_of(*given.files))
+    drawn = {part: int((roles == role).sum()) for role, part in PARTS.items()}
+    rows = [[part, sets[part].pairs if part in sets else drawn[part]] for part in PARTS.values()]
+    write_csv(folder / "split.csv", ["text", "pairs"], [*rows, ["left out", int((roles == LEFT_OUT).sum())]])
+    for part, pairs in rows:
+        log.info("%s: %s pairs", part, f"{pairs:,}")
+    return names
+
+
+def part_files(folder: Path, part: str, languages: tuple[str, str]) -> tuple[Path, Path]:
+    """Where the sides of a part are written: what is large, compressed."""
+    suffix = ".gz" if part == "train" else ""
+    one, other = (Path(folder) / f"{part}.{language}{suffix}" for language in languages)
+    return one, other
+
+
+def _write(streams: Sequence, pairs: Iterable[tuple[str, str]]) -> None:
+    for pair in pairs:
+        for stream, side in zip(streams, pair, strict=True):
+            stream.write(f"{side}\n")

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from neural_smt.corpus import archives, cleaning, fetching, generation, storing, tokenisation
+from neural_smt.corpus import archives, fetching, generation, splitting, storing, tokenisation
 from neural_smt.errors import UserError, check_as_many
 from neural_smt.io.files import atomic, write_csv, write_lines
 from neural_smt.io.streams import concatenate, count_lines, stream_lines, stream_parallel, write_pairs
@@ -15,6 +15,12 @@ from neural_smt.shards import Shard
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
+
+CLEANING = {"max_length": 80, "max_ratio": 9}
+"""Moses' clean-corpus-n.perl: at most 80 tokens a side, at most nine times as long as the other side."""
+
+REASONS = ("empty", "too_long", "ratio")
+"""Why a pair is dropped; the first that holds is the one counted."""
 
 
 def fetch(*, side: dict[str, Any], mirror: str | None, output: Path) -> None:
@@ -24,7 +30,7 @@ def fetch(*, side: dict[str, Any], mirror: str | None, output: Path) -> None:
     ``mirror_path``. ``mirror`` (a folder or a base URL) is tried first, a relative ``path`` next, the URL last.
     Where a URL has no ``sha256``, that of the first download is kept in ``<output>.sha256`` and holds from then on.
     """
-    fetching.obtain(side, mirror, Path(output))
+    fetching.obtain(side, mirror, Path(output), fetching.keep_text)
 
 
 def fetch_archive(*, side: dict[str, Any], mirror: str | None, output: Path) -> None:
@@ -32,7 +38,7 @@ def fetch_archive(*, side: dict[str, Any], mirror: str | None, output: Path) -> 
 
     Declared and checked as the text of ``fetch``, and read to its end once, so that a damaged one is noticed here.
     """
-    fetching.obtain_archive(side, mirror, Path(output))
+    fetching.obtain(side, mirror, Path(output), fetching.keep_archive)
 
 
 def extract_member(*, archive: Path, member: str, output: Path) -> None:
@@ -108,7 +114,7 @@ def clean_pairs(
         for pair in _clean(name, source, stream_parallel(source, target), settings, rows)
     )
     write_pairs(source_output, target_output, kept)
-    write_csv(table, ["source", "pairs", "kept", *cleaning.REASONS], rows)
+    write_csv(table, ["source", "pairs", "kept", *REASONS], rows)
 
 
 def clean_text(*, names: list[str], texts: list[Path], output: Path, table: Path, settings: dict[str, Any]) -> None:
@@ -121,17 +127,33 @@ def clean_text(*, names: list[str], texts: list[Path], output: Path, table: Path
         for line, _ in _clean(name, text, ((line, None) for line in stream_lines(text)), settings, rows)
     )
     write_lines(output, kept)
-    write_csv(table, ["source", "pairs", "kept", *cleaning.REASONS], rows)
+    write_csv(table, ["source", "pairs", "kept", *REASONS], rows)
+
+
+def fault(source: str, target: str | None, max_length: int, max_ratio: float) -> str | None:
+    """The reason to drop a tokenised pair (``target`` None: a single sentence), or None to keep it."""
+    lengths = [len(side.split()) for side in (source, target) if side is not None]
+    if min(lengths) == 0:
+        return "empty"
+    if max(lengths) > max_length:
+        return "too_long"
+    if max(lengths) > max_ratio * min(lengths):
+        return "ratio"
+    return None
 
 
 def _clean(
     name: str, path: Path, pairs: Iterable[tuple[str, str | None]], settings: dict[str, Any], rows: list[list[Any]]
 ) -> Iterator[tuple[str, str | None]]:
     """Yield what is kept of a corpus; its row of the table comes after the last pair."""
-    limits = cleaning.DEFAULTS | settings
+    limits = CLEANING | settings
     counts: Counter = Counter()
-    yield from cleaning.clean(pairs, counts, limits["max_length"], limits["max_ratio"])
-    rows.append([name, counts.total(), counts["kept"], *(counts[reason] for reason in cleaning.REASONS)])
+    for source, target in pairs:
+        reason = fault(source, target, limits["max_length"], limits["max_ratio"])
+        counts[reason or "kept"] += 1
+        if reason is None:
+            yield source, target
+    rows.append([name, counts.total(), counts["kept"], *(counts[reason] for reason in REASONS)])
     if not counts["kept"]:
         raise UserError(
             f"{name}: none of the {counts.total()} lines of {path} is left after cleaning; "
@@ -153,3 +175,33 @@ def build_vocabulary(*, texts: list[Path], output: Path) -> None:
     vocabulary = Vocabulary.from_counts(counts)
     vocabulary.save(output)
     log.info("%s: %d words", output, len(vocabulary))
+
+
+def split(
+    *,
+    source: Path,
+    target: Path,
+    source_language: str,
+    target_language: str,
+    output: Path,
+    dev: list[Path] = (),  # type: ignore[assignment]
+    test: list[Path] = (),  # type: ignore[assignment]
+    dev_size: int | None = None,
+    test_size: int | None = None,
+    seed: int = 1,
+) -> None:
+    """Split parallel text into training, development and test text that have nothing in common.
+
+    Writes ``train.<language>.gz``, ``dev.<language>``, ``test.<language>`` and ``split.csv`` (text, pairs) into the new
+    folder ``output``. No pair of dev or test, nor a side of more than three words, is in another of the three (by its
+    words alone, whatever their case and punctuation). dev, test: source and target side of sets that are there
+    already, which are taken as they are; their pairs leave the training text. dev_size, test_size: pairs to be drawn
+    with ``seed`` (1,000 each, or a twentieth of a small corpus). ``UserError`` for faulty or too little text.
+    """
+    if output.exists() and not (output.is_dir() and not any(output.iterdir())):
+        raise UserError(f"{output}: is there already; name a new folder")
+    survey = splitting.survey_corpus(source, target)
+    sets = {part: splitting.survey_set(part, files) for part, files in (("dev", dev), ("test", test)) if files}
+    roles = splitting.assign_pairs(survey, sets, dev_size, test_size, seed)
+    with atomic(output, directory=True) as folder:
+        splitting.write_parts(folder, survey, sets, roles, (source_language, target_language))

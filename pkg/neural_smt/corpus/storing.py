@@ -1,14 +1,15 @@
-"""How published text is kept: gzipped, one sentence a line, written whole or not at all."""
+"""How published text is kept: gzipped, one sentence a line, written whole or not at all; the text of SGML."""
 
 import gzip
+import html
 import itertools
+import re
 import shutil
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from neural_smt.corpus.archives import HEAD, PIECE, looks_like_archive
-from neural_smt.corpus.segments import read_segments
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, read_pieces, write_lines
 
@@ -16,6 +17,11 @@ GZIP = b"\x1f\x8b"
 
 SGML_LIMIT = 1 << 28
 """Bytes of the largest SGML file that is read; test sets have less than a hundredth of that."""
+
+
+_SEGMENT = re.compile(r"<seg\b[^>]*>(.*?)</seg\s*>", re.DOTALL | re.IGNORECASE)
+_OPENING = re.compile(r"<seg\b", re.IGNORECASE)
+"""WMT publishes its test sets as SGML, one ``<seg>`` a line."""
 
 
 def file_pieces(file: Path) -> Iterator[bytes]:
@@ -100,3 +106,33 @@ def _test_gzip(file: Path, origin: str) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{origin}: a damaged gzip file ({error}); fetch it again from its publisher") from None
     return head
+
+
+def read_segments(data: bytes, origin: str) -> list[str]:
+    """The segments of an SGML file in their order, white space made one blank, character references resolved.
+
+    sacreBLEU takes the same lines, references as they are: its tokeniser resolves them, that of Moses does not.
+    ``UserError`` names ``origin`` and the line where the file is not UTF-8, has no segments, or one does not end.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{origin}, line {line}: not valid UTF-8; convert the file to UTF-8") from None
+    lines, end = [], 0
+    for found in _SEGMENT.finditer(text):
+        _refuse_opening(text, end, found.start(), origin)
+        if nested := _OPENING.search(found[1]):
+            _refuse_opening(text, found.start(), found.start(1) + nested.start(), origin)
+        lines.append(" ".join(html.unescape(found[1]).split()))
+        end = found.end()
+    _refuse_opening(text, end, len(text), origin)
+    if not lines:
+        raise UserError(f"{origin}: holds no <seg>; give a test set as WMT publishes them, or text by another name")
+    return lines
+
+
+def _refuse_opening(text: str, start: int, end: int, origin: str) -> None:
+    if opening := _OPENING.search(text, start, end):
+        line = text.count("\n", 0, opening.start()) + 1
+        raise UserError(f"{origin}, line {line}: a <seg> without </seg>; fetch the file again or mend it")

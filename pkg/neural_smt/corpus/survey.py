@@ -1,19 +1,33 @@
-"""What there is to say of parallel text before it is used: one pass over the pairs, faults that no stage could mend."""
+"""What there is to say of parallel text before it is used: one pass over the pairs, faults that no stage could mend.
 
+Texts are compared by their words alone, whatever their case, punctuation and spaces, as 64-bit hashes: a million pairs
+take 25 MB, and two different lines count as the same with a chance of one in ten million.
+"""
+
+import hashlib
+import re
 from array import array
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from neural_smt.corpus.archives import HEAD, looks_like_archive
 from neural_smt.corpus.languages import UNSPACED, LanguageClues
-from neural_smt.corpus.splitting import LONGEST, PairKeys
 from neural_smt.corpus.storing import GZIP
 from neural_smt.corpus.tokenisation import clean_characters
 from neural_smt.errors import UserError
 from neural_smt.io.files import named_errors, open_text
 from neural_smt.io.streams import stream_parallel
+
+SHORT = 3
+"""Words of a side that may recur with another translation: ``Yes .`` will stand in every corpus."""
+
+LONGEST = 80
+"""Words of the longest side of a drawn pair, as cleaning leaves them in the training text."""
+
+_WORD = re.compile(r"\w+")
 
 READ_FOR_LANGUAGE = 20_000
 """Pairs whose words are counted to see which language they are of."""
@@ -26,6 +40,77 @@ LITTLE = 0.2
 
 UNSPACED_WORD = 12
 """Mean characters of what stands between spaces, from which text of ``UNSPACED`` languages is not split into words."""
+
+
+def content_key(text: str) -> int:
+    """A 64-bit number that texts of the same words have; of one without words, of what it is made of."""
+    words = " ".join(_WORD.findall(text.casefold())) or " ".join(text.split())
+    return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+@dataclass
+class PairKeys:
+    """What is remembered of each pair: a key of each side, whether that is short; whether it may be used, and drawn."""
+
+    _keys: tuple[array, array] = field(default_factory=lambda: (array("Q"), array("Q")))
+    _short: tuple[bytearray, bytearray] = field(default_factory=lambda: (bytearray(), bytearray()))
+    _usable: bytearray = field(default_factory=bytearray)
+    _fitting: bytearray = field(default_factory=bytearray)
+
+    def __len__(self) -> int:
+        return len(self._usable)
+
+    def add(self, source: str, target: str) -> None:
+        """Remember a pair; one with an empty side is used nowhere, an untranslated or very long one is never drawn."""
+        lengths = len(source.split()), len(target.split())
+        for number, side in enumerate((source, target)):
+            self._keys[number].append(content_key(side))
+            self._short[number].append(lengths[number] <= SHORT)
+        self._usable.append(min(lengths) > 0)
+        self._fitting.append(min(lengths) > 0 and max(lengths) <= LONGEST and source != target)
+
+    @property
+    def usable(self) -> np.ndarray:
+        """Which pairs have text on both sides, bool (pairs,)."""
+        return np.frombuffer(self._usable, dtype=bool)
+
+    @property
+    def fitting(self) -> np.ndarray:
+        """Which pairs are such that a test set should have them, bool (pairs,)."""
+        return np.frombuffer(self._fitting, dtype=bool)
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """A key of each pair, uint64 (pairs,)."""
+        # the sides of a pair are mixed unequally: (a, b) is not (b, a)
+        (source, _), (target, _) = self.sides()
+        return source * np.uint64(0x9E3779B97F4A7C15) + target
+
+    def sides(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Of the source and the target side: keys, uint64 (pairs,), and which are short, bool (pairs,)."""
+        return [
+            (np.frombuffer(keys, dtype=np.uint64), np.frombuffer(short, dtype=bool))
+            for keys, short in zip(self._keys, self._short, strict=True)
+        ]
+
+    def unique(self) -> np.ndarray:
+        """Which pairs occur once, and each of their sides too unless it is short, bool (pairs,)."""
+        once = _occurs_once(self.pairs)
+        for keys, short in self.sides():
+            once &= short | _occurs_once(keys)
+        return once
+
+    def shared(self, others: "PairKeys") -> np.ndarray:
+        """Which pairs are among ``others``, or have a side there that is not short, bool (pairs,)."""
+        found = np.isin(self.pairs, others.pairs)
+        for (keys, short), (of_others, short_there) in zip(self.sides(), others.sides(), strict=True):
+            found |= ~short & np.isin(keys, of_others[~short_there])
+        return found
+
+
+def _occurs_once(keys: np.ndarray) -> np.ndarray:
+    _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return counts[places] == 1
 
 
 def check_start(path: Path) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.corpus.splitting_steps import PARTS
+from neural_smt.corpus.splitting import PARTS
 from neural_smt.corpus.survey import Survey
 from neural_smt.init.naming import Sides
 

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from neural_smt.corpus.checksums import digest
-from neural_smt.corpus.splitting_steps import assign_pairs, survey_corpus, survey_set, write_parts
+from neural_smt.corpus.fetching import digest
+from neural_smt.corpus.splitting import assign_pairs, survey_corpus, survey_set, write_parts
 from neural_smt.errors import UserError
 from neural_smt.init.experiment_file import Content, TextFile, render
 from neural_smt.init.material import Material

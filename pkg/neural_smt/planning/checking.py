@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from neural_smt.corpus.published import published_sources
+from neural_smt.corpus.sources import published_sources
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_json
 from neural_smt.planning.experiment import HAZARDS, Experiment

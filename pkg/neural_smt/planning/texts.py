@@ -7,7 +7,7 @@ from typing import Any
 
 from neural_smt.alignment.pharaoh import read_marked_alignments
 from neural_smt.corpus.fetching import is_url, locations, published_name
-from neural_smt.corpus.published import ALIGNMENT, published_sources
+from neural_smt.corpus.sources import ALIGNMENT, published_sources
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_pieces, unequal_lengths
 from neural_smt.planning.sizes import Text

@@ -1,13 +1,31 @@
-"""Test sets that sacreBLEU knows by name: where they are published, their checksums, and which file is which side.
+"""What an experiment declares as text: the published sources that it reads, and test sets that sacreBLEU knows by name.
 
-sacreBLEU would download them itself, but into a cache of its own, with no mirror, and it unpacks whole archives; what
-it knows of them is taken from it, and they are fetched as all other text is.
+sacreBLEU would download test sets itself, but into a cache of its own, without a mirror, and it unpacks whole archives;
+what it knows of them is taken from it, and they are fetched as all other text is.
 """
 
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
 from neural_smt.errors import UserError
+
+ALIGNMENT = "alignment"
+"""The side of a gold set that holds its links."""
+
+
+def published_sources(config: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Every source of published text that an experiment uses, those that are joined one by one, and its sides."""
+    corpus, languages = config["corpus"], [config["languages"][side] for side in ("source", "target")]
+    both = [*corpus["train"], *corpus["in_domain"], corpus["dev"], *corpus["test"], *corpus["gold"]]
+    sides = dict.fromkeys(corpus["monolingual"], languages[1:]) | dict.fromkeys(both, languages)
+    sides |= {name: [*languages, ALIGNMENT] for name in corpus["gold"]}
+    wanted: dict[str, list[str]] = {}
+    for name, needed in sides.items():
+        for part in corpus["sources"][name].get("join", [name]):
+            if "part" not in corpus["sources"][part] and len(needed) > len(wanted.get(part, ())):
+                wanted[part] = needed
+    yield from wanted.items()
 
 
 def expand_test_set(name: str, source: str, target: str) -> dict[str, dict[str, Any]]:
