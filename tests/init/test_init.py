@@ -305,7 +305,7 @@ def test_german_english_runs_through_to_bleu_from_any_folder(unplanned: Path, re
 
 
 def test_larger_corpora_get_larger_networks(repository: Path) -> None:
-    from neural_smt.init.settings import suit
+    from neural_smt.init.experiment import suit
 
     few, some, many, most = (suit(pairs, 20 * pairs) for pairs in (600, 30_000, 400_000, 12_000_000))
     assert [s.networks.encoder_decoder["hidden"] for s in (few, some, many, most)] == [64, 160, 256, 500]

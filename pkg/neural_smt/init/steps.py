@@ -4,15 +4,20 @@ import os
 from pathlib import Path
 from typing import Any
 
-from neural_smt.corpus.fetching import digest
 from neural_smt.corpus.splitting import assign_pairs, survey_corpus, survey_set, write_parts
 from neural_smt.errors import UserError
-from neural_smt.init.experiment_file import Content, TextFile, render
-from neural_smt.init.material import Material
-from neural_smt.init.naming import check_name, order_set, read_sides
-from neural_smt.init.place import CHECKOUT, EXPERIMENT, check_output, check_paths, shipped_names
-from neural_smt.init.settings import suit
-from neural_smt.init.telling import report
+from neural_smt.init.experiment import Material, render
+from neural_smt.init.paths import (
+    CHECKOUT,
+    EXPERIMENT,
+    check_name,
+    check_output,
+    check_paths,
+    order_set,
+    read_sides,
+    shipped_names,
+)
+from neural_smt.init.summary import report
 from neural_smt.io.files import atomic
 from neural_smt.planning.observing import complete_configuration
 from neural_smt.planning.prediction import predict
@@ -65,30 +70,10 @@ def init(
     roles = assign_pairs(survey, sets, dev_size, test_size, seed)
     material = Material(sides, name, output, survey, sets, roles, tokenised, seed)
     with atomic(output.resolve(), directory=True) as folder:
-        _write(material, folder)
+        written = write_parts(folder, survey, sets, roles, sides.languages)
+        (folder / EXPERIMENT).write_text(render(material, written), encoding="utf-8")
         plan = _plan(folder, machine)
     print("\n".join(report(material, plan, remarks)))
-
-
-def _write(material: Material, folder: Path) -> None:
-    """Write text and experiment into ``folder``, which will be that of the material."""
-    sides = material.sides
-    written = write_parts(folder, material.survey, material.sets, material.roles, sides.languages)
-    content = Content(
-        name=material.name,
-        languages=sides.languages,
-        folder=material.output.resolve(),
-        origin=sides.files,
-        parts={
-            part: (TextFile(one.name, digest(one, "sha256")), TextFile(other.name, digest(other, "sha256")))
-            for part, (one, other) in written.items()
-        },
-        pairs=material.pairs,
-        settings=suit(material.pairs["train"], material.target_words),
-        tokenised=material.tokenised,
-        seed=material.seed,
-    )
-    (folder / EXPERIMENT).write_text(render(content), encoding="utf-8")
 
 
 def _plan(folder: Path, machine: Machine) -> dict[str, Any]:

@@ -1,12 +1,20 @@
-"""What the names of two files tell: their languages, which is the source side, what the corpus is called."""
+"""What the names of files tell, the languages and the name of a corpus; where the experiment is written."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from neural_smt.corpus.languages import LANGUAGES, check_language
+from neural_smt.corpus.languages import check_language
 from neural_smt.errors import UserError
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+"""The checkout that the package belongs to."""
+
+EXPERIMENT = "experiment.yaml"
+"""The experiment's configuration, inside its folder."""
+
+_OURS = re.compile(rf"{re.escape(EXPERIMENT)}|split\.csv|train\.[a-z]{{2,3}}\.gz|(dev|test)\.[a-z]{{2,3}}")
 
 
 @dataclass(frozen=True)
@@ -61,9 +69,14 @@ def _same(one: Path, other: Path) -> bool:
     return one == other or (one.exists() and other.exists() and one.samefile(other))
 
 
-def _suffix(path: Path) -> str:
+def _split_name(path: Path) -> tuple[str, str]:
+    """A file's name without its suffix, and the suffix in lower case; ``.gz`` does not count."""
     plain = path.with_suffix("") if path.suffix == ".gz" else path
-    return plain.suffix.removeprefix(".").lower()
+    return (plain.stem if plain.suffix else plain.name), plain.suffix.removeprefix(".").lower()
+
+
+def _suffix(path: Path) -> str:
+    return _split_name(path)[1]
 
 
 def _language(path: Path, suffix: str, stated: str | None, option: str, tokenised: bool) -> str:
@@ -72,21 +85,16 @@ def _language(path: Path, suffix: str, stated: str | None, option: str, tokenise
         raise UserError(f"{path}: its name tells no language, as mycorpus.en would; say it with {option} en")
     if not re.fullmatch("[a-z]{2,3}", code):
         raise UserError(f"{option} {code}: no code of a language; give one of two or three letters, such as en")
-    if not tokenised and code not in LANGUAGES:
+    if not tokenised:
         check_language(code, option if stated is not None else str(path))
     return code
 
 
 def _name(one: Path, other: Path) -> str:
     """What both names begin with, in characters that names of experiments may have."""
-    stems = [_stem(path) for path in (one, other)]
+    stems = [_split_name(path)[0] for path in (one, other)]
     stem = stems[0] if stems[0] == stems[1] else one.resolve().parent.name if stems == ["", ""] else "-".join(stems)
     return re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_") or "corpus"
-
-
-def _stem(path: Path) -> str:
-    plain = path.with_suffix("") if path.suffix == ".gz" else path
-    return plain.stem if plain.suffix else plain.name
 
 
 def check_name(name: str, taken: Sequence[str]) -> str:
@@ -96,3 +104,36 @@ def check_name(name: str, taken: Sequence[str]) -> str:
     if name in taken:
         raise UserError(f"--name: '{name}' is an experiment that is there already; give another name")
     return name
+
+
+def shipped_names() -> list[str]:
+    """Names of the experiments of the checkout; ``UserError`` where the package is not in one."""
+    if not (CHECKOUT / "Snakefile").is_file():
+        raise UserError(f"{CHECKOUT}/Snakefile: no such file; install the package from a checkout (pip install -e .)")
+    files = (CHECKOUT / "config.yaml", *sorted((CHECKOUT / "experiments").glob("*.yaml")))
+    lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    return [line.partition(":")[2].strip() for line in lines if line.startswith("experiment:")]
+
+
+def check_paths(paths: Iterable[Path]) -> None:
+    """Refuse paths that no text can name: they would have to stand in the experiment."""
+    for path in map(str, paths):
+        try:
+            path.encode("utf-8")
+        except UnicodeEncodeError:
+            raise UserError(f"{path!a}: its name is not UTF-8; rename it, or name another folder") from None
+
+
+def check_output(output: Path, force: bool) -> None:
+    """Refuse a folder that holds anything but, with ``force``, what an earlier init has written."""
+    if not output.exists():
+        return
+    if Path.cwd().is_relative_to(output.resolve()):
+        raise UserError(f"{output}: the folder that you are in, or one around it; name a new one with --output")
+    if not output.is_dir():
+        raise UserError(f"{output}: is a file; name a folder with --output")
+    others = sorted(path.name for path in output.iterdir() if not _OURS.fullmatch(path.name))
+    if others:
+        raise UserError(f"{output}: holds {others[0]}, which no init wrote; name another folder with --output")
+    if any(output.iterdir()) and not force:
+        raise UserError(f"{output}: is there already; write over it with --force, or name another with --output")

@@ -11,9 +11,8 @@ import numpy as np
 from neural_smt.corpus.languages import UNSPACED
 from neural_smt.corpus.splitting import LEFT_OUT, TRAIN
 from neural_smt.corpus.survey import count_pairs
-from neural_smt.init.experiment_file import SOURCES
-from neural_smt.init.material import Material
-from neural_smt.init.place import CHECKOUT, EXPERIMENT
+from neural_smt.init.experiment import SOURCES, Material
+from neural_smt.init.paths import CHECKOUT, EXPERIMENT
 from neural_smt.planning.summary import duration, quantity
 
 USEFUL = 5000

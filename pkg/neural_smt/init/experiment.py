@@ -1,0 +1,164 @@
+"""The experiment of a corpus: its text, sizes of networks and lengths of trainings that suit it, and its file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from jinja2 import Environment, StrictUndefined
+
+from neural_smt.corpus.fetching import digest
+from neural_smt.corpus.splitting import PARTS
+from neural_smt.corpus.survey import Survey
+from neural_smt.init.paths import Sides
+from neural_smt.planning.sizes import RATIOS
+
+SOURCES = {"train": "corpus", "dev": "dev", "test": "test"}
+"""Part of the split text -> the source that it is in the experiment."""
+
+BATCH = 128
+"""Phrase pairs of an update."""
+
+NGRAMS = 512
+"""N-grams of an update of the CSLM."""
+
+
+@dataclass(frozen=True)
+class Networks:
+    """Units of an encoder-decoder and of a CSLM for corpora of up to so many pairs (inf: of any number).
+
+    most_updates: of the encoder-decoder; larger text is not gone through once. units, epochs: of an attention network.
+    """
+
+    pairs: float
+    encoder_decoder: dict[str, int]
+    projection: int
+    layers: tuple[int, int]
+    most_updates: int
+    units: int
+    epochs: int
+
+
+NETWORKS = (
+    Networks(5_000, {"hidden": 64, "embedding": 32, "maxout": 32, "rank": 24}, 32, (96, 32), 4000, 128, 20),
+    Networks(100_000, {"hidden": 160, "embedding": 64, "maxout": 80, "rank": 40}, 64, (256, 64), 9000, 256, 12),
+    Networks(1_000_000, {"hidden": 256, "embedding": 96, "maxout": 128, "rank": 64}, 96, (384, 96), 20_000, 256, 6),
+    Networks(
+        float("inf"), {"hidden": 500, "embedding": 100, "maxout": 250, "rank": 100}, 256, (768, 256), 100_000, 500, 3
+    ),
+)
+"""Such as two cores train in minutes to hours; the paper has 1,000 units and, for the CSLM, 512 and [1536, 1024]."""
+
+EFLOMAL_PAIRS = 1_000_000
+"""Pairs up to which the better aligner is quick enough."""
+
+SHARD_PAIRS = 500_000
+"""Pairs whose tables fit into the memory that a job asks for."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an experiment on a corpus of that size is set to."""
+
+    aligner: str
+    shards: int
+    runs: int
+    networks: Networks
+    updates: int
+    validation_pairs: int
+    cslm_updates: int
+    held_out: float
+    batch: int = BATCH
+    ngrams: int = NGRAMS
+
+
+def suit(pairs: int, words: int) -> Settings:
+    """Settings for a training text of so many pairs, with so many words on the target side."""
+    networks = next(networks for networks in NETWORKS if pairs <= networks.pairs)
+    rows = RATIOS["rows per word"] * words
+    return Settings(
+        aligner="eflomal" if pairs <= EFLOMAL_PAIRS else "fast_align",
+        shards=1 + pairs // (2 * SHARD_PAIRS),
+        runs=3,
+        networks=networks,
+        updates=_rounded(1.5 * rows / BATCH, 500, networks.most_updates),
+        validation_pairs=int(min(max(rows // 20, 100), 2000)),
+        cslm_updates=_rounded(5 * words / NGRAMS, 500, networks.most_updates),
+        held_out=0.01 if pairs < 100_000 else 0.002,
+    )
+
+
+def _rounded(updates: float, least: int, most: int) -> int:
+    """Updates in whole hundreds, within limits."""
+    return int(min(max(round(updates, -2), least), most))
+
+
+@dataclass(frozen=True)
+class Material:
+    """A corpus that was looked through and split.
+
+    output: the folder of the experiment; sets: what the user gave as dev or test; roles: what becomes of each pair of
+    the corpus, see ``corpus.splitting``.
+    """
+
+    sides: Sides
+    name: str
+    output: Path
+    survey: Survey
+    sets: dict[str, Survey]
+    roles: np.ndarray
+    tokenised: bool
+    seed: int
+
+    @cached_property
+    def pairs(self) -> dict[str, int]:
+        """Pairs of each part."""
+        drawn = {part: int((self.roles == role).sum()) for role, part in PARTS.items()}
+        return drawn | {part: survey.pairs for part, survey in self.sets.items()}
+
+    @property
+    def target_words(self) -> int:
+        """Words of the target side of the training text, about."""
+        return self.survey.spaced[1] * self.pairs["train"] // self.survey.pairs
+
+
+def render(material: Material, written: Mapping[str, tuple[Path, Path]]) -> str:
+    """The experiment's file, with what can be changed said beside it; written: the files of each part's sides."""
+    pairs, languages = material.pairs, material.sides.languages
+    settings = suit(pairs["train"], material.target_words)
+    sources = {
+        SOURCES[part]: [
+            (language, file.name, digest(file, "sha256")) for language, file in zip(languages, files, strict=True)
+        ]
+        for part, files in written.items()
+    }
+    environment = Environment(
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
+    )
+    environment.filters |= {"quoted": _quoted, "one_line": _one_line}
+    template = environment.from_string(Path(__file__).with_name("experiment.yaml.j2").read_text(encoding="utf-8"))
+    return template.render(
+        name=material.name,
+        source=languages[0],
+        target=languages[1],
+        folder=material.output.resolve(),
+        files=material.sides.files,
+        sizes=", ".join(f"{pairs[part]:,} {source}" for part, source in SOURCES.items()),
+        sources=sources,
+        settings=settings,
+        networks=settings.networks,
+        tokenised=material.tokenised,
+        seed=material.seed,
+    )
+
+
+def _quoted(value: object) -> str:
+    """A string in double quotes as YAML reads it, whatever is in it."""
+    inside = (f"\\{c}" if c in '"\\' else c if c.isprintable() else f"\\U{ord(c):08x}" for c in str(value))
+    return '"' + "".join(inside) + '"'
+
+
+def _one_line(path: Path) -> str:
+    """A path for a comment."""
+    return "".join(c if c.isprintable() else "?" for c in str(path))
