@@ -29,9 +29,9 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.device import describe_device, select_device
+from neural_smt.settings import network_settings
 from neural_smt.training.adadelta import ClippedAdaDelta
-from neural_smt.training.attention_settings import AttentionSettings
-from neural_smt.training.attention_task import AttentionTask, SentencePairs
+from neural_smt.training.attention import AttentionTask, SentencePairs
 from neural_smt.training.loop import Trainer
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
@@ -85,7 +85,7 @@ def resident_megabytes() -> int:
 def measure(size: str, case: Case, device: str, precision: str, threads: int, seconds: float) -> dict[str, float]:
     """Time and memory of updates."""
     torch.set_num_threads(threads)
-    settings = AttentionSettings(**SIZES[size], precision=precision, buffer=BUFFER)
+    settings = network_settings("attention", {**SIZES[size], "precision": precision, "buffer": BUFFER})
     config = AttentionConfig(SOURCE_WORDS, case.words, **SIZES[size])
     place = select_device(device)
     network = AttentionNetwork(config).to(place)

@@ -35,7 +35,7 @@ from neural_smt.networks.device import select_device
 from neural_smt.networks.folder import load_cslm
 from neural_smt.networks.normaliser_estimate import FREQUENT
 from neural_smt.shortlist import most_frequent
-from neural_smt.training.steps import train_cslm
+from neural_smt.training.steps import train_network
 from neural_smt.vocabulary import Vocabulary
 
 SEARCH = SearchSettings(algorithm="cube", pop_limit=400, stack_size=100)
@@ -53,17 +53,20 @@ def trained_folder() -> Path:
         print("training the CSLM (once) ...", flush=True)
         vocabulary = Vocabulary.load(FOLDER / "vocabulary.fr.tsv")
         most_frequent(vocabulary, 15_000).save(folder / "shortlist.tsv")
-        train_cslm(
-            texts=[FOLDER / "train.fr"],
-            vocabulary=FOLDER / "vocabulary.fr.tsv",
-            shortlist=folder / "shortlist.tsv",
+        train_network(
+            kind="cslm",
+            inputs={
+                "texts": [FOLDER / "train.fr"],
+                "vocabulary": FOLDER / "vocabulary.fr.tsv",
+                "shortlist": folder / "shortlist.tsv",
+            },
             settings=SIZES | {"updates": UPDATES, "validate_every": UPDATES},
             device="cpu",
             seed=1,
             output=folder / "model",
             curve=folder / "curve.csv",
             plot=folder / "curve.png",
-            perplexity=folder / "perplexity.json",
+            held_out=folder / "perplexity.json",
             state=folder / "state",
         )
     return folder / "model"

@@ -23,9 +23,9 @@ from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.cslm import CslmScorer
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.training.cslm_settings import CslmSettings
+from neural_smt.settings import network_settings
+from neural_smt.training.cslm import NgramTask
 from neural_smt.training.loop import Trainer
-from neural_smt.training.ngram_task import NgramTask
 from neural_smt.training.ngram_text import NgramText
 from neural_smt.vocabulary import RESERVED, Vocabulary
 
@@ -49,7 +49,9 @@ def measure_training(network: CslmNetwork, batch: int, seconds: float, precision
     """N-grams per second, and the share of the time that the matrix products alone would take."""
     text = NgramText.of(random_sentences(network.config.words, 20_000), network.config.history)
     nothing = NgramText.of(Ragged.from_lists([]), network.config.history)
-    settings = CslmSettings(batch=batch, validation=0, patience=0, keep="last", precision=precision)
+    settings = network_settings(
+        "cslm", {"batch": batch, "validation": 0, "patience": 0, "keep": "last", "precision": precision}
+    )
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(NgramTask(network, text, nothing, batch, 1), settings, Path(folder), "benchmark")
         with Recorder() as recorder:

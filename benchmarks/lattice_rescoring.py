@@ -42,7 +42,7 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
-from neural_smt.training.recurrent_steps import train_recurrent
+from neural_smt.training.steps import train_network
 from neural_smt.tuning.loop import select
 from neural_smt.tuning.recurrent import RecurrentTuningSettings, tune_on_lattices
 
@@ -69,15 +69,16 @@ def trained_folder(epochs: int) -> Path:
     folder = FOLDER / "recurrent"
     if not (folder / "model").is_dir():
         print("training the recurrent model (once) ...", flush=True)
-        train_recurrent(
-            texts=[FOLDER / "train.fr"],
+        train_network(
+            kind="recurrent",
+            inputs={"texts": [FOLDER / "train.fr"]},
             settings={"epochs": epochs},
             device="cpu",
             seed=1,
             output=folder / "model",
             curve=folder / "curve.csv",
             plot=folder / "curve.png",
-            perplexity=folder / "perplexity.json",
+            held_out=folder / "perplexity.json",
             state=folder / "state",
         )
     return folder / "model"

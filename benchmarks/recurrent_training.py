@@ -24,12 +24,12 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
 from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork
+from neural_smt.settings import network_settings
 from neural_smt.training.gradient_descent import GradientDescent
 from neural_smt.training.joint_text import JointText, predicted_counts
 from neural_smt.training.loop import Trainer
-from neural_smt.training.recurrent_settings import RecurrentSettings
-from neural_smt.training.recurrent_task import BUFFER, RecurrentTask
-from neural_smt.training.word_classes.partition import cheapest, expected_cost
+from neural_smt.training.recurrent import BUFFER, RecurrentTask
+from neural_smt.training.word_classes import cheapest, expected_cost
 
 SENTENCES = 20_000
 
@@ -66,7 +66,7 @@ def measure(size: Size, device: torch.device, precision: str, threads: int, seco
     given = {"slots": size.slots, "dimensions": 50} if size.slots else {}
     config = RecurrentConfig(size.words, len(classes), hidden=size.hidden, **given)
     network = RecurrentNetwork(config, classes).to(device)
-    settings = RecurrentSettings(precision=precision)
+    settings = network_settings("recurrent", {"precision": precision}).replace(validate_every=0)
     network.backpropagation = Backpropagation(settings.bptt, settings.clip)
     table = np.random.default_rng(1).normal(0, 0.1, (9_000, 50)).astype(np.float32) if size.slots else None
     task = RecurrentTask(network, text, text.take(np.arange(0)), table, settings.batch, 1)

@@ -29,7 +29,7 @@ from neural_smt.phrases.table import PhraseTable
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.rescoring.trie import Level
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.training.pairs import PhrasePairs, table_pairs
+from neural_smt.training.encoder_decoder import PhrasePairs, table_pairs
 from neural_smt.vocabulary import Vocabulary
 
 BATCH = 1024

@@ -22,16 +22,16 @@ from neural_smt.io.files import write_json
 from neural_smt.networks.configuration import EncoderDecoderConfig
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.settings import network_settings
+from neural_smt.training.encoder_decoder import PhraseTask
 from neural_smt.training.loop import Trainer
-from neural_smt.training.phrase_task import PhraseTask
-from neural_smt.training.settings import TrainingSettings
 
 
 def measure(config: EncoderDecoderConfig, device: torch.device, precision: str, threads: int, seconds: float) -> dict:
     """Speed of training and of its products alone."""
     torch.set_num_threads(threads)
     network = EncoderDecoder(config).to(device)
-    settings = TrainingSettings(validation_pairs=0, precision=precision)
+    settings = network_settings("encoder_decoder", {"validation_pairs": 0, "precision": precision})
     pairs = random_pairs(config, settings.batch * settings.buffer)
     with tempfile.TemporaryDirectory() as folder:
         task = PhraseTask(network, pairs, pairs.take(np.arange(0)), settings, 1)

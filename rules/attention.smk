@@ -7,37 +7,11 @@ RESCORES_WITH_ATTENTION = [
     name for name in RESCORES_LISTS if kind_of(config, rescoring_network(SYSTEMS[name])) == "attention"
 ]
 RESCORES_WITH_CSLM = [name for name in RESCORES_LISTS if name not in RESCORES_WITH_ATTENTION]
-# several networks train side by side, which takes less time than one after the other with more threads
-ATTENTION_THREADS = 2 if len(ATTENTION_NETWORKS) == 1 else 1
-
-
-def network_vocabularies(network):
-    """The words of both languages that an attention network knows."""
-    settings = NETWORK_SETTINGS[network]
-    return {
-        "source_vocabulary": LAYOUT.network_vocabulary(settings["source_words"], SOURCE),
-        "target_vocabulary": LAYOUT.network_vocabulary(settings["target_words"], TARGET),
-    }
 
 
 def sentence_sets(network, vocabulary, text):
     """The target vocabularies of a text's sentences for a network; nothing where it takes all words."""
     return optional(LAYOUT.sentence_sets(network, vocabulary, text))
-
-
-def attention_training_inputs(wildcards):
-    """What an attention network is trained on, and what its perplexity is measured with meanwhile: the dev set."""
-    settings, dev = NETWORK_SETTINGS[wildcards.network], CORPUS["dev"]
-    vocabulary = settings["vocabulary"]
-    return {
-        **network_vocabularies(wildcards.network),
-        "source": candidate_text("train", SOURCE),
-        "target": candidate_text("train", TARGET),
-        "held_out_source": candidate_text(dev, SOURCE),
-        "held_out_target": candidate_text(dev, TARGET),
-        "held_out_candidates": sentence_sets(wildcards.network, vocabulary, dev),
-        "candidates": [] if settings["tau"] else sentence_sets(wildcards.network, vocabulary, "train"),
-    }
 
 
 def attention_translation_inputs(wildcards):

@@ -18,12 +18,13 @@ from neural_smt.declared_networks import (
     joint_inputs,
     kind_of,
     lending_network,
-    predicts_source,
+    scoring_networks,
     sentence_vocabularies,
     training_settings,
 )
 from neural_smt.errors import UserError, sentence
 from neural_smt.layout import TABLES, Layout
+from neural_smt.network_kinds import KINDS
 from neural_smt.report.papers import load_paper
 from neural_smt.workflow.run_lock import begin_run
 from neural_smt.systems import (
@@ -35,6 +36,7 @@ from neural_smt.systems import (
     rescoring_network,
     resolve_data,
     searched_network,
+    training_threads,
     translating_words,
     translation,
     used_networks,

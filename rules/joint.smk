@@ -6,11 +6,6 @@ def reads_references(network):
     return JOINT_INPUTS.get(network, {}).get("side") == "target"
 
 
-def recurrent_language(network):
-    """The language whose words a recurrent model predicts."""
-    return SOURCE if predicts_source(config, network) else TARGET
-
-
 def read_language(network):
     """The language of the sentences that a joint model reads."""
     return TARGET if reads_references(network) else SOURCE
@@ -19,30 +14,6 @@ def read_language(network):
 def representation(network):
     """The folder of what a joint model reads."""
     return LAYOUT.representation(network)
-
-
-def joint_training_inputs(wildcards):
-    """What a joint model is trained on beside its text: the sentences it reads, word alignment, representation."""
-    network, folder = wildcards.network, f"results/{wildcards.experiment}"
-    if network not in JOINT_INPUTS:
-        return {}
-    return {
-        "sources": [f"{folder}/selection/train.{read_language(network)}"],
-        "alignment": f"{folder}/alignment/symmetrised.align",
-        "representation": representation(network),
-    }
-
-
-def joint_measuring_inputs(wildcards):
-    """The same for the sets whose perplexity is measured."""
-    network, folder = wildcards.network, f"results/{wildcards.experiment}"
-    if network not in JOINT_INPUTS:
-        return {}
-    return {
-        "sources": [f"{folder}/corpus/tokenised/{name}.{read_language(network)}" for name in SETS],
-        "alignments": [f"{folder}/alignment/sets/{name}.align" for name in SETS],
-        "representation": representation(network),
-    }
 
 
 def rescored_candidates(wildcards, name):

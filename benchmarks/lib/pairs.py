@@ -4,7 +4,7 @@ import numpy as np
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.configuration import EncoderDecoderConfig
-from neural_smt.training.pairs import PhrasePairs
+from neural_smt.training.encoder_decoder import PhrasePairs
 
 SIZES = {
     "embedded": EncoderDecoderConfig(3_000, 6_000, hidden=128, embedding=48, maxout=64, rank=48),

@@ -1,13 +1,9 @@
 """An experiment's configuration: defaults filled in, checked against the schema."""
 
-import difflib
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from functools import cache
 from pathlib import Path
 from typing import Any
-
-import jsonschema
 
 from neural_smt.corpus.archives import collect_archives, member_name
 from neural_smt.corpus.languages import check_language
@@ -15,6 +11,7 @@ from neural_smt.corpus.sources import expand_test_set
 from neural_smt.declared_networks import inherit_networks, networks_schema
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_yaml
+from neural_smt.settings import check_section, fill_defaults, load_schema
 from neural_smt.systems import check_systems
 
 MOVED = {
@@ -36,12 +33,6 @@ MOVED = {
     "systems.*.rescoring.without": "rename it to drop_features",
 }
 """Settings that had another place or name once, and what to do about them."""
-
-
-@cache
-def load_schema() -> dict[str, Any]:
-    """The JSON schema (draft 2020-12) of an experiment, which describes every setting, with its default and range."""
-    return read_yaml(Path(__file__).with_name("schema.yaml"))
 
 
 def read_configuration_file(path: Path) -> dict[str, Any]:
@@ -68,11 +59,8 @@ def complete(config: Mapping[str, Any]) -> dict[str, Any]:
         _refuse_moved(config, path.split("."), advice)
     inherit_networks(config)
     schema = networks_schema(config["networks"], load_schema())
-    _fill_defaults(config, schema, schema)
-    validator = jsonschema.Draft202012Validator(schema)
-    errors = sorted(validator.iter_errors(config), key=lambda error: [str(part) for part in error.absolute_path])
-    if errors:
-        raise UserError(_sentence(jsonschema.exceptions.best_match(errors)))
+    fill_defaults(config, schema, schema)
+    check_section(config, schema)
     _expand_test_sets(config)
     _check_languages(config)
     _check_names(config)
@@ -98,49 +86,6 @@ def _refuse_moved(section: Any, path: list[str], advice: str, where: str = "") -
             if not rest:
                 raise UserError(f"{here}: there is no such setting any more; {advice}")
             _refuse_moved(value, rest, advice, here)
-
-
-def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Replace a ``$ref`` by what it names; keywords beside it (``default``, ``description``) stay."""
-    while "$ref" in schema:
-        target: Any = root
-        for part in schema["$ref"].removeprefix("#/").split("/"):
-            target = target[part]
-        schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
-    return schema
-
-
-def _fill_defaults(value: dict[str, Any], schema: Mapping[str, Any], root: Mapping[str, Any]) -> None:
-    for key, sub in schema.get("properties", {}).items():
-        sub = _resolve(sub, root)
-        if key not in value and "default" in sub:
-            value[key] = deepcopy(sub["default"])
-        if isinstance(value.get(key), dict):
-            _fill_defaults(value[key], sub, root)
-    extra = schema.get("additionalProperties")
-    if isinstance(extra, Mapping):
-        for key, item in value.items():
-            if key not in schema.get("properties", {}) and isinstance(item, dict):
-                _fill_defaults(item, _resolve(extra, root), root)
-
-
-def _sentence(error: jsonschema.ValidationError) -> str:
-    where = ".".join(str(part) for part in error.absolute_path) or "configuration"
-    if error.validator == "additionalProperties":
-        known = list(error.schema.get("properties", {}))
-        unknown = next(key for key in error.instance if key not in known)
-        near = difflib.get_close_matches(str(unknown), known, n=1)
-        advice = f"did you mean '{near[0]}'?" if near else f"known here: {', '.join(known)}"
-        return f"{where}: unknown key '{unknown}'; {advice}"
-    if error.validator == "required":
-        missing = next(key for key in error.validator_value if key not in error.instance)
-        return f"{where}: has no '{missing}'; give it"
-    if error.validator == "type":
-        expected = (
-            error.validator_value if isinstance(error.validator_value, str) else " or ".join(error.validator_value)
-        )
-        return f"{where}: expected {expected}, found {error.instance!r}; correct it in the configuration"
-    return f"{where}: {error.message}; correct it in the configuration"
 
 
 def _named_sources(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -5,27 +5,13 @@ from copy import deepcopy
 from typing import Any
 
 from neural_smt.errors import UserError
-
-KINDS = ("encoder_decoder", "cslm", "recurrent", "attention")
-"""Kinds of networks. Their settings are those of the same name under ``$defs`` of the schema."""
+from neural_smt.network_kinds import KINDS
 
 DECLARED: dict[str, dict[str, Any]] = {
     **{kind: {"kind": kind} for kind in KINDS},
     "recurrent_source": {"base": "recurrent", "language": "source", "hidden": 50},
 }
 """Networks that every experiment has, with what they are if it says nothing about them."""
-
-SEARCH_KINDS = ("cslm", "recurrent")
-"""Kinds that score words in the search; encoder-decoders score phrase pairs before it."""
-
-LIST_KINDS = ("cslm", "attention")
-"""Kinds that score n-best lists; recurrent models score lattices and lists of these."""
-
-ROLES = {
-    "recurrent": ("language", "input"),
-    "attention": ("source_words", "target_words", "vocabulary", "learning_curve"),
-}
-"""Settings of a kind that say what a network is trained on, and not how."""
 
 DEFAULT_SETS = "default"
 """The target vocabularies of sentences whose sizes ``vocabulary_selection`` itself gives."""
@@ -101,7 +87,7 @@ def networks_of_kind(config: Mapping[str, Any], *kinds: str) -> Networks:
 def training_settings(config: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The settings of a network that its training step takes."""
     network = config["networks"][name]
-    others = ("kind", "base", *ROLES.get(network["kind"], ()))
+    others = ("kind", "base", *KINDS[network["kind"]].role)
     return {key: value for key, value in network.items() if key not in others}
 
 

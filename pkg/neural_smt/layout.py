@@ -53,6 +53,24 @@ class Layout:
         """The words of a language, with their ids."""
         return f"{self.folder}/corpus/vocabulary.{language}.tsv"
 
+    def shortlist(self, language: str) -> str:
+        """The most frequent words of a language."""
+        return f"{self.folder}/shortlist/shortlist.{language}.tsv"
+
+    @property
+    def sets(self) -> list[str]:
+        """The dev set and the test sets."""
+        return [self.config["corpus"]["dev"], *self.config["corpus"]["test"]]
+
+    def text(self, name: str, language: str) -> str:
+        """One side of the training text (``train``) or of a set."""
+        part = f"selection/train.{language}" if name == "train" else f"corpus/tokenised/{name}.{language}"
+        return f"{self.folder}/{part}"
+
+    def read_language(self, network: str) -> str:
+        """The language of the sentences that a joint model reads: an oracle reads the reference."""
+        return self.target if joint_inputs(self.config).get(network, {}).get("side") == "target" else self.source
+
     def columns(self, system: str) -> dict[str, str]:
         """Phrase-table columns a system adds to the classic features: feature name -> file."""
         place = f"{self.folder}/rescoring/{resolve_table(self.systems, system)}"

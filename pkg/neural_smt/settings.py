@@ -1,15 +1,116 @@
-"""Sections of the configuration as dataclasses."""
+"""Settings: defaults, ranges and types from the schema, and the objects that code reads them from."""
 
+import difflib
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import fields
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from neural_smt.errors import UserError
+from neural_smt.io.files import read_yaml
 
-Settings = TypeVar("Settings")
+SectionClass = TypeVar("SectionClass")
 
 
-def read_settings(kind: type[Settings], values: Mapping[str, Any], where: str) -> Settings:
+class Settings:
+    """A complete section of the configuration: ``settings.rate``. Nothing is checked here, the schema has done so."""
+
+    def __init__(self, values: Mapping[str, Any]):
+        vars(self).update(values)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"there is no setting {name!r} among {', '.join(vars(self))}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settings) and vars(self) == vars(other)
+
+    def __repr__(self) -> str:
+        return f"Settings({self.as_dict()})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return dict(vars(self))
+
+    def replace(self, **changes: Any) -> "Settings":
+        """The same settings but for some, or with further ones."""
+        return Settings(vars(self) | changes)
+
+
+@cache
+def load_schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of an experiment, which describes every setting, with its default and range."""
+    return read_yaml(Path(__file__).with_name("schema.yaml"))
+
+
+def network_settings(kind: str, values: Mapping[str, Any]) -> Settings:
+    """Settings of training a network, those left out by their defaults; ``UserError`` names the first fault."""
+    root = load_schema()
+    if kind not in root["$defs"]:
+        raise UserError(f"there is no kind '{kind}' of network; use one that the schema describes")
+    section = deepcopy(dict(values))
+    fill_defaults(section, root["$defs"][kind], root)
+    check_section(section, {"$ref": f"#/$defs/{kind}", "$defs": root["$defs"]}, "settings")
+    return Settings(section)
+
+
+def fill_defaults(value: dict[str, Any], schema: Mapping[str, Any], root: Mapping[str, Any]) -> None:
+    """Add to a section, in place, the defaults of what it leaves out; root: where references lead."""
+    for key, sub in schema.get("properties", {}).items():
+        sub = _resolve(sub, root)
+        if key not in value and "default" in sub:
+            value[key] = deepcopy(sub["default"])
+        if isinstance(value.get(key), dict):
+            fill_defaults(value[key], sub, root)
+    extra = schema.get("additionalProperties")
+    if isinstance(extra, Mapping):
+        for key, item in value.items():
+            if key not in schema.get("properties", {}) and isinstance(item, dict):
+                fill_defaults(item, _resolve(extra, root), root)
+
+
+def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Replace a ``$ref`` by what it names; keywords beside it (``default``, ``description``) stay."""
+    while "$ref" in schema:
+        target: Any = root
+        for part in schema["$ref"].removeprefix("#/").split("/"):
+            target = target[part]
+        schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
+    return schema
+
+
+def check_section(section: Mapping[str, Any], schema: Mapping[str, Any], where: str = "") -> None:
+    """Raise ``UserError`` for the first fault of a section: an unknown key (with the nearest known one), a wrong type,
+    a value out of range. where: how the section is called.
+    """
+    import jsonschema  # a tenth of a second that most steps do without
+
+    validator = jsonschema.Draft202012Validator(schema)
+    errors = sorted(validator.iter_errors(section), key=lambda error: [str(part) for part in error.absolute_path])
+    if errors:
+        raise UserError(_sentence(jsonschema.exceptions.best_match(errors), where))
+
+
+def _sentence(error: Any, where: str) -> str:
+    place = ".".join(str(part) for part in ([where] if where else []) + list(error.absolute_path)) or "configuration"
+    if error.validator == "additionalProperties":
+        known = list(error.schema.get("properties", {}))
+        unknown = next(key for key in error.instance if key not in known)
+        near = difflib.get_close_matches(str(unknown), known, n=1)
+        advice = f"did you mean '{near[0]}'?" if near else f"known here: {', '.join(known)}"
+        return f"{place}: unknown key '{unknown}'; {advice}"
+    if error.validator == "required":
+        missing = next(key for key in error.validator_value if key not in error.instance)
+        return f"{place}: has no '{missing}'; give it"
+    if error.validator == "type":
+        wanted = error.validator_value
+        expected = wanted if isinstance(wanted, str) else " or ".join(wanted)
+        return f"{place}: expected {expected}, found {error.instance!r}; correct it in the configuration"
+    return f"{place}: {error.message}; correct it in the configuration"
+
+
+def read_settings(kind: type[SectionClass], values: Mapping[str, Any], where: str) -> SectionClass:
     """An instance of the dataclass ``kind``; what ``values`` leave out has its default.
 
     ``where`` names the section in the message of the ``UserError`` that an unknown key gets.

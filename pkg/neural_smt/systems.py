@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from neural_smt.declared_networks import (
-    SEARCH_KINDS,
     check_networks,
     check_vocabulary,
     compared_classes,
@@ -15,6 +14,9 @@ from neural_smt.declared_networks import (
     scoring_networks,
 )
 from neural_smt.errors import UserError
+from neural_smt.network_kinds import KINDS, kinds_that_score
+
+SEARCH_KINDS = kinds_that_score("search")
 
 GROUPS = ("phrase", "language_model", "reordering", "unknown_penalty")
 """Feature groups that are no network."""
@@ -115,6 +117,14 @@ def used_networks(config: Mapping[str, Any], *kinds: str) -> list[str]:
     return [name for name in networks if name in used and (not kinds or networks[name]["kind"] in kinds)]
 
 
+def training_threads(config: Mapping[str, Any], name: str) -> int:
+    """Threads that a network is trained with: networks that train side by side take less time than one after the other
+    with more threads.
+    """
+    beside = KINDS[config["networks"][name]["kind"]].beside
+    return 2 if beside and len(used_networks(config, *beside)) == 1 else 1
+
+
 def translation(system: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """How a system that is an attention network alone translates; None for a system of another kind."""
     return system.get("translate")
@@ -140,7 +150,7 @@ def rescores_lattices(config: Mapping[str, Any], name: str) -> bool:
     """Whether a system chooses among the lattices of its base, with a recurrent model or with other weights."""
     system = config["systems"][name]
     network = rescoring_network(system)
-    return kind_of(config, network) == "recurrent" if network else is_rescored(system)
+    return kind_of(config, network) in kinds_that_score("lattices") if network else is_rescored(system)
 
 
 def paper_rows(config: Mapping[str, Any]) -> dict[str, str]:
@@ -159,7 +169,7 @@ def paper_rows(config: Mapping[str, Any]) -> dict[str, str]:
 def check_systems(config: Mapping[str, Any]) -> None:
     """Raise ``UserError`` for the first network or system of a complete configuration that cannot be."""
     check_networks(config, TAKEN)
-    known = [*GROUPS, *scoring_networks(config, "cslm", "recurrent", "encoder_decoder")]
+    known = [*GROUPS, *scoring_networks(config, *kinds_that_score("phrases"), *SEARCH_KINDS)]
     for name, system in config["systems"].items():
         for group in system["features"]:
             if group not in known:
@@ -226,10 +236,11 @@ def _check_data(config: Mapping[str, Any], name: str) -> None:
 def _check_rescored(config: Mapping[str, Any], name: str) -> None:
     systems = config["systems"]
     system, network = systems[name], rescoring_network(systems[name])
-    kind, known = kind_of(config, network), scoring_networks(config, "cslm", "recurrent", "attention")
+    kind = kind_of(config, network)
+    known = scoring_networks(config, *kinds_that_score("lists"), *kinds_that_score("lattices"))
     if network not in (None, *known):
         raise UserError(f"systems.{name}.rescore: there is no network '{network}'; known are {', '.join(known)}")
-    if network and kind != "recurrent" and system["rescoring"]["drop_features"]:
+    if network and kind not in kinds_that_score("lattices") and system["rescoring"]["drop_features"]:
         raise UserError(f"systems.{name}.rescoring.drop_features: only lattices can do without scores; leave it out")
     if is_rescored(system) and ("base" not in system or system["features"]):
         raise UserError(f"systems.{name}.rescore: what a base found is rescored; name a base and leave features empty")

@@ -38,7 +38,7 @@ LIMIT = 4 * 3600
 
 SLURM_OPTIONS = [
     *("--workflow-profile", "profiles/slurm", "--slurm-partition-config", "profiles/slurm/partitions.yaml"),
-    *("--set-resources", "train_encoder_decoder:gpu=1"),
+    *("--set-resources", "train_network:gpu=1"),
     *("--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "2"),
     *("--latency-wait", "10", "--jobs", "2"),
 ]
@@ -135,7 +135,7 @@ def test_jobs_get_what_their_rules_ask_for(slurm: Slurm, submitted: Path) -> Non
     asked = {job["rule"]: tuple(job.get(name) for name in columns) for job in jobs}
     assert asked["generate"] == ("batch", "01:00:00", "1", "2000M", None)
     assert asked["tune"] == ("batch", "1-00:00:00", "8", "4000M", None)
-    assert asked["train_encoder_decoder"] == ("gpu", "3-00:00:00", "2", "8000M", "gres:gpu:1")
+    assert asked["train_network"] == ("gpu", "3-00:00:00", "2", "8000M", "gres:gpu:1")
     here = {"write_table", "plot_scores", "plot_tuning", "summarise_benchmarks", "show_translations"}
     assert not here & asked.keys(), "small tables need no job"
     assert "evaluate" not in asked, "scores are computed by the job that translates"
@@ -161,7 +161,7 @@ def test_a_killed_job_goes_on(slurm: Slurm, settings: list[str], local: Path, tm
     state = network / "state" / "checkpoint.safetensors"
 
     def training() -> list[str]:
-        return [line.split()[0] for line in slurm.jobs("--format=%i %k") if "train_encoder_decoder" in line]
+        return [line.split()[0] for line in slurm.jobs("--format=%i %k") if "train_network" in line]
 
     with submit(slurm, checkout, "rescoring", *settings) as run:
         await_that(state.exists, run, checkout)
@@ -182,7 +182,7 @@ def test_a_killed_job_goes_on(slurm: Slurm, settings: list[str], local: Path, tm
         assert run.wait(LIMIT) == 0, printed(checkout)
     memory = {job["JobId"]: job["MinMemoryNode"] for job in finished_jobs(slurm)}
     assert (memory[first], memory[second]) == ("8000M", "16000M")
-    (log,) = results(checkout).glob("logs/train_encoder_decoder*.log")
+    (log,) = results(checkout).glob("logs/train_network*.log")
     assert any("going on after update" in line for line in read_lines(log))
     assert differing_files(results(alone), results(checkout)) == []
 

@@ -27,12 +27,19 @@ SELECT = (
 )
 SELECT += """--settings '{"method": "moore_lewis", "fractions": [0.5], "order": 2, "random_samples": 1}'"""
 LINES = "".join(f"{number} lines\n" for number in range(50))
-RECURRENT = "training train_recurrent --texts a --device cpu --seed 1 --output m --curve c.csv --plot p.png "
-RECURRENT += "--perplexity p.json --state s --settings"
-ATTEND = (
-    "training train_attention --source a.en --target a.fr --source-vocabulary v --target-vocabulary v --device cpu "
-)
-ATTEND += "--seed 1 --output m --curve c.csv --plot p.png --state s --settings"
+RECURRENT = "training train_network --kind recurrent --device cpu --seed 1 --output m --curve c.csv --plot p.png "
+RECURRENT += """--held-out p.json --state s --inputs '{"texts": ["a"]}' --settings"""
+
+
+def attend(further: str = "", settings: str = '{"keep": "last"}', device: str = "cpu") -> str:
+    """A command that trains an attention network; further: inputs besides."""
+    sides = '"source": "a.en", "target": "a.fr", "source_vocabulary": "v", "target_vocabulary": "v"'
+    return (
+        f"training train_network --kind attention --device {device} --seed 1 --output m --curve c.csv --plot p.png "
+        f"--held-out p.json --state s --settings '{settings}' --inputs '{{{sides}{further}}}'"
+    )
+
+
 REPRESENT = "representations build_representation --source a.en --target a.fr --output r --statistics s.json --seed 1 --settings"
 
 ROWS = [
@@ -366,42 +373,42 @@ ROWS = [
     Row(
         "a recurrent model of no units",
         RECURRENT + " '{\"hidden\": 0}'",
-        "the recurrent model's hidden is 0; set it to 1 or more",
+        "settings.hidden: 0 is less than the minimum of 1; correct it in the configuration",
         {"a": LINES},
     ),
     Row(
         "a rate that is a word",
         RECURRENT + ' \'{"rate": "slow"}\'',
-        "setting training.recurrent.rate is 'slow'; set it to a number",
+        "settings.rate: expected number, found 'slow'; correct it in the configuration",
         {"a": "a\n"},
     ),
     Row(
         "a representation that is not there",
-        RECURRENT + " '{}' --representation r",
+        RECURRENT.replace('["a"]', '["a"], "representation": "r"') + " '{}'",
         "r/config.json: no such file; run the step that makes it",
         {"a": LINES},
     ),
     Row(
         "an attention network of sides that differ",
-        ATTEND + " '{}'",
+        attend(),
         "a.en has 2 lines but a.fr has 1; line i of one must be the translation of line i of the other",
         {**BOTH, "a.fr": "a\n"},
     ),
     Row(
         "an attention network of no batch",
-        ATTEND + " '{\"batch\": 0}'",
-        "training: batch is 0; set it to 1 or more",
+        attend(settings='{"batch": 0}'),
+        "settings.batch: 0 is less than the minimum of 1; correct it in the configuration",
         BOTH,
     ),
     Row(
         "one side of held-out text",
-        ATTEND + " '{}' --held-out-source a.en",
+        attend(', "held_out_source": "a.en"'),
         "held-out text needs both its sides; give held_out_source and held_out_target",
         BOTH,
     ),
     Row(
         "a device that is none",
-        ATTEND.replace("cpu", "gpu") + " '{}'",
+        attend(device="gpu"),
         "device is 'gpu'; set it to auto, cpu or cuda",
         BOTH,
     ),

@@ -27,8 +27,6 @@ from neural_smt.systems import (
     translating_words,
     used_networks,
 )
-from neural_smt.training.attention_settings import AttentionSettings
-from neural_smt.training.recurrent_settings import ClassSettings, RecurrentSettings
 from neural_smt.vocabulary_selection.settings import VocabularySettings
 
 Section = dict[str, Any]
@@ -276,14 +274,9 @@ def test_settings_of_old_are_refused_with_their_new_place(tiny: Section, path: s
 
 def test_defaults_are_those_of_the_package(tiny: Section) -> None:
     config = complete(experiment(tiny, {"lsa": {"base": "recurrent", "input": {"kind": "sentence_lsa"}}}, {}))
-    settings = training_settings(config, "recurrent")
-    assert settings.pop("classes") == asdict(ClassSettings())
-    assert settings == {name: getattr(RecurrentSettings(), name) for name in settings}
     assert joint_inputs(config)["lsa"] == asdict(RepresentationSettings("sentence_lsa"))
     rescoring = dict(config["systems"]["baseline"]["rescoring"])
     assert rescoring.pop("drop_features") == [] and rescoring.items() <= asdict(RescoringSettings()).items()
-    # held-out text is always there in the workflow: validated once an epoch, and the best weights are kept
-    assert vars(AttentionSettings(validate_every=0, keep="best")) == training_settings(config, "attention")
     assert VocabularySettings(**sentence_vocabularies(config)["default"]) == VocabularySettings()
     decoding = config["decoding"]["attention"]
     assert AttentionDecodingSettings(**decoding) == AttentionDecodingSettings()

@@ -57,9 +57,9 @@ OUTCOME = {
     "make test-cluster": r"pytest -m cluster",
     "make test-kills": r"pytest -s -m kills",
     INIT: r"mycorpus/experiment\.yaml",
-    f"{SNAKEMAKE} --cores 2 --configfile mycorpus/experiment.yaml": r"train_cslm",
-    f"{SNAKEMAKE} -n": r"train_encoder_decoder",
-    f"{SNAKEMAKE} --workflow-profile profiles/slurm": r"train_encoder_decoder",
+    f"{SNAKEMAKE} --cores 2 --configfile mycorpus/experiment.yaml": r"train_network",
+    f"{SNAKEMAKE} -n": r"train_network",
+    f"{SNAKEMAKE} --workflow-profile profiles/slurm": r"train_network",
     f"{SNAKEMAKE} --cores 2 --forcerun tune": r"tune +\d[\s\S]*write_table",
     f"{PYTHON} <stage> <step> --help": r"--history HISTORY",
 }

@@ -26,9 +26,6 @@ from neural_smt.report.scores import read_runs
 from neural_smt.representations.settings import RepresentationSettings
 from neural_smt.rescoring.proposed_table import ProposalSettings
 from neural_smt.settings import read_settings
-from neural_smt.training.cslm_settings import CslmSettings as CslmTraining
-from neural_smt.training.recurrent_settings import ClassSettings, RecurrentSettings
-from neural_smt.training.settings import TrainingSettings
 from neural_smt.training.snapshots import read_snapshots
 from neural_smt.tuning.mira import MiraSettings
 from neural_smt.tuning.moses_format import read_lists
@@ -61,26 +58,6 @@ SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
         RecurrentConfig,
         {"words": 9, "classes": 3, "direct_size": 3},
         "the recurrent model's direct_size is 3; set it to 0 or to a power of 2 of at least four times the 9 words",
-    ),
-    (CslmTraining, {"ngram_order": -1}, "training: ngram_order is -1; set it to 0 (none) or more"),
-    (CslmTraining, {"validation": 1}, "training: validation is 1; set it to a share between 0 and 1"),
-    (
-        CslmTraining,
-        {"validation": 0},
-        "training: patience and keep: best need held-out sentences; set validation above 0",
-    ),
-    (ClassSettings, {"method": "k"}, "training: classes.method is 'k'; set it to frequency, optimal or exchange"),
-    (
-        ClassSettings,
-        {"count": -1},
-        "training: classes.count and classes.speed must not be negative; set them to 0 or more",
-    ),
-    (RecurrentSettings, {"validation": 0}, "training: validation is 0; set it to a share between 0 and 1"),
-    (RecurrentSettings, {"rate": 0}, "training: rate is 0; set it above 0"),
-    (
-        TrainingSettings,
-        {"validation_pairs": 0, "keep": "best"},
-        "training: patience and keep: best need held-out pairs; set validation_pairs to 1 or more",
     ),
     (
         MiraSettings,

@@ -67,18 +67,18 @@ the search, with and without channel scores, and a comparison of word classes.
 @pytest.mark.parametrize("experiment", ["multi30k_fr_en", "news_fr_en"])
 def test_dry_run_of_joint_models(checkout: Path, experiment: str) -> None:
     rules = planned(checkout, "auli2013", "--configfile", f"experiments/{experiment}.yaml")
-    assert {"align_sets", "build_representation", "train_recurrent", "measure_recurrent"} <= rules
+    assert {"align_sets", "build_representation", "train_network", "measure_network"} <= rules
     assert {"decode_lattices", "tune_recurrent", "rescore_lattices", "measure_oracles", "write_joint_tables"} <= rules
     assert "write_classes_table" in rules
-    assert not {"train_encoder_decoder", "train_cslm", "show_phrases", "write_paper_order"} & rules
+    assert not {"score_phrase_table", "show_phrases", "write_paper_order"} & rules
 
 
 def test_dry_run_of_compared_classes(checkout: Path, tmp_path: Path) -> None:
     rows = {"networks": {"by_frequency": {"base": "recurrent", "classes": {"method": "frequency"}}}}
     (tmp_path / "rows.yaml").write_text(yaml.safe_dump(rows | {"report": {"word_classes": ["by_frequency"]}}))
     rules = planned(checkout, "--configfile", TINY, str(tmp_path / "rows.yaml"))
-    assert {"train_recurrent", "measure_recurrent", "write_classes_table"} <= rules
-    assert not {"write_classes_table", "train_recurrent"} & planned(checkout, "--configfile", TINY)
+    assert {"train_network", "measure_network", "write_classes_table"} <= rules
+    assert not {"write_classes_table", "measure_network"} & planned(checkout, "--configfile", TINY)
 
 
 def test_joint_models_need_rows(checkout: Path) -> None:
@@ -90,7 +90,7 @@ def test_joint_models_need_rows(checkout: Path) -> None:
 @pytest.mark.parametrize("experiment", ["config.yaml", TINY, "experiments/multi30k.yaml", "experiments/news.yaml"])
 def test_dry_run_of_every_experiment(checkout: Path, experiment: str) -> None:
     rules = planned(checkout, "--configfile", experiment)
-    assert {"tokenise", "build_phrase_table", "train_encoder_decoder", "tune", "decode", "write_table"} <= rules
+    assert {"tokenise", "build_phrase_table", "train_network", "tune", "decode", "write_table"} <= rules
     assert {"write_networks_table", "compare_neighbours", "write_paper_order"} <= rules
     assert ("generate" in rules) == (experiment in ("config.yaml", TINY))
     assert ("fetch" in rules) != ("generate" in rules)
@@ -104,7 +104,10 @@ def test_every_stage_is_a_target(checkout: Path, stage: str) -> None:
 @pytest.mark.parametrize(
     ("experiment", "rules"),
     [
-        ("experiments/multi30k.yaml", {"train_cslm", "rescore", "propose_phrases", "count_unknown_words", "show_map"}),
+        (
+            "experiments/multi30k.yaml",
+            {"measure_network", "rescore", "propose_phrases", "count_unknown_words"},
+        ),
         (TINY, {"show_phrases", "select_pairs", "write_table"}),
     ],
 )
@@ -143,7 +146,7 @@ def test_parts_of_the_data_are_planned_with_a_table_of_their_growth(checkout: Pa
     rules = planned(checkout, "--configfile", "experiments/news_scaling.yaml")
     assert {"take_pairs", "align", "build_phrase_table", "tune", "decode", "write_data_table"} <= rules
     assert "write_scaling_table" in rules
-    assert not {"train_encoder_decoder", "train_cslm", "take_text"} & rules
+    assert not {"train_network", "take_text"} & rules
     assert "write_scaling_table" not in planned(checkout, "--configfile", "experiments/news.yaml")
 
 
@@ -326,7 +329,7 @@ def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
     ("setting", "first", "kept"),
     [
         ({"evaluation": {"trials": 300}}, {"compare", "write_table"}, {"evaluate", "tune"}),
-        ({"tuning": {"restarts": 3}}, {"tune", "decode", "evaluate"}, {"train_encoder_decoder", "build_phrase_table"}),
+        ({"tuning": {"restarts": 3}}, {"tune", "decode", "evaluate"}, {"train_network", "build_phrase_table"}),
         ({"language_model": {"order": 3}}, {"build_language_model", "tune"}, {"build_phrase_table", "align"}),
         ({"corpus": {"generator": {"noise": 0.1}}}, {"generate", "tokenise"}, set()),
     ],

@@ -68,8 +68,8 @@ def test_dry_run_of_wmt14(checkout: Path) -> None:
     """Five archives of pairs and seven of test sets, seven years of news, every network of both papers."""
     jobs = counted(checkout, "cho2014", "mi2016", "--configfile", "experiments/wmt14.yaml")
     assert (jobs["fetch_archive"], jobs["extract_member"], jobs["fetch"], jobs["join_texts"]) == (12, 24, 7, 2)
-    assert jobs["select_pairs"] == jobs["train_cslm"] == jobs["train_encoder_decoder"] == 1
-    assert jobs["train_attention"] + jobs["train_attention_by_epoch"] == 6
+    assert jobs["select_pairs"] == jobs["measure_network"] == 1
+    assert jobs["train_network"] == 1 + 1 + 6
     assert jobs["tune"] == 4 * 3
     assert {"write_attention_tables", "write_paper_order", "measure_candidates", "measure_epochs"} <= jobs.keys()
 

@@ -13,14 +13,11 @@ from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, word_classes
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.rescoring.scorer import PairScorer
-from neural_smt.training.cslm_settings import CslmSettings
+from neural_smt.settings import Settings, network_settings
+from neural_smt.training.cslm import NgramTask
+from neural_smt.training.encoder_decoder import PhrasePairs, PhraseTask
 from neural_smt.training.loop import Task, Trainer
-from neural_smt.training.loop_settings import LoopSettings
-from neural_smt.training.ngram_task import NgramTask
 from neural_smt.training.ngram_text import NgramText
-from neural_smt.training.pairs import PhrasePairs
-from neural_smt.training.phrase_task import PhraseTask
-from neural_smt.training.settings import TrainingSettings
 
 WORDS = 15_003
 """15,000 words and three reserved entries."""
@@ -51,7 +48,7 @@ def encoder_decoder(weights: dict[str, torch.Tensor], follow: str, monkeypatch: 
     return network
 
 
-def check_update(task: Task, settings: LoopSettings, folder: Path, losses: list[torch.Tensor], p: dict) -> None:
+def check_update(task: Task, settings: Settings, folder: Path, losses: list[torch.Tensor], p: dict) -> None:
     """Compare loss, gradients, and the parameters after one update with those of the reference."""
     network = task.network
     expected_loss = sum(loss.item() for loss in losses)
@@ -118,7 +115,7 @@ def test_one_training_step_of_the_encoder_decoder(
         "output.weight": (15_003, 100),
         "output.bias": (15_003,),
     }
-    settings = TrainingSettings(validation_pairs=0, precision="fp32", clip=0.1)
+    settings = network_settings("encoder_decoder", {"validation_pairs": 0, "precision": "fp32", "clip": 0.1})
     pairs = PhrasePairs(Ragged.from_lists(SOURCES), Ragged.from_lists(TARGETS))
     task = PhraseTask(network, pairs, pairs.take(np.arange(0)), settings, 1)
     p = reference.in_torch(network)
@@ -160,7 +157,7 @@ def test_one_training_step_of_the_cslm(tmp_path: Path) -> None:
             if not name.endswith("bias"):
                 parameter *= 8
     text = NgramText.of(Ragged.from_lists([[9, 15_002, 0, 9]]), 6)
-    settings = CslmSettings(precision="fp32", clip=0.1)
+    settings = network_settings("cslm", {"precision": "fp32", "clip": 0.1})
     task = NgramTask(network, text, text, settings.batch, 1)
     contexts, words = text.ngrams(np.arange(len(text)))
     assert contexts.shape == (5, 6)

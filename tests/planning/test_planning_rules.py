@@ -39,7 +39,7 @@ def rules_with_files(repository: Path) -> set[str]:
 
 def test_every_rule_that_makes_files_has_an_entry(repository: Path) -> None:
     rules = rules_with_files(repository)
-    assert {"tokenise", "tokenise_shard", "extract_phrases", "train_attention_by_epoch"} <= rules
+    assert {"tokenise", "tokenise_shard", "extract_phrases", "train_network"} <= rules
     assert rules == set(WORK)
 
 
@@ -56,7 +56,7 @@ def test_stages_are_the_files_that_rules_stand_in(repository: Path) -> None:
     stages = rule_stages(repository / "Snakefile")
     assert stages["decode_lists"] == "decoding" and stages["write_table"] == "report"
     assert stages["extract_phrases"] == "phrases"
-    assert stages["train_attention_by_epoch"] == "training"
+    assert stages["train_network"] == "training"
     assert set(WORK) <= set(stages)
 
 
@@ -81,7 +81,7 @@ def test_later_configurations_are_put_over_earlier_ones(tmp_path: Path) -> None:
 def test_rates_come_from_the_rule_or_from_one_like_it() -> None:
     rates = Throughputs({"train_encoder_decoder": {"time": {"fixed": 7.0}, "disk": {}}})
     assert rates.of("train_encoder_decoder", "time") == ({"fixed": 7.0}, "train_encoder_decoder")
-    assert rates.of("train_attention_by_epoch", "time") == ({"fixed": 7.0}, "train_encoder_decoder")
+    assert rates.of("train_attention", "time") == ({"fixed": 7.0}, "train_encoder_decoder")
     assert rates.of("train_attention", "disk") == (START["disk"], "")
     assert rates.of("align", "time") == (START["time"], "")
 

@@ -9,7 +9,7 @@ from unpadded import unpadded
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, write_csv, write_json
 from neural_smt.report.networks import write_classes_table
-from neural_smt.training.curve import Record, write_curve
+from neural_smt.training.learning_curve import Record, write_curve
 
 MODELS = {
     "recurrent": ("optimal", 39, 78.1666, 28.8053, 28.8982),

@@ -15,6 +15,7 @@ def places(folder: Path) -> dict[str, Path]:
         "output": folder / "model",
         "curve": folder / "curve.csv",
         "plot": folder / "curve.png",
+        "held_out": folder / "held_out.json",
         "state": folder / "state",
     }
 

@@ -15,12 +15,12 @@ from neural_smt.io.files import read_csv, read_lines, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.training import attention_task
+from neural_smt.settings import network_settings
+from neural_smt.training import attention
 from neural_smt.training.adadelta import ClippedAdaDelta
-from neural_smt.training.attention_settings import AttentionSettings
-from neural_smt.training.attention_steps import train_attention
-from neural_smt.training.attention_task import AttentionTask, SentencePairs
+from neural_smt.training.attention import AttentionTask, SentencePairs
 from neural_smt.training.loop import Trainer
+from neural_smt.training.steps import train_network
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
@@ -36,6 +36,7 @@ SETTINGS: dict[str, Any] = {
     "updates": 40,
     "validate_every": 16,
     "checkpoint_every": 7,
+    "keep": "last",
 }
 WORDS = 12
 
@@ -75,8 +76,9 @@ def candidates(inputs: dict[str, Path]) -> dict[str, Path]:
 
 
 def train(inputs: dict[str, Path], folder: Path, seed: int = 1, **settings: Any) -> None:
-    train_attention(
-        **inputs,
+    train_network(
+        kind="attention",
+        inputs=inputs,
         settings=SETTINGS | settings,
         device="cpu",
         seed=seed,
@@ -109,7 +111,7 @@ def sentence_pairs(count: int, words: int, seed: int = 0) -> SentencePairs:
 
 
 def trainer_of(pairs: SentencePairs, words: int, folder: Path, **settings: Any) -> Trainer:
-    chosen = AttentionSettings(**SETTINGS | settings)
+    chosen = network_settings("attention", SETTINGS | settings)
     network = AttentionNetwork(AttentionConfig(words, words, 8, 6, 7, 5, 4), seed=2)
     task = AttentionTask(network, pairs, pairs, chosen, seed=3)
     parameters = dict(network.named_parameters())
@@ -198,7 +200,7 @@ def test_held_out_sentences_keep_to_their_own_sets(tmp_path: Path) -> None:
         for row in range(100):
             alone = SentencePairs(*(side.take([row]) for side in (pairs.source, pairs.target)))
             ids = pairs.sets.of(row).astype(np.int64)
-            batch = attention_task.pack_batch(alone.source, alone.target, torch.device("cpu"), ids)
+            batch = attention.pack_batch(alone.source, alone.target, torch.device("cpu"), ids)
             total += trainer.network(batch).double().sum().item()
     words = len(pairs.target.values) + 100
     assert trainer.perplexity() == pytest.approx(np.exp(-total / words), rel=1e-6)
@@ -209,7 +211,7 @@ def test_uncovered_words_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     target = Ragged.from_lists([[5, 3, 9, 0], [5, 5, 3], [6]])
     pairs = SentencePairs(target, target, sets)
     for chunk in (1, 2, 10):
-        monkeypatch.setattr(attention_task, "CHUNK", chunk)
+        monkeypatch.setattr(attention, "CHUNK", chunk)
         assert pairs.uncovered() == 3
     assert SentencePairs(target, target).uncovered() == 0
 
@@ -241,11 +243,11 @@ def test_epochs_end_the_training(inputs: dict[str, Path], tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"layers": 2}, "attention.layers is unknown"),
-        ({"hidden": 0}, "hidden is 0"),
-        ({"batch": 0}, "batch is 0"),
-        ({"fix_embeddings": -1}, "fix_embeddings is -1"),
-        ({"average": -1}, "average is -1"),
+        ({"layers": 2}, "settings: unknown key 'layers'"),
+        ({"hidden": 0}, "settings.hidden: 0 is less"),
+        ({"batch": 0}, "settings.batch: 0 is less"),
+        ({"fix_embeddings": -1}, "settings.fix_embeddings: -1 is less"),
+        ({"average": -1}, "settings.average: -1 is less"),
         ({"tau": 15}, "tau is 15, but the network knows 14 target words"),
     ],
 )

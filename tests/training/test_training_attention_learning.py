@@ -12,7 +12,7 @@ from neural_smt.io.files import read_csv, read_lines, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.batches import pack_batch
 from neural_smt.networks.attention.folder import TrainedAttention, load_attention
-from neural_smt.training.attention_steps import train_attention
+from neural_smt.training.steps import train_network
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
@@ -72,7 +72,7 @@ def mass_where_it_belongs(model: TrainedAttention, inputs: dict[str, Path]) -> f
 def test_a_language_is_learnt(inputs: dict[str, Path], tmp_path: Path, softmax: str) -> None:
     given = inputs | (write_sets(inputs, tmp_path) if softmax == "sets" else {})
     settings = SETTINGS | ({"tau": TAU} if softmax == "parts" else {})
-    train_attention(**given, settings=settings, device="cpu", seed=1, **places(tmp_path))
+    train_network(kind="attention", inputs=given, settings=settings, device="cpu", seed=1, **places(tmp_path))
     curve = [float(row["validation_perplexity"]) for row in read_csv(tmp_path / "curve.csv")]
     assert len(curve) == 9
     # from that of a set's or a part's words, guessed, to what only the source tells

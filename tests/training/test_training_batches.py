@@ -5,8 +5,8 @@ import pytest
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.training.batches import BatchOrder
-from neural_smt.training.pairs import PhrasePairs, split_pairs
+from neural_smt.training.encoder_decoder import PhrasePairs, split_pairs
+from neural_smt.training.loop import BatchOrder
 
 
 def order_of(count: int, reshuffle: bool = False, seed: int = 0) -> BatchOrder:

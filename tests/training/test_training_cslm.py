@@ -18,13 +18,13 @@ from neural_smt.language_model.perplexity import measure_perplexity
 from neural_smt.networks.cslm import CslmScorer
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, word_classes
 from neural_smt.networks.folder import load_cslm
+from neural_smt.settings import network_settings
 from neural_smt.shortlist import most_frequent
-from neural_smt.training import ngram_task
-from neural_smt.training.cslm_settings import CslmSettings
+from neural_smt.training import cslm
+from neural_smt.training.cslm import NgramTask
 from neural_smt.training.loop import Trainer
-from neural_smt.training.ngram_task import NgramTask
 from neural_smt.training.ngram_text import NgramText, split_sentences
-from neural_smt.training.steps import measure_cslm, train_cslm
+from neural_smt.training.steps import measure_network, train_network
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
 
 SETTINGS: dict[str, Any] = {
@@ -59,13 +59,13 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def train(inputs: dict[str, Any], folder: Path, seed: int = 1, **settings: Any) -> None:
-    train_cslm(
-        **inputs,
+    train_network(
+        kind="cslm",
+        inputs=inputs,
         settings=SETTINGS | settings,
         device="cpu",
         seed=seed,
         **places(folder),
-        perplexity=folder / "held_out.json",
     )
 
 
@@ -125,7 +125,7 @@ def test_what_is_measured_beside_the_ngram_model(inputs: dict[str, Any], tmp_pat
     ids = Ragged(np.where(held_out.values < len(shortlist), held_out.values, 0).astype(np.int32), held_out.offsets)
     text = NgramText.of(ids, 3)
     task = NgramTask(network, text, text, 64, 1)
-    trainer = Trainer(task, CslmSettings(), tmp_path / "unused", "unused")
+    trainer = Trainer(task, network_settings("cslm", {}), tmp_path / "unused", "unused")
     assert trainer.perplexity() == pytest.approx(best, abs=1e-3)
     assert found["network"] == pytest.approx(best, abs=1e-3)
     assert found["cslm_covered"] > best
@@ -135,13 +135,16 @@ def test_what_is_measured_beside_the_ngram_model(inputs: dict[str, Any], tmp_pat
     assert found["mixture"] <= (found["cslm_renormalised"] * found["ngram"]) ** 0.5 + 1e-3
 
     model.save(tmp_path / "ngram")
-    measure_cslm(
-        model=tmp_path / "model",
-        language_model=tmp_path / "ngram",
-        vocabulary=inputs["vocabulary"],
-        texts=inputs["texts"],
+    measure_network(
+        kind="cslm",
+        inputs={
+            "model": tmp_path / "model",
+            "language_model": tmp_path / "ngram",
+            "vocabulary": inputs["vocabulary"],
+            "texts": inputs["texts"],
+        },
+        settings={"precision": "fp32"},
         device="cpu",
-        precision="fp32",
         output=tmp_path / "measured.json",
     )
     measured = read_json(tmp_path / "measured.json")
@@ -168,13 +171,13 @@ def test_the_held_out_perplexity_does_not_depend_on_batches(monkeypatch: pytest.
     network = CslmNetwork(CslmConfig(12, 4, 5, (6, 7), 0.5)).double()
     found = []
     for size in (1024, 4, 1):
-        monkeypatch.setattr(ngram_task, "VALIDATION_BATCH", size)
+        monkeypatch.setattr(cslm, "VALIDATION_BATCH", size)
         task = NgramTask(network, text, text, 8, 1)
         assert sum(batch.words for batch in task.validation) == 21
-        found.append(Trainer(task, CslmSettings(), tmp_path, "unused").perplexity())
+        found.append(Trainer(task, network_settings("cslm", {}), tmp_path, "unused").perplexity())
     assert found[1:] == pytest.approx([found[0]] * 2, rel=1e-12)
     # Each sentence by itself: nothing of its neighbours is read.
-    monkeypatch.setattr(ngram_task, "VALIDATION_BATCH", 1024)
+    monkeypatch.setattr(cslm, "VALIDATION_BATCH", 1024)
     total = 0.0
     for number in range(len(sentences)):
         part = NgramText.of(sentences.take(np.array([number])), 3)
@@ -244,14 +247,14 @@ def test_every_ngram_is_seen_once_an_epoch() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"depth": 2}, "cslm.depth is unknown"),
-        ({"updates": 0}, "updates is 0"),
-        ({"batch": 0}, "batch is 0"),
-        ({"validation": 1.0}, "a share between 0 and 1"),
+        ({"depth": 2}, "settings: unknown key 'depth'"),
+        ({"updates": 0}, "settings.updates: 0 is less than"),
+        ({"batch": 0}, "settings.batch: 0 is less than"),
+        ({"validation": 1.0}, "settings.validation: 1.0 is greater than or equal"),
         ({"validation": 0}, "need held-out sentences"),
-        ({"ngram_order": -1}, "ngram_order is -1"),
+        ({"ngram_order": -1}, "settings.ngram_order: -1 is less"),
         ({"validation": 0.999}, "leaves none to train on"),
-        ({"layers": [5]}, "give the sizes of two"),
+        ({"layers": [5]}, r"settings.layers: \[5\] is too short"),
     ],
 )
 def test_bad_settings_are_refused(

@@ -14,7 +14,7 @@ from neural_smt.networks.folder import load_model
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.training.checkpoint import NAME
 from neural_smt.training.loop import Trainer
-from neural_smt.training.steps import train_encoder_decoder
+from neural_smt.training.steps import train_network
 
 SETTINGS: dict[str, Any] = {
     "hidden": 8,
@@ -55,8 +55,9 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def train(inputs: dict[str, Path], folder: Path, seed: int = 1, **settings: Any) -> None:
-    train_encoder_decoder(
-        **inputs,
+    train_network(
+        kind="encoder_decoder",
+        inputs=inputs,
         settings=SETTINGS | settings,
         device="cpu",
         seed=seed,
@@ -160,12 +161,12 @@ def test_patience_stops_early(inputs: dict[str, Path], tmp_path: Path, monkeypat
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"layers": 2}, "encoder_decoder.layers is unknown"),
-        ({"updates": 0}, "updates is 0"),
-        ({"keep": "first"}, "set it to last or best"),
+        ({"layers": 2}, "settings: unknown key 'layers'"),
+        ({"updates": 0}, "settings.updates: 0 is less than the minimum of 1"),
+        ({"keep": "first"}, "settings.keep: 'first' is not one of"),
         ({"validation_pairs": 0, "patience": 3}, "need held-out pairs"),
         ({"validation_pairs": 10_000}, "hold out fewer than half"),
-        ({"max_length": 1, "validation_pairs": 0, "hidden": 0}, "hidden is 0"),
+        ({"max_length": 1, "validation_pairs": 0, "hidden": 0}, "settings.hidden: 0 is less"),
     ],
 )
 def test_bad_settings_are_refused(

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,9 @@ from neural_smt.io.files import read_csv, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.shortlist import most_frequent
-from neural_smt.training.attention_steps import train_attention
 from neural_smt.training.loopback import loopback_variables
 from neural_smt.training.processes import Processes, check_devices
-from neural_smt.training.recurrent_steps import train_recurrent
-from neural_smt.training.steps import train_cslm, train_encoder_decoder
+from neural_smt.training.steps import train_network
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 from neural_smt.workflow.code_digest import PACKAGE
@@ -72,42 +69,41 @@ def texts(tmp_path_factory: pytest.TempPathFactory, sentences: list[list[int]]) 
     return folder
 
 
-def arguments(kind: str, texts: Path, folder: Path) -> dict[str, Any]:
-    """Of the step of a kind of network, but for settings."""
-    given: dict[str, Any] = {"device": "cpu", "seed": 1, **places(folder)}
+def files(kind: str, texts: Path) -> dict[str, Any]:
+    """What a kind of network is trained on."""
     if kind == "encoder_decoder":
         names = {f"{side}_{name}": texts / f"table.{side}" for side in ("source", "target") for name in KNOWN}
-        return given | names | {"phrase_table": texts / "table"}
+        return names | {"phrase_table": texts / "table"}
     if kind == "attention":
         sides = {side: texts / f"{side}.txt" for side in ("source", "target")}
         held_out = {f"held_out_{side}": path for side, path in sides.items()}
-        return given | sides | held_out | {f"{side}_vocabulary": texts / side for side in ("source", "target")}
-    given |= {"texts": [texts / "target.txt"], "perplexity": folder / "perplexity.json"}
+        return sides | held_out | {f"{side}_vocabulary": texts / side for side in ("source", "target")}
+    given = {"texts": [texts / "target.txt"]}
     shortlist = {"vocabulary": texts / "target", "shortlist": texts / "target.shortlist"}
     return given | (shortlist if kind == "cslm" else {})
 
 
 KNOWN = ("vocabulary", "shortlist")
 
-STEPS: dict[str, tuple[Callable[..., None], dict[str, Any]]] = {
-    "encoder_decoder": (train_encoder_decoder, PHRASES),
-    "cslm": (train_cslm, NGRAMS),
-    "recurrent": (train_recurrent, SENTENCES),
-    "attention": (train_attention, PAIRS),
+SETTINGS: dict[str, dict[str, Any]] = {
+    "encoder_decoder": LOOP | PHRASES,
+    "cslm": LOOP | NGRAMS,
+    "recurrent": {"checkpoint_every": 5} | SENTENCES,
+    "attention": LOOP | PAIRS,
 }
 
 
 def request(kind: str, texts: Path, folder: Path, candidates: bool = False, **settings: Any) -> dict[str, Any]:
-    """All arguments of the step of a kind of network."""
-    given = arguments(kind, texts, folder)
+    """All arguments of training a network."""
+    inputs, given = files(kind, texts), {"device": "cpu", "seed": 1, **places(folder)}
     if candidates:
-        given |= {"candidates": texts / "candidates", "held_out_candidates": texts / "candidates"}
-        given["epochs"] = folder / "epochs"
-    return given | {"settings": LOOP | STEPS[kind][1] | settings}
+        inputs |= {"candidates": texts / "candidates", "held_out_candidates": texts / "candidates"}
+        given |= {"epochs": folder / "epochs", "by_epoch": True}
+    return given | {"kind": kind, "inputs": inputs, "settings": SETTINGS[kind] | settings}
 
 
 def train(kind: str, texts: Path, folder: Path, processes: int = 1, **options: Any) -> None:
-    STEPS[kind][0](**request(kind, texts, folder, **options), processes=processes)
+    train_network(**request(kind, texts, folder, **options), processes=processes)
 
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -128,9 +124,10 @@ def in_two(texts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("two")
     requests = []
     for name, (kind, options) in CASES.items():
-        for further in ({"updates": 12}, {}):
-            step = STEPS[kind][0]
-            requests.append((step.__module__, step.__name__, request(kind, texts, folder / name, **options | further)))
+        shorter = {"epochs": 2} if kind == "recurrent" else {"updates": 12}
+        for further in (shorter, {}):
+            step = train_network.__module__, train_network.__name__
+            requests.append((*step, request(kind, texts, folder / name, **options | further)))
     (folder / "requests").write_text(json.dumps(requests, default=str))
     program = [str(Path(__file__).with_name("runs_in_processes.py")), str(folder / "requests")]
     torchrun = ["torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", "2"]
@@ -181,9 +178,10 @@ def test_a_run_goes_on_with_more_processes_or_fewer(texts: Path, in_two: Path, t
 
 @pytest.mark.slow
 def test_a_fault_of_the_workers_is_one_sentence(texts: Path, tmp_path: Path) -> None:
-    given = request("cslm", texts, tmp_path) | {"texts": [tmp_path / "missing"]}
+    given = request("cslm", texts, tmp_path)
+    given["inputs"]["texts"] = [tmp_path / "missing"]
     with pytest.raises(UserError, match=r"missing: no such file; check the path$"):
-        train_cslm(**given, processes=2)
+        train_network(**given, processes=2)
     assert list(tmp_path.iterdir()) == []
 
 

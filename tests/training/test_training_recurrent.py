@@ -20,14 +20,13 @@ from neural_smt.networks.folder import load_recurrent
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.inputs import AuxiliaryInputs, LinkSets
 from neural_smt.representations.steps import build_representation
-from neural_smt.training import recurrent_steps
-from neural_smt.training.collisions import count_collisions
-from neural_smt.training.gradient_descent import EPSILON, GradientDescent
-from neural_smt.training.halving import Halving
+from neural_smt.training import recurrent
+from neural_smt.training.gradient_descent import EPSILON, GradientDescent, HalvingSchedule
 from neural_smt.training.joint_text import JointText, without_boundaries
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_text import draw_sentences
-from neural_smt.training.recurrent_steps import measure_recurrent, train_recurrent
+from neural_smt.training.recurrent import count_collisions
+from neural_smt.training.steps import measure_network, train_network
 from neural_smt.vocabulary import UNK, Vocabulary
 
 SETTINGS: dict[str, Any] = {
@@ -56,15 +55,18 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def train(text: Path, folder: Path, seed: int = 1, further: dict[str, Any] | None = None, **settings: Any) -> None:
-    train_recurrent(
-        texts=[text],
+    train_network(
+        kind="recurrent",
+        inputs={"texts": [text], **(further or {})},
         settings=SETTINGS | settings,
         device="cpu",
         seed=seed,
         **places(folder),
-        perplexity=folder / "perplexity.json",
-        **(further or {}),
     )
+
+
+def measure(output: Path, order: int = 5, **inputs: Any) -> None:
+    measure_network(kind="recurrent", inputs=inputs, settings={"ngram_order": order}, output=output)
 
 
 @pytest.mark.parametrize("settings", [{}, {"optimiser": "sgd", "rate": 0.05}], ids=["adagrad", "sgd"])
@@ -103,7 +105,7 @@ def test_a_small_run_beats_unigrams_and_says_what_it_did(text: Path, tmp_path: P
     # counts of words are those of the training sentences, which leave out words that occur once
     assert len(vocabulary) == 3 + 18 and not any(word.startswith("once") for word in vocabulary.words)
     assert vocabulary.counts[3:].tolist() == np.bincount(kept.values, minlength=21)[3:].tolist()
-    found = read_json(tmp_path / "perplexity.json")
+    found = read_json(tmp_path / "held_out.json")
     perplexities = [
         measure_perplexity(NgramModel.from_tables(estimate(kept, order).tables, vocabulary), chosen).value
         for order in (1, 3)
@@ -127,10 +129,8 @@ def test_measuring_texts_agrees_with_training(text: Path, tmp_path: Path) -> Non
     for name, part in (("rest", ~held_out), ("held_out", held_out)):
         write_lines(tmp_path / name, [lines[number] for number in np.flatnonzero(part)])
     texts = [tmp_path / "held_out", text]
-    measure_recurrent(
-        model=tmp_path / "model", texts=texts, training=[tmp_path / "rest"], output=tmp_path / "out.json", order=3
-    )
-    measured, expected = read_json(tmp_path / "out.json"), read_json(tmp_path / "perplexity.json")
+    measure(tmp_path / "out.json", 3, model=tmp_path / "model", texts=texts, training=[tmp_path / "rest"])
+    measured, expected = read_json(tmp_path / "out.json"), read_json(tmp_path / "held_out.json")
     assert measured["held_out"] == {name: expected[name] for name in measured["held_out"]}
     assert measured["text"]["sentences"] == 200
 
@@ -167,9 +167,9 @@ def joint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         statistics=tmp_path / "statistics.json",
         seed=1,
     )
-    original = recurrent_steps.load_representation
+    original = recurrent.load_representation
     monkeypatch.setattr(
-        recurrent_steps, "load_representation", lambda path: OneHot() if path.name == "given" else original(path)
+        recurrent, "load_representation", lambda path: OneHot() if path.name == "given" else original(path)
     )
     return {"sources": [tmp_path / "source"], "alignment": tmp_path / "alignment"}
 
@@ -181,16 +181,16 @@ def test_a_joint_model_knows_the_aligned_word(joint: dict[str, Any], tmp_path: P
     settings = {"direct_bits": 0, "epochs": 15, "rate": 0.3}
     train(target, tmp_path / "alone", **settings)
     train(target, folder, further=joint | {"representation": tmp_path / kind}, **settings)
-    alone, known = (read_json(path / "perplexity.json") for path in (tmp_path / "alone", folder))
+    alone, known = (read_json(path / "held_out.json") for path in (tmp_path / "alone", folder))
     assert alone["network"] > 10 and known["network"] < 2
-    measure_recurrent(
+    measure(
+        tmp_path / "measured.json",
         model=folder / "model",
         texts=[target],
         training=[target],
         sources=joint["sources"],
         alignments=[joint["alignment"]],
         representation=tmp_path / kind,
-        output=tmp_path / "measured.json",
     )
     assert read_json(tmp_path / "measured.json")["target"]["network"] < 2
 
@@ -206,21 +206,21 @@ def test_files_of_a_joint_model_must_go_together(joint: dict[str, Any], tmp_path
         train(target, tmp_path, further=given | joint)
     train(target, tmp_path, epochs=1)
     with pytest.raises(UserError, match="a representation is for joint models"):
-        measure_recurrent(model=tmp_path / "model", texts=[target], training=[target], output=tmp_path / "out", **given)
+        measure(tmp_path / "out", model=tmp_path / "model", texts=[target], training=[target], **given)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"layers": 2}, "training.recurrent.layers is unknown"),
-        ({"optimiser": "adam"}, "set it to adagrad or sgd"),
-        ({"rate": 0}, "rate is 0"),
-        ({"epochs": 0}, "epochs is 0"),
-        ({"bptt": -1}, "bptt is -1"),
-        ({"validation": 0}, "between 0 and 1"),
-        ({"keep": "last"}, "leave keep: best"),
-        ({"classes": {"method": "brown"}}, "frequency, optimal or exchange"),
-        ({"classes": {"size": 4}}, "classes.size is unknown"),
+        ({"layers": 2}, "settings: unknown key 'layers'"),
+        ({"optimiser": "adam"}, "settings.optimiser: 'adam' is not one of"),
+        ({"rate": 0}, "settings.rate: 0 is less than or equal"),
+        ({"epochs": 0}, "settings.epochs: 0 is less"),
+        ({"bptt": -1}, "settings.bptt: -1 is less"),
+        ({"validation": 0}, "settings.validation: 0 is less than or equal"),
+        ({"keep": "last"}, "settings: unknown key 'keep'"),
+        ({"classes": {"method": "brown"}}, "settings.classes.method: 'brown' is not one of"),
+        ({"classes": {"size": 4}}, "settings.classes: unknown key 'size'"),
         ({"classes": {"count": 100}}, "20 words to predict"),
         ({"direct_bits": 5}, "four times the 21 words"),
     ],
@@ -239,7 +239,7 @@ def test_fewer_sentences_are_a_sample(text: Path, tmp_path: Path) -> None:
 def test_the_rate_halves_and_training_stops_as_in_the_toolkit() -> None:
     parameters = {"w": nn.Parameter(torch.zeros(1))}
     optimiser = GradientDescent(parameters, 0.8)
-    schedule = Halving(optimiser, 0.8)
+    schedule = HalvingSchedule(optimiser, 0.8)
     perplexities = [math.exp(entropy) for entropy in (5.0, 4.0, 3.995, 3.9, 3.95)]
     rates, going_on = [], []
     for epochs in range(6):

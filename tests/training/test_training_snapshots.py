@@ -13,16 +13,15 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.folder import load_attention, read_training
-from neural_smt.training import attention_steps
-from neural_smt.training.attention_steps import train_attention
-from neural_smt.training.averaging import write_average
-from neural_smt.training.snapshots import Snapshots, read_snapshots
+from neural_smt.training import attention
+from neural_smt.training.snapshots import Snapshots, read_snapshots, write_average
+from neural_smt.training.steps import train_network
 from neural_smt.vocabulary import Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 SETTINGS: dict[str, Any] = {
     **{"hidden": 6, "embedding": 5, "attention": 4, "maxout": 3, "rank": 2},
-    **{"batch": 8, "buffer": 2, "updates": 19, "validate_every": 3, "checkpoint_every": 4},
+    **{"batch": 8, "buffer": 2, "updates": 19, "validate_every": 3, "checkpoint_every": 4, "keep": "last"},
 }
 EPOCH = 5
 """Updates of an epoch: 40 pairs in batches of 8."""
@@ -44,7 +43,9 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def train(inputs: dict[str, Path], folder: Path, epochs: bool = True, seed: int = 1, **settings: Any) -> None:
     given = {"settings": SETTINGS | settings, "device": "cpu", "seed": seed, **places(folder)}
-    train_attention(**inputs, **given, epochs=folder / "epochs" if epochs else None)
+    train_network(
+        kind="attention", inputs=inputs, **given, by_epoch=epochs, epochs=folder / "epochs" if epochs else None
+    )
 
 
 def kept(folder: Path) -> dict[str, bytes]:
@@ -93,7 +94,7 @@ def test_a_killed_run_loses_no_epoch(
 def test_a_run_killed_while_it_writes_keeps_no_half_of_a_model(
     inputs: dict[str, Path], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = attention_steps.save_attention
+    original = attention.save_attention
 
     def interrupted(folder: Path, *rest: Any) -> None:
         if folder.name == "2":
@@ -101,7 +102,7 @@ def test_a_run_killed_while_it_writes_keeps_no_half_of_a_model(
         original(folder, *rest)
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(attention_steps, "save_attention", interrupted)
+        patch.setattr(attention, "save_attention", interrupted)
         train(inputs, tmp_path)
     train(inputs, tmp_path)
     assert kept(tmp_path) == kept(whole)

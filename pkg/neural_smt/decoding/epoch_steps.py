@@ -45,7 +45,7 @@ def measure_epochs(
 ) -> None:
     """Translate a tokenised text with the model of every epoch and measure BLEU (Figure 2 of Mi et al. 2016).
 
-    epochs, curve: folder and learning curve that ``train_attention`` wrote; reference: the translations of ``text``,
+    epochs, curve: folder and learning curve that ``train_network`` wrote; reference: the translations of ``text``,
     tokenised; settings, candidates: as for ``translate_attention``, but that unknown words are never replaced, as in
     the figure. Writes a CSV: epoch, updates, held-out perplexity of the weights after these (empty where training did
     not measure it), BLEU on tokens (0 to 100) and seconds of search of the epoch's model, which may be a mean of

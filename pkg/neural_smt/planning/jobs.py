@@ -58,7 +58,7 @@ def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, co
     snakefile = Path(snakefile).absolute()
     if not snakefile.is_file():
         raise UserError(f"{snakefile}: no such file; run this where the Snakefile is, or name it with --snakefile")
-    collector = _Collector(snakefile)
+    collector = _Collector(snakefile, configuration.get("networks", {}))
     # what Snakemake says goes to the collector alone
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -96,8 +96,9 @@ def _sentence(error: Exception) -> str:
 class _Collector(logging.Handler):
     """Takes the jobs out of what Snakemake logs of a dry run."""
 
-    def __init__(self, snakefile: Path) -> None:
+    def __init__(self, snakefile: Path, networks: Mapping[str, Any]) -> None:
         super().__init__()
+        self.networks = networks
         self.jobs: list[Job] = []
         self.stages = rule_stages(snakefile)
 
@@ -108,7 +109,7 @@ class _Collector(logging.Handler):
         resources = record.resources  # type: ignore[attr-defined]
         self.jobs.append(
             Job(
-                rule=record.rule_name,  # type: ignore[attr-defined]
+                rule=self._named(record.rule_name, dict(record.wildcards)),  # type: ignore[attr-defined]
                 stage=self.stages[record.rule_name],  # type: ignore[attr-defined]
                 wildcards=dict(record.wildcards),  # type: ignore[attr-defined]
                 inputs=tuple(map(str, record.input)),  # type: ignore[attr-defined]
@@ -119,6 +120,11 @@ class _Collector(logging.Handler):
                 declared_memory=int(resources.get("mem_mb", 0)),
             )
         )
+
+    def _named(self, rule: str, wildcards: Mapping[str, str]) -> str:
+        """The rule, and of one that is about networks of all kinds (``train_network``) the kind (``train_cslm``)."""
+        kind = self.networks.get(wildcards.get("network", ""), {}).get("kind")
+        return rule.replace("_network", f"_{kind}") if rule in ("train_network", "measure_network") else rule
 
 
 def rule_stages(snakefile: Path) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What each rule's time, memory and disk grow with: one table, an entry for every rule that makes files."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from neural_smt.planning.experiment import Experiment
 from neural_smt.planning.jobs import Job
@@ -127,7 +127,6 @@ WORK = {
     ),
     "measure_recurrent": Work(training.measured_recurrent, ("words", "multiply-adds"), ("words",), ()),
     "train_attention": ATTENTION,
-    "train_attention_by_epoch": replace(ATTENTION, like="train_attention"),
     "measure_epochs": Work(scoring.measured_epochs, ("multiply-adds",), (), (), like="translate_attention"),
     # rescoring
     "score_phrase_table": Work(scoring.scored_rows, ("multiply-adds",), ROWS, ROWS, parallel=0.8),

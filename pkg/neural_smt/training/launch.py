@@ -9,7 +9,7 @@ the first worker's.
 Over several machines start the same command yourself on each, with the folders on a file system that all of them see::
 
     torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint HOST:PORT \
-        -m neural_smt training train_attention ...
+        -m neural_smt training train_network ...
 """
 
 import functools

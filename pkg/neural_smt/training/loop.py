@@ -4,22 +4,24 @@ import logging
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import precision_context, repeatable
+from neural_smt.settings import Settings
 from neural_smt.training.adadelta import ClippedAdaDelta
-from neural_smt.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from neural_smt.training.curve import Record
-from neural_smt.training.gradient_sums import sum_gradients
-from neural_smt.training.loop_settings import LoopSettings
-from neural_smt.training.processes import Processes
+from neural_smt.training.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
+from neural_smt.training.learning_curve import Record
+from neural_smt.training.processes import Processes, sum_gradients
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +85,79 @@ class Schedule(Protocol):
     def follow(self, perplexities: list[float]) -> bool: ...
 
 
+class BatchOrder:
+    """Minibatches as a function of the seed and the number of the update, so that a resumed run needs no more.
+
+    As in the released program, ``buffer`` minibatches are read at once, sorted by length and split again. Pairs come
+    in one permutation repeated in every epoch, or with ``reshuffle`` in a new one each time (``Conventions.sampling``).
+    lengths: int64 ``[n]``, what to sort by.
+    """
+
+    def __init__(self, lengths: np.ndarray, batch: int, buffer: int, seed: int, reshuffle: bool):
+        self.lengths = lengths
+        self.batch = batch
+        self.buffer = buffer
+        self.seed = seed
+        self.reshuffle = reshuffle
+        self.updates_per_epoch = -(-len(lengths) // batch)
+        self._permutation = lru_cache(maxsize=1)(self._draw_permutation)
+        self._sorted_buffer = lru_cache(maxsize=1)(self._sort_buffer)
+
+    def rows(self, update: int) -> np.ndarray:
+        """int64 pairs of minibatch ``update`` (from 0); the last one of an epoch may be smaller."""
+        epoch, position = divmod(update, self.updates_per_epoch)
+        index, within = divmod(position, self.buffer)
+        return self._sorted_buffer(epoch, index)[within * self.batch : (within + 1) * self.batch]
+
+    def _draw_permutation(self, number: int) -> np.ndarray:
+        return np.random.default_rng([self.seed, number]).permutation(len(self.lengths))
+
+    def _sort_buffer(self, epoch: int, index: int) -> np.ndarray:
+        size = self.batch * self.buffer
+        rows = self._permutation(epoch if self.reshuffle else 0)[index * size : (index + 1) * size]
+        return rows[np.argsort(self.lengths[rows], kind="stable")]
+
+
+@dataclass(frozen=True)
+class Training:
+    """A network that is about to be trained, as its kind prepares it.
+
+    settings: those of the loop among them: updates in all, validate_every (0 for once an epoch) and checkpoint_every,
+    in updates; patience, validations without a better perplexity before training stops (0 never stops); keep, the
+    weights at the end, ``last`` or ``best`` on the held-out examples; precision; and of AdaDelta rho, epsilon and the
+    largest L2 norm of the gradient, clip.
+    decided_by, data: what decides on the weights beside the settings, those called ``undecided`` left out; only a run
+    of which all of that is the same is gone on with. optimiser, schedule: see ``Trainer``. average: the model is the
+    mean of the weights at the ends of so many epochs, the last ones, whatever ``keep`` says.
+    save: write the model folder, after so many updates or (None) at the end; report: what is told of the network.
+    """
+
+    task: Task
+    settings: Settings
+    decided_by: list[Any]
+    data: Sequence[np.ndarray | Ragged]
+    save: Callable[[Path, int | None], None]
+    undecided: tuple[str, ...] = ()
+    optimiser: Optimiser | None = None
+    schedule: Schedule | None = None
+    average: int = 0
+    report: Callable[[Sequence[Record]], dict[str, Any]] | None = None
+
+    def fingerprint(self, *others: Any) -> str:
+        """Of all that decides on where a run is after an update: not how long it goes, so that with more updates or
+        epochs it may go on from where it ended.
+        """
+        left_out = ("updates", "epochs", *self.undecided)
+        decided = {name: value for name, value in self.settings.as_dict().items() if name not in left_out}
+        return fingerprint([decided, self.decided_by, *others], *self.data)
+
+
+def held_out_perplexity(records: Sequence[Record], keep: str) -> dict[str, Any]:
+    """``network``: the perplexity of the held-out examples under the weights that are kept; nothing without any."""
+    validated = [record.validation_perplexity for record in records if record.validation_perplexity is not None]
+    return {"network": min(validated) if keep == "best" else validated[-1]} if validated else {}
+
+
 @dataclass
 class Progress:
     """How far a run is. cost: nats, and words: predicted words, both since the last record; stale: validations since
@@ -114,7 +189,7 @@ class Trainer:
     def __init__(
         self,
         task: Task,
-        settings: LoopSettings,
+        settings: Settings,
         state: Path,
         run: str,
         optimiser: Optimiser | None = None,

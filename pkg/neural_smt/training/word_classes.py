@@ -8,8 +8,13 @@ import math
 
 import numpy as np
 
+from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.networks.recurrent.configuration import WordClasses
+from neural_smt.settings import Settings
+from neural_smt.training.joint_text import predicted_counts
+from neural_smt.training.word_exchange import exchange
 from neural_smt.vocabulary import BOS
 
 
@@ -165,3 +170,16 @@ def _best_ends_of(running: np.ndarray, classes: int) -> np.ndarray:
         end = before[layer, end]
         ends[layer - 2] = end
     return ends
+
+
+def choose_classes(settings: Settings, sentences: Ragged, words: int) -> WordClasses:
+    """Classes of so many words (``BOS`` among them), counted in training sentences of ids."""
+    if settings.count > words - 1:
+        raise UserError(
+            f"training: classes.count is {settings.count}, but the text has {words - 1} words to predict; lower it"
+        )
+    counts = predicted_counts(sentences, words)
+    if settings.method == "frequency":
+        return by_frequency(counts, settings.count)
+    classes = cheapest(counts, settings.count)
+    return exchange(sentences, words, classes, settings.speed) if settings.method == "exchange" else classes

@@ -1,0 +1,253 @@
+"""Training of attention networks (Mi et al. 2016; Jean et al. 2015) on parallel text."""
+
+import logging
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from neural_smt.errors import UserError
+from neural_smt.io.files import read_parallel
+from neural_smt.io.ragged import Ragged
+from neural_smt.networks.attention.batches import membership, pack_batch
+from neural_smt.networks.attention.configuration import AttentionConfig
+from neural_smt.networks.attention.folder import TrainedAttention, save_attention
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.settings import Settings
+from neural_smt.training.adadelta import ClippedAdaDelta
+from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, Training
+from neural_smt.vocabulary import UNK, Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
+from neural_smt.vocabulary_selection.partitions import Partitions, partitions
+from neural_smt.vocabulary_selection.sources import encode_words
+
+log = logging.getLogger(__name__)
+
+VALIDATION_BATCH = 80
+
+CHUNK = 10_000
+"""Pairs whose coverage is counted at a time."""
+
+
+@dataclass(frozen=True)
+class SentencePairs:
+    """Pair i is (source i, target i): int32 ids of the network's vocabularies, without end symbols.
+
+    sets: the target words that each pair is predicted from, or None for all words.
+    """
+
+    source: Ragged
+    target: Ragged
+    sets: CandidateSets | None = None
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """int64 ``[n]``: words of the longer side of each pair."""
+        return np.maximum(self.source.lengths, self.target.lengths)
+
+    def within(self, max_length: int) -> np.ndarray:
+        """int64: the pairs to train on, those of 1 to ``max_length`` words on both sides."""
+        shorter = np.minimum(self.source.lengths, self.target.lengths)
+        return np.flatnonzero((shorter > 0) & (self.lengths <= max_length))
+
+    def uncovered(self) -> int:
+        """Target words, running, that are known but not in the set of their pair."""
+        if self.sets is None:
+            return 0
+        return sum(self._uncovered(start, min(start + CHUNK, len(self))) for start in range(0, len(self), CHUNK))
+
+    def _uncovered(self, start: int, stop: int) -> int:
+        """Of the pairs from ``start`` to before ``stop``."""
+        assert self.sets is not None
+        rows = np.arange(start, stop)
+        # A number for each word of each pair, so that all pairs are looked up at once.
+        target, own = (
+            np.repeat(rows - start, part.lengths) * self.sets.size + part.values
+            for part in (self.target.take(rows), self.sets.own.take(rows))
+        )
+        words = target % self.sets.size
+        covered = np.isin(target, own) | np.isin(words, self.sets.common) | (words == UNK)
+        return int(np.count_nonzero(~covered))
+
+
+class AttentionTask:
+    """Minibatches of the pairs that are short enough, in the order of the settings and the seed; held-out pairs by
+    length.
+
+    The words of a minibatch are the union of its pairs' sets (V_B of Mi et al. 2016), made anew in every epoch, or with
+    ``settings.tau`` those of the part of the text that it belongs to (V'_i of Jean et al. 2015). A held-out pair keeps
+    to its own set, so that its score does not depend on others.
+    """
+
+    def __init__(
+        self,
+        network: AttentionNetwork,
+        text: SentencePairs,
+        held_out: SentencePairs,
+        settings: Settings,
+        seed: int,
+    ):
+        self.network = network
+        self.text = text
+        self.usable = text.within(settings.max_length)
+        lengths = text.lengths[self.usable]
+        self.order = BatchOrder(lengths, settings.batch, settings.buffer, seed, settings.reshuffle)
+        self.updates_per_epoch = self.order.updates_per_epoch
+        self.reshuffle, self.tau = settings.reshuffle, settings.tau
+        self._parts = lru_cache(maxsize=1)(self._cut)
+        self.fixed_from = settings.fix_embeddings * self.updates_per_epoch
+        rows = np.argsort(held_out.lengths, kind="stable")
+        chunks = (rows[start : start + VALIDATION_BATCH] for start in range(0, len(rows), VALIDATION_BATCH))
+        self.validation = [self._pack_held_out(held_out, chunk) for chunk in chunks]
+
+    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
+        """That of an update, counted from 0, or a share of it, predicted from the words of the whole; fixes the
+        embeddings when their time has come, and not before.
+        """
+        learnt = not 0 < self.fixed_from <= update
+        for embedding in (self.network.source_embedding, self.network.target_embedding):
+            embedding.requires_grad_(learnt)
+        rows = self.usable[self.order.rows(update)]
+        return self._pack(self.text, rows[share], self._words(update, rows))
+
+    def _words(self, update: int, rows: np.ndarray) -> np.ndarray | None:
+        """int64: the target words of a minibatch, or None for all."""
+        if self.tau:
+            epoch, position = divmod(update, self.updates_per_epoch)
+            return self._parts(epoch if self.reshuffle else 0).of_batch(position)
+        return None if self.text.sets is None else self.text.sets.union(rows)
+
+    def _cut(self, epoch: int) -> Partitions:
+        first = epoch * self.updates_per_epoch
+        batches = [self.usable[self.order.rows(first + position)] for position in range(self.updates_per_epoch)]
+        return partitions(self.text.target, batches, self.tau, self.network.config.target_words)
+
+    def _pack_held_out(self, pairs: SentencePairs, rows: np.ndarray) -> Minibatch:
+        if pairs.sets is None:
+            return self._pack(pairs, rows)
+        ids = pairs.sets.union(rows)
+        return self._pack(pairs, rows, ids, membership(ids, pairs.sets.own.take(rows), pairs.sets.common))
+
+    def _pack(
+        self, pairs: SentencePairs, rows: np.ndarray, ids: np.ndarray | None = None, allowed: np.ndarray | None = None
+    ) -> Minibatch:
+        if len(rows) == 0:
+            return NOTHING
+        device = self.network.output.weight.device
+        batch = pack_batch(pairs.source.take(rows), pairs.target.take(rows), device, ids, allowed)
+        return Minibatch(batch, batch.pairs.pairs, batch.pairs.predictions)
+
+
+def _digest_of_sets(text: SentencePairs) -> str | None:
+    """Of the target vocabularies of sentences, where they have some of their own."""
+    return None if text.sets is None else text.sets.digest
+
+
+def _within_epochs(settings: Settings, updates_per_epoch: int) -> Settings:
+    """The settings, with no more updates than the epochs have."""
+    if settings.average and settings.updates < updates_per_epoch:
+        raise UserError(
+            f"training: average takes weights at ends of epochs, but {settings.updates} updates are less than one "
+            f"epoch of {updates_per_epoch}; set average to 0 or updates higher"
+        )
+    most = settings.epochs * updates_per_epoch if settings.epochs else settings.updates
+    return settings.replace(updates=min(settings.updates, most))
+
+
+def _check_held_out(
+    settings: Settings,
+    candidates: Path | None,
+    source: Path | None,
+    target: Path | None,
+    held_out_candidates: Path | None,
+) -> None:
+    if (source is None) != (target is None):
+        raise UserError("held-out text needs both its sides; give held_out_source and held_out_target")
+    if source is None and (settings.patience > 0 or settings.keep == "best"):
+        raise UserError("training: patience and keep: best need held-out text; give held_out_source and _target")
+    if settings.tau:
+        # What is decoded with candidate lists may be validated with them (Jean et al. 2015).
+        if candidates is not None:
+            raise UserError("training: tau cuts the text into parts with words of their own; leave candidates out")
+    elif source is not None and (candidates is None) != (held_out_candidates is None):
+        raise UserError("give both candidates and held_out_candidates, or neither: both texts use the same softmax")
+
+
+def _read(
+    source: Path, target: Path, vocabularies: tuple[Vocabulary, Vocabulary], candidates: Path | None
+) -> SentencePairs:
+    """Pairs of sentences as ids, with the target vocabularies that were made for them."""
+    lines = read_parallel(source, target)
+    sides = [encode_words(vocabulary, text) for vocabulary, text in zip(vocabularies, lines, strict=True)]
+    if candidates is None:
+        return SentencePairs(*sides)
+    digests = {"vocabulary": vocabularies[1].digest, "source": text_digest(lines[0])}
+    sets = CandidateSets.load(candidates, **digests, reference=text_digest(lines[1]))
+    if len(sets) != len(sides[0]):
+        raise UserError(
+            f"{candidates}: target vocabularies of {len(sets)} sentences, but {source} has {len(sides[0])}; "
+            "run the vocabularies stage on this text"
+        )
+    return SentencePairs(*sides, sets)
+
+
+def prepare(
+    *,
+    source: Path,
+    target: Path,
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    settings: Settings,
+    place: torch.device,
+    seed: int,
+    candidates: Path | None = None,
+    held_out_source: Path | None = None,
+    held_out_target: Path | None = None,
+    held_out_candidates: Path | None = None,
+) -> Training:
+    """A network and tokenised parallel text, with all target words or with those of each sentence.
+
+    source_vocabulary, target_vocabulary: the words that the network knows. candidates: the target vocabularies of the
+    training sentences (Mi et al. 2016), references among them; without, the softmax is over all target words, or over
+    those of a part of the text (``tau``). held_out: sentences to measure perplexity with while training, each under its
+    own target vocabulary; words of the references that are not in it count as unknown.
+    """
+    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
+    _check_held_out(settings, candidates, held_out_source, held_out_target, held_out_candidates)
+    text = _read(source, target, vocabularies, candidates)
+    held_out = SentencePairs(text.source.take([]), text.target.take([]))
+    if held_out_source and held_out_target:
+        held_out = _read(held_out_source, held_out_target, vocabularies, held_out_candidates)
+    if len(text.within(settings.max_length)) == 0:
+        raise UserError(f"{source}: no sentence pairs of 1 to {settings.max_length} words to train on")
+    names = [item.name for item in fields(AttentionConfig) if item.name not in ("source_words", "target_words")]
+    sizes = {name: getattr(settings, name) for name in names}
+    config = AttentionConfig(len(vocabularies[0]), len(vocabularies[1]), **sizes)
+    network = AttentionNetwork(config, seed).to(place)
+    task = AttentionTask(network, text, held_out, settings, seed)
+    log.info(
+        "%d pairs to train on, %d held out, %d and %d words", len(task.usable), len(held_out), *map(len, vocabularies)
+    )
+    for name, part in (("training", text), ("held-out", held_out)):
+        if missing := part.uncovered():
+            log.warning("%d words of the %s references are in no set of theirs and count as unknown", missing, name)
+    limited = text.sets is not None or settings.tau > 0
+    parameters = dict(network.named_parameters())
+    trained, origin = TrainedAttention(network, *vocabularies), {"candidates": _digest_of_sets(text)}
+    return Training(
+        task=task,
+        settings=_within_epochs(settings, task.updates_per_epoch),
+        undecided=("average",),
+        decided_by=[[v.digest for v in vocabularies], [_digest_of_sets(part) for part in (text, held_out)]],
+        data=[side for part in (text, held_out) for side in (part.source, part.target)],
+        optimiser=ClippedAdaDelta(parameters, settings.rho, settings.epsilon, settings.clip, rows_only=limited),
+        save=lambda folder, updates: save_attention(
+            folder, trained, origin | ({"updates": updates} if updates else {})
+        ),
+        average=settings.average,
+    )

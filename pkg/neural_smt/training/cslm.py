@@ -1,0 +1,160 @@
+"""Training of the CSLM of Cho et al. (2014, section 4.1.2) on n-grams of text, and how well it predicts a text."""
+
+import logging
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from neural_smt.errors import UserError
+from neural_smt.io.files import read_lines
+from neural_smt.io.ragged import Ragged
+from neural_smt.language_model.continuations import score_ngrams
+from neural_smt.language_model.estimation import estimate
+from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.perplexity import rounded_perplexity
+from neural_smt.networks.cslm import LN_10, CslmScorer
+from neural_smt.networks.cslm_network import OUTSIDE, CslmConfig, CslmNetwork, NgramBatch, word_classes
+from neural_smt.networks.folder import TrainedCslm, load_cslm, save_cslm
+from neural_smt.settings import Settings
+from neural_smt.shortlist import shortlist_ids
+from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, Record, Training, held_out_perplexity
+from neural_smt.training.ngram_text import NgramText, split_sentences
+from neural_smt.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
+
+VALIDATION_BATCH = 1024
+
+
+class NgramTask:
+    """Minibatches of ``batch`` n-grams of ``text`` (shortlist ids), drawn in a new order in each epoch."""
+
+    def __init__(self, network: CslmNetwork, text: NgramText, held_out: NgramText, batch: int, seed: int):
+        self.network = network
+        self.text = text
+        # All n-grams are of one length: there is nothing to sort by.
+        lengths = np.broadcast_to(np.int8(0), len(text))
+        self.order = BatchOrder(lengths, batch, buffer=1, seed=seed, reshuffle=True)
+        self.updates_per_epoch = self.order.updates_per_epoch
+        rows = np.arange(len(held_out))
+        chunks = (rows[start : start + VALIDATION_BATCH] for start in range(0, len(rows), VALIDATION_BATCH))
+        self.validation = [self._pack(held_out, chunk) for chunk in chunks]
+
+    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
+        """That of an update, counted from 0, or a share of it."""
+        return self._pack(self.text, self.order.rows(update)[share])
+
+    def _pack(self, text: NgramText, rows: np.ndarray) -> Minibatch:
+        if len(rows) == 0:
+            return NOTHING
+        device = self.network.projection.device
+        contexts, words = text.ngrams(rows)
+        arrays = contexts.astype(np.int64), word_classes(words).astype(np.int64)
+        return Minibatch(NgramBatch(*(torch.from_numpy(array).to(device) for array in arrays)), len(rows), len(rows))
+
+
+BLOCK = 65536
+"""N-grams scored together."""
+
+
+def measure_perplexities(
+    trained: TrainedCslm, language_model: NgramModel, vocabulary: Vocabulary, sentences: Ragged, precision: str
+) -> dict[str, Any]:
+    """Perplexities per word, ends of sentences included, of sentences of vocabulary ids.
+
+    tokens: words and ends; covered: those in the shortlist; ngram_order; ngram: perplexity of the n-gram model; cslm:
+    of the CSLM with that model for the words outside the shortlist (not quite a distribution: the mass that the network
+    leaves to those words need not be what the n-gram model gives them); cslm_renormalised: of the CSLM scaled to the
+    n-gram model's mass of the shortlist (a distribution); mixture: of half of it and half of the n-gram model, which
+    shows how much each knows that the other does not. The two with _covered are means over the covered tokens.
+    """
+    text = NgramText.of(sentences, trained.network.config.history)
+    scorers = [
+        CslmScorer(*trained, language_model, vocabulary, precision=precision, renormalise=renormalise)
+        for renormalise in (False, True)
+    ]
+    blocks = []
+    for start in range(0, len(text), BLOCK):
+        contexts, words = text.ngrams(np.arange(start, min(start + BLOCK, len(text))))
+        ngram = LN_10 * score_ngrams(language_model, contexts, words)
+        blocks.append([scorers[0].classes[words] != OUTSIDE, ngram, *(scorer(contexts, words) for scorer in scorers)])
+    covered, ngram, raw, renormalised = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    covered = covered.astype(bool)
+    return {
+        "sentences": len(sentences),
+        "tokens": len(text),
+        "covered": int(covered.sum()),
+        "ngram_order": language_model.order,
+        "ngram": rounded_perplexity(ngram),
+        "cslm": rounded_perplexity(raw),
+        "cslm_renormalised": rounded_perplexity(renormalised),
+        "mixture": rounded_perplexity(np.logaddexp(renormalised, ngram) - math.log(2)),
+        "ngram_covered": rounded_perplexity(ngram[covered]),
+        "cslm_covered": rounded_perplexity(raw[covered]),
+    }
+
+
+def prepare(
+    *, texts: list[Path], vocabulary: Path, shortlist: Path, settings: Settings, place: torch.device, seed: int
+) -> Training:
+    """A network and tokenised texts of the target language, taken together.
+
+    What is told of it: the perplexity of the network alone, whose class of words outside the shortlist is one word, and
+    those of ``measure_perplexities`` beside an n-gram model of the same training sentences (that of the stage
+    ``language_model`` has seen those held out).
+    """
+    if settings.validation == 0 and (settings.patience > 0 or settings.keep == "best"):
+        raise UserError("training: patience and keep: best need held-out sentences; set validation above 0")
+    words, known = Vocabulary.load(vocabulary), Vocabulary.load(shortlist)
+    sentences = Ragged.concatenate([words.encode(read_lines(text)) for text in texts])
+    sentences, held_out = split_sentences(sentences, settings.validation, seed)
+    if len(sentences) == 0:
+        raise UserError(f"{', '.join(map(str, texts))}: no sentences to train on; check the selection stage")
+    config = CslmConfig(len(known), settings.order, settings.projection, tuple(settings.layers), settings.initial_range)
+    ids = shortlist_ids(words, known)
+    text, validation = (
+        NgramText.of(Ragged(ids[part.values], part.offsets), config.history) for part in (sentences, held_out)
+    )
+    log.info("%d n-grams to train on, %d held out", len(text), len(validation))
+    network = CslmNetwork(config, seed).to(place)
+    trained = TrainedCslm(network, known)
+
+    def report(records: Sequence[Record]) -> dict[str, Any]:
+        measured = held_out_perplexity(records, settings.keep)
+        if measured and settings.ngram_order:
+            ngram = NgramModel.from_tables(estimate(sentences, settings.ngram_order).tables, words)
+            measured |= measure_perplexities(trained, ngram, words, held_out, settings.precision)
+            log.info("perplexity of held-out text: CSLM %(cslm).2f, n-gram model %(ngram).2f", measured)
+        return measured
+
+    return Training(
+        task=NgramTask(network, text, validation, settings.batch, seed),
+        settings=settings,
+        undecided=("ngram_order",),
+        decided_by=[known.digest],
+        data=[text.stream, validation.stream],
+        save=lambda folder, updates: save_cslm(folder, trained),
+        report=report,
+    )
+
+
+def measure(
+    *, model: Path, language_model: Path, vocabulary: Path, texts: list[Path], settings: Settings, place: torch.device
+) -> dict[str, Any]:
+    """The figures of ``measure_perplexities`` for each text under its name; language_model: that which the CSLM is used
+    with.
+    """
+    words = Vocabulary.load(vocabulary)
+    ngram = NgramModel.load(language_model, words)
+    trained = load_cslm(model, place)
+    results = {}
+    for text in texts:
+        sentences = words.encode(read_lines(text))
+        measured = measure_perplexities(trained, ngram, words, sentences, settings.precision)
+        log.info("perplexity of %s: CSLM %.2f, n-gram model %.2f", text, measured["cslm"], measured["ngram"])
+        results[text.name] = measured
+    return results

@@ -1,0 +1,339 @@
+"""Training of recurrent language models and joint models (Auli et al. 2013), and how well they predict texts."""
+
+import logging
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
+from neural_smt.language_model.continuations import score_ngrams
+from neural_smt.language_model.estimation import estimate
+from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.perplexity import rounded_perplexity
+from neural_smt.networks.device import precision_context
+from neural_smt.networks.distinct import number_rows
+from neural_smt.networks.folder import TrainedRecurrent, load_recurrent, save_recurrent
+from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
+from neural_smt.networks.recurrent.direct_primitives import CLASSES
+from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork
+from neural_smt.networks.recurrent.packing import SentenceBatch, find_places, pack_sentences
+from neural_smt.representations.folder import load_representation
+from neural_smt.settings import Settings
+from neural_smt.shortlist import shortlist_ids
+from neural_smt.training.gradient_descent import GradientDescent, HalvingSchedule
+from neural_smt.training.joint_text import (
+    JointText,
+    predicted_counts,
+    read_inputs,
+    read_texts,
+    unknown_words,
+    without_boundaries,
+    words_seen_twice,
+)
+from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, Record, Training
+from neural_smt.training.ngram_text import NgramText, draw_sentences
+from neural_smt.training.word_classes import choose_classes, expected_cost
+from neural_smt.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
+
+VALIDATION_BATCH = 128
+"""Sentences that are scored together."""
+
+BUFFER = 16
+"""Minibatches whose sentences are sorted by length together, so that those side by side end at about the same time."""
+
+
+def pack(network: RecurrentNetwork, text: JointText, chosen: np.ndarray, table: Tensor | None) -> SentenceBatch:
+    """Sentences of a text as a batch on the network's device; table: of given vectors, there too."""
+    part = text.take(chosen)
+    return pack_sentences(network.config, network.classes, part.sentences, network.recurrent.device, part.rows, table)
+
+
+def by_length(text: JointText) -> list[np.ndarray]:
+    """The numbers of all sentences in chunks of like length."""
+    rows = np.argsort(text.sentences.lengths, kind="stable")
+    return [rows[start : start + VALIDATION_BATCH] for start in range(0, len(rows), VALIDATION_BATCH)]
+
+
+class RecurrentTask:
+    """Minibatches of ``batch`` sentences of ``text``, drawn in a new order in each epoch; held-out sentences by length.
+
+    table: float32 ``[R, dimensions]``, the vectors that the rows of both texts mean, or None where the network learns
+    them or there is no auxiliary input.
+    """
+
+    def __init__(
+        self,
+        network: RecurrentNetwork,
+        text: JointText,
+        held_out: JointText,
+        table: np.ndarray | None,
+        batch: int,
+        seed: int,
+    ):
+        self.network = network
+        self.text = text
+        self.table = None if table is None else torch.from_numpy(table).to(network.recurrent.device)
+        self.order = BatchOrder(text.sentences.lengths, batch, BUFFER, seed, reshuffle=True)
+        self.updates_per_epoch = self.order.updates_per_epoch
+        self.validation = [self._pack(held_out, chosen) for chosen in by_length(held_out)]
+
+    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
+        """That of an update, counted from 0, or a share of it."""
+        return self._pack(self.text, self.order.rows(update)[share])
+
+    def _pack(self, text: JointText, chosen: np.ndarray) -> Minibatch:
+        if len(chosen) == 0:
+            return NOTHING
+        batch = pack(self.network, text, chosen, self.table)
+        return Minibatch(batch, len(chosen), len(batch.tokens))
+
+
+LN_10 = math.log(10)
+
+
+def token_scores(network: RecurrentNetwork, text: JointText, table: np.ndarray | None, precision: str) -> np.ndarray:
+    """float64 ``[tokens]``: ln p of every word and end, sentence by sentence; table: see ``RecurrentTask``."""
+    device = network.recurrent.device
+    vectors: Tensor | None = None if table is None else torch.from_numpy(table).to(device)
+    starts = text.sentences.offsets[:-1] + np.arange(len(text))
+    scores = np.empty(text.tokens)
+    with torch.no_grad(), precision_context(device, precision):
+        for chosen in by_length(text):
+            batch = pack(network, text, chosen, vectors)
+            lengths = text.sentences.lengths[chosen] + 1
+            # tokens are numbered within the batch, sentence by sentence
+            places = np.arange(lengths.sum()) + np.repeat(starts[chosen] - (np.cumsum(lengths) - lengths), lengths)
+            scores[places[batch.tokens]] = network(batch).double().cpu().numpy()
+    return scores
+
+
+def measure_beside_ngrams(
+    network: RecurrentNetwork, ngram: NgramModel, text: JointText, table: np.ndarray | None, precision: str
+) -> dict[str, Any]:
+    """Perplexities per prediction (words and ends) of a text of the network's words.
+
+    sentences, tokens; unknown: words that are ``UNK``, which both models predict like a word; network; ngram_order and
+    ngram; mixture: of half of each; cost: outputs that the softmax computes for a word of this text, C + sum P(c) |c|.
+    """
+    sentences = text.sentences
+    ngrams = NgramText.of(sentences, ngram.order - 1)
+    own = LN_10 * score_ngrams(ngram, *ngrams.ngrams(np.arange(len(ngrams))))
+    scores = token_scores(network, text, table, precision)
+    return {
+        "sentences": len(text),
+        "tokens": text.tokens,
+        "unknown": unknown_words(sentences),
+        "network": rounded_perplexity(scores),
+        "ngram_order": ngram.order,
+        "ngram": rounded_perplexity(own),
+        "mixture": rounded_perplexity(np.logaddexp(scores, own) - math.log(2)),
+        "cost": round(expected_cost(network.classes, predicted_counts(sentences, network.config.words)), 4),
+    }
+
+
+class Collisions(NamedTuple):
+    """features: distinct n-gram features of the predictions of a text, of classes and of words; sharing: those whose
+    weight is that of another such feature too.
+    """
+
+    features: int
+    sharing: int
+
+
+def count_collisions(config: RecurrentConfig, classes: WordClasses, sentences: Ragged) -> Collisions:
+    """Count over sentences of ids without boundaries.
+
+    A feature is a history of some length with the class, or with the word, that follows it in the text. Features of
+    words that do not follow share weights as well, but do less harm: they only learn that they are not meant.
+    """
+    if config.direct_size == 0:
+        return Collisions(0, 0)
+    order = config.direct_order
+    text = NgramText.of(sentences, order - 1)
+    contexts, words = text.ngrams(np.arange(len(text)))
+    histories = np.ascontiguousarray(contexts[:, ::-1])
+    numbers = classes.class_of_word[words]
+    first = classes.offsets[numbers]
+    spans = classes.offsets[numbers + 1] - first
+    slots = []
+    for given, widths, outputs in (
+        (np.full_like(numbers, CLASSES), np.full_like(spans, config.classes), numbers),
+        (numbers, spans, classes.unit_of_word[words] - first),
+    ):
+        places = find_places(histories, order, given, widths, config.direct_size)
+        for length in range(order):
+            there = places[:, length] >= 0
+            rows = np.column_stack([given, outputs, histories[:, :length]])[there].astype(np.int32)
+            _, distinct = number_rows(np.ascontiguousarray(rows))
+            slots.append((places[:, length] + outputs)[there][distinct])
+    found = np.concatenate(slots)
+    _, uses = np.unique(found, return_counts=True)
+    return Collisions(len(found), int(uses[uses > 1].sum()))
+
+
+class _Data(NamedTuple):
+    """What a run trains on and validates with; table: of the vectors of f, where they are given; slots, dimensions,
+    input_rows: see ``RecurrentConfig``.
+    """
+
+    vocabulary: Vocabulary
+    text: JointText
+    held_out: JointText
+    table: np.ndarray | None = None
+    slots: int = 0
+    dimensions: int = 0
+    input_rows: int = 0
+
+
+def _read(
+    texts: Sequence[Path],
+    sources: Sequence[Path],
+    alignment: Path | None,
+    representation: Path | None,
+    settings: Settings,
+    seed: int,
+) -> _Data:
+    lines = read_texts(texts)
+    everything = Vocabulary.from_sentences(lines)
+    sentences = everything.encode(lines)
+    if len(sentences.values) == 0:
+        raise UserError(f"{', '.join(map(str, texts))}: no words to train on; check the selection stage")
+    held_out = draw_sentences(sentences, settings.validation, seed)
+    kept = np.flatnonzero(~held_out)
+    if 0 < settings.sentences < len(kept):
+        kept = np.sort(np.random.default_rng(seed).choice(kept, settings.sentences, replace=False))
+    vocabulary = words_seen_twice(sentences.take(kept), everything)
+    known = Ragged(shortlist_ids(everything, vocabulary)[sentences.values], sentences.offsets)
+    if representation is None:
+        text = JointText(known)
+        return _Data(vocabulary, text.take(kept), text.take(np.flatnonzero(held_out)))
+    loaded = load_representation(representation)
+    inputs, numbers = read_inputs(loaded, lines, texts, sources, alignment)
+    text = JointText(known, inputs.rows[numbers])
+    parts = text.take(kept), text.take(np.flatnonzero(held_out))
+    return _Data(vocabulary, *parts, inputs.table, loaded.slots, loaded.dimensions, loaded.input_rows)
+
+
+def prepare(
+    *,
+    texts: list[Path],
+    settings: Settings,
+    place: torch.device,
+    seed: int,
+    sources: list[Path] = (),  # type: ignore[assignment]
+    alignment: Path | None = None,
+    representation: Path | None = None,
+) -> Training:
+    """A network and tokenised texts, taken together; a joint model where there is a representation of the source.
+
+    sources, alignment, representation: what a joint model knows of the source, ``sources`` parallel to ``texts`` and
+    ``alignment`` with a line for each line of theirs. What is told of it: the figures of ``measure_beside_ngrams`` for
+    the held-out sentences, with an n-gram model of the training sentences, and what was trained: words, word classes
+    and their cost on the training text, direct features that share weights, words of training per second.
+    """
+    data = _read(texts, sources, alignment, representation, settings, seed)
+    words, sentences = len(data.vocabulary), data.text.sentences
+    classes = choose_classes(Settings(settings.classes), sentences, words)
+    config = RecurrentConfig(
+        words=words,
+        classes=len(classes),
+        hidden=settings.hidden,
+        slots=data.slots,
+        dimensions=data.dimensions,
+        input_rows=data.input_rows,
+        direct_size=1 << settings.direct_bits if settings.direct_bits else 0,
+        direct_order=settings.direct_order,
+    )
+    network = RecurrentNetwork(config, classes, seed).to(place)
+    network.backpropagation = Backpropagation(settings.bptt, settings.clip)
+    task = RecurrentTask(network, data.text, data.held_out, data.table, settings.batch, seed)
+    parameters = dict(network.named_parameters())
+    optimiser = GradientDescent(parameters, settings.rate, settings.l2, settings.optimiser == "adagrad")
+    log.info(
+        "%d predictions to train on, %d held out, %d words in %d classes",
+        data.text.tokens,
+        data.held_out.tokens,
+        words,
+        len(classes),
+    )
+
+    def report(records: Sequence[Record]) -> dict[str, Any]:
+        ngram = _ngram_model(data.text.sentences, settings.ngram_order, data.vocabulary)
+        measured = measure_beside_ngrams(network, ngram, data.held_out, data.table, settings.precision)
+        log.info("perplexity of held-out text: network %(network).2f, n-gram model %(ngram).2f", measured)
+        cost = expected_cost(classes, predicted_counts(data.text.sentences, words))
+        return measured | {
+            "vocabulary": words,
+            "classes": {"method": settings.classes["method"], "count": len(classes), "cost": round(cost, 4)},
+            "direct_features": count_collisions(config, classes, data.text.sentences)._asdict(),
+            "words_per_second": round(records[-1].words / max(records[-1].seconds, 1e-9)),
+        }
+
+    return Training(
+        task=task,
+        # the schedule ends the training, and goes back to the best weights as it trains
+        settings=settings.replace(
+            updates=settings.epochs * task.updates_per_epoch, validate_every=0, patience=0, keep="best"
+        ),
+        decided_by=[data.vocabulary.digest, config.to_json()],
+        data=[
+            data.text.sentences,
+            data.held_out.sentences,
+            *(array for array in (data.text.rows, data.held_out.rows, data.table) if array is not None),
+        ],
+        optimiser=optimiser,
+        schedule=HalvingSchedule(optimiser, settings.rate, settings.improvement),
+        save=lambda folder, updates: save_recurrent(folder, TrainedRecurrent(network, data.vocabulary)),
+        report=report,
+    )
+
+
+def measure(
+    *,
+    model: Path,
+    texts: list[Path],
+    training: list[Path],
+    settings: Settings,
+    place: torch.device,
+    sources: list[Path] = (),  # type: ignore[assignment]
+    alignments: list[Path] = (),  # type: ignore[assignment]
+    representation: Path | None = None,
+) -> dict[str, Any]:
+    """The figures of ``measure_beside_ngrams`` for each text under its name.
+
+    training: the text from which the n-gram model is estimated, with the words that the model knows and all others as
+    ``UNK``. sources, alignments, representation: for a joint model, parallel to ``texts``.
+    """
+    trained = load_recurrent(model, place)
+    if (representation is not None) != (trained.network.config.inputs > 0):
+        raise UserError(f"{model}: a representation is for joint models, which need theirs; give it to these alone")
+    for given in (sources, alignments):
+        if representation is not None and len(given) != len(texts):
+            raise UserError("give as many sources and alignments as texts")
+    known = without_boundaries(trained.vocabulary.encode(read_texts(training)))
+    ngram = _ngram_model(known, settings.ngram_order, trained.vocabulary)
+    results = {}
+    for number, text in enumerate(texts):
+        lines, rows, table = read_texts([text]), None, None
+        if representation is not None:
+            # learned vectors are the network's
+            loaded = load_representation(representation)
+            inputs, numbers = read_inputs(loaded, lines, [text], [sources[number]], alignments[number])
+            rows, table = inputs.rows[numbers], inputs.table
+        joint = JointText(without_boundaries(trained.vocabulary.encode(lines)), rows)
+        measured = measure_beside_ngrams(trained.network, ngram, joint, table, settings.precision)
+        log.info("perplexity of %s: network %.2f, n-gram model %.2f", text, measured["network"], measured["ngram"])
+        results[text.name] = measured
+    return results
+
+
+def _ngram_model(sentences: Ragged, order: int, vocabulary: Vocabulary) -> NgramModel:
+    return NgramModel.from_tables(estimate(sentences, order).tables, vocabulary)

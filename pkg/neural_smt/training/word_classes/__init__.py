@@ -1,1 +1,0 @@
-"""Classes of words for the class-factored softmax: what they cost, and three ways of making them."""
