@@ -87,7 +87,7 @@ PARTS = {
     "option lookup": "search.prepare",
     "weighing options": "search.weigh",
     "future costs": "batches.future_costs",
-    "expansion with language model": "batches.FILLERS",
+    "expansion with language model": "batches.fill",
     "pruning": "batches.settle_stack",
     "reading off translations": "search.translate",
 }
@@ -111,11 +111,7 @@ def profile(decoder: Decoder, text: list[list[str]]) -> dict[str, float]:
         for part, place in PARTS.items():
             module, name = place.split(".")
             module = importlib.import_module(f"neural_smt.decoding.{module}")
-            if name == "FILLERS":
-                fillers = {kind: timed(part, function) for kind, function in module.FILLERS.items()}
-                stack.enter_context(patch.dict(module.FILLERS, fillers))
-            else:
-                stack.enter_context(patch.object(module, name, timed(part, getattr(module, name))))
+            stack.enter_context(patch.object(module, name, timed(part, getattr(module, name))))
         began = time.process_time()
         decoder.decode(text)
         total = time.process_time() - began

@@ -31,13 +31,13 @@ from neural_smt.decoding.features import UNKNOWN_WORD
 from neural_smt.decoding.lattices import oracle
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.kbest import list_paths
-from neural_smt.decoding.moses.sections import read_sections, read_weights
+from neural_smt.decoding.lattices.oracle import encode_references
+from neural_smt.decoding.moses.ini import read_sections, read_weights
 from neural_smt.decoding.recurrent.joint import JointModel, Rescored
 from neural_smt.decoding.recurrent.linked import LinkedLattices
 from neural_smt.decoding.recurrent.lists import rescore_lists
 from neural_smt.decoding.recurrent.oracles import oracle_rows
 from neural_smt.decoding.recurrent.push_forward import push_forward
-from neural_smt.decoding.references import encode_references
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.io.files import write_json

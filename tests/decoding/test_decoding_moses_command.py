@@ -14,7 +14,7 @@ from moses_folder import FEATURES, WEIGHTS, write_model
 from neural_smt.cli import main
 from neural_smt.decoding.moses import compiled
 from neural_smt.decoding.moses.ini import read_moses_ini
-from neural_smt.decoding.moses.streams import read_batches
+from neural_smt.decoding.moses.outputs import read_batches
 from neural_smt.io.files import atomic, read_lines, write_lines
 from neural_smt.workflow.code_digest import PACKAGE
 
@@ -127,7 +127,7 @@ def test_a_reader_that_leaves_ends_the_command_quietly(model):
         (["--output", "list", "--nbest", "list", "3"], "two outputs go to list; name another file"),
         (["--stack-size", "0"], "stack_size"),
         (["--threads", "0"], "--threads must be at least 1, not 0"),
-        (["--input", "nowhere"], "nowhere: cannot be read (No such file or directory); correct the path"),
+        (["--input", "nowhere"], "nowhere: no such file; check the path"),
         (["--input", "bad"], "bad, line 2: not valid UTF-8 (byte 0xe9); convert the text to UTF-8"),
         (["--output", "folder"], "folder: is a folder; name a file"),
         (["--output", "text/output"], "text/output: cannot be written (File exists); name another file"),

@@ -18,7 +18,7 @@ def test_the_search_of_an_ini_is_that_of_moses(tmp_path):
     assert ini.settings == SearchSettings(
         algorithm="stack", stack_size=200, beam_threshold=1e-5, distortion_limit=-1, table_limit=20, pop_limit=1000
     )
-    assert (ini.distortion_limit, ini.max_phrase_length, ini.threads, ini.phrase_scores) == (-1, 20, None, 4)
+    assert (ini.settings.distortion_limit, ini.max_phrase_length, ini.threads, ini.phrase_scores) == (-1, 20, None, 4)
     sections = "[stack]\n50\n[beam-threshold]\n0.001\n[distortion-limit]\n0\n[search-algorithm]\n1\n"
     sections += "[cube-pruning-pop-limit]\n70\n[ttable-limit]\n5\n[max-phrase-length]\n1\n[threads]\n3\n[verbose]\n1\n"
     ini = read_moses_ini(write_model(tmp_path, sections=sections))

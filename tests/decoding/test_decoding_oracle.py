@@ -11,9 +11,8 @@ from neural_smt.bleu import bleu, bleu_statistics, corpus_statistics, sentence_b
 from neural_smt.cli import main
 from neural_smt.decoding.lattices import oracle as lattice_oracle
 from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.decoding.lattices.reference_primitives import build_automaton, column
+from neural_smt.decoding.lattices.oracle import build_automaton, column, encode_references
 from neural_smt.decoding.oracles import corpus_oracle, sentence_oracle
-from neural_smt.decoding.references import encode_references
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.io.files import read_csv
 from neural_smt.io.ragged import Ragged

@@ -12,7 +12,7 @@ from tiny_models import SOURCE, random_model, save_system
 
 from neural_smt.decoding import search
 from neural_smt.decoding.joining_steps import join_translations
-from neural_smt.decoding.plan import SearchPlan
+from neural_smt.decoding.search import SearchPlan
 from neural_smt.decoding.statistics import sum_asked
 from neural_smt.decoding.steps import decode
 from neural_smt.errors import UserError

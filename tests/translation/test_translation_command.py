@@ -137,14 +137,14 @@ def test_a_reader_that_goes_away_ends_it_quietly(config: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        (["missing"], "missing: cannot be read (No such file or directory); correct the path"),
+        (["missing"], "missing: no such file; check the path"),
         (["--nbest", "-1"], "--nbest -1 --threads 1: take 0 or more translations and 1 thread or more"),
         (["--threads", "0"], "--nbest 0 --threads 0: take 0 or more translations and 1 thread or more"),
         (["--nbest", "2", "--explain"], "--nbest and --explain: lists are explained as JSON; add --output json or"),
         (["--system", "none"], "there is no system 'none'; experiment small has baseline"),
         (["--run", "9"], "--run 9: system 'baseline' has runs 1 to 2"),
         (["--settings", "no.yaml"], "no.yaml: no such file; name a configuration file of Snakemake"),
-        (["."], ".: cannot be read (Is a directory); correct the path"),
+        (["."], ".: cannot be read ([Errno 21] Is a directory: '.'); fetch or write the file again"),
     ],
 )
 def test_bad_arguments_get_one_sentence(config: Path, capfd, arguments: list[str], fault: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from recurrent_world import random_world
 
 from neural_smt.bleu import bleu, corpus_statistics
-from neural_smt.decoding.lattices.viterbi import best_paths
+from neural_smt.decoding.lattices.flat import best_paths
 from neural_smt.decoding.recurrent.lists import rescore_lists
 from neural_smt.decoding.recurrent.push_forward import push_forward
 from neural_smt.decoding.weights import Weights

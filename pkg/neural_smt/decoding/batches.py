@@ -5,17 +5,15 @@ hypotheses that these extend (``late_scoring``).
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from neural_smt.decoding.buffer_primitives import Buffer, clear, new_buffer
-from neural_smt.decoding.cube_pruning import fill_by_cubes
-from neural_smt.decoding.hypotheses import Arcs, settle_stack, start_arcs, start_stacks
+from neural_smt.decoding.expansion import fill
 from neural_smt.decoding.late_scoring import arcs_into_claimed, claim_complete, claim_parents, revise
-from neural_smt.decoding.lattices.batch import LatticeBatch
+from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.primitives import (
     MEMO,
@@ -28,10 +26,8 @@ from neural_smt.decoding.primitives import (
     Task,
     future_costs,
 )
-from neural_smt.decoding.stack_search import fill_by_expansion
+from neural_smt.decoding.stacks import Arcs, make_room, settle_stack, start_arcs, start_stacks
 from neural_smt.io.ragged import Ragged
-
-FILLERS: dict[str, Callable] = {"stack": fill_by_expansion, "cube": fill_by_cubes}
 
 
 @dataclass(frozen=True)
@@ -53,6 +49,21 @@ class NewHypotheses:
     tails: np.ndarray | None = None
     options: np.ndarray | None = None
     starts: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Derivations:
+    """Whole translations out of a search, n of them.
+
+    sentences: int64 ``[n]``, number of the sentence; words: int32 ``Ragged`` of n, target words; options, starts: int32
+    ``Ragged`` of n, the options that they are made of, in target order, and the first source word of each.
+    """
+
+    weighted: WeightedSentences
+    sentences: np.ndarray
+    words: Ragged
+    options: Ragged
+    starts: Ragged
 
 
 class Hook(Protocol):
@@ -110,9 +121,12 @@ def stand_in(hook: Hook | None, language_models: list[str]) -> int:
 
 
 def search_batch(
-    weighted: WeightedSentences, members: np.ndarray, algorithm: str, search: Search, hook: Hook | None
-) -> LatticeBatch:
-    """The lattices of the sentences ``members`` (int64 ``[B]``, none of them empty)."""
+    weighted: WeightedSentences, members: np.ndarray, pop_limit: int | None, search: Search, hook: Hook | None
+) -> Lattice:
+    """The lattice of the sentences ``members`` (int64 ``[B]``, none of them empty).
+
+    pop_limit: of cube pruning; None for stack decoding.
+    """
     sentences = _batch_sentences(weighted, members)
     memo = np.zeros((len(weighted.models), MEMO_SLOTS), dtype=MEMO)
     memo["key"] = NO_KEY
@@ -124,23 +138,23 @@ def search_batch(
     asked = hook.begin(weighted, members) if hasattr(hook, "begin") else hook
     beam = search.beam if hook is None or late else -math.inf
     filling = task._replace(search=search._replace(beam=beam, keep_arcs=keep_arcs))
-    fill = FILLERS[algorithm]
     stacks, arcs = start_stacks(task, hook.history if hook else 0), start_arcs(sentences.lengths)
     buffer = new_buffer(len(weighted.models))
     longest, phrase = int(sentences.lengths.max()), sentences.spans.shape[1]
     for size in range(1, longest + 1):
-        buffer, offsets = fill(size, filling, stacks, buffer)
+        buffer, offsets = fill(size, filling, stacks, buffer, pop_limit)
         if late:
             claim_parents(stacks, buffer)
             _score_claimed(asked, weighted, members, (max(1, size - phrase), size), False, stacks, arcs, buffer)
         elif hook:
             _score_candidates(asked, weighted, members, size == sentences.lengths, stacks.hypotheses, buffer, offsets)
-        stacks, arcs = settle_stack(size, task, stacks, arcs, buffer, offsets, hook is not None)
+        stacks, arcs = make_room(size, stacks, arcs, offsets)
+        settle_stack(size, task, stacks, arcs, buffer, offsets, hook is not None)
     if late:
         clear(buffer)
         claim_complete(sentences.lengths, stacks)
         _score_claimed(asked, weighted, members, (1, longest + 1), True, stacks, arcs, buffer)
-    return LatticeBatch.build(weighted, members, sentences.lengths, stacks, arcs)
+    return Lattice.build(weighted, members, sentences.lengths, stacks, arcs)
 
 
 def _batch_sentences(weighted: WeightedSentences, members: np.ndarray) -> Sentences:
@@ -168,7 +182,7 @@ def _score_candidates(
     sizes = np.diff(offsets[:, 0])
     batch = NewHypotheses(
         sentences=np.repeat(members, sizes),
-        words=Ragged(weighted.options.words, weighted.options.word_offsets).take(buffer.option[:count]),
+        words=weighted.options.targets.take(buffer.option[:count]),
         history=hypotheses.history[buffer.parent[:count]],
         complete=np.repeat(complete, sizes),
         tails=buffer.parent[:count],
@@ -195,7 +209,7 @@ def _score_claimed(
     options = weighted.options
     batch = NewHypotheses(
         sentences=members[owners],
-        words=Ragged(options.words, options.word_offsets).take(arcs.option[chosen]),
+        words=options.targets.take(arcs.option[chosen]),
         history=stacks.hypotheses.history[arcs.tail[chosen]],
         complete=np.full(len(chosen), complete),
         tails=arcs.tail[chosen],

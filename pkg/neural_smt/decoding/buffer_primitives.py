@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.decoding.primitives import Options
+from neural_smt.decoding.primitives import Options, enlarged, enlarged_rows
 from neural_smt.jit import kernel, leaf, mix
 
 CANDIDATES, GROUPS, COVERAGES = 0, 1, 2
@@ -51,30 +51,14 @@ class Buffer(NamedTuple):
     limits: np.ndarray
 
 
-@kernel
 def new_buffer(models: int) -> Buffer:
     """An empty buffer for ``models`` language models."""
-    return Buffer(
-        np.empty(1024, np.int32),
-        np.empty(1024, np.int32),
-        np.empty(1024, np.int32),
-        np.empty(1024, np.float64),
-        np.zeros(1024, np.float64),
-        np.empty(1024, np.int32),
-        np.empty(1024, np.uint64),
-        np.empty(1024, np.float64),
-        np.empty(1024, np.int32),
-        np.empty(1024, np.int32),
-        np.empty(1024, np.int32),
-        np.empty((1024, models), np.int32),
-        np.empty(64, np.int32),
-        np.empty(64, np.uint64),
-        np.empty(64, np.float64),
-        np.full(2048, -1, np.int32),
-        np.full(128, -1, np.int32),
-        np.zeros((2, 3), np.int64),
-        np.zeros(2, np.float64),
-    )
+    candidates = (np.zeros(1024, dtype) for dtype in (*[np.int32] * 3, *[np.float64] * 2, np.int32))
+    groups = (np.empty(1024, dtype) for dtype in (np.uint64, np.float64, np.int32, np.int32, np.int32))
+    coverages = (np.empty(64, dtype) for dtype in (np.int32, np.uint64, np.float64))
+    slots = (np.full(size, -1, np.int32) for size in (2048, 128))
+    states = np.empty((1024, models), np.int32)
+    return Buffer(*candidates, *groups, states, *coverages, *slots, np.zeros((2, 3), np.int64), np.zeros(2))
 
 
 @kernel
@@ -97,25 +81,6 @@ def _room(count: int, capacity: int) -> int:
     while capacity < count:
         capacity *= 2
     return capacity
-
-
-@kernel
-def enlarged(array: np.ndarray, size: int) -> np.ndarray:
-    """A copy of a one-dimensional array, filled up with zeros to ``size``."""
-    larger = np.zeros(size, dtype=array.dtype)
-    for i in range(len(array)):  # an assignment of slices takes a second longer to compile, in every kernel again
-        larger[i] = array[i]
-    return larger
-
-
-@kernel
-def enlarged_rows(rows: np.ndarray, size: int) -> np.ndarray:
-    """A copy of a two-dimensional array, filled up with rows of zeros to ``size``."""
-    larger = np.zeros((size, rows.shape[1]), dtype=rows.dtype)
-    for i in range(len(rows)):
-        for j in range(rows.shape[1]):
-            larger[i, j] = rows[i, j]
-    return larger
 
 
 @kernel

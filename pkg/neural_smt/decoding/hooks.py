@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from neural_smt.decoding.batches import NewHypotheses
-from neural_smt.decoding.derivations import Derivations
+from neural_smt.decoding.batches import Derivations, NewHypotheses
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, mix
 from neural_smt.vocabulary import BOS, EOS

@@ -6,7 +6,7 @@ from itertools import chain, groupby
 from pathlib import Path
 
 from neural_smt.decoding.attention.statistics import AttentionStatistics
-from neural_smt.decoding.plan import SearchPlan
+from neural_smt.decoding.search import SearchPlan
 from neural_smt.decoding.statistics import PartStatistics, sum_asked, summarise
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_json, write_lines

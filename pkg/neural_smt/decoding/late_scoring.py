@@ -9,8 +9,8 @@ arc on the way to a complete translation is scored in the end, and what leads no
 import numpy as np
 
 from neural_smt.decoding.buffer_primitives import CANDIDATES, Buffer
-from neural_smt.decoding.hypotheses import Arcs, write_history
-from neural_smt.decoding.primitives import PENDING, SCORED, Options, Stacks
+from neural_smt.decoding.primitives import PENDING, SCORED, Options, Stacks, write_history
+from neural_smt.decoding.stacks import Arcs
 from neural_smt.jit import kernel
 
 CLAIMED, REVISED = 2, 3

@@ -1,4 +1,4 @@
-"""What the search kernels share: options, coverage, future cost, language model scores, and the stack being filled.
+"""What the search kernels share: options, coverage, future cost, language model scores, growing arrays, and a heap.
 
 Scores are float64, natural log, weighted. Source ranges are half open: ``start`` is the first word, ``stop`` the one
 after the last.
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, leaf, mix
 from neural_smt.language_model.primitives import Automaton, score_word
 from neural_smt.vocabulary import EOS
@@ -43,6 +44,11 @@ class Options(NamedTuple):
     target_number: np.ndarray
     word_offsets: np.ndarray
     words: np.ndarray
+
+    @property
+    def targets(self) -> Ragged:
+        """int32 ``Ragged`` of O phrases: the target words (not for kernels)."""
+        return Ragged(self.words, self.word_offsets)
 
 
 class Sentences(NamedTuple):
@@ -95,9 +101,9 @@ class Search(NamedTuple):
 
     distortion: weight of a word's distance; language: float64 [models]; limit: longest jump (-1 for ``WINDOW``); beam:
     log of the beam threshold; stack_size; margin: how many times the stack size is kept before a hook has scored;
-    pop_limit: of cube pruning; keep_arcs: whether recombined hypotheses are kept; context: last words that must agree
-    for hypotheses to be recombined, where a hook keeps words (beside what the language models need); stand_in: the
-    language model that stands in for a hook until it has scored (-1: none).
+    keep_arcs: whether recombined hypotheses are kept; context: last words that must agree for hypotheses to be
+    recombined, where a hook keeps words (beside what the language models need); stand_in: the language model that
+    stands in for a hook until it has scored (-1: none).
     """
 
     distortion: float
@@ -106,7 +112,6 @@ class Search(NamedTuple):
     beam: float
     stack_size: int
     margin: float
-    pop_limit: int
     keep_arcs: bool
     context: int
     stand_in: int
@@ -271,3 +276,79 @@ def score_end(task: Task, states: np.ndarray) -> tuple[float, float]:
             led = score
         states[m] = 0
     return total, led
+
+
+@leaf
+def write_history(history: np.ndarray, row: int, parent: int, options: Options, option: int) -> None:
+    """The last target words after the option."""
+    size = history.shape[1]
+    added = options.word_offsets[option + 1] - options.word_offsets[option]
+    for i in range(size):
+        position = added - size + i
+        if position < 0:
+            history[row, i] = history[parent, size + position]
+        else:
+            history[row, i] = options.words[options.word_offsets[option] + position]
+
+
+@kernel
+def enlarged(array: np.ndarray, size: int) -> np.ndarray:
+    """A copy of a one-dimensional array, filled up with zeros to ``size``."""
+    larger = np.zeros(size, dtype=array.dtype)
+    for i in range(len(array)):  # an assignment of slices takes a second longer to compile, in every kernel again
+        larger[i] = array[i]
+    return larger
+
+
+@kernel
+def enlarged_rows(rows: np.ndarray, size: int) -> np.ndarray:
+    """A copy of a two-dimensional array, filled up with rows of zeros to ``size``."""
+    larger = np.zeros((size, rows.shape[1]), dtype=rows.dtype)
+    for i in range(len(rows)):
+        for j in range(rows.shape[1]):
+            larger[i, j] = rows[i, j]
+    return larger
+
+
+@leaf
+def _before(keys: np.ndarray, items: np.ndarray, i: int, j: int) -> bool:
+    """The order of a heap in two flat arrays: largest key first; equal keys leave in the order of their items."""
+    return keys[i] > keys[j] or (keys[i] == keys[j] and items[i] < items[j])
+
+
+@leaf
+def _swap(keys: np.ndarray, items: np.ndarray, i: int, j: int) -> None:
+    keys[i], keys[j] = keys[j], keys[i]
+    items[i], items[j] = items[j], items[i]
+
+
+@leaf
+def push(keys: np.ndarray, items: np.ndarray, size: int, key: float, item: int) -> int:
+    """Insert an item into a heap of ``size`` entries (keys: float64, items: int32, with room); return the new size."""
+    keys[size] = key
+    items[size] = item
+    i = size
+    while i > 0 and _before(keys, items, i, (i - 1) >> 1):
+        _swap(keys, items, i, (i - 1) >> 1)
+        i = (i - 1) >> 1
+    return size + 1
+
+
+@leaf
+def pop(keys: np.ndarray, items: np.ndarray, size: int) -> tuple[int, int]:
+    """Remove the first item of a heap that is not empty; return it and the new size."""
+    item = np.int64(items[0])
+    size -= 1
+    keys[0] = keys[size]
+    items[0] = items[size]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= size:
+            return item, size
+        if child + 1 < size and _before(keys, items, child + 1, child):
+            child += 1
+        if not _before(keys, items, child, i):
+            return item, size
+        _swap(keys, items, i, child)
+        i = child

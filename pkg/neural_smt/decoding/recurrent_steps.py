@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.decoding.lattices.viterbi import best_paths
+from neural_smt.decoding.lattices.flat import best_paths
 from neural_smt.decoding.loading import load_decoder
-from neural_smt.decoding.oracle_table import HEADER
+from neural_smt.decoding.oracles import HEADER
 from neural_smt.decoding.recurrent.joint import JointModel, Rescored
 from neural_smt.decoding.recurrent.linked import RECURRENT, LinkedLattices
 from neural_smt.decoding.recurrent.lists import rescore_lists

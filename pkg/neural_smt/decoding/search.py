@@ -7,28 +7,29 @@ stack, hypotheses that the future cannot tell apart are recombined before they a
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
-from neural_smt.decoding.batches import FILLERS, Hook, estimated, recombination, search_batch, stand_in
+from neural_smt.decoding.batches import Hook, estimated, recombination, search_batch, stand_in
 from neural_smt.decoding.features import DISTORTION
 from neural_smt.decoding.hooks import NgramHook
-from neural_smt.decoding.lattices.batch import LatticeBatch
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.lattices.pruning import prune
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import PreparedSentences, prepare, weigh
-from neural_smt.decoding.plan import SearchPlan
 from neural_smt.decoding.primitives import WINDOW, Search
 from neural_smt.decoding.translations import Translation, empty_translation, translate
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.shards import Shard
 
 Result = TypeVar("Result")
+
+ALGORITHMS = ("stack", "cube")
 
 BATCH = 16
 """Sentences searched side by side; the same whatever the number of threads, so results are too."""
@@ -68,8 +69,8 @@ class SearchSettings:
     pop_limit: int = 1000
 
     def __post_init__(self) -> None:
-        if self.algorithm not in FILLERS:
-            raise UserError(f"unknown search algorithm {self.algorithm!r}; choose one of {', '.join(FILLERS)}")
+        if self.algorithm not in ALGORITHMS:
+            raise UserError(f"unknown search algorithm {self.algorithm!r}; choose one of {', '.join(ALGORITHMS)}")
         if self.stack_size < 1 or self.pop_limit < 1 or not 0 <= self.beam_threshold < 1:
             raise UserError(
                 f"decoding: stack_size is {self.stack_size}, pop_limit {self.pop_limit} and beam_threshold "
@@ -82,6 +83,34 @@ class SearchSettings:
             )
         if self.table_limit < 0:
             raise UserError(f"the table limit {self.table_limit} is negative; use 0 for all options of a phrase")
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """Which sentences are searched together: batches of similar length, of which shards take some.
+
+    same: for each sentence the first that equals it, whose search they share; batches: int64 arrays of sentences
+    that are first of their kind and not empty, longest first; empty: the first empty sentence, or -1.
+    """
+
+    same: list[int]
+    batches: list[np.ndarray]
+    empty: int
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sequence[str]], size: int) -> "SearchPlan":
+        """Batches of ``size`` sentences (lists of tokens), the last one smaller."""
+        first: dict[tuple[str, ...], int] = {}
+        same = [first.setdefault(tuple(tokens), number) for number, tokens in enumerate(sentences)]
+        distinct = np.array([number for tokens, number in first.items() if tokens], dtype=np.int64)
+        lengths = np.array([len(tokens) for tokens in first if tokens], dtype=np.int64)
+        order = distinct[np.argsort(-lengths, kind="stable")]  # longest first: threads end together
+        batches = [order[start : start + size] for start in range(0, len(order), size)]
+        return cls(same, batches, first.get((), -1))
+
+    def members(self, shard: Shard) -> list[int]:
+        """The sentences of a shard, in order; those of a plan of their own are in the same batches."""
+        return shard.members(self.batches, [self.empty] if self.empty >= 0 else [])
 
 
 class Decoder:
@@ -136,7 +165,7 @@ class Decoder:
         rescore = self.hook.rescore if estimated(self.hook) else None
         listed = max(nbest, FINALISTS) if rescore else nbest
 
-        def finish(batch: LatticeBatch) -> list[Translation]:
+        def finish(batch: Lattice) -> list[Translation]:
             found = translate(batch, self.model, listed, distinct, rescore, traced)
             return found if listed == nbest else [translation.with_best(nbest) for translation in found]
 
@@ -152,14 +181,14 @@ class Decoder:
         """
         hook = self.hook.accurate() if isinstance(self.hook, NgramHook) else self.hook
 
-        def finish(batch: LatticeBatch) -> list[Lattice]:
-            return [prune(lattice, density=density) for lattice in batch.lattices()]
+        def finish(batch: Lattice) -> list[Lattice]:
+            return [prune(lattice, density=density) for lattice in batch.split()]
 
         lattices = self._run(sentences, True, finish, hook)
-        return [lattice and replace(lattice, sentence=number) for number, lattice in enumerate(lattices)]
+        return [lattice and replace(lattice, sentences=np.array([number])) for number, lattice in enumerate(lattices)]
 
     def _run(
-        self, sentences, keep_arcs: bool, finish: Callable[[LatticeBatch], list[Result]], hook: Hook | None
+        self, sentences, keep_arcs: bool, finish: Callable[[Lattice], list[Result]], hook: Hook | None
     ) -> list[Result | None]:
         """Search all sentences in batches of similar length; ``finish`` makes the results of a batch."""
         prepared = sentences if isinstance(sentences, PreparedSentences) else self.prepare(sentences)
@@ -167,11 +196,12 @@ class Decoder:
         limit, language = self.settings.table_limit, self._language(hook)
         weighted = weigh(prepared, self.model, self.feature_set, self.vector, limit, name, language)
         search = self._search(keep_arcs, hook)
+        pop_limit = self.settings.pop_limit if self.settings.algorithm == "cube" else None
         plan = self.plan(prepared.tokens)
         results: list = [None] * len(prepared.tokens)
 
         def work(members: np.ndarray) -> None:
-            lattices = search_batch(weighted, members, self.settings.algorithm, search, hook)
+            lattices = search_batch(weighted, members, pop_limit, search, hook)
             for number, result in zip(members.tolist(), finish(lattices), strict=True):
                 results[number] = result
 
@@ -202,7 +232,6 @@ class Decoder:
             beam=math.log(settings.beam_threshold) if settings.beam_threshold > 0 else -math.inf,
             stack_size=settings.stack_size,
             margin=1.0 if hook is None else LATE_MARGIN if led >= 0 or estimated(hook) else HOOK_MARGIN,
-            pop_limit=settings.pop_limit,
             keep_arcs=keep_arcs,
             context=recombination(hook),
             stand_in=led,
@@ -212,4 +241,4 @@ class Decoder:
         """The best translation in a lattice that this decoder made (None: of an empty sentence); see ``decode``."""
         if lattice is None:
             return empty_translation(self.feature_set.size, nbest)
-        return translate(LatticeBatch.of(lattice), self.model, nbest, distinct)[0]
+        return translate(lattice, self.model, nbest, distinct)[0]

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from neural_smt.decoding.derivations import Derivations
-from neural_smt.decoding.lattices.batch import LatticeBatch
-from neural_smt.decoding.lattices.kbest import list_best
+from neural_smt.decoding.batches import Derivations
+from neural_smt.decoding.lattices.kbest import best_derivations
+from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import UNKNOWN_ROW
 from neural_smt.decoding.primitives import Options
@@ -166,28 +166,28 @@ def _assemble(
 
 
 def translate(
-    lattices: LatticeBatch,
+    lattice: Lattice,
     model: TranslationModel,
     nbest: int,
     distinct: bool,
     rescore: Callable[[Ragged, Derivations], np.ndarray] | None = None,
     traced: bool = False,
 ) -> list[Translation]:
-    """The best translation in every lattice, with lists of ``nbest`` entries, distinct ones or not.
+    """The best translation of every sentence of a lattice, with lists of ``nbest`` entries, distinct ones or not.
 
     rescore: where a hook of the search only estimated, gives the exact values of its feature for n translations (their
     words, int32 ``Ragged``, and derivations -> float ``[n]``); the lists are in the order of the scores with these.
     traced: whether the entries of the lists have their ``Trace``.
     """
-    weighted = lattices.weighted
-    paths, scores, first = list_best(lattices, max(1, nbest), distinct)
-    arcs, numbers = _number_arcs(paths.values, len(lattices.tails))
-    rows = lattices.features(arcs)
-    features, words, offsets = _assemble(rows, numbers, lattices.options[paths.values], paths.offsets, weighted.options)
+    weighted = lattice.weighted
+    paths, scores, first = best_derivations(lattice, max(1, nbest), distinct)
+    arcs, numbers = _number_arcs(paths.values, len(lattice.tails))
+    rows = lattice.features(arcs)
+    features, words, offsets = _assemble(rows, numbers, lattice.options[paths.values], paths.offsets, weighted.options)
     words = Ragged(words, offsets)
     if rescore:
-        sentences = np.repeat(lattices.sentences, np.diff(first))
-        options, starts = (Ragged(part[paths.values], paths.offsets) for part in (lattices.options, lattices.starts))
+        sentences = np.repeat(lattice.sentences, np.diff(first))
+        options, starts = (Ragged(part[paths.values], paths.offsets) for part in (lattice.options, lattice.starts))
         exact = rescore(words, Derivations(weighted, sentences, words, options, starts))
         scores += weighted.vector[weighted.hook_column] * (exact - features[:, weighted.hook_column])
         features[:, weighted.hook_column] = exact
@@ -196,8 +196,8 @@ def translate(
         offsets = words.offsets
     spelling = Spelling(model.target_vocabulary.words, weighted.prepared.unknown_words)
     best = first[:-1]
-    details = trace(lattices, paths, model) if traced else []
-    of_best = [] if traced else _follow(lattices, paths.take(best), model)
+    details = trace(lattice, paths, model) if traced else []
+    of_best = [] if traced else _follow(lattice, paths.take(best), model)
     result = []
     for i, (begin, end) in enumerate(pairwise(first.tolist())):
         entries: Sequence[NBestEntry] = ()
@@ -211,20 +211,20 @@ def translate(
     return result
 
 
-def trace(lattices: LatticeBatch, paths: Ragged, model: TranslationModel) -> list[Trace]:
+def trace(lattice: Lattice, paths: Ragged, model: TranslationModel) -> list[Trace]:
     """How derivations were made; paths: int ``Ragged`` of their arcs, one or more each."""
-    steps = Ragged(lattices.features(paths.values), paths.offsets)
+    steps = Ragged(lattice.features(paths.values), paths.offsets)
     return [
-        Trace(*followed, features) for followed, features in zip(_follow(lattices, paths, model), steps, strict=True)
+        Trace(*followed, features) for followed, features in zip(_follow(lattice, paths, model), steps, strict=True)
     ]
 
 
 def _follow(
-    lattices: LatticeBatch, paths: Ragged, model: TranslationModel
+    lattice: Lattice, paths: Ragged, model: TranslationModel
 ) -> list[tuple[list[tuple[int, int]], list[tuple[int, int, int, int]]]]:
     """Word alignment and segmentation of derivations."""
-    weighted = lattices.weighted
-    chosen, starts = lattices.options[paths.values], lattices.starts[paths.values]
+    weighted = lattice.weighted
+    chosen, starts = lattice.options[paths.values], lattice.starts[paths.values]
     stops = starts + weighted.options.source_length[chosen]
     ends = np.cumsum(weighted.options.word_offsets[chosen + 1] - weighted.options.word_offsets[chosen])
     before = np.concatenate([[0], ends[paths.offsets[1:-1] - 1]])  # target words of the sentences before

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.decoding.lattices.batch import LatticeBatch
 from neural_smt.decoding.lattices.kbest import list_paths
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.nbest import ListedTranslation
@@ -214,7 +213,7 @@ class LatticeTranslator:
                 yield from self._trace(lattice, Ragged(own.values - start[number], own.offsets))
 
     def _trace(self, lattice: Lattice, paths: Ragged):
-        return trace(LatticeBatch.of(lattice), paths, self.decoder.model)
+        return trace(lattice, paths, self.decoder.model)
 
     def _candidate(self, linked: LinkedLattices, path: np.ndarray, recurrent: float, made) -> Candidate:
         more = [recurrent] if self.model else []

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from neural_smt.decoding.moses.streams import open_output, read_batches
+from neural_smt.decoding.moses.outputs import open_output, read_batches
 from neural_smt.errors import UserError
 from neural_smt.system_folder import System, pack_system
 from neural_smt.translation.experiment import open_system

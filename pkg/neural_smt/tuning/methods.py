@@ -9,11 +9,10 @@ import numpy as np
 
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.decoding.batches import Hook
-from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.decoding.lattices.viterbi import best_paths
+from neural_smt.decoding.lattices.flat import FlatLattices, best_paths
+from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import prepare
-from neural_smt.decoding.references import encode_references
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError

@@ -12,13 +12,13 @@ import numpy as np
 
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.decoding.features import COLUMN_WEIGHT
+from neural_smt.decoding.lattices.flat import BestPaths, best_paths
 from neural_smt.decoding.lattices.kbest import list_paths
-from neural_smt.decoding.lattices.viterbi import BestPaths, best_paths
+from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.recurrent.joint import JointModel
 from neural_smt.decoding.recurrent.linked import RECURRENT, LinkedLattices
 from neural_smt.decoding.recurrent.lists import score_paths
 from neural_smt.decoding.recurrent.push_forward import push_forward
-from neural_smt.decoding.references import encode_references
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged

@@ -11,6 +11,7 @@ import numpy as np
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.io.files import atomic, load_array, save_arrays
 from neural_smt.io.ragged import Ragged
+from neural_smt.jit import kernel
 
 ARRAYS = ("node_offsets", "arc_offsets", "tails", "features")
 
@@ -41,30 +42,22 @@ class FlatLattices:
 
     @classmethod
     def of(cls, lattices: Sequence[Lattice | None], scores: int) -> FlatLattices:
-        """Lay lattices (None: an empty sentence) of ``scores`` scores end to end."""
-        node_offsets = np.zeros(len(lattices) + 1, dtype=np.int64)
-        np.cumsum([0 if lattice is None else len(lattice.ranges) for lattice in lattices], out=node_offsets[1:])
-        in_degrees, tails, words = [], [], []
-        features = np.empty((scores, sum(len(lattice.tails) for lattice in lattices if lattice)), np.float32)
-        arc = 0
-        for lattice, first in zip(lattices, node_offsets[:-1], strict=True):
-            if lattice is not None:
-                count = len(lattice.tails)
-                in_degrees.append(np.diff(lattice.arc_offsets))
-                tails.append(lattice.tails + np.int32(first))
-                features[:, arc : arc + count] = lattice.features(np.arange(count)).T
-                words.append(lattice.words)
-                arc += count
-        arc_offsets = np.zeros(node_offsets[-1] + 1, dtype=np.int64)
-        np.cumsum(np.concatenate([np.zeros(0, np.int64), *in_degrees]), out=arc_offsets[1:])
-        word_offsets = np.zeros(arc_offsets[-1] + 1, dtype=np.int64)
-        np.cumsum(np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in words)]), out=word_offsets[1:])
+        """Lay lattices of one sentence each (None: an empty sentence), with ``scores`` scores, end to end."""
+        node_offsets = np.cumsum([0, *(0 if lattice is None else len(lattice.ranges) for lattice in lattices)])
+        pairs = zip(lattices, node_offsets[:-1].astype(np.int32), strict=True)
+        filled = [(lattice, first) for lattice, first in pairs if lattice is not None]
+        in_degrees = [np.diff(lattice.arc_offsets) for lattice, _ in filled]
+        features = np.empty((scores, sum(len(lattice.tails) for lattice, _ in filled)), np.float32)
+        stop = 0
+        for lattice, _ in filled:
+            start, stop = stop, stop + len(lattice.tails)
+            features[:, start:stop] = lattice.features(np.arange(stop - start)).T
         return cls(
             node_offsets,
-            arc_offsets,
-            np.concatenate([np.zeros(0, np.int32), *tails]),
+            np.cumsum(np.concatenate([[0], *in_degrees])),
+            np.concatenate([np.zeros(0, np.int32), *(lattice.tails + first for lattice, first in filled)]),
             features,
-            Ragged(np.concatenate([np.zeros(0, np.int32), *(part.values for part in words)]), word_offsets),
+            Ragged.concatenate([Ragged.from_lists([]), *(lattice.words for lattice, _ in filled)]),
         )
 
     def scores(self, vector: np.ndarray) -> np.ndarray:
@@ -86,3 +79,71 @@ class FlatLattices:
         """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false."""
         arrays = (load_array(Path(folder) / f"{name}.npy", mapped) for name in ARRAYS)
         return cls(*arrays, words=Ragged.load(folder, "words", mapped))
+
+
+@dataclass(frozen=True)
+class BestPaths:
+    """The best derivation of every sentence.
+
+    arcs: int32 ``Ragged`` of S derivations, numbers of arcs, the first arc first (none for an empty sentence);
+    scores: float64 ``[S]``, their weighted scores (0 for an empty sentence).
+    """
+
+    arcs: Ragged
+    scores: np.ndarray
+
+    def features(self, lattices: FlatLattices) -> np.ndarray:
+        """float32 ``[S, F]``: the feature values of the derivations."""
+        rows = np.zeros((len(self.arcs), len(lattices.features)))
+        filled = np.flatnonzero(self.arcs.lengths)
+        if len(filled):
+            columns = lattices.features[:, self.arcs.values].astype(np.float64)
+            rows[filled] = np.add.reduceat(columns, self.arcs.offsets[filled], axis=1).T
+        return rows.astype(np.float32)
+
+    def words(self, lattices: FlatLattices) -> Ragged:
+        """int32 ``Ragged`` of S translations, target ids."""
+        found = lattices.words.take(self.arcs.values)
+        return Ragged(found.values, found.offsets[self.arcs.offsets])
+
+
+@kernel
+def _best_arcs(
+    node_offsets: np.ndarray, arc_offsets: np.ndarray, tails: np.ndarray, scores: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Arcs (int32) and offsets (int64 [S + 1]) of the best derivations, and their scores (float64 [S])."""
+    sentences, nodes = len(node_offsets) - 1, len(arc_offsets) - 1
+    best, entered = np.zeros(nodes), np.full(nodes, -1, dtype=np.int32)
+    offsets, totals = np.zeros(sentences + 1, dtype=np.int64), np.zeros(sentences)
+    for node in range(nodes):
+        for arc in range(arc_offsets[node], arc_offsets[node + 1]):
+            score = best[tails[arc]] + scores[arc]
+            if entered[node] < 0 or score > best[node]:
+                best[node] = score
+                entered[node] = arc
+    for sentence in range(sentences):
+        length = 0
+        if node_offsets[sentence] < node_offsets[sentence + 1]:
+            node = node_offsets[sentence + 1] - 1
+            totals[sentence] = best[node]
+            while entered[node] >= 0:
+                length += 1
+                node = np.int64(tails[entered[node]])
+        offsets[sentence + 1] = offsets[sentence] + length
+    arcs = np.empty(offsets[-1], dtype=np.int32)
+    for sentence in range(sentences):
+        position = offsets[sentence + 1]
+        node = node_offsets[sentence + 1] - 1
+        while position > offsets[sentence]:
+            position -= 1
+            arcs[position] = entered[node]
+            node = np.int64(tails[entered[node]])
+    return arcs, offsets, totals
+
+
+def best_paths(lattices: FlatLattices, vector: np.ndarray) -> BestPaths:
+    """The best derivation of each lattice under weights ``vector`` (float64 ``[F]``); ties go to the earlier arc."""
+    arcs, offsets, totals = _best_arcs(
+        lattices.node_offsets, lattices.arc_offsets, lattices.tails, lattices.scores(vector)
+    )
+    return BestPaths(Ragged(arcs, offsets), totals)

@@ -6,17 +6,14 @@ algorithm of Huang and Chiang 2005). That is exact because what an arc adds to a
 are recombined only where coverage, last source range and language model states agree, so features are sums over arcs.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.decoding.buffer_primitives import enlarged
-from neural_smt.decoding.heap_primitives import pop, push
-from neural_smt.decoding.lattices.batch import LatticeBatch
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.lattice import Lattice
-from neural_smt.decoding.lattices.viterbi import sort_arcs
-from neural_smt.decoding.primitives import Options
+from neural_smt.decoding.primitives import enlarged, pop, push
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, leaf, mix
 
@@ -24,9 +21,18 @@ DISTINCT_FACTOR = 20
 """A distinct list of n looks at no more than 20 n derivations, as Moses does."""
 
 
-class _Phrases(NamedTuple):
-    """The target phrases that arcs stand for: int32 words of phrase p from ``word_offsets[p]`` (int64) on."""
+class _Graph(NamedTuple):
+    """The lattices of S sentences, whose arcs come best first into each node.
 
+    node_offsets, arc_offsets, tails, prefix_scores: as in ``Lattice``; phrases: int [A], the target phrase of each arc;
+    words: int32, the words of phrase p from ``word_offsets[p]`` (int64) on.
+    """
+
+    node_offsets: np.ndarray
+    arc_offsets: np.ndarray
+    tails: np.ndarray
+    prefix_scores: np.ndarray
+    phrases: np.ndarray
     words: np.ndarray
     word_offsets: np.ndarray
 
@@ -40,41 +46,45 @@ class _Sidetracks(NamedTuple):
     score: np.ndarray
 
 
-@kernel
-def _walk(sidetracks: _Sidetracks, item: int, arc_offsets: np.ndarray, tails: np.ndarray, path: np.ndarray) -> int:
-    """Write the arcs of a derivation, last arc first, into ``path``; return how many there are."""
+@leaf
+def _walk(
+    sidetracks: _Sidetracks, item: int, sentence: int, graph: _Graph, path: np.ndarray, exchanged: np.ndarray
+) -> int:
+    """Write the arcs of a derivation, last arc first, into ``path``; return how many there are.
+
+    exchanged: int32, room for the sidetracks of the derivation.
+    """
     depth = 0
     track = item
     while track > 0:
         depth += 1
-        track = sidetracks.before[track]
-    exchanged = np.empty(depth, dtype=np.int32)
+        track = np.int64(sidetracks.before[track])
     track = item
     for i in range(depth - 1, -1, -1):
         exchanged[i] = track
-        track = sidetracks.before[track]
+        track = np.int64(sidetracks.before[track])
     length = 0
     done = 0
-    node = len(arc_offsets) - 2
-    while node != 0:
-        arc = arc_offsets[node]
+    node = graph.node_offsets[sentence + 1] - 1
+    while node != graph.node_offsets[sentence]:
+        arc = graph.arc_offsets[node]
         if done < depth and sidetracks.node[exchanged[done]] == node:
             arc += sidetracks.rank[exchanged[done]]
             done += 1
         path[length] = arc
         length += 1
-        node = np.int64(tails[arc])
+        node = np.int64(graph.tails[arc])
     return length
 
 
 @leaf
-def _hash_target(path: np.ndarray, arc_phrases: np.ndarray, phrases: _Phrases) -> np.uint64:
+def _hash_target(path: np.ndarray, graph: _Graph) -> np.uint64:
     """64-bit hash of the words of a derivation (arcs last first)."""
     key = np.uint64(0)
     for i in range(len(path) - 1, -1, -1):
-        phrase = arc_phrases[path[i]]
-        for position in range(phrases.word_offsets[phrase], phrases.word_offsets[phrase + 1]):
-            key = mix(key ^ np.uint64(phrases.words[position] + 1))
+        phrase = graph.phrases[path[i]]
+        for position in range(graph.word_offsets[phrase], graph.word_offsets[phrase + 1]):
+            key = mix(key ^ np.uint64(graph.words[position] + 1))
     return key
 
 
@@ -91,21 +101,22 @@ def _grow(sidetracks: _Sidetracks, needed: int) -> _Sidetracks:
 
 @kernel
 def _take_best(
-    arc_offsets: np.ndarray, tails: np.ndarray, prefix_scores: np.ndarray, arc_phrases: np.ndarray, phrases: _Phrases,
-    limit: int, attempts: int, distinct: bool,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    graph: _Graph, sentence: int, limit: int, attempts: int, distinct: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Arcs of the ``limit`` best derivations (int32), int64 [n + 1] offsets into them, and float64 [n] scores."""
-    nodes = len(arc_offsets) - 1
+    arc_offsets, prefix_scores = graph.arc_offsets, graph.prefix_scores
+    end = graph.node_offsets[sentence + 1]
+    nodes = end - graph.node_offsets[sentence]
     sidetracks = _Sidetracks(np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256))
     keys, items = np.empty(256), np.empty(256, dtype=np.int32)
     sidetracks.before[0] = -1
-    sidetracks.node[0] = nodes  # before every node: nothing is exchanged
+    sidetracks.node[0] = end  # before every node: nothing is exchanged
     sidetracks.rank[0] = 0
-    sidetracks.score[0] = prefix_scores[arc_offsets[nodes - 1]]
+    sidetracks.score[0] = prefix_scores[arc_offsets[end - 1]]
     made = 1
     waiting = push(keys, items, 0, sidetracks.score[0], 0)
     seen = {np.uint64(0)}
-    path = np.empty(nodes, dtype=np.int32)
+    path, exchanged = np.empty(nodes, dtype=np.int32), np.empty(nodes, dtype=np.int32)
     arcs = np.empty(nodes * min(limit, 64), dtype=np.int32)
     offsets = np.zeros(limit + 1, dtype=np.int64)
     scores = np.empty(limit)
@@ -113,10 +124,10 @@ def _take_best(
     while waiting > 0 and taken < limit and attempts > 0:
         attempts -= 1
         item, waiting = pop(keys, items, waiting)
-        length = _walk(sidetracks, item, arc_offsets, tails, path)
+        length = _walk(sidetracks, item, sentence, graph, path, exchanged)
         fresh = True
         if distinct:
-            key = _hash_target(path[:length], arc_phrases, phrases)
+            key = _hash_target(path[:length], graph)
             fresh = key not in seen
             seen.add(key)
         if fresh:
@@ -133,7 +144,7 @@ def _take_best(
         last = np.int64(sidetracks.node[item])
         for i in range(length):
             arc = np.int64(path[i])
-            node = np.int64(nodes - 1) if i == 0 else np.int64(tails[path[i - 1]])
+            node = end - 1 if i == 0 else np.int64(graph.tails[path[i - 1]])
             if node > last or arc + 1 >= arc_offsets[node + 1]:
                 continue
             sidetracks.before[made] = sidetracks.before[item] if node == last else item
@@ -148,115 +159,55 @@ def _take_best(
 
 @kernel
 def _list_best(
-    first_arc: np.ndarray, first_node: np.ndarray, arc_offsets: np.ndarray, tails: np.ndarray,
-    prefix_scores: np.ndarray, arc_phrases: np.ndarray, phrases: _Phrases, limit: int, attempts: int, distinct: bool,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """Arcs of the best derivations of each lattice of a batch, offsets into them, scores, and first derivations."""
-    batch = len(first_arc) - 1
-    first = np.zeros(batch + 1, dtype=np.int64)
-    arcs, offsets, scores = np.empty(64 * batch, np.int32), np.zeros(batch + 1, np.int64), np.empty(batch)
-    for b in range(batch):
-        begin, end = first_arc[b], first_arc[b + 1]
-        found, found_offsets, found_scores = _take_best(
-            arc_offsets[first_node[b] + b : first_node[b + 1] + b + 1],
-            tails[begin:end],
-            prefix_scores[begin:end],
-            arc_phrases[begin:end],
-            phrases,
-            limit,
-            attempts,
-            distinct,
-        )
-        count = len(found_scores)
-        filled, total = first[b], offsets[first[b]]
+    graph: _Graph, limit: int, attempts: int, distinct: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Arcs of the best derivations of each sentence, offsets into them, scores, and first derivations."""
+    sentences = len(graph.node_offsets) - 1
+    first = np.zeros(sentences + 1, dtype=np.int64)
+    arcs, offsets, scores = np.empty(64 * sentences, np.int32), np.zeros(sentences + 1, np.int64), np.empty(sentences)
+    for sentence in range(sentences):
+        filled = first[sentence]
+        first[sentence + 1] = filled
+        if graph.node_offsets[sentence] == graph.node_offsets[sentence + 1]:
+            continue
+        found, found_offsets, found_scores = _take_best(graph, sentence, limit, attempts, distinct)
+        count, total = len(found_scores), offsets[filled]
+        length = found_offsets[count]
         if filled + count > len(scores):
             scores, offsets = enlarged(scores, 2 * (filled + count)), enlarged(offsets, 2 * (filled + count) + 1)
-        if total + found_offsets[count] > len(arcs):
-            arcs = enlarged(arcs, 2 * (total + found_offsets[count]))
+        if total + length > len(arcs):
+            arcs = enlarged(arcs, 2 * (total + length))
         scores[filled : filled + count] = found_scores
         offsets[filled + 1 : filled + count + 1] = total + found_offsets[1:]
-        arcs[total : total + found_offsets[count]] = begin + found[: found_offsets[count]]
-        first[b + 1] = filled + count
-    return arcs[: offsets[first[batch]]], offsets[: first[batch] + 1], scores[: first[batch]], first
-
-
-def _phrases(options: Options) -> _Phrases:
-    return _Phrases(options.words, options.word_offsets)
-
-
-def list_best(lattices: LatticeBatch, limit: int, distinct: bool) -> tuple[Ragged, np.ndarray, np.ndarray]:
-    """``best_derivations`` of every lattice of a batch, D in all.
-
-    Returns their arcs, numbered over the batch (int32 ``Ragged`` of D), their scores (float64 ``[D]``), and where those
-    of each lattice start (int64 ``[B + 1]``).
-    """
-    arcs, offsets, scores, first = _list_best(
-        lattices.first_arc,
-        lattices.first_node,
-        lattices.arc_offsets,
-        lattices.tails,
-        lattices.prefix_scores,
-        lattices.options,
-        _phrases(lattices.weighted.options),
-        limit,
-        limit * (DISTINCT_FACTOR if distinct else 1),
-        distinct,
-    )
-    return Ragged(arcs, offsets), scores, first
+        arcs[total : total + length] = found[:length]
+        first[sentence + 1] = filled + count
+    count = first[sentences]
+    return arcs[: offsets[count]], offsets[: count + 1], scores[:count], first
 
 
 def best_derivations(
     lattice: Lattice, limit: int, distinct: bool, exhaustive: bool = False
-) -> tuple[Ragged, np.ndarray]:
-    """The best derivations, best first: their arcs (int32 ``Ragged``, first arc first) and scores (float64 ``[n]``).
+) -> tuple[Ragged, np.ndarray, np.ndarray]:
+    """The best derivations of every sentence, best first, D in all.
 
-    With ``distinct`` only the best derivation of every target string counts, among the first ``20 limit`` derivations
-    or, when ``exhaustive``, among all there are (a lattice holds astronomically many of few strings at worst).
+    Returns their arcs (int32 ``Ragged`` of D, first arc first), their scores (float64 ``[D]``), and where those of each
+    sentence start (int64 ``[B + 1]``). With ``distinct`` only the best derivation of every target string counts, among
+    the first ``20 limit`` derivations or, when ``exhaustive``, among all there are (a lattice may hold astronomically
+    many derivations of few strings).
     """
-    attempts = limit * (DISTINCT_FACTOR if distinct else 1)
-    arcs, offsets, scores = _take_best(
+    attempts = np.iinfo(np.int64).max if exhaustive else limit * (DISTINCT_FACTOR if distinct else 1)
+    options = lattice.weighted.options
+    graph = _Graph(
+        lattice.node_offsets,
         lattice.arc_offsets,
         lattice.tails,
         lattice.prefix_scores,
         lattice.options,
-        _phrases(lattice.weighted.options),
-        limit,
-        np.iinfo(np.int64).max if exhaustive else attempts,
-        distinct,
+        options.words,
+        options.word_offsets,
     )
-    return Ragged(arcs[: offsets[-1]], offsets), scores
-
-
-@kernel
-def _list_paths(
-    node_offsets: np.ndarray, arc_offsets: np.ndarray, tails: np.ndarray, scores: np.ndarray, phrases: _Phrases,
-    limit: int, attempts: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """Arcs (int32) of the best derivations of all sentences, offsets into them (int64), and first derivations."""
-    sentences = len(node_offsets) - 1
-    first = np.zeros(sentences + 1, dtype=np.int64)
-    arcs, offsets = np.empty(16 * sentences, dtype=np.int32), np.zeros(sentences * limit + 1, dtype=np.int64)
-    for sentence in range(sentences):
-        filled = first[sentence]
-        first[sentence + 1] = filled
-        node, stop = node_offsets[sentence], node_offsets[sentence + 1]
-        if node == stop:
-            continue
-        begin, end = arc_offsets[node], arc_offsets[stop]
-        inner = (tails[begin:end] - node).astype(np.int32)
-        order, prefix = sort_arcs(arc_offsets[node : stop + 1] - begin, inner, scores[begin:end])
-        found, found_offsets, found_scores = _take_best(
-            arc_offsets[node : stop + 1] - begin, inner[order], prefix, begin + order, phrases, limit, attempts, True
-        )
-        count, total = len(found_scores), offsets[filled]
-        length = found_offsets[count]
-        if total + length > len(arcs):
-            arcs = enlarged(arcs, 2 * (total + length))
-        arcs[total : total + length] = begin + order[found[:length]]
-        offsets[filled + 1 : filled + count + 1] = total + found_offsets[1:]
-        first[sentence + 1] = filled + count
-    count = first[sentences]
-    return arcs[: offsets[count]], offsets[: count + 1], first
+    arcs, offsets, scores, first = _list_best(graph, limit, attempts, distinct)
+    return Ragged(arcs, offsets), scores, first
 
 
 def list_paths(lattices: FlatLattices, vector: np.ndarray, limit: int) -> tuple[Ragged, np.ndarray]:
@@ -266,13 +217,52 @@ def list_paths(lattices: FlatLattices, vector: np.ndarray, limit: int) -> tuple[
     sentence start (int64 ``[S + 1]``); an empty sentence has none. As in ``best_derivations``, ``20 limit`` derivations
     of a sentence are looked at.
     """
-    arcs, offsets, first = _list_paths(
+    order, prefix = _sort_arcs(lattices.arc_offsets, lattices.tails, lattices.scores(vector))
+    graph = _Graph(
         lattices.node_offsets,
         lattices.arc_offsets,
-        lattices.tails,
-        lattices.scores(vector),
-        _Phrases(lattices.words.values, lattices.words.offsets),
-        limit,
-        limit * DISTINCT_FACTOR,
+        lattices.tails[order],
+        prefix,
+        order,
+        lattices.words.values,
+        lattices.words.offsets,
     )
-    return Ragged(arcs, offsets), first
+    arcs, offsets, _, first = _list_best(graph, limit, limit * DISTINCT_FACTOR, True)
+    return Ragged(order[arcs].astype(np.int32), offsets), first
+
+
+@kernel
+def _sort_arcs(arc_offsets: np.ndarray, tails: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The arcs in their new order (int64 [A]), best first into each node, and their prefix scores (float64 [A])."""
+    order, prefix = np.empty(len(tails), dtype=np.int64), np.empty(len(tails))
+    best = np.zeros(len(arc_offsets) - 1)
+    for node in range(len(arc_offsets) - 1):
+        first, last = arc_offsets[node], arc_offsets[node + 1]
+        if first == last:  # the start of a sentence
+            continue
+        totals = best[tails[first:last]] + scores[first:last]
+        ranks = np.argsort(-totals, kind="mergesort")
+        order[first:last] = first + ranks
+        prefix[first:last] = totals[ranks]
+        best[node] = prefix[first]
+    return order, prefix
+
+
+def reweigh(lattice: Lattice, vector: np.ndarray) -> Lattice:
+    """The same derivations under other weights (float64 ``[F]``), so that k-best lists are exact under them.
+
+    What the lattice does not hold was pruned under the old weights and stays away. The weighted scores of
+    ``lattice.weighted.options`` stay those of the search.
+    """
+    vector = np.asarray(vector, dtype=np.float64)
+    scores = lattice.features(np.arange(len(lattice.tails))) @ vector
+    order, prefix = _sort_arcs(lattice.arc_offsets, lattice.tails, scores)
+    return replace(
+        lattice,
+        weighted=replace(lattice.weighted, vector=vector),
+        tails=lattice.tails[order],
+        options=lattice.options[order],
+        starts=lattice.starts[order],
+        prefix_scores=prefix,
+        extras=lattice.extras[order],
+    )

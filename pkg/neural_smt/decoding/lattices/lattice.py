@@ -1,32 +1,39 @@
-"""The search graph of a sentence: hypotheses as nodes, recombined ways into them as arcs."""
+"""Search graphs: hypotheses as nodes, recombined ways into them as arcs, of one sentence or of a batch."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from neural_smt.decoding.lattices.arc_features import Extensions, arc_features
+from neural_smt.decoding.features import DISTORTION, REORDERING
 from neural_smt.decoding.options import WeightedSentences
+from neural_smt.decoding.primitives import LOG_10, Options, Stacks, orientation
+from neural_smt.decoding.stacks import Arcs
 from neural_smt.io.ragged import Ragged
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.jit import kernel
+from neural_smt.language_model.primitives import Automaton, score_word
+from neural_smt.vocabulary import EOS, Vocabulary
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """All derivations that search kept for one sentence. M nodes, A arcs.
+    """All derivations that search kept for B sentences, none of them empty, end to end. M nodes, A arcs.
 
-    Node 0 is the empty hypothesis and node M - 1 the complete translation; every arc leads to a higher node, and every
-    node lies on a way from the first to the last. The arcs into node m are ``arc_offsets[m]:arc_offsets[m + 1]``, best
-    first.
+    The nodes of sentence b are ``node_offsets[b]:node_offsets[b + 1]``. The first is the empty hypothesis, the last the
+    complete translation; every arc leads to a higher node, and every node lies on a path from the first to the last.
+    The arcs into node m are ``arc_offsets[m]:arc_offsets[m + 1]``, best first.
 
-    sentence: its number in ``weighted.prepared``; ranges: int32 ``[M, 2]``, last source range (start, stop) of a node;
-    node_options: int32 ``[M]``, its last option (-1: none); states: int32 ``[M, models]``; arc_offsets: int64
-    ``[M + 1]``; tails, options, starts: int32 ``[A]``, the node an arc leaves, its option, and its first source word;
-    prefix_scores: float64 ``[A]``, weighted score of the best derivation up to and including the arc; extras: float32
-    ``[A]``, the score of a hook.
+    sentences: int64 ``[B]``, numbers in ``weighted.prepared``; node_offsets: int64 ``[B + 1]``; ranges: int32
+    ``[M, 2]``, last source range (start, stop) of a node; node_options: int32 ``[M]``, its last option (-1: none);
+    states: int32 ``[M, models]``; arc_offsets: int64 ``[M + 1]``; tails, options, starts: int32 ``[A]``, the node an
+    arc leaves, its option, and its first source word; prefix_scores: float64 ``[A]``, weighted score of the best
+    derivation up to and including the arc; extras: float32 ``[A]``, the score of a hook.
     """
 
     weighted: WeightedSentences
-    sentence: int
+    sentences: np.ndarray
+    node_offsets: np.ndarray
     ranges: np.ndarray
     node_options: np.ndarray
     states: np.ndarray
@@ -37,6 +44,53 @@ class Lattice:
     prefix_scores: np.ndarray
     extras: np.ndarray
 
+    @classmethod
+    def build(
+        cls, weighted: WeightedSentences, sentences: np.ndarray, lengths: np.ndarray, stacks: Stacks, arcs: Arcs
+    ) -> Lattice:
+        """Connect the empty hypothesis of each sentence with the complete one.
+
+        sentences, lengths: int64 ``[B]``, number and length of each sentence; stacks, arcs: all of the search.
+        """
+        node, found, node_offsets = _number_nodes(lengths, stacks, arcs)
+        order, arc_offsets = _order_arcs(arcs, node, len(found))
+        hypotheses = stacks.hypotheses
+        return cls(
+            weighted=weighted,
+            sentences=sentences,
+            node_offsets=node_offsets,
+            ranges=np.column_stack([hypotheses.start[found], hypotheses.stop[found]]),
+            node_options=hypotheses.option[found],
+            states=hypotheses.states[found],
+            arc_offsets=arc_offsets,
+            tails=node[arcs.tail[order]],
+            options=arcs.option[order],
+            starts=arcs.start[order],
+            prefix_scores=arcs.score[order],
+            extras=arcs.extra[order].astype(np.float32),
+        )
+
+    def split(self) -> list[Lattice]:
+        """The lattice of each sentence, numbered from 0; most arrays are views of those here."""
+        nodes, arcs = self.node_offsets.tolist(), self.arc_offsets[self.node_offsets].tolist()
+        return [self._part(b, slice(*nodes[b : b + 2]), slice(*arcs[b : b + 2])) for b in range(len(self.sentences))]
+
+    def _part(self, number: int, nodes: slice, arcs: slice) -> Lattice:
+        return Lattice(
+            weighted=self.weighted,
+            sentences=self.sentences[number : number + 1],
+            node_offsets=np.array([0, nodes.stop - nodes.start]),
+            ranges=self.ranges[nodes],
+            node_options=self.node_options[nodes],
+            states=self.states[nodes],
+            arc_offsets=self.arc_offsets[nodes.start : nodes.stop + 1] - arcs.start,
+            tails=self.tails[arcs] - np.int32(nodes.start),
+            options=self.options[arcs],
+            starts=self.starts[arcs],
+            prefix_scores=self.prefix_scores[arcs],
+            extras=self.extras[arcs],
+        )
+
     @property
     def heads(self) -> np.ndarray:
         """int32 ``[A]``: the node that each arc enters."""
@@ -46,16 +100,13 @@ class Lattice:
     @property
     def words(self) -> Ragged:
         """int32 ``Ragged`` of A phrases: the target words of each arc, ids beyond the vocabulary for copied ones."""
-        options = self.weighted.options
-        return Ragged(options.words, options.word_offsets).take(self.options)
+        return self.weighted.options.targets.take(self.options)
 
     def spell(self, vocabulary: Vocabulary) -> list[list[str]]:
         """The target words of each arc, as strings; vocabulary: the target vocabulary of the model."""
-        options = self.weighted.options
         distinct, number = np.unique(self.options, return_inverse=True)
-        phrases = Ragged(options.words, options.word_offsets).take(distinct)
-        known, copied = vocabulary.words, self.weighted.prepared.unknown_words
-        texts = [[known[i] if i < len(known) else copied[i - len(known)] for i in p.tolist()] for p in phrases]
+        words = vocabulary.words + self.weighted.prepared.unknown_words
+        texts = [[words[i] for i in phrase.tolist()] for phrase in self.weighted.options.targets.take(distinct)]
         return [texts[i] for i in number.tolist()]
 
     @property
@@ -65,8 +116,11 @@ class Lattice:
 
     @property
     def forward(self) -> np.ndarray:
-        """float64 ``[M]``: weighted score of the best derivation of each node (0 for the first)."""
-        return np.concatenate([[0.0], self.prefix_scores[self.arc_offsets[1:-1]]])
+        """float64 ``[M]``: weighted score of the best derivation of each node (0 for the first of a sentence)."""
+        best = np.zeros(len(self.ranges))
+        entered = np.diff(self.arc_offsets) > 0
+        best[entered] = self.prefix_scores[self.arc_offsets[:-1][entered]]
+        return best
 
     @property
     def scores(self) -> np.ndarray:
@@ -74,21 +128,113 @@ class Lattice:
         return self.prefix_scores - self.forward[self.tails]
 
     def features(self, arcs: np.ndarray) -> np.ndarray:
-        """float32 ``[n, F]``: the feature values of the arcs numbered ``arcs`` (int64 ``[n]``).
+        """float32 ``[n, F]``: the feature values of the arcs numbered ``arcs`` (int64 ``[n]``). Natural log.
 
-        Along a derivation they sum to its feature values. Natural log.
+        Along a derivation they sum to its feature values.
         """
-        tails = self.tails[arcs]
-        final = np.asarray(arcs) >= self.arc_offsets[-2]
-        return arc_features(
-            self.weighted,
-            Extensions(
-                self.options[arcs],
-                self.starts[arcs],
-                self.ranges[tails],
+        weighted, features = self.weighted, self.weighted.features
+        chosen, starts, tails = self.options[arcs], self.starts[arcs], self.tails[arcs]
+        result = np.zeros((len(arcs), features.size), dtype=np.float32)
+        result[:, features.stateless] = weighted.prepared.stateless[weighted.rows[chosen]]
+        result[:, features.slices[DISTORTION].start] = -np.abs(self.ranges[tails, 1] - starts)
+        names = features.language_models
+        first = features.slices[names[0]].start
+        sentence = np.searchsorted(self.arc_offsets[self.node_offsets], arcs, side="right") - 1
+        final = arcs >= self.arc_offsets[self.node_offsets[1:] - 1][sentence]
+        scores = _score_arcs(weighted.models, weighted.options, chosen, self.states[tails], final)
+        result[:, first : first + len(names)] = scores
+        if REORDERING in features:
+            stops = starts + weighted.options.source_length[chosen]
+            result[:, features.slices[REORDERING]] = _read_reordering(
+                weighted.prepared.reordering,
+                weighted.rows,
+                np.column_stack([self.ranges[tails], starts, stops]).astype(np.int32),
                 self.node_options[tails],
-                self.states[tails],
-                final,
-                self.extras[arcs],
-            ),
-        )
+                chosen,
+            )
+        if weighted.hook_column is not None:
+            result[:, weighted.hook_column] = self.extras[arcs]
+        return result
+
+
+@kernel
+def _number_nodes(lengths: np.ndarray, stacks: Stacks, arcs: Arcs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The node of each hypothesis (int32, -1: none), the hypothesis of each node (int64 [M]), and node offsets.
+
+    Arcs are ordered by stack, so one pass from the end finds all that lead to the complete translations.
+    """
+    batch = len(lengths)
+    node = np.full(stacks.counts[0], -1, dtype=np.int32)
+    for b in range(batch):
+        node[stacks.coverages.first[stacks.ranges[b, lengths[b], 0]]] = 0
+    for arc in range(arcs.ranges[-1, batch] - 1, -1, -1):
+        if node[arcs.head[arc]] >= 0:
+            node[arcs.tail[arc]] = 0
+    found, node_offsets = np.empty(len(node), dtype=np.int64), np.zeros(batch + 1, dtype=np.int64)
+    nodes = 0
+    for b in range(batch):
+        for size in range(lengths[b] + 1):
+            for coverage in range(stacks.ranges[b, size, 0], stacks.ranges[b, size, 1]):
+                for hypothesis in range(stacks.coverages.first[coverage], stacks.coverages.last[coverage]):
+                    if node[hypothesis] >= 0:
+                        node[hypothesis] = nodes
+                        found[nodes] = hypothesis
+                        nodes += 1
+        node_offsets[b + 1] = nodes
+    return node, found[:nodes].copy(), node_offsets
+
+
+@kernel
+def _order_arcs(arcs: Arcs, node: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The arcs between nodes by head, best first (int64 [A]), and arc offsets (int64 [M + 1])."""
+    count = arcs.ranges[-1, -1]
+    offsets = np.zeros(nodes + 1, dtype=np.int64)
+    for arc in range(count):
+        if node[arcs.head[arc]] >= 0:
+            offsets[node[arcs.head[arc]] + 1] += 1
+    for head in range(nodes):
+        offsets[head + 1] += offsets[head]
+    order, position = np.empty(offsets[nodes], dtype=np.int64), offsets.copy()
+    for arc in range(count):
+        head = node[arcs.head[arc]]
+        if head >= 0:
+            order[position[head]] = arc
+            position[head] += 1
+    for head in range(nodes):
+        part = order[offsets[head] : offsets[head + 1]]
+        if len(part) > 1:
+            part[:] = part[np.argsort(-arcs.score[part], kind="mergesort")]
+    return order, offsets
+
+
+@kernel
+def _score_arcs(
+    models: tuple[Automaton, ...], options: Options, chosen: np.ndarray, states: np.ndarray, final: np.ndarray
+) -> np.ndarray:
+    """Language model scores of options after states, natural log, float32 [n, models]; final ones end the sentence."""
+    scores = np.zeros((len(chosen), len(models)), dtype=np.float32)
+    for i in range(len(chosen)):
+        for m in range(len(models)):
+            state = np.int64(states[i, m])
+            total = 0.0
+            for position in range(options.word_offsets[chosen[i]], options.word_offsets[chosen[i] + 1]):
+                log10_prob, state = score_word(models[m], state, options.words[position])
+                total += log10_prob
+            if final[i]:
+                total += score_word(models[m], state, EOS)[0]
+            scores[i, m] = total * LOG_10
+    return scores
+
+
+@kernel
+def _read_reordering(
+    reordering: np.ndarray, rows: np.ndarray, ranges: np.ndarray, previous: np.ndarray, current: np.ndarray
+) -> np.ndarray:
+    """Reordering scores (float32 [n, 6]) of options after others; ranges: [n, 4], start and stop of both spans."""
+    scores = np.zeros((len(current), 6), dtype=np.float32)
+    for i in range(len(current)):
+        turn = orientation(ranges[i, 0], ranges[i, 1], ranges[i, 2], ranges[i, 3])
+        scores[i, turn] = reordering[rows[current[i]], turn]
+        if previous[i] >= 0:
+            scores[i, 3 + turn] = reordering[rows[previous[i]], 3 + turn]
+    return scores

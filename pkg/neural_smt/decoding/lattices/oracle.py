@@ -8,14 +8,19 @@ with one, each node keeps those with the highest linear BLEU, the first-order ga
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from neural_smt.bleu import MATCHES, ORDER, REFERENCE_LENGTH, SIZE, TOTALS, bleu, sentence_bleu
+from neural_smt.bleu_primitives import log_bleu
 from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.decoding.lattices.oracle_kernels import search
+from neural_smt.decoding.primitives import enlarged, enlarged_rows
 from neural_smt.io.ragged import Ragged
+from neural_smt.jit import kernel, leaf, mix
+from neural_smt.vocabulary import Vocabulary
 
 BEAM = 20
 """Partial translations kept at a node; on captions ten give the BLEU of three hundred to the fourth digit."""
@@ -100,7 +105,7 @@ def _search(
         statistics[REFERENCE_LENGTH] = len(reference)
         return np.zeros(0, dtype=np.int32), statistics
     arc_offsets = lattices.arc_offsets[first : last + 1]
-    return search(
+    return _search_lattice(
         arc_offsets,
         lattices.tails,
         lattices.words.offsets,
@@ -125,3 +130,276 @@ def _gains(background: np.ndarray, length: int) -> np.ndarray:
     reference = background[REFERENCE_LENGTH] + length
     cost = (1 / totals).mean() - 0.5 / max(reference, 1)
     return np.concatenate([1 / (ORDER * matches), [cost]])
+
+
+def encode_references(
+    references: Sequence[Sequence[str]], vocabulary: Vocabulary, unknown_words: Sequence[str]
+) -> Ragged:
+    """Tokens of references as ids, int32 ``Ragged``.
+
+    vocabulary: the target vocabulary; unknown_words: words that the decoder copies, which it numbers beyond the
+    vocabulary (``PreparedSentences.unknown_words``). All other words get ids of their own that no translation holds.
+    """
+    copied = {word: len(vocabulary) + i for i, word in enumerate(unknown_words)}
+    others: dict[str, int] = {}
+
+    def number(word: str) -> int:
+        known = vocabulary.index.get(word, copied.get(word))
+        return known if known is not None else others.setdefault(word, -2 - len(others))
+
+    rows = [np.array([number(word) for word in reference], dtype=np.int32) for reference in references]
+    return Ragged.from_lists(rows)
+
+
+class ReferenceAutomaton(NamedTuple):
+    """One state per distinct n-gram (orders 1 to 4) of a reference; 0 is the empty one. G states, V distinct words.
+
+    words: int32 ``[V]``, sorted ids; successor: int32 ``[G, V + 1]``: after a state and a word (column V: any word that
+    is not in the reference), the longest n-gram of the reference that ends there; suffix: int32 ``[G]``, the n-gram
+    without its first word; order, count: int32 ``[G]``, its words, and how often the reference holds it; context: int32
+    ``[G]``, what the future depends on: the state itself, or its suffix at the highest order.
+    """
+
+    words: np.ndarray
+    successor: np.ndarray
+    suffix: np.ndarray
+    order: np.ndarray
+    count: np.ndarray
+    context: np.ndarray
+
+
+@kernel
+def build_automaton(reference: np.ndarray) -> ReferenceAutomaton:
+    """The automaton (Aho and Corasick 1975) of a reference, int32 ids."""
+    words = np.unique(reference)
+    most = 1 + ORDER * len(reference)
+    child = np.full((most, len(words) + 1), -1, dtype=np.int32)
+    order, count = np.zeros(most, dtype=np.int32), np.zeros(most, dtype=np.int32)
+    parent, last = np.zeros(most, dtype=np.int32), np.zeros(most, dtype=np.int32)
+    states = 1
+    for n in range(1, ORDER + 1):  # shorter n-grams get lower numbers
+        for start in range(len(reference) - n + 1):
+            state = np.int64(0)
+            for position in range(start, start + n - 1):
+                state = np.int64(child[state, np.searchsorted(words, reference[position])])
+            word = np.searchsorted(words, reference[start + n - 1])
+            if child[state, word] < 0:
+                child[state, word] = states
+                parent[states], last[states], order[states] = state, word, n
+                states += 1
+            count[child[state, word]] += 1
+    suffix = np.zeros(states, dtype=np.int32)
+    successor = np.zeros((states, len(words) + 1), dtype=np.int32)
+    for state in range(states):
+        if order[state] > 1:
+            suffix[state] = successor[suffix[parent[state]], last[state]]
+        for word in range(len(words)):
+            if child[state, word] >= 0:
+                successor[state, word] = child[state, word]
+            elif state > 0:
+                successor[state, word] = successor[suffix[state], word]
+    context = np.arange(states).astype(np.int32)
+    for state in range(states):
+        if order[state] == ORDER:
+            context[state] = suffix[state]
+    return ReferenceAutomaton(words, successor, suffix, order[:states].copy(), count[:states].copy(), context)
+
+
+@kernel
+def column(words: np.ndarray, word: int) -> int:
+    """The column of ``successor`` that a word id reads."""
+    place = np.searchsorted(words, word)
+    return place if place < len(words) and words[place] == word else len(words)
+
+
+class _Partial(NamedTuple):
+    """Partial translations, one row each.
+
+    node, arc, before: int32, the node reached, the arc into it and the row extended (-1: none); state: int32 of the
+    reference automaton; statistics: int32 ``[rows, 9]``; key: uint64, equal for rows that no future can tell apart.
+    """
+
+    node: np.ndarray
+    arc: np.ndarray
+    before: np.ndarray
+    state: np.ndarray
+    statistics: np.ndarray
+    key: np.ndarray
+
+
+@kernel
+def _grown(partial: _Partial, used: np.ndarray, rows: int) -> tuple[_Partial, np.ndarray]:
+    """The same with room for ``rows`` in all."""
+    if rows <= len(partial.node):
+        return partial, used
+    rows = max(rows, 2 * len(partial.node))
+    larger = _Partial(
+        enlarged(partial.node, rows),
+        enlarged(partial.arc, rows),
+        enlarged(partial.before, rows),
+        enlarged(partial.state, rows),
+        enlarged_rows(partial.statistics, rows),
+        enlarged(partial.key, rows),
+    )
+    return larger, enlarged_rows(used, rows)
+
+
+@leaf
+def _preview(
+    automaton: ReferenceAutomaton,
+    words: np.ndarray,
+    partial: _Partial,
+    used: np.ndarray,
+    before: int,
+    gains: np.ndarray,
+    found: np.ndarray,
+) -> tuple[float, np.uint64]:
+    """Linear BLEU and identity of the partial translation ``before`` with some words more, writing no row.
+
+    Most extensions are dropped: writing only the chosen ones (``_extend``) halves the time. ``found``: int32, room for
+    the n-grams matched on the way, which are counted in the row of ``before`` and then taken out again.
+    """
+    state, key = np.int64(partial.state[before]), partial.key[before]
+    length = partial.statistics[before, 1] + len(words)
+    rank = -gains[ORDER] * length
+    for n in range(ORDER):
+        rank += gains[n] * partial.statistics[before, 2 * n]
+    matches = 0
+    for word in words:
+        reached = np.int64(automaton.successor[state, word])
+        ngram = reached
+        while ngram > 0:
+            if used[before, ngram] < automaton.count[ngram]:
+                used[before, ngram] += 1
+                rank += gains[automaton.order[ngram] - 1]
+                key += mix(np.uint64(ngram))
+                found[matches] = ngram
+                matches += 1
+            ngram = np.int64(automaton.suffix[ngram])
+        state = np.int64(automaton.context[reached])
+    for i in range(matches):
+        used[before, found[i]] -= 1
+    return rank, mix(key + mix(np.uint64((state << 32) | length)))
+
+
+@kernel
+def _extend(
+    automaton: ReferenceAutomaton,
+    words: np.ndarray,
+    partial: _Partial,
+    used: np.ndarray,
+    before: int,
+    row: int,
+) -> None:
+    """Write the partial translation ``before`` with some words more (columns of the automaton) as ``row``.
+
+    ``used`` uint16 ``[rows, G]`` counts the n-grams of the reference that are matched already, so that matches are
+    clipped; ``key`` adds up a code for each of them and is mixed with state and length only when compared.
+    """
+    partial.statistics[row] = partial.statistics[before]
+    used[row] = used[before]
+    state, key = np.int64(partial.state[before]), partial.key[before]
+    for word in words:
+        reached = np.int64(automaton.successor[state, word])
+        found = reached
+        while found > 0:
+            if used[row, found] < automaton.count[found]:
+                used[row, found] += 1
+                partial.statistics[row, 2 * (automaton.order[found] - 1)] += 1
+                key += mix(np.uint64(found))
+            found = np.int64(automaton.suffix[found])
+        state = np.int64(automaton.context[reached])
+    length = partial.statistics[row, 1] + len(words)
+    for n in range(ORDER):
+        partial.statistics[row, 2 * n + 1] = max(0, length - n)
+    partial.state[row] = state
+    partial.key[row] = key
+
+
+@kernel
+def _choose(rank: np.ndarray, identity: np.ndarray, beam: int) -> np.ndarray:
+    """Which extensions to go on with, int64, ascending: different ones, the ``beam`` highest by ``rank``."""
+    order = np.argsort(-rank, kind="mergesort")
+    seen = {np.uint64(0)}
+    chosen = np.empty(min(len(rank), beam), np.int64)
+    taken = 0
+    for i in order:
+        if taken == len(chosen):
+            break
+        if identity[i] not in seen:
+            seen.add(identity[i])
+            chosen[taken] = i
+            taken += 1
+    return np.sort(chosen[:taken])
+
+
+@kernel
+def _search_lattice(
+    arc_offsets: np.ndarray,
+    tails: np.ndarray,
+    word_offsets: np.ndarray,
+    words: np.ndarray,
+    first_node: int,
+    reference: np.ndarray,
+    background: np.ndarray,
+    gains: np.ndarray,
+    beam: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Arcs (int32, first arc first) and statistics (int32 [9]) of the best derivation found in one lattice.
+
+    arc_offsets int64 [M + 1], of its nodes, numbers of all arcs; tails int32, counted over all sentences like
+    ``first_node``; word_offsets, words: of all arcs; reference int32 ids; background float64 [9] is added to the
+    statistics before BLEU is taken; gains float64 [5]: what a match of each order is worth, and what a word costs,
+    where partial translations are compared.
+    """
+    automaton = build_automaton(reference)
+    first_word = word_offsets[arc_offsets[0]]
+    read = np.empty(word_offsets[arc_offsets[-1]] - first_word, np.int32)
+    for i in range(len(read)):
+        read[i] = column(automaton.words, words[first_word + i])
+    nodes = len(arc_offsets) - 1
+    row32 = np.zeros(1, np.int32)
+    start = _Partial(row32, row32, row32 - 1, row32, np.zeros((1, SIZE), np.int32), np.zeros(1, np.uint64))
+    partial, used = _grown(start, np.zeros((1, len(automaton.order)), np.uint16), 256)
+    ranges = np.zeros(nodes + 1, np.int64)
+    ranges[1] = 1
+    found = np.empty(ORDER * len(read), np.int32)
+    for node in range(1, nodes):
+        count = 0
+        for arc in range(arc_offsets[node], arc_offsets[node + 1]):
+            tail = np.int64(tails[arc]) - first_node
+            count += ranges[tail + 1] - ranges[tail]
+        arcs, befores = np.empty(count, np.int32), np.empty(count, np.int32)
+        rank, identity = np.empty(count), np.empty(count, np.uint64)
+        count = 0
+        for arc in range(arc_offsets[node], arc_offsets[node + 1]):
+            tail = np.int64(tails[arc]) - first_node
+            added = read[word_offsets[arc] - first_word : word_offsets[arc + 1] - first_word]
+            for before in range(ranges[tail], ranges[tail + 1]):
+                rank[count], identity[count] = _preview(automaton, added, partial, used, before, gains, found)
+                arcs[count], befores[count] = arc, before
+                count += 1
+        chosen = _choose(rank, identity, beam if node < nodes - 1 else count)
+        partial, used = _grown(partial, used, ranges[node] + len(chosen))
+        for i in range(len(chosen)):
+            row, arc, before = ranges[node] + i, np.int64(arcs[chosen[i]]), np.int64(befores[chosen[i]])
+            added = read[word_offsets[arc] - first_word : word_offsets[arc + 1] - first_word]
+            _extend(automaton, added, partial, used, before, row)
+            partial.node[row], partial.arc[row], partial.before[row] = node, arc, before
+        ranges[node + 1] = ranges[node] + len(chosen)
+    best, best_value = ranges[nodes - 1], -np.inf
+    for row in range(ranges[nodes - 1], ranges[nodes]):
+        partial.statistics[row, REFERENCE_LENGTH] = len(reference)
+        value = log_bleu(partial.statistics[row], background)
+        if value > best_value:
+            best, best_value = row, value
+    statistics = partial.statistics[best].copy()
+    statistics[REFERENCE_LENGTH] = len(reference)
+    path = np.empty(nodes, np.int32)
+    length = 0
+    row = best
+    while partial.before[row] >= 0:
+        path[length] = partial.arc[row]
+        length += 1
+        row = np.int64(partial.before[row])
+    return path[:length][::-1].copy(), statistics

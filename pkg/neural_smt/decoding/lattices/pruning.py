@@ -33,15 +33,16 @@ def _max_marginals(arc_offsets: np.ndarray, tails: np.ndarray, prefix_scores: np
 
 
 def max_marginals(lattice: Lattice) -> np.ndarray:
-    """float64 ``[A]``: the weighted score of the best derivation through each arc."""
+    """float64 ``[A]``: the weighted score of the best derivation of one sentence through each arc."""
     return _max_marginals(lattice.arc_offsets, lattice.tails, lattice.prefix_scores)
 
 
 def prune(lattice: Lattice, beam: float = math.inf, density: float = math.inf) -> Lattice:
     """Keep the arcs on derivations no more than ``beam`` worse than the best one, and no more than a density allows.
 
-    beam: difference of weighted scores; density: arcs per target word of the best derivation. The best derivation
-    always stays, and so do arcs that tie with the last one kept. With neither limit the lattice is returned as it is.
+    lattice: of one sentence; beam: difference of weighted scores; density: arcs per target word of the best derivation.
+    The best derivation always stays, and so do arcs that tie with the last one kept. With neither limit the lattice is
+    returned as it is.
     """
     if math.isinf(beam) and math.isinf(density):
         return lattice
@@ -91,15 +92,14 @@ def _restrict(lattice: Lattice, kept: np.ndarray) -> Lattice:
     alive[heads] = True
     alive[tails] = True
     alive[[0, -1]] = True
-    number = np.cumsum(alive) - 1
-    arc_offsets = np.zeros(int(alive.sum()) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(number[heads], minlength=int(alive.sum())), out=arc_offsets[1:])
+    number, nodes = np.cumsum(alive) - 1, int(alive.sum())
     return replace(
         lattice,
+        node_offsets=np.array([0, nodes]),
         ranges=lattice.ranges[alive],
         node_options=lattice.node_options[alive],
         states=lattice.states[alive],
-        arc_offsets=arc_offsets,
+        arc_offsets=np.concatenate([[0], np.cumsum(np.bincount(number[heads], minlength=nodes))]),
         tails=number[tails].astype(np.int32),
         options=lattice.options[kept],
         starts=lattice.starts[kept],

@@ -1,38 +1,71 @@
-"""The compiled form of a Moses model: a folder of arrays, made once from its text files and mapped into memory.
+"""The model that a ``moses.ini`` names: read from its text files, and kept in a compiled form that starts at once.
 
-It is used as long as the text files are those it was made from, and made anew otherwise. Any number of processes may
-do so at once: each writes a folder of its own and then gives it its name, and a reader notices when the folder changed
-under its hands.
+The compiled form is a folder of arrays that are mapped into memory. It is used as long as the text files are those it
+was made from, and made anew otherwise. Any number of processes may do so at once: each writes a folder of its own and
+then gives it its name, and a reader notices when the folder changed while it was being read.
 """
 
 import hashlib
 import logging
 import os
 import uuid
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from neural_smt.decoding.features import build_feature_set
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.ini import MosesIni
-from neural_smt.decoding.moses.model import assemble, read_text_model
-from neural_smt.decoding.moses.sources import Source, still_same
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, read_json, write_json
+from neural_smt.language_model.arpa import read_arpa
+from neural_smt.language_model.arpa_model import arpa_model
 from neural_smt.language_model.model import NgramModel
+from neural_smt.phrases.moses_format import read_moses_text
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import Vocabulary
-from neural_smt.workflow.code_digest import PACKAGE
+from neural_smt.workflow.code_digest import code_digest
 
 log = logging.getLogger(__name__)
 
 META = "compiled_model.json"
 KIND = "compiled Moses model"
-MAKERS = ("phrases", "language_model", "decoding/moses", "vocabulary.py", "ragged.py")
-"""The code that decides what the folder holds."""
+MAKERS = (
+    "neural_smt.phrases.moses_format",
+    "neural_smt.phrases.table",
+    "neural_smt.language_model.arpa_model",
+    "neural_smt.language_model.model",
+)
+"""The modules that, with this one, decide what the folder holds."""
 
 AUTO, OFF = "auto", "off"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file as it was when read. path: absolute; size: bytes; changed: its time of change, ns; sha256: hex."""
+
+    path: str
+    size: int
+    changed: int
+    sha256: str = ""
+
+    @classmethod
+    def of(cls, path: Path) -> "Source":
+        """The file as it is now, its contents not read."""
+        try:
+            found = Path(path).stat()
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read ({error.strerror}); correct the path") from None
+        return cls(str(Path(path).resolve()), found.st_size, found.st_mtime_ns)
+
+    def hashed(self) -> "Source":
+        """This source with the digest of its contents; ``UserError`` when they have changed since ``of``."""
+        with open(self.path, "rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        if Source.of(Path(self.path)) != replace(self, sha256=""):
+            raise UserError(f"{self.path}: changed while it was being read; start again when it is complete")
+        return replace(self, sha256=digest)
 
 
 def load_model(ini: MosesIni, compiled: str = AUTO) -> TranslationModel:
@@ -63,22 +96,11 @@ def _sources(ini: MosesIni) -> list[Source]:
     return [Source.of(path) for path in [*tables, *ini.language_models]]
 
 
-@lru_cache
-def _code() -> str:
-    """SHA-256 of the code that makes and reads the folder."""
-    digest = hashlib.sha256()
-    for name in MAKERS:
-        place = PACKAGE / name
-        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
 def _expected(ini: MosesIni) -> dict[str, Any]:
     """What the folder must have been made with, besides the sources."""
     return {
         "kind": KIND,
-        "code": _code(),
+        "code": hashlib.sha256(Path(__file__).read_bytes() + code_digest(*MAKERS).encode()).hexdigest(),
         "reordering": ini.reordering_table is not None,
         "language_models": len(ini.language_models),
     }
@@ -95,7 +117,7 @@ def _load_first(places: list[Path], ini: MosesIni) -> TranslationModel | None:
             if any(meta.get(key) != value for key, value in _expected(ini).items()):
                 continue
             recorded = [Source(**record) for record in meta["sources"]]
-            if not still_same(recorded, sources):
+            if not _same(recorded, sources):
                 continue
             if _files(folder) != meta["files"]:
                 log.info("%s is damaged; it is made again", folder)
@@ -127,13 +149,13 @@ def _load(folder: Path, ini: MosesIni) -> TranslationModel:
     )
     for model in models:
         vars(model)["finite"] = True  # all of it was looked at when it was read from text; a start stays instant
-    return assemble(ini, table, models, source, target)
+    return _assemble(ini, table, models, source, target)
 
 
 def _note_times(folder: Path, meta: dict[str, Any], sources: list[Source]) -> None:
     """Write down the new times of sources whose contents are the old ones, where that is possible."""
     records = [
-        replace(source, sha256=record["sha256"]).record()
+        asdict(replace(source, sha256=record["sha256"]))
         for source, record in zip(sources, meta["sources"], strict=True)
     ]
     try:
@@ -173,6 +195,45 @@ def _save(folder: Path, model: TranslationModel, sources: list[Source], ini: Mos
         model.phrase_table.save(temporary / "phrase_table")
         for number, language_model in enumerate(model.language_models):
             language_model.save(temporary / f"language_model{number}")
-        records = [source.record() for source in sources]
+        records = [asdict(source) for source in sources]
         made = {"build": uuid.uuid4().hex, "sources": records, "files": _files(temporary)}
         write_json(temporary / META, _expected(ini) | made)
+
+
+def _same(recorded: list[Source], present: list[Source]) -> bool:
+    """Whether files hold what was recorded; only where just the time of change differs are they read."""
+    return [(s.path, s.size) for s in recorded] == [(s.path, s.size) for s in present] and all(
+        old.changed == new.changed or old.sha256 == new.hashed().sha256
+        for old, new in zip(recorded, present, strict=True)
+    )
+
+
+def read_text_model(ini: MosesIni) -> TranslationModel:
+    """Read the tables and language models that ``moses.ini`` names into memory.
+
+    The target vocabulary holds the words of the phrase table and, after them, those of the language models: a word
+    that is only copied can still be known to a language model.
+    """
+    text = read_moses_text(ini.phrase_table, ini.reordering_table)
+    source, target = text.vocabularies
+    words = dict.fromkeys(target.words)
+    arpas = [(path, *read_arpa(path)) for path in ini.language_models]
+    for _, _, own in arpas:
+        words |= dict.fromkeys(own.words)
+    target = Vocabulary(list(words), [0] * len(words))
+    table = text.table(source, target)
+    models = tuple(arpa_model(*arpa, target) for arpa in arpas)
+    return _assemble(ini, table, models, source, target)
+
+
+def _assemble(
+    ini: MosesIni, table: PhraseTable, models: tuple[NgramModel, ...], source: Vocabulary, target: Vocabulary
+) -> TranslationModel:
+    """The parts as a model with the features of the ini; ``UserError`` when the table has other scores than it says."""
+    size = table.scores.shape[1]
+    if size != ini.phrase_scores:
+        raise UserError(
+            f"{ini.phrase_table}: has {size} scores but {ini.path} says num-features={ini.phrase_scores}; correct it"
+        )
+    features = build_feature_set(ini.groups, len(models), phrase_scores=size)
+    return TranslationModel(table, models, {}, source, target, features)

@@ -9,8 +9,7 @@ import numpy as np
 
 from neural_smt.decoding.features import DISTORTION, LOG_FLOOR, REORDERING
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.moses.ini import ALGORITHMS, TRANSLATION
-from neural_smt.decoding.moses.support import REORDERING_TYPES, SIMPLE
+from neural_smt.decoding.moses.ini import ALGORITHMS, REORDERING_TYPES, SIMPLE, TRANSLATION
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError

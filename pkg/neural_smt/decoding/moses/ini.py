@@ -1,42 +1,111 @@
-"""What a ``moses.ini`` asks for; whatever this decoder would do otherwise than Moses is refused by file and line."""
+"""Reading a ``moses.ini``; whatever would not have the effect it has in Moses is refused by file and line."""
 
+import math
 import os
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from neural_smt.decoding.features import REORDERING, UNKNOWN_WORD
-from neural_smt.decoding.moses.paths import find_file, find_language_model
-from neural_smt.decoding.moses.sections import (
-    FeatureLine,
-    Line,
-    Sections,
-    read_features,
-    read_sections,
-    read_weights,
-    single_value,
-)
-from neural_smt.decoding.moses.support import ARGUMENTS, SEARCH, SIMPLE, check_feature, check_sections
+from neural_smt.decoding.features import DISTORTION, REORDERING, UNKNOWN_WORD
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.io.files import read_lines
+
+Value = TypeVar("Value", int, float)
 
 TRANSLATION = "TranslationModel0"
 
 STATEFUL = ("LexicalReordering", "Distortion", "KENLM")
 
 ALGORITHMS = {0: "stack", 1: "cube"}
+"""Search algorithms by their numbers in Moses."""
 
 LONGEST_SOURCE_PHRASE = 20
 """Moses' own ``max-phrase-length``."""
 
+SIMPLE = {
+    "UnknownWordPenalty": UNKNOWN_WORD,
+    "WordPenalty": "WordPenalty0",
+    "PhrasePenalty": "PhrasePenalty0",
+    "Distortion": DISTORTION,
+}
+"""Features with one score and no file: kind in the ini -> name here."""
+
+REORDERING_TYPES = ("wbe-msd-bidirectional-fe-allff", "wbe-msd-bidirectional-fe", "msd-bidirectional-fe")
+
+ARGUMENTS = {
+    "PhraseDictionaryMemory": {"num-features", "path", "table-limit"},
+    "LexicalReordering": {"num-features", "path", "type"},
+    "KENLM": {"path", "order", "lazyken", "load"},
+    **{kind: {"num-features"} for kind in SIMPLE},
+}
+"""Arguments that are honoured, or without effect on translations (``order`` and the ways of loading, for KenLM)."""
+
+SEARCH = {
+    "stack": ("stack_size", int),
+    "beam-threshold": ("beam_threshold", float),
+    "distortion-limit": ("distortion_limit", int),
+    "cube-pruning-pop-limit": ("pop_limit", int),
+    "ttable-limit": ("table_limit", int),
+}
+"""Section -> search setting."""
+
+SILENT = ("verbose", "threads")
+"""Sections that do not change translations; ``threads`` is read apart."""
+
+HARMLESS = {
+    **dict.fromkeys(("input-factor", "output-factor", "factor"), ("0",)),
+    "tuneable": ("true", "1"),
+    "filterable": ("true", "false", "1", "0"),
+}
+"""Arguments of any feature -> the values that change nothing."""
+
+REPLACEMENTS = {
+    **dict.fromkeys(
+        ("PhraseDictionaryCompact", "PhraseDictionaryBinary", "PhraseDictionaryOnDisk", "ProbingPT"),
+        "give PhraseDictionaryMemory and the text table it was made from",
+    ),
+    "SRILM": "write KENLM, which reads the same ARPA file",
+    "IRSTLM": "write KENLM and give the model as an ARPA file",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of an ini file, without its comment."""
+
+    path: Path
+    number: int
+    text: str
+
+    def fail(self, reason: str) -> UserError:
+        """The error that names this line."""
+        return UserError(f"{self.path}, line {self.number}: {reason}")
+
+
+@dataclass(frozen=True)
+class FeatureLine(Line):
+    """``Kind name=... key=value ...``. name: as given, or ``Kind`` and its number among those without a name."""
+
+    kind: str
+    name: str
+    arguments: dict[str, str]
+
+
+Sections = dict[str, list[Line]]
+"""Section name -> its lines; also where a section is empty or comes in several pieces. Order of first appearance."""
+
 
 @dataclass(frozen=True)
 class MosesIni:
-    """A model and a search, as a ``moses.ini`` names them.
+    """The model and the search that a ``moses.ini`` names.
 
     phrase_scores: N, how many scores a phrase pair has; weights: under the names features have here; names: name here
     -> name in the ini, of the features it has, stateful ones first, otherwise in its order (that of Moses' n-best
-    lists); max_phrase_length: in source words; threads: None where the ini does not say.
+    lists); max_phrase_length: in source words; threads: None where the ini does not set them.
     """
 
     path: Path
@@ -51,11 +120,6 @@ class MosesIni:
     threads: int | None
 
     @property
-    def distortion_limit(self) -> int:
-        """In words; -1 when there is none."""
-        return self.settings.distortion_limit
-
-    @property
     def groups(self) -> list[str]:
         """The feature groups that it uses."""
         return ["phrase", "language_model", *(["reordering"] if self.reordering_table else [])]
@@ -65,10 +129,10 @@ def read_moses_ini(path: Path) -> MosesIni:
     """Read ``moses.ini``; ``UserError`` names the line of whatever would not have the effect it has in Moses."""
     path = Path(path)
     sections = read_sections(path)
-    check_sections(sections)
+    _check_sections(sections)
     features = read_features(sections.get("feature", []))
     for feature in features:
-        check_feature(feature)
+        _check_feature(feature)
     of_kind = {kind: [f for f in features if f.kind == kind] for kind in ARGUMENTS}
     for kind, found in of_kind.items():
         if kind != "KENLM" and len(found) > 1:
@@ -76,20 +140,121 @@ def read_moses_ini(path: Path) -> MosesIni:
     if not of_kind["PhraseDictionaryMemory"] or not of_kind["KENLM"]:
         raise UserError(f"{path}: expected one PhraseDictionaryMemory and a KENLM under [feature]; add what is missing")
     table, reordering = of_kind["PhraseDictionaryMemory"][0], next(iter(of_kind["LexicalReordering"]), None)
-    names = _names(features)
-    scores = _positive(table, "num-features")
+    names, scores = _names(features), _positive(table, "num-features")
     return MosesIni(
         path=path,
-        phrase_table=find_file(table),
-        reordering_table=find_file(reordering) if reordering else None,
-        language_models=[find_language_model(feature) for feature in of_kind["KENLM"]],
+        phrase_table=_find_file(table),
+        reordering_table=_find_file(reordering) if reordering else None,
+        language_models=[_find_language_model(feature) for feature in of_kind["KENLM"]],
         phrase_scores=scores,
-        weights=_weights(path, sections.get("weight", []), names, scores, reordering is not None),
+        weights=_weights(path, sections.get("weight", []), names, scores),
         names=names,
         settings=_settings(path, sections, table),
         max_phrase_length=_number(sections, "max-phrase-length", LONGEST_SOURCE_PHRASE, least=1),
         threads=_threads(sections),
     )
+
+
+def read_sections(path: Path) -> Sections:
+    """The lines of an ini file by section, without comments and blank lines; ``UserError`` for one before any."""
+    sections: Sections = {}
+    current = None
+    for number, raw in enumerate(read_lines(path), start=1):
+        line = Line(path, number, raw.split("#", 1)[0].strip())
+        if line.text.startswith("["):
+            if not line.text.endswith("]"):
+                raise line.fail(f"'{line.text}' has no closing bracket; write [section]")
+            current = sections.setdefault(line.text[1:-1].strip(), [])
+        elif line.text and current is None:
+            raise line.fail(f"'{line.text}' stands in no section; write a line like [feature] before it")
+        elif line.text:
+            current.append(line)
+    return sections
+
+
+def single_value(lines: list[Line], kind: Callable[[str], Value]) -> Value:
+    """The finite number that a section with one line holds."""
+    if len(lines) != 1:
+        raise lines[1].fail("this section takes one value; remove the others")
+    try:
+        value = kind(lines[0].text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        wanted = "a whole number" if kind is int else "a number"
+        raise lines[0].fail(f"expected {wanted}, not '{lines[0].text}'; correct it")
+    return value
+
+
+def read_features(lines: list[Line]) -> list[FeatureLine]:
+    """The lines of ``[feature]``; ``UserError`` for an argument without a value or given twice, and for equal names."""
+    features: list[FeatureLine] = []
+    unnamed: Counter[str] = Counter()
+    for line in lines:
+        kind, *items = line.text.split()
+        arguments: dict[str, str] = {}
+        for item in items:
+            key, equals, value = item.partition("=")
+            if not equals or not value or key in arguments:
+                raise line.fail(f"expected arguments like name=value, each once, not '{item}'; correct the feature")
+            arguments[key] = value
+        name = arguments.pop("name", None)
+        if name is None:
+            name = f"{kind}{unnamed[kind]}"
+            unnamed[kind] += 1
+        if any(other.name == name for other in features):
+            raise line.fail(f"a second feature is named {name}; give each a name= of its own")
+        features.append(FeatureLine(line.path, line.number, line.text, kind, name, arguments))
+    return features
+
+
+def read_weights(lines: list[Line]) -> dict[str, tuple[Line, tuple[float, ...]]]:
+    """The lines ``Name= numbers`` of ``[weight]`` by name; ``UserError`` for a number that is not finite."""
+    weights: dict[str, tuple[Line, tuple[float, ...]]] = {}
+    for line in lines:
+        name, equals, text = line.text.partition("=")
+        name = name.strip()
+        try:
+            values = tuple(float(value) for value in text.split())
+        except ValueError:
+            equals, values = "", ()
+        if not equals or not values:
+            raise line.fail(f"expected 'Name= numbers', not '{line.text}'; correct the weight")
+        if not all(map(math.isfinite, values)):
+            raise line.fail(f"a weight of {name} is not a finite number; correct it")
+        if name in weights:
+            raise line.fail(f"the weights of {name} stand here a second time; remove one of the lines")
+        weights[name] = line, values
+    return weights
+
+
+def _check_sections(sections: Sections) -> None:
+    """``UserError`` for a section whose effect would be missing here."""
+    known = {*SEARCH, *SILENT, "search-algorithm", "max-phrase-length", "input-factors", "mapping", "feature", "weight"}
+    for name, lines in sections.items():
+        if name not in known and lines:
+            raise lines[0].fail(f"the section [{name}] is not supported; remove it")
+    for name, only in (("input-factors", "0"), ("mapping", "0 T 0")):
+        for line in sections.get(name, []):
+            if " ".join(line.text.split()) != only:
+                raise line.fail(f"[{name}] can only be '{only}', not '{line.text}'; use a model of one factor")
+
+
+def _check_feature(feature: FeatureLine) -> None:
+    """``UserError`` for a feature, or an argument of one, that is not supported."""
+    if feature.kind not in ARGUMENTS:
+        advice = REPLACEMENTS.get(feature.kind, "remove it")
+        raise feature.fail(f"the feature {feature.kind} is not supported; {advice}")
+    for key, value in feature.arguments.items():
+        if key not in ARGUMENTS[feature.kind] and value not in HARMLESS.get(key, ()):
+            raise feature.fail(f"the argument {key}={value} of {feature.kind} is not supported; remove it")
+    scores = feature.arguments.get("num-features")
+    expected = {"LexicalReordering": "6"}.get(feature.kind, "1")
+    if scores is not None and feature.kind != "PhraseDictionaryMemory" and scores != expected:
+        raise feature.fail(f"num-features={scores} is not supported, {feature.kind} has {expected}; correct it")
+    if feature.kind == "LexicalReordering" and feature.arguments.get("type") not in REORDERING_TYPES:
+        kind = feature.arguments.get("type", "(none)")
+        raise feature.fail(f"the reordering type {kind} is not supported; use a model of type {REORDERING_TYPES[0]}")
 
 
 def _names(features: list[FeatureLine]) -> dict[str, str]:
@@ -102,7 +267,7 @@ def _names(features: list[FeatureLine]) -> dict[str, str]:
     return named
 
 
-def _weights(path: Path, lines: list[Line], names: dict[str, str], scores: int, reordering: bool) -> Weights:
+def _weights(path: Path, lines: list[Line], names: dict[str, str], scores: int) -> Weights:
     """The weights by the names used here; a feature that the ini does without has weight 0."""
     given = read_weights(lines)
     for name, (line, _) in given.items():
@@ -165,3 +330,34 @@ def _threads(sections: Sections) -> int | None:
     if lines and lines[0].text == "all":
         return os.cpu_count()
     return _number(sections, "threads", 0, least=1) or None
+
+
+def _find_file(feature: FeatureLine) -> Path:
+    """The file that a feature names.
+
+    As for Moses, a relative path starts at the working directory, and ``.gz`` is added where the plain file is
+    missing. What is not there is looked for beside the ini.
+    """
+    given = feature.arguments.get("path")
+    if given is None:
+        raise feature.fail(f"{feature.kind} has no path=; add it")
+    found = []
+    for folder in (Path(), feature.path.parent):
+        plain = folder / given
+        existing = next((path for path in (plain, plain.with_name(plain.name + ".gz")) if path.is_file()), None)
+        if existing is not None:
+            found.append(existing)
+    if not found:
+        raise feature.fail(f"there is no file {given} (nor {given}.gz); correct the path")
+    if len(found) == 2 and not found[0].samefile(found[1]):
+        raise feature.fail(f"{given} is both {found[0].resolve()} and {found[1]}; give an absolute path")
+    return found[-1]
+
+
+def _find_language_model(feature: FeatureLine) -> Path:
+    """The ARPA file of a language model; ``UserError`` for a binary of KenLM."""
+    path = _find_file(feature)
+    with open(path, "rb") as stream:
+        if stream.read(8) == b"mmap lm ":
+            raise feature.fail(f"{path} is a binary of KenLM; give the ARPA file it was made from")
+    return path

@@ -1,5 +1,12 @@
-"""What a decoding writes: translations, n-best lists, alignments and lattices, batch by batch as they come."""
+"""Text in and out while it comes: batches of the lines that are there, and outputs that are whole or not at all.
 
+What a decoding writes: translations, n-best lists, alignments and lattices, batch by batch.
+"""
+
+import io
+import os
+import select
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -7,14 +14,17 @@ from pathlib import Path
 from typing import IO
 
 from neural_smt.decoding.lattices.lattice import Lattice
-from neural_smt.decoding.lattices.osg import search_graph_lines
-from neural_smt.decoding.lattices.slf import slf_lines
-from neural_smt.decoding.moses.streams import open_folder, open_output
+from neural_smt.decoding.lattices.text_formats import search_graph_lines, slf_lines
 from neural_smt.decoding.nbest import nbest_lines
 from neural_smt.decoding.search import Decoder, Translation
 from neural_smt.errors import UserError
-from neural_smt.io.files import open_text
+from neural_smt.io.files import atomic, named_errors, open_text, read_lines
 from neural_smt.vocabulary import Vocabulary
+
+STANDARD = Path("-")
+"""Stands for standard input or output."""
+
+_BLOCK = 1 << 16
 
 Lattices = list[Lattice | None]
 Writer = Callable[[int, list[Translation], Lattices], None]
@@ -67,23 +77,30 @@ class Outputs:
 
         shown: the features of n-best lists, printed name -> scores; vocabulary: the target vocabulary.
         """
+        writers: list[Writer] = []
+
+        def add(path: Path | None, lines: Callable[[int, list[Translation], Lattices], Iterable[str]]) -> None:
+            stream = stack.enter_context(open_output(path))
+            writers.append(lambda *batch: _write(stream, lines(*batch)))
+
+        def write(first: int, translations: list[Translation], lattices: Lattices) -> None:
+            for writer in writers:
+                writer(first, translations, lattices)
+
         with ExitStack() as stack:
-            writers = [_line_writer(stack, self.translations, lambda first, found: (" ".join(t.tokens) for t in found))]
+            add(self.translations, lambda first, found, lattices: (" ".join(t.tokens) for t in found))
             if self.listing:
-                path = self.listing.path
-                writers.append(_line_writer(stack, path, lambda first, found: nbest_lines(found, shown, first)))
+                add(self.listing.path, lambda first, found, lattices: nbest_lines(found, shown, first))
             if self.alignments:
-                writers.append(_line_writer(stack, self.alignments, lambda first, found: map(alignment_line, found)))
+                add(self.alignments, lambda first, found, lattices: map(alignment_line, found))
             if self.lattices and self.lattice_format == "slf":
                 writers.append(_slf_writer(stack.enter_context(open_folder(self.lattices)), vocabulary))
             elif self.lattices:
-                stream = stack.enter_context(open_output(self.lattices))
-                writers.append(_graph_writer(stream, vocabulary, self.lattice_format == "osgx"))
-
-            def write(first: int, translations: list[Translation], lattices: Lattices) -> None:
-                for writer in writers:
-                    writer(first, translations, lattices)
-
+                extended = self.lattice_format == "osgx"
+                add(
+                    self.lattices,
+                    lambda first, found, lattices: search_graph_lines(lattices, vocabulary, first, extended),
+                )
             yield write
 
     def decode(self, decoder: Decoder, sentences: list[list[str]]) -> tuple[list[Translation], Lattices]:
@@ -95,24 +112,11 @@ class Outputs:
         return [decoder.translate(lattice, size, distinct) for lattice in lattices], lattices
 
 
-def _line_writer(
-    stack: ExitStack, path: Path | None, format_lines: Callable[[int, list[Translation]], Iterable[str]]
-) -> Writer:
-    stream = stack.enter_context(open_output(path))
-    return lambda first, translations, lattices: _write(stream, format_lines(first, translations))
-
-
-def _graph_writer(stream: IO[str], vocabulary: Vocabulary, extended: bool) -> Writer:
-    return lambda first, translations, lattices: _write(
-        stream, search_graph_lines(lattices, vocabulary, first, extended)
-    )
-
-
 def _slf_writer(folder: Path, vocabulary: Vocabulary) -> Writer:
     def write(first: int, translations: list[Translation], lattices: Lattices) -> None:
         for number, lattice in enumerate(lattices, start=first):
             with open_text(folder / f"{number}.slf", "w") as stream:
-                stream.writelines(f"{line}\n" for line in slf_lines(number, lattice, vocabulary, features=True))
+                stream.writelines(f"{line}\n" for line in slf_lines(number, lattice, vocabulary))
 
     return write
 
@@ -127,3 +131,93 @@ def alignment_line(translation: Translation) -> str:
     phrase_of = [i for i, (_, _, start, stop) in enumerate(translation.segmentation) for _ in range(start, stop)]
     links = sorted(translation.alignment, key=lambda link: (phrase_of[link[1]], link))
     return "".join(f"{i}-{j} " for i, j in links)
+
+
+def read_batches(path: Path | None, size: int) -> Iterator[list[str]]:
+    """Yield the lines of a text (None or ``-``: standard input; ``.gz`` is unpacked), at most ``size`` at once.
+
+    A batch ends early where the next line has not been written yet: whoever writes a line and waits gets its answer.
+    Lines come without ends. Raises ``UserError`` naming the line that is not UTF-8.
+    """
+    if path is not None and path.suffix == ".gz":
+        lines = read_lines(path)
+        yield from (lines[start : start + size] for start in range(0, len(lines), size))
+        return
+    with ExitStack() as stack:
+        name, descriptor = "standard input", 0
+        if path not in (None, STANDARD):
+            with named_errors(path):
+                name, descriptor = str(path), stack.enter_context(open(path, "rb", buffering=0)).fileno()
+        number = 0
+        for batch in _batches(descriptor, size):
+            yield [_decode(line, name, number + i) for i, line in enumerate(batch, start=1)]
+            number += len(batch)
+
+
+def _batches(descriptor: int, size: int) -> Iterator[list[bytes]]:
+    """Lines without their ``\\n``, as many as can be read without waiting, but at least one and at most ``size``."""
+    waiting: list[bytes] = []
+    tail, ended = b"", False
+    while not ended or waiting:
+        while not ended and len(waiting) < size and (not waiting or select.select([descriptor], [], [], 0)[0]):
+            block = os.read(descriptor, _BLOCK)
+            *lines, tail = (tail + block).split(b"\n")
+            waiting += lines
+            if not block:
+                ended = True
+                waiting += [tail] if tail else []
+        if waiting:
+            yield waiting[:size]
+            del waiting[:size]
+
+
+def _decode(line: bytes, name: str, number: int) -> str:
+    try:
+        return line.removesuffix(b"\r").decode("utf-8")
+    except UnicodeDecodeError as error:
+        reason = f"not valid UTF-8 (byte 0x{line[error.start]:02x}); convert the text to UTF-8"
+        raise UserError(f"{name}, line {number}: {reason}") from None
+
+
+@contextmanager
+def open_output(path: Path | None) -> Iterator[IO[str]]:
+    """A stream of UTF-8 text: standard output for None or ``-``; a file gets its name when the block ends well.
+
+    Devices and pipes are written as they are. ``UserError`` when the path cannot be written.
+    """
+    if path is None or path == STANDARD:
+        sys.stdout.flush()
+        stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
+        try:
+            yield stream
+            stream.flush()
+        finally:
+            stream.detach()
+        return
+    with ExitStack() as stack:
+        with _named_errors(path):
+            if path.is_dir():
+                raise UserError(f"{path}: is a folder; name a file")
+            special = path.exists() and not path.is_file()
+            written = path if special else stack.enter_context(atomic(path))
+            stream = stack.enter_context(open_text(written, "w"))
+        yield stream
+
+
+@contextmanager
+def open_folder(path: Path) -> Iterator[Path]:
+    """A new folder, which gets its name when the block ends well; ``UserError`` where something is there already."""
+    with ExitStack() as stack:
+        with _named_errors(path):
+            if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+                raise UserError(f"{path}: exists already; name a new folder, or remove it")
+            folder = stack.enter_context(atomic(path, directory=True))
+        yield folder
+
+
+@contextmanager
+def _named_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror}); name another file") from None

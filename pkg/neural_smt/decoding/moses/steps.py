@@ -13,9 +13,8 @@ from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import AUTO, load_model
 from neural_smt.decoding.moses.export import write_moses_folder
 from neural_smt.decoding.moses.ini import MosesIni, read_moses_ini
-from neural_smt.decoding.moses.outputs import Listing, Outputs, Writer
-from neural_smt.decoding.moses.streams import read_batches
-from neural_smt.decoding.oracle_table import HEADER, oracle_table
+from neural_smt.decoding.moses.outputs import Listing, Outputs, Writer, read_batches
+from neural_smt.decoding.oracles import HEADER, oracle_table
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError

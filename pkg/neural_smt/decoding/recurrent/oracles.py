@@ -6,12 +6,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from neural_smt.bleu import corpus_statistics
-from neural_smt.decoding.lattices import oracle as lattice_oracle
 from neural_smt.decoding.lattices.kbest import list_paths
-from neural_smt.decoding.oracle_table import OracleRow, statistics_row
-from neural_smt.decoding.oracles import corpus_oracle, sentence_oracle
+from neural_smt.decoding.lattices.oracle import encode_references
+from neural_smt.decoding.oracles import OracleRow, lattice_rows, list_rows
 from neural_smt.decoding.recurrent.linked import LinkedLattices
-from neural_smt.decoding.references import encode_references
 from neural_smt.io.ragged import Ragged
 
 
@@ -31,12 +29,7 @@ def oracle_rows(
     for size in [1, *sorted(set(sizes) - {1})]:
         rows += _of_lists(drawn, encode_references(references, drawn.vocabulary, drawn.copied), size)
     encoded = encode_references(references, lattices.vocabulary, lattices.copied)
-    for name, find in (("sentence", lattice_oracle.sentence_oracle), ("corpus", lattice_oracle.corpus_oracle)):
-        began = time.perf_counter()
-        statistics = find(lattices.flat, encoded).statistics
-        each = len(lattices.flat.tails) / max(1, len(lattices))
-        rows.append(statistics_row("lattice", each, name, statistics, time.perf_counter() - began))
-    return rows
+    return rows + lattice_rows(lattices.flat, encoded, 0.0)
 
 
 def _of_lists(lattices: LinkedLattices, references: Ragged, size: int) -> list[OracleRow]:
@@ -51,13 +44,5 @@ def _of_lists(lattices: LinkedLattices, references: Ragged, size: int) -> list[O
     order = np.argsort(np.concatenate([sentence, empty]), kind="stable")
     statistics = np.concatenate([of_paths, of_empty])[order]
     listed = time.perf_counter() - began
-    if size == 1:
-        return [statistics_row("1-best", 1.0, "model", statistics, listed)]
     offsets = first + np.concatenate([[0], np.cumsum(np.diff(first) == 0)])
-    rows = []
-    for name, find in (("sentence", sentence_oracle), ("corpus", corpus_oracle)):
-        began = time.perf_counter()
-        chosen = statistics[find(statistics, offsets)]
-        seconds = listed + time.perf_counter() - began
-        rows.append(statistics_row(f"{size}-best", len(paths) / max(1, len(lattices)), name, chosen, seconds))
-    return rows
+    return list_rows(size, statistics, offsets, len(paths), listed)

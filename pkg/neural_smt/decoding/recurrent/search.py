@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.decoding.batches import NewHypotheses
-from neural_smt.decoding.derivations import Derivations
+from neural_smt.decoding.batches import Derivations, NewHypotheses
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.recurrent.linked import RECURRENT, model_ids

@@ -1,6 +1,6 @@
 """The stacks of a batch: pruning a filled buffer into hypotheses and arcs."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,11 +11,18 @@ from neural_smt.decoding.buffer_primitives import (
     GROUPS,
     THRESHOLD,
     Buffer,
-    enlarged,
-    enlarged_rows,
     keep_best,
 )
-from neural_smt.decoding.primitives import PENDING, SCORED, Coverages, Hypotheses, Options, Stacks, Task
+from neural_smt.decoding.primitives import (
+    PENDING,
+    SCORED,
+    Coverages,
+    Hypotheses,
+    Options,
+    Stacks,
+    Task,
+    write_history,
+)
 from neural_smt.jit import kernel, leaf
 from neural_smt.vocabulary import BOS
 
@@ -38,116 +45,69 @@ class Arcs(NamedTuple):
     ranges: np.ndarray
 
 
-@kernel
 def start_arcs(lengths: np.ndarray) -> Arcs:
     """No arcs, of sentences of these lengths (int64 [B])."""
-    rows = 64 * len(lengths)
-    return Arcs(
-        np.empty(rows, np.int32),
-        np.empty(rows, np.int32),
-        np.empty(rows, np.int32),
-        np.empty(rows, np.int32),
-        np.empty(rows, np.float64),
-        np.empty(rows, np.float64),
-        np.zeros((lengths.max() + 1, len(lengths) + 1), np.int64),
-    )
+    columns = (np.empty(64 * len(lengths), dtype) for dtype in (*[np.int32] * 4, *[np.float64] * 2))
+    return Arcs(*columns, np.zeros((lengths.max() + 1, len(lengths) + 1), np.int64))
 
 
-@kernel
-def _reserve_arcs(arcs: Arcs, needed: int) -> Arcs:
-    """The same arcs with room for ``needed`` in all."""
-    rows = len(arcs.head)
-    if needed <= rows:
-        return arcs
-    rows = max(2 * rows, needed)
-    return Arcs(
-        enlarged(arcs.head, rows),
-        enlarged(arcs.tail, rows),
-        enlarged(arcs.option, rows),
-        enlarged(arcs.start, rows),
-        enlarged(arcs.score, rows),
-        enlarged(arcs.extra, rows),
-        arcs.ranges,
-    )
-
-
-@kernel
 def start_stacks(task: Task, history: int) -> Stacks:
     """The empty hypothesis of every sentence, with ``history`` words of context."""
     lengths = task.sentences.lengths
     batch, models = len(lengths), len(task.models)
     rows = 16 * batch
+    ints = np.zeros((5, rows), dtype=np.int32)
     hypotheses = Hypotheses(
-        np.zeros(rows, np.float64),
-        np.zeros(rows, np.int32),
-        np.zeros(rows, np.int32),
-        np.full(rows, -1, np.int32),
-        np.zeros((rows, models), np.int32),
-        np.full((rows, history), BOS, np.int32),
-        np.zeros(rows, np.uint8),
+        score=np.zeros(rows),
+        start=ints[0],
+        stop=ints[1],
+        option=np.full(rows, -1, np.int32),
+        states=np.full((rows, models), [model.begin for model in task.models], dtype=np.int32),
+        history=np.full((rows, history), BOS, np.int32),
+        pending=np.zeros(rows, np.uint8),
     )
-    coverages = Coverages(
-        np.zeros(rows, np.int32),
-        np.zeros(rows, np.uint64),
-        np.zeros(rows, np.float64),
-        np.zeros(rows, np.int32),
-        np.zeros(rows, np.int32),
-    )
+    coverages = Coverages(ints[2], np.zeros(rows, np.uint64), np.zeros(rows), ints[3], ints[4])
     ranges = np.zeros((batch, lengths.max() + 1, 2), dtype=np.int64)
-    for sentence in range(batch):
-        for m in range(models):
-            hypotheses.states[sentence, m] = task.models[m].begin
-        coverages.first[sentence] = sentence
-        coverages.last[sentence] = sentence + 1
-        ranges[sentence, 0, 0] = sentence
-        ranges[sentence, 0, 1] = sentence + 1
+    coverages.first[:batch] = ranges[:, 0, 0] = np.arange(batch)
+    coverages.last[:batch] = ranges[:, 0, 1] = np.arange(1, batch + 1)
     return Stacks(hypotheses, coverages, ranges, np.array([batch, batch]))
 
 
-@kernel
-def _make_room(stacks: Stacks, more_hypotheses: int, more_coverages: int) -> Stacks:
-    """The same stacks with room for so many more hypotheses and coverages."""
-    hypotheses, coverages, counts = stacks.hypotheses, stacks.coverages, stacks.counts
-    rows = len(hypotheses.score)
-    if counts[0] + more_hypotheses > rows:
-        rows = max(2 * rows, counts[0] + more_hypotheses)
-        hypotheses = Hypotheses(
-            enlarged(hypotheses.score, rows),
-            enlarged(hypotheses.start, rows),
-            enlarged(hypotheses.stop, rows),
-            enlarged(hypotheses.option, rows),
-            enlarged_rows(hypotheses.states, rows),
-            enlarged_rows(hypotheses.history, rows),
-            enlarged(hypotheses.pending, rows),
-        )
-    rows = len(coverages.gap)
-    if counts[1] + more_coverages > rows:
-        rows = max(2 * rows, counts[1] + more_coverages)
-        coverages = Coverages(
-            enlarged(coverages.gap, rows),
-            enlarged(coverages.window, rows),
-            enlarged(coverages.rest, rows),
-            enlarged(coverages.first, rows),
-            enlarged(coverages.last, rows),
-        )
-    return Stacks(hypotheses, coverages, stacks.ranges, counts)
+def make_room(size: int, stacks: Stacks, arcs: Arcs, offsets: np.ndarray) -> tuple[Stacks, Arcs]:
+    """The same with room for what ``settle_stack`` adds."""
+    more = offsets[-1]
+    hypotheses = _enlarged(stacks.hypotheses, stacks.counts[0] + more[GROUPS])
+    coverages = _enlarged(stacks.coverages, stacks.counts[1] + more[COVERAGES])
+    return (
+        stacks._replace(hypotheses=hypotheses, coverages=coverages),
+        _enlarged(arcs, arcs.ranges[size - 1, -1] + more[CANDIDATES]),
+    )
+
+
+def _enlarged(part: Any, needed: int) -> Any:
+    """A tuple of arrays whose columns have room for ``needed`` rows."""
+    rows = len(part[0])
+    if needed <= rows:
+        return part
+    more = max(rows, needed - rows)
+    columns = {name: column for name, column in part._asdict().items() if name != "ranges"}
+    return part._replace(
+        **{name: np.concatenate([c, np.zeros((more, *c.shape[1:]), c.dtype)]) for name, c in columns.items()}
+    )
 
 
 @kernel
 def settle_stack(
     size: int, task: Task, stacks: Stacks, arcs: Arcs, buffer: Buffer, offsets: np.ndarray, hooked: bool
-) -> tuple[Stacks, Arcs]:
+) -> None:
     """Prune the buffer to the stacks of ``size`` of every sentence, and add the arcs into the new hypotheses.
 
-    offsets: int64 [B + 1, 3], as the filling kernels return them; hooked: the candidates' scores have changed since
-    they were added. Returns the stacks and the arcs, larger when they had to grow.
+    There must be room (``make_room``). offsets: int64 [B + 1, 3], as ``fill`` returns them; hooked: the candidates'
+    scores have changed since they were added.
     """
-    batch = len(offsets) - 1
     search = task.search
-    stacks = _make_room(stacks, offsets[batch, GROUPS], offsets[batch, COVERAGES])
-    arcs = _reserve_arcs(arcs, arcs.ranges[size - 1, batch] + offsets[batch, CANDIDATES])
-    arcs.ranges[size, 0] = arcs.ranges[size - 1, batch]
-    for sentence in range(batch):
+    arcs.ranges[size, 0] = arcs.ranges[size - 1, len(offsets) - 1]
+    for sentence in range(len(offsets) - 1):
         buffer.counts[0] = offsets[sentence]
         buffer.counts[1] = offsets[sentence + 1]
         if hooked:
@@ -160,7 +120,6 @@ def settle_stack(
         arcs.ranges[size, sentence + 1] = _write_arcs(
             buffer, number, search.keep_arcs, arcs, arcs.ranges[size, sentence]
         )
-    return stacks, arcs
 
 
 @leaf
@@ -224,19 +183,6 @@ def _write_hypotheses(buffer: Buffer, options: Options, stacks: Stacks, pending:
         write_history(hypotheses.history, row, buffer.parent[champion], options, buffer.option[champion])
     counts[0] += last - first
     return number
-
-
-@leaf
-def write_history(history: np.ndarray, row: int, parent: int, options: Options, option: int) -> None:
-    """The last target words after the option."""
-    size = history.shape[1]
-    added = options.word_offsets[option + 1] - options.word_offsets[option]
-    for i in range(size):
-        position = added - size + i
-        if position < 0:
-            history[row, i] = history[parent, size + position]
-        else:
-            history[row, i] = options.words[options.word_offsets[option] + position]
 
 
 @leaf
