@@ -23,7 +23,7 @@ RUNS = $(filter-out results/tiny,$(patsubst %/benchmarks,%,$(wildcard results/*/
 
 run: $(READY)
 	$(BIN)/snakemake --cores $(CORES) $(OPTIONS)
-	@$(BIN)/python -m neural_smt report print_table --table results/$(NAME)/report/table1.csv
+	@$(BIN)/neural-smt report print_table --table results/$(NAME)/report/table1.csv
 
 report: run
 	$(BIN)/snakemake --report results/$(NAME)/report.html $(REPORT) $(OPTIONS)
@@ -50,7 +50,7 @@ lint: $(READY)
 
 bench: $(READY)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
-	@if [ -n "$(RUNS)" ]; then echo "== throughputs"; $(BIN)/python -m neural_smt calibrate --results $(RUNS); fi
+	@if [ -n "$(RUNS)" ]; then echo "== throughputs"; $(BIN)/neural-smt calibrate --results $(RUNS); fi
 
 clean:
 	rm -rf $(VENV) .snakemake results build .pytest_cache .ruff_cache

@@ -1,4 +1,4 @@
-"""The command line: ``python -m neural_smt <verb> --option value ...`` or ``<stage> <step> --option value ...``.
+"""The command line: ``neural-smt <verb> --option value ...`` or ``neural-smt <stage> <step> --option value ...``.
 
 Every step that a rule calls is also a command; its options are the parameters of the function and its help is the
 function's docstring. Dictionaries are given as JSON (or ``@file.yaml``), lists as several values. What people do by
@@ -23,44 +23,42 @@ from typing import Any
 from neural_smt import __version__
 from neural_smt.errors import Section, UserError, sentence
 from neural_smt.io.files import read_yaml
-from neural_smt.workflow.invoke import invoke, is_list, is_path, optional, parameters
+from neural_smt.workflow.invoke import find_step, invoke, is_list, is_path, optional, parameters
 
-STAGES = {
-    "corpus": "neural_smt.corpus.steps",
-    "selection": "neural_smt.selection.steps",
-    "alignment": "neural_smt.alignment.steps",
-    "phrases": "neural_smt.phrases.steps",
-    "language_model": "neural_smt.language_model.steps",
-    "shortlist": "neural_smt.shortlist",
-    "vocabulary_selection": "neural_smt.vocabulary_selection.steps",
-    "representations": "neural_smt.representations.steps",
-    "training": "neural_smt.training.steps",
-    "rescoring": "neural_smt.rescoring.steps",
-    "decoding": "neural_smt.decoding.steps",
-    "tuning": "neural_smt.tuning.steps",
-    "evaluation": "neural_smt.evaluation.steps",
-    "analysis": "neural_smt.analysis.steps",
-    "report": "neural_smt.report",
-}
-"""Stage name -> the module (or package of modules) whose public functions with keyword-only parameters are its steps,
-see ``steps``.
-"""
+STAGES = (
+    "corpus",
+    "selection",
+    "alignment",
+    "phrases",
+    "language_model",
+    "shortlist",
+    "vocabulary_selection",
+    "representations",
+    "training",
+    "rescoring",
+    "decoding",
+    "tuning",
+    "evaluation",
+    "analysis",
+    "report",
+)
+"""The stages, in the order in which each uses those before it; see ``steps``."""
 
 VERBS = {
-    "decode": "neural_smt.decoding.moses.steps:decode_moses",
-    "rescore": "neural_smt.decoding.steps:rescore",
-    "oracle": "neural_smt.decoding.moses.steps:oracle_moses",
-    "export": "neural_smt.decoding.moses.steps:export_moses",
-    "inspect": "neural_smt.vocabulary_selection.steps:inspect_sentence",
-    "init": "neural_smt.init.steps:init",
-    "check": "neural_smt.planning.checking:check",
-    "plan": "neural_smt.planning.steps:plan",
-    "calibrate": "neural_smt.planning.steps:calibrate",
-    "translate": "neural_smt.translation.steps:translate",
-    "serve": "neural_smt.translation.steps:serve",
-    "pack": "neural_smt.translation.steps:pack",
+    "decode": "decoding.moses.steps:decode_moses",
+    "rescore": "decoding.steps:rescore",
+    "oracle": "decoding.moses.steps:oracle_moses",
+    "export": "decoding.moses.steps:export_moses",
+    "inspect": "vocabulary_selection.steps:inspect_sentence",
+    "init": "init.steps:init",
+    "check": "planning.checking:check",
+    "plan": "planning.steps:plan",
+    "calibrate": "planning.steps:calibrate",
+    "translate": "translation.steps:translate",
+    "serve": "translation.steps:serve",
+    "pack": "translation.steps:pack",
 }
-"""Verb -> module and function with keyword-only parameters."""
+"""Verb -> the function behind it, as rules name steps."""
 
 PLACES = {
     "init": ("files",),
@@ -73,27 +71,22 @@ PLACES = {
 
 def verb(name: str) -> Callable[..., Any]:
     """The function of a verb."""
-    module, _, function = VERBS[name].partition(":")
-    return getattr(importlib.import_module(module), function)
+    return find_step(VERBS[name])
 
 
 def steps(stage: str) -> dict[str, Callable[..., Any]]:
-    """The steps of a stage by name: those of its module in the order they stand there, then those of modules of their
-    own, ``<stage>/..._steps.py``, whether the stage's module imports these or not; all modules of a stage without a
-    module of steps.
+    """The steps of a stage by name: public functions with keyword-only parameters.
+
+    They stand in the stage's module ``steps``, then in those named ``..._steps``; in any module of a stage without one.
     """
+    package = importlib.import_module(f"neural_smt.{stage}")
+    names = [entry.name for entry in pkgutil.iter_modules(getattr(package, "__path__", ()))]
+    if "steps" in names:
+        names = ["steps", *(name for name in names if name.endswith("_steps"))]
     found: dict[str, Callable[..., Any]] = {}
-    for module in map(importlib.import_module, _step_modules(stage)):
+    for module in [package, *(importlib.import_module(f"{package.__name__}.{name}") for name in names)]:
         found |= {name: function for name, function in vars(module).items() if _is_step(name, function, module)}
     return found
-
-
-def _step_modules(stage: str) -> list[str]:
-    package = importlib.import_module(STAGES[stage].removesuffix(".steps"))
-    further = [entry.name for entry in pkgutil.iter_modules(getattr(package, "__path__", ()))]
-    if not STAGES[stage].endswith(".steps"):
-        return [STAGES[stage], *(f"{package.__name__}.{name}" for name in further)]
-    return [STAGES[stage], *(f"{package.__name__}.{name}" for name in further if name.endswith("_steps"))]
 
 
 def _is_step(name: str, function: Any, module: ModuleType) -> bool:
@@ -153,21 +146,13 @@ def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -
     parser.add_argument(f"--{parameter.name.replace('_', '-')}", dest=parameter.name, **options)
 
 
-def _summary(function: Callable[..., Any]) -> str:
-    return (inspect.getdoc(function) or "").partition("\n")[0]
-
-
-def _add_place(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
-    kind = {"nargs": "*", "type": Path} if is_list(optional(parameter.annotation)) else {}
-    parser.add_argument(parameter.name, metavar=parameter.name.upper().removesuffix("S"), **kind)
-
-
 def _add_options(parser: argparse.ArgumentParser, function: Callable[..., Any], places: Sequence[str] = ()) -> None:
     for name, parameter in parameters(function).items():
-        if name in places:
-            _add_place(parser, parameter)
-        else:
+        if name not in places:
             _add_option(parser, parameter)
+            continue
+        kind = {"nargs": "*", "type": Path} if is_list(optional(parameter.annotation)) else {}
+        parser.add_argument(name, metavar=name.upper().removesuffix("S"), **kind)
 
 
 def _described(function: Callable[..., Any]) -> dict[str, Any]:
@@ -175,16 +160,17 @@ def _described(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _step_parser(stage: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=f"neural_smt {stage}", description=f"Steps of the stage '{stage}'.")
+    parser = argparse.ArgumentParser(prog=f"neural-smt {stage}", description=f"Steps of the stage '{stage}'.")
     commands = parser.add_subparsers(dest="step", metavar="step", required=True)
     for name, function in steps(stage).items():
-        _add_options(commands.add_parser(name, help=_summary(function), **_described(function)), function)
+        summary = (inspect.getdoc(function) or "").partition("\n")[0]
+        _add_options(commands.add_parser(name, help=summary, **_described(function)), function)
     return parser
 
 
 def _parse(arguments: Sequence[str] | None) -> tuple[Callable[..., Any], dict[str, Any]]:
     """The function that a command line names, and the arguments that it gives."""
-    parser = argparse.ArgumentParser(prog="neural_smt", description="Recurrent networks in statistical MT, by stages.")
+    parser = argparse.ArgumentParser(prog="neural-smt", description="Recurrent networks in statistical MT, by stages.")
     parser.add_argument("--version", action="version", version=__version__)
     known = f"{', '.join(VERBS)}, or a stage: {', '.join(STAGES)}"
     parser.add_argument("command", choices=[*VERBS, *STAGES], metavar="command", help=known)
@@ -192,7 +178,7 @@ def _parse(arguments: Sequence[str] | None) -> tuple[Callable[..., Any], dict[st
     chosen = parser.parse_args(arguments)
     if chosen.command in VERBS:
         function = verb(chosen.command)
-        options = argparse.ArgumentParser(prog=f"neural_smt {chosen.command}", **_described(function))
+        options = argparse.ArgumentParser(prog=f"neural-smt {chosen.command}", **_described(function))
         _add_options(options, function, PLACES.get(chosen.command, ()))
         given = vars(options.parse_intermixed_args(chosen.rest))
     else:

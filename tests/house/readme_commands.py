@@ -13,7 +13,7 @@ def shown_commands(readme: Path) -> list[str]:
     """
     text = readme.read_text(encoding="utf-8")
     blocks = re.findall(r"^    (\S.*?)(?: +# .*)?$", text, re.M)
-    inline = re.findall(r"`((?:make [a-z]|\.venv/bin/\w+ )[^`]*)`", text)
+    inline = re.findall(r"`((?:make [a-z]|\.venv/bin/[\w-]+ )[^`]*)`", text)
     return list(dict.fromkeys([*blocks, *inline]))
 
 

@@ -14,7 +14,7 @@ from neural_smt.io.files import read_lines
 REPOSITORY = Path(__file__).resolve().parents[2]
 TINY = "experiments/tiny.yaml"
 MODEL = "results/tiny/decoding/baseline/run1/moses/moses.ini"
-SNAKEMAKE, PYTHON = ".venv/bin/snakemake", ".venv/bin/python -m neural_smt"
+SNAKEMAKE, PYTHON = ".venv/bin/snakemake", ".venv/bin/neural-smt"
 INIT = f"{PYTHON} init mycorpus.en mycorpus.fr"
 EXPORT = f"{SNAKEMAKE} --cores 2 export"
 
@@ -70,7 +70,7 @@ def commands() -> list[str]:
     return [
         command
         for command in shown_commands(REPOSITORY / "README.md")
-        if not re.search("neural_smt (translate|serve) ", command)
+        if not re.search("neural-smt (translate|serve|pack) ", command)
     ]
 
 

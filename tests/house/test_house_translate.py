@@ -17,19 +17,21 @@ TEXT = "The new minister reads the old book.\n\nThe report is good.\n"
 def translating_commands(repository: Path) -> list[str]:
     """The commands on translating, for Python as it runs here and for the experiment that has run."""
     lines = [
-        line for line in shown_commands(repository / "README.md") if re.search("neural_smt (translate|serve) ", line)
+        line
+        for line in shown_commands(repository / "README.md")
+        if re.search("neural-smt (translate|serve|pack) ", line)
     ]
     experiment = {" embedded ": " tiny ", " config.yaml ": " experiments/tiny.yaml ", "--port 8000": "--port 0"}
-    for name, other in {".venv/bin/python": shlex.quote(sys.executable), **experiment}.items():
+    for name, other in {".venv/bin/neural-smt": f"{shlex.quote(sys.executable)} -m neural_smt", **experiment}.items():
         lines = [line.replace(name, other) for line in lines]
     return lines
 
 
 @pytest.mark.slow
-def test_commands_of_the_readme(finished: Path, repository: Path) -> None:
+def test_commands_of_the_readme(finished: Path, repository: Path, tmp_path: Path) -> None:
     (finished / "text.en").write_text(TEXT, encoding="utf-8")
     commands = translating_commands(repository)
-    typed, explained, listed, machine, served = commands
+    typed, explained, listed, machine, served, packed = commands
     outputs = {}
     for command in (typed, explained, listed, machine):
         process = run_in_shell(command, finished)
@@ -43,6 +45,10 @@ def test_commands_of_the_readme(finished: Path, repository: Path) -> None:
     sentences = [json.loads(line) for line in outputs[machine]]
     assert [sentence["translation"] for sentence in sentences] == plain
     check_served(served, finished, plain[0])
+    assert run_in_shell(packed, finished).wait(timeout=600) == 0
+    (finished / "rnn.system").rename(tmp_path / "moved")
+    again = f"{shlex.quote(sys.executable)} -m neural_smt translate {tmp_path / 'moved'} {finished / 'text.en'}"
+    assert run_in_shell(again, finished).communicate(timeout=600)[0].splitlines() == plain
 
 
 def check_served(command: str, checkout: Path, expected: str) -> None:

@@ -91,7 +91,7 @@ def test_german_english_from_two_files_to_a_planned_experiment(
     assert "corpus/: 540 train, 30 dev, 30 test pairs; experiment.yaml\nexpected: " in said
     assert f"next:\n  cd {repository}\n" in said
     assert f"snakemake --cores 2 --configfile {folder}/experiment.yaml\n" in said
-    assert f"-m neural_smt translate {folder}/experiment.yaml --system rnn text.txt\n" in said
+    assert f"neural-smt translate {folder}/experiment.yaml --system rnn text.txt\n" in said
 
 
 @pytest.mark.parametrize(

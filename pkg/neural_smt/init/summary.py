@@ -63,12 +63,12 @@ def _commands(material: Material, cores: int) -> list[str]:
     programs = Path(sys.executable).parent
     found = shutil.which("snakemake") == str(programs / "snakemake")
     place = "" if found else f"{programs.relative_to(CHECKOUT) if programs.is_relative_to(CHECKOUT) else programs}/"
-    python = [f"{place}python", "-m", "neural_smt"]
+    program = f"{place}neural-smt"
     table = f"results/{material.name}/report/table1.csv"
     tokenised = ["--tokenised"] if material.tokenised else []
     commands = [
         [f"{place}snakemake", "--cores", str(cores), "--configfile", file],
-        [*python, "report", "print_table", "--table", table],
-        [*python, "translate", file, "--system", "rnn", *tokenised, "text.txt"],
+        [program, "report", "print_table", "--table", table],
+        [program, "translate", file, "--system", "rnn", *tokenised, "text.txt"],
     ]
     return [shlex.join(command) for command in ([] if here else [["cd", str(CHECKOUT)]]) + commands]

@@ -1,11 +1,18 @@
-"""Calling a step with loosely typed arguments, the same way from a rule and from the command line."""
+"""Finding a step and calling it with loosely typed arguments, in the same way from a rule and the command line."""
 
+import importlib
 import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+
+def find_step(name: str) -> Callable[..., Any]:
+    """The function ``module:name``, the module below ``neural_smt``."""
+    module, _, function = name.partition(":")
+    return getattr(importlib.import_module(f"neural_smt.{module}"), function)
 
 
 def parameters(step: Callable[..., Any]) -> dict[str, inspect.Parameter]:

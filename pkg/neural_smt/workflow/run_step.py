@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neural_smt.errors import sentence
 from neural_smt.io.temporaries import remove_leftovers, scratch_folder
-from neural_smt.workflow.invoke import invoke
+from neural_smt.workflow.invoke import find_step, invoke
 from neural_smt.workflow.job_usage import used
 from neural_smt.workflow.run_lock import end_with_run
 
@@ -22,12 +20,6 @@ if TYPE_CHECKING:
 
 LEFT_OUT = ("step", "code", "asked", "depends")
 """Inputs and params that are no arguments of a step."""
-
-
-def find_step(name: str) -> Callable[..., Any]:
-    """The function ``module:name``, the module below ``neural_smt``."""
-    module, _, function = name.partition(":")
-    return getattr(importlib.import_module(f"neural_smt.{module}"), function)
 
 
 def run_step(snakemake: Snakemake) -> None:
