@@ -18,8 +18,8 @@ import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 import torch  # isort: skip
 
-from neural_smt.decoding.attention.beam_search import beam_search
-from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.decoding.attention.results import AttentionDecodingSettings
+from neural_smt.decoding.attention.search import beam_search
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.configuration import AttentionConfig

@@ -23,8 +23,8 @@ import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 import torch  # isort: skip
 
-from neural_smt.decoding.attention.scoring import score_candidates, with_words
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
+from neural_smt.decoding.scorers.attention import AttentionTextScorer, with_words
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.batches import membership, pack_batch
@@ -59,7 +59,8 @@ def random_lists(count: int, case: Case) -> Lists:
     owner, ragged = np.repeat(np.arange(count), LIST), Ragged.from_lists(targets)
     sets = random_sets(case, count)
     source = Ragged.from_lists([random.integers(3, WORDS, length) for length in lengths])
-    return Lists(source, ragged, owner, None if sets is None else with_words(sets, ragged, owner))
+    of_word = np.repeat(owner, ragged.lengths)
+    return Lists(source, ragged, owner, None if sets is None else with_words(sets, ragged.values, of_word))
 
 
 def _list(random: np.random.Generator, length: int) -> list[list[int]]:
@@ -109,8 +110,9 @@ def measure(
     clock = time.perf_counter if network.output.weight.is_cuda else time.process_time
     lists = random_lists(sentences, case)
     few = lists.take(np.linspace(0, len(lists.owner) - 1, FEW).astype(int))
+    trees = AttentionTextScorer(network, lists.source, lists.sets, precision)
     ways = {
-        "trees": (lists, lambda: score_candidates(network, *lists, precision=precision)),
+        "trees": (lists, lambda: trees.score(lists.targets, lists.owner)),
         "batches": (lists, lambda: in_batches(network, lists, BATCH)),
         "one by one": (few, lambda: in_batches(network, few, 1)),
     }

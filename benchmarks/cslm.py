@@ -21,13 +21,13 @@ from lib import REPETITIONS, RESULTS
 from lib.multi30k import FOLDER, available, model, sentences
 
 from neural_smt.decoding import batches
-from neural_smt.decoding.cslm import CslmHook
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.ini import read_moses_ini
 from neural_smt.decoding.nbest import ListedTranslation
-from neural_smt.decoding.ngram_cache import NgramCache
 from neural_smt.decoding.options import PreparedSentences
-from neural_smt.decoding.rescoring import add_feature
+from neural_smt.decoding.reranking.lists import add_scores
+from neural_smt.decoding.scorers.cslm import CslmFeature, CslmScoring
+from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.io.files import write_json
@@ -123,7 +123,7 @@ def profile(decoder: Decoder, text: PreparedSentences, nbest: int) -> dict[str, 
             if isinstance(cache, NgramCache):
                 stack.enter_context(patch.object(cache, "score", timed("network", cache.score)))
         stack.enter_context(patch.object(batches, "_score_claimed", timed("cslm", batches._score_claimed)))
-        stack.enter_context(patch.object(CslmHook, "rescore", timed("cslm", CslmHook.rescore)))
+        stack.enter_context(patch.object(CslmFeature, "rescore", timed("cslm", CslmFeature.rescore)))
         spent["all"] = seconds(lambda: decoder.decode(text, nbest), 1)
     return spent
 
@@ -142,15 +142,15 @@ class Runs:
         for hook in (None, self.new_hook()):  # compiles what is not compiled yet
             self.decoder(hook, 0, 1).decode(few, 100)
 
-    def new_hook(self) -> CslmHook:
+    def new_hook(self) -> CslmFeature:
         """A hook with an empty cache."""
         loaded, settings = self.loaded, {"normaliser": self.normaliser}
         target = loaded.target_vocabulary
-        return CslmHook.load(
+        return CslmFeature.load(
             self.folder, loaded.language_models[0], target, settings, phrases=loaded.phrase_table.target
         )
 
-    def decoder(self, hook: CslmHook | None, number: int, threads: int) -> Decoder:
+    def decoder(self, hook: CslmFeature | None, number: int, threads: int) -> Decoder:
         weights = self.weights[number] if hook else self.alone[number]
         return Decoder(self.loaded, SEARCH, weights, threads, hook)
 
@@ -210,7 +210,7 @@ def rescoring(runs: Runs) -> dict[str, Any]:
     ]
     hook, spent = runs.new_hook().accurate(), []
     for _ in range(2):
-        spent.append(seconds(lambda: add_feature(listed, hook, runs.loaded.target_vocabulary), 1))
+        spent.append(seconds(lambda: add_scores(listed, CslmScoring(hook, runs.loaded.target_vocabulary), None), 1))
     return {
         "entries": len(listed),
         "entries_per_second": round(len(listed) / spent[0]),

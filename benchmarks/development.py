@@ -18,10 +18,9 @@ from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.io.files import write_json
-from neural_smt.tuning.loop import run, select
+from neural_smt.tuning.loop import State, run, select
 from neural_smt.tuning.methods import method_for
 from neural_smt.tuning.settings import TuningSettings
-from neural_smt.tuning.state import State
 
 SEEDS = (1, 2, 3)
 THREADS = 2

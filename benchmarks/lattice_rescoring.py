@@ -33,18 +33,18 @@ from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.kbest import list_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.moses.ini import read_sections, read_weights
-from neural_smt.decoding.recurrent.joint import JointModel, Rescored
-from neural_smt.decoding.recurrent.linked import LinkedLattices
-from neural_smt.decoding.recurrent.lists import rescore_lists
-from neural_smt.decoding.recurrent.oracles import oracle_rows
-from neural_smt.decoding.recurrent.push_forward import push_forward
+from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
+from neural_smt.decoding.reranking.push_forward import LatticeScorer, Rescored, push_forward, rescore_lists
+from neural_smt.decoding.reranking_steps import oracle_rows
+from neural_smt.decoding.scorers.recurrent import FEATURE, RecurrentScoring
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.training.steps import train_network
 from neural_smt.tuning.loop import select
-from neural_smt.tuning.recurrent import RecurrentTuningSettings, tune_on_lattices
+from neural_smt.tuning.reranking_steps import tune_on_lattices
+from neural_smt.tuning.settings import RerankingTuningSettings
 
 SEARCH = SearchSettings(algorithm="cube", pop_limit=400, stack_size=100)
 DENSITY = 10.0
@@ -100,12 +100,12 @@ def timed(work: Callable[[], Any], repetitions: int = REPETITIONS) -> tuple[floa
     return seconds, result
 
 
-def link(decoder: Decoder, text: Sequence[list[str]], density: float) -> LinkedLattices:
+def link(decoder: Decoder, text: Sequence[list[str]], density: float) -> AlignedLattices:
     """The lattices of a text."""
-    return LinkedLattices.of(decoder.lattices(list(text), density), decoder)
+    return AlignedLattices.of(decoder.lattices(list(text), density), decoder)
 
 
-def first(lattices: LinkedLattices, count: int) -> LinkedLattices:
+def first(lattices: AlignedLattices, count: int) -> AlignedLattices:
     """The lattices of the first sentences."""
     flat = lattices.flat
     if count >= len(flat):
@@ -128,8 +128,8 @@ class Comparison:
 
     def __init__(
         self,
-        lattices: LinkedLattices,
-        wide: LinkedLattices,
+        lattices: AlignedLattices,
+        wide: AlignedLattices,
         folder: Path,
         weights: np.ndarray,
         references: Sequence[list[str]],
@@ -137,10 +137,10 @@ class Comparison:
         self.lattices, self.wide, self.folder = lattices, wide, folder
         self.weights, self.references = weights, references
 
-    def joint(self, lattices: LinkedLattices) -> JointModel:
-        return JointModel.load(self.folder, lattices, None, None)
+    def joint(self, lattices: AlignedLattices) -> LatticeScorer:
+        return LatticeScorer.of(RecurrentScoring.load(self.folder, None), lattices, None)
 
-    def row(self, name: str, work: Callable[[LinkedLattices, JointModel], Rescored]) -> dict[str, Any]:
+    def row(self, name: str, work: Callable[[AlignedLattices, LatticeScorer], Rescored]) -> dict[str, Any]:
         """Time per sentence, and what the translations are worth."""
         lattices = self.lattices if name.startswith("k") else self.wide
         lattices = first(lattices, FEWER.get(name, len(lattices)))
@@ -151,11 +151,11 @@ class Comparison:
             "sentences": len(lattices),
             "bleu": self.bleu(lattices, found),
             "mean_score": float(found.scores.mean()),
-            "mean_recurrent": float(found.recurrent.mean()),
+            "mean_recurrent": float(found.network.mean()),
             "evaluations_per_sentence": found.evaluations / len(lattices),
         }
 
-    def bleu(self, lattices: LinkedLattices, found: Rescored) -> float:
+    def bleu(self, lattices: AlignedLattices, found: Rescored) -> float:
         translations = [lattices.spell(lattices.flat.words.take(arcs).values) for arcs in found.arcs]
         return 100 * bleu(corpus_statistics(translations, self.references[: len(translations)]))
 
@@ -187,7 +187,7 @@ class Comparison:
 
 
 def densities(
-    comparison: Callable[[LinkedLattices], Comparison], decoder: Decoder, text: list[list[str]]
+    comparison: Callable[[AlignedLattices], Comparison], decoder: Decoder, text: list[list[str]]
 ) -> list[dict]:
     """What pruning to more or fewer arcs does to the oracle, to BLEU and to the time at k = 1."""
     rows = []
@@ -227,12 +227,13 @@ def compare(epochs: int, count: int) -> None:
     development, text = sentences("val", "en"), sentences(TEST, "en")[:count]
     references = sentences(TEST, "fr")[:count]
     tuning = link(decoder, development, DENSITY)
-    progress = tune_on_lattices(
+    progress, _ = tune_on_lattices(
         tuning,
-        JointModel.load(folder, tuning, None, None),
+        LatticeScorer.of(RecurrentScoring.load(folder, None), tuning, None),
         sentences("val", "fr"),
         tuned,
-        RecurrentTuningSettings(iterations=5),
+        RerankingTuningSettings(iterations=5),
+        feature=FEATURE,
         seed=1,
     )
     weights = select(progress, "best")

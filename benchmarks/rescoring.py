@@ -25,9 +25,9 @@ from neural_smt.networks.device import describe_device, precision_context, selec
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import load_model
 from neural_smt.networks.packing import pack_pairs
+from neural_smt.networks.prefix_tries import Level
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.rescoring.scorer import PairScorer
-from neural_smt.rescoring.trie import Level
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.training.encoder_decoder import PhrasePairs, table_pairs
 from neural_smt.vocabulary import Vocabulary

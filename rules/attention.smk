@@ -3,10 +3,6 @@
 ATTENTION_NETWORKS = used_networks(config, "attention")
 LEARNING_CURVES = [name for name in ATTENTION_NETWORKS if NETWORK_SETTINGS[name]["learning_curve"]]
 SENTENCE_VOCABULARIES = sentence_vocabularies(config)
-RESCORES_WITH_ATTENTION = [
-    name for name in RESCORES_LISTS if kind_of(config, rescoring_network(SYSTEMS[name])) == "attention"
-]
-RESCORES_WITH_CSLM = [name for name in RESCORES_LISTS if name not in RESCORES_WITH_ATTENTION]
 
 
 def sentence_sets(network, vocabulary, text):
@@ -37,18 +33,6 @@ def epoch_inputs(wildcards):
         "text": candidate_text(dev, SOURCE),
         "reference": candidate_text(dev, TARGET),
         "candidates": sentence_sets(wildcards.network, vocabulary, dev),
-    }
-
-
-def rescoring_attention_inputs(wildcards):
-    """What an attention network scores n-best lists of a set with: with target vocabularies, or with all words."""
-    network = rescoring_network(SYSTEMS[wildcards.system])
-    vocabulary = NETWORK_SETTINGS[network]["vocabulary"]
-    return {
-        "nbest": base_lists(wildcards),
-        "text": candidate_text(wildcards.set, SOURCE),
-        "model": LAYOUT.network(network),
-        "candidates": sentence_sets(network, vocabulary, wildcards.set),
     }
 
 

@@ -32,6 +32,7 @@ from neural_smt.systems import (
     feature_groups,
     is_rescored,
     paper_rows,
+    rescored_candidates,
     rescores_lattices,
     rescoring_network,
     resolve_data,
@@ -266,12 +267,6 @@ def base_weights(wildcards):
     """The tuned weights of a system's base."""
     base = SYSTEMS[wildcards.system]["base"]
     return LAYOUT.weights(base, wildcards.run)
-
-
-def base_lists(wildcards):
-    """The n-best lists of the system whose lists are rescored."""
-    base = SYSTEMS[wildcards.system]["base"]
-    return f"results/{wildcards.experiment}/decoding/{base}/run{wildcards.run}/{wildcards.set}.nbest.gz"
 
 
 def one_of(names):

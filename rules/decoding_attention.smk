@@ -3,31 +3,6 @@ rule translate_attention:
     input:
         unpack(attention_translation_inputs),
     output:
-        output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
-        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
-        alignment="results/{experiment}/decoding/{system}/run{run}/{set}.align",
-    log:
-        "results/{experiment}/logs/decode/{system}.run{run}.{set}.log",
-    benchmark:
-        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.tsv"
-    wildcard_constraints:
-        system=one_of(TRANSLATED if SHARDS == 1 else []),
-    conda:
-        "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(8),
-        runtime="12h",
-        gpu=USES_GPU,
-    params:
-        **step("decoding.attention_steps:translate_attention"),
-        settings=lambda wildcards: config["decoding"]["attention"]
-        | {"replace_unknown": SYSTEMS[wildcards.system]["translate"]["replace_unknown"]},
-    script:
-        "../workflow_scripts/run_step.py"
-
-
-use rule translate_attention as translate_attention_shard with:
-    output:
         output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}"),
         statistics=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.json"),
         alignment=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.align"),
@@ -37,8 +12,19 @@ use rule translate_attention as translate_attention_shard with:
         "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.{scatteritem}.tsv"
     wildcard_constraints:
         system=one_of(TRANSLATED),
+    conda:
+        "../envs/neural_smt.yaml"
+    resources:
+        mem_mb=memory(8),
+        runtime="12h",
+        gpu=USES_GPU,
     params:
+        **step("decoding.attention_steps:translate_attention"),
         shard="{scatteritem}",
+        settings=lambda wildcards: config["decoding"]["attention"]
+        | {"replace_unknown": SYSTEMS[wildcards.system]["translate"]["replace_unknown"]},
+    script:
+        "../workflow_scripts/run_step.py"
 
 
 use rule join_translations as join_attention with:
@@ -60,7 +46,7 @@ use rule join_translations as join_attention with:
     benchmark:
         "results/{experiment}/benchmarks/decoding/join_attention/{system}.run{run}.{set}.tsv"
     wildcard_constraints:
-        system=one_of(TRANSLATED if SHARDS > 1 else []),
+        system=one_of(TRANSLATED),
 
 
 rule measure_epochs:
@@ -82,7 +68,7 @@ rule measure_epochs:
         runtime="24h",
         gpu=USES_GPU,
     params:
-        **step("decoding.epoch_steps:measure_epochs"),
+        **step("decoding.attention_steps:measure_epochs"),
         settings=config["decoding"]["attention"],
         # not an output: a killed run finds there what it has measured
         state=lambda wildcards: f"results/{wildcards.experiment}/training/{wildcards.network}/epochs.json",

@@ -20,7 +20,7 @@ rule decode_lattices:
         mem_mb=memory(4),
         runtime="12h",
     params:
-        **step("decoding.recurrent_steps:decode_lattices"),
+        **step("decoding.reranking_steps:decode_lattices"),
         density=lambda wildcards: config["decoding"][
             "lattice_density" if wildcards.density == "lattices" else "list_density"
         ],
@@ -29,7 +29,7 @@ rule decode_lattices:
 
 
 rule rescore_lattices:
-    """Choose translations among the lattices of a system's base with a recurrent model (Auli et al. 2013)."""
+    """Choose translations among the lattices of a system's base with a network (Auli et al. 2013)."""
     input:
         unpack(rescored_set),
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
@@ -48,8 +48,9 @@ rule rescore_lattices:
         mem_mb=memory(4),
         runtime="12h",
     params:
-        **step("decoding.recurrent_steps:rescore_lattices"),
+        **step("decoding.reranking_steps:rescore_lattices"),
         settings=candidate_settings,
+        network_settings=network_settings,
     script:
         "../workflow_scripts/run_step.py"
 
@@ -72,7 +73,7 @@ rule measure_oracles:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        **step("decoding.recurrent_steps:measure_oracles"),
+        **step("decoding.reranking_steps:measure_oracles"),
         sizes=[100, 1000],
     script:
         "../workflow_scripts/run_step.py"

@@ -22,6 +22,7 @@ rule decode_lists:
     params:
         **step("decoding.steps:decode"),
         nbest_size=config["decoding"]["rescored_nbest"],
+        nbest_alignment=lists_need_alignment,
     script:
         "../workflow_scripts/run_step.py"
 
@@ -64,84 +65,32 @@ use rule join_translations as join_lists with:
         runtime="1h",
 
 
-rule rescore:
-    """Score n-best lists of a system's base with the CSLM."""
+rule score_lists:
+    """Score n-best lists of a system's base with a network; shards score some sentences each."""
     input:
-        nbest=base_lists,
-        cslm=lambda wildcards: LAYOUT.network(rescoring_network(SYSTEMS[wildcards.system])),
-        language_model="results/{experiment}/language_model/model",
-        target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
-    output:
-        output="results/{experiment}/decoding/{system}/run{run}/{set}.scored.nbest.gz",
-    log:
-        "results/{experiment}/logs/rescore/{system}.run{run}.{set}.log",
-    benchmark:
-        "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.tsv"
-    wildcard_constraints:
-        system=one_of(RESCORES_WITH_CSLM if SHARDS == 1 else []),
-    conda:
-        "../envs/neural_smt.yaml"
-    threads: 2
-    resources:
-        mem_mb=memory(4),
-        runtime="12h",
-    params:
-        **step("decoding.steps:rescore"),
-        settings=config["decoding"]["cslm"],
-    script:
-        "../workflow_scripts/run_step.py"
-
-
-use rule rescore as rescore_shard with:
+        unpack(rescored_set),
     output:
         output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.scored.{scatteritem}.nbest.gz"),
     log:
-        "results/{experiment}/logs/rescore/{system}.run{run}.{set}.{scatteritem}.log",
+        "results/{experiment}/logs/score_lists/{system}.run{run}.{set}.{scatteritem}.log",
     benchmark:
-        "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.{scatteritem}.tsv"
+        "results/{experiment}/benchmarks/decoding/score_lists/{system}.run{run}.{set}.{scatteritem}.tsv"
     wildcard_constraints:
-        system=one_of(RESCORES_WITH_CSLM),
-    params:
-        shard="{scatteritem}",
-
-
-rule score_lists:
-    """Score n-best lists of a system's base with an attention network."""
-    input:
-        unpack(rescoring_attention_inputs),
-    output:
-        output="results/{experiment}/decoding/{system}/run{run}/{set}.scored.nbest.gz",
-    log:
-        "results/{experiment}/logs/rescore/{system}.run{run}.{set}.log",
-    benchmark:
-        "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.tsv"
-    wildcard_constraints:
-        system=one_of(RESCORES_WITH_ATTENTION if SHARDS == 1 else []),
+        system=one_of(RESCORES_LISTS),
     conda:
         "../envs/neural_smt.yaml"
+    threads: scoring_threads
     resources:
         mem_mb=memory(8),
         runtime="12h",
         gpu=USES_GPU,
     params:
-        **step("decoding.attention_steps:score_lists"),
-        precision=config["decoding"]["attention"]["precision"],
-        nbest_size=lambda wildcards: SYSTEMS[wildcards.system]["rescoring"]["nbest"],
+        **step("decoding.reranking_steps:score_lists"),
+        settings=network_settings,
+        nbest_size=listed_entries,
+        shard="{scatteritem}",
     script:
         "../workflow_scripts/run_step.py"
-
-
-use rule score_lists as score_lists_shard with:
-    output:
-        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.scored.{scatteritem}.nbest.gz"),
-    log:
-        "results/{experiment}/logs/rescore/{system}.run{run}.{set}.{scatteritem}.log",
-    benchmark:
-        "results/{experiment}/benchmarks/decoding/rescore/{system}.run{run}.{set}.{scatteritem}.tsv"
-    wildcard_constraints:
-        system=one_of(RESCORES_WITH_ATTENTION),
-    params:
-        shard="{scatteritem}",
 
 
 rule join_scores:
@@ -157,19 +106,19 @@ rule join_scores:
     benchmark:
         "results/{experiment}/benchmarks/decoding/join_scores/{system}.run{run}.{set}.tsv"
     wildcard_constraints:
-        system=one_of(RESCORES_LISTS if SHARDS > 1 else []),
+        system=one_of(RESCORES_LISTS),
     conda:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("decoding.joining_steps:join_scores"),
+        **step("decoding.reranking_steps:join_scores"),
     script:
         "../workflow_scripts/run_step.py"
 
 
-rule reorder:
+rule rerank:
     """Translations of a set: the best ones of rescored lists."""
     input:
         nbest="results/{experiment}/decoding/{system}/run{run}/{set}.scored.nbest.gz",
@@ -189,6 +138,6 @@ rule reorder:
         mem_mb=memory(4),
         runtime="1h",
     params:
-        **step("decoding.steps:reorder"),
+        **step("decoding.reranking_steps:rerank"),
     script:
         "../workflow_scripts/run_step.py"

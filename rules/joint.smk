@@ -16,40 +16,72 @@ def representation(network):
     return LAYOUT.representation(network)
 
 
-def rescored_candidates(wildcards, name):
-    """What choosing translations of a set needs; lists are drawn from lattices that are less pruned."""
-    lists = SYSTEMS[wildcards.system]["rescoring"]["candidates"] == "nbest"
-    return rescoring_inputs(wildcards, name, "dense" if lists else "lattices")
+def candidates_of(wildcards, name):
+    """What a system chooses among for a set, and its network with all that this reads; lists that are drawn from
+    lattices come from lattices that are less pruned.
+    """
+    system, folder = SYSTEMS[wildcards.system], f"results/{wildcards.experiment}"
+    network, kind = rescoring_network(system), rescored_candidates(config, wildcards.system)
+    decoded = f"{folder}/decoding/{system['base']}/run{wildcards.run}/{name}"
+    found = {
+        "lists": {"nbest": f"{decoded}.nbest.gz"},
+        "lattice": {"lattices": f"{decoded}.lattices"},
+        "nbest": {"lattices": f"{decoded}.dense"},
+    }[kind]
+    return found | (LAYOUT.scoring_files(network, name) if network else {})
 
 
 def rescored_set(wildcards):
-    """The same of the set of a job."""
-    return rescored_candidates(wildcards, wildcards.set)
+    """The same for the set of a job."""
+    return candidates_of(wildcards, wildcards.set)
 
 
-def rescored_lists(wildcards):
-    """What tuning chooses among: lattices with so many states a node, or lists of some length."""
-    settings = SYSTEMS[wildcards.system]["rescoring"]
-    return {"beam": settings["beam"], "lists": settings["nbest"] if settings["candidates"] == "nbest" else 0}
+def tuning_candidates(wildcards):
+    """The same for the development set: lists are tuned on once they are scored."""
+    if wildcards.system in RESCORES_LATTICES:
+        return candidates_of(wildcards, CORPUS["dev"])
+    folder = f"results/{wildcards.experiment}/decoding/{wildcards.system}/run{wildcards.run}"
+    return {"nbest": f"{folder}/{CORPUS['dev']}.scored.nbest.gz"}
 
 
-def rescoring_inputs(wildcards, name, density):
-    """What choosing among lattices of a set needs: the lattices, and of the network its model and what it reads."""
-    system, folder = SYSTEMS[wildcards.system], f"results/{wildcards.experiment}"
-    network = rescoring_network(system)
-    inputs = {"lattices": f"{folder}/decoding/{system['base']}/run{wildcards.run}/{name}.{density}"}
-    if network:
-        inputs["model"] = LAYOUT.network(network)
-    if network in JOINT_INPUTS:
-        inputs["sentences"] = f"{folder}/corpus/tokenised/{name}.{read_language(network)}"
-        inputs["representation"] = representation(network)
-    return inputs
+def network_settings(wildcards):
+    """How the network of a system that rescores is used."""
+    return LAYOUT.scoring_settings(rescoring_network(SYSTEMS[wildcards.system]))
+
+
+def lists_need_alignment(wildcards):
+    """Whether a joint model scores the lists of a system: it reads what words are aligned to."""
+    scored = [SYSTEMS[name] for name in RESCORES_LISTS if SYSTEMS[name]["base"] == wildcards.system]
+    return any(rescoring_network(system) in JOINT_INPUTS for system in scored)
+
+
+def scoring_threads(wildcards):
+    """Two for a CSLM, whose products are large; attention networks score with one."""
+    return 2 if kind_of(config, rescoring_network(SYSTEMS[wildcards.system])) == "cslm" else 1
+
+
+def listed_entries(wildcards):
+    """Entries of each list that a network scores: all for a CSLM, which is fast (0)."""
+    system = SYSTEMS[wildcards.system]
+    return 0 if kind_of(config, rescoring_network(system)) == "cslm" else system["rescoring"]["nbest"]
 
 
 def candidate_settings(wildcards):
-    """Among which candidates, and how, a system's network chooses."""
+    """How a system chooses among lattices."""
     settings = SYSTEMS[wildcards.system]["rescoring"]
-    return {key: settings[key] for key in ("candidates", "beam", "nbest")}
+    return {key: settings[key] for key in ("beam", "nbest")} | {
+        "candidates": rescored_candidates(config, wildcards.system)
+    }
+
+
+def reranking_settings(wildcards):
+    """How its weights are tuned: lists need random points alone, lattices iterations too."""
+    kind, settings = rescored_candidates(config, wildcards.system), SYSTEMS[wildcards.system]["rescoring"]
+    if kind == "lists":
+        return {key: config["tuning"][key] for key in ("restarts", "refinements")}
+    keys = ("nbest", "iterations", "restarts", "refinements", "min_gain", "select")
+    lists = settings["nbest"] if kind == "nbest" else 0
+    return {"beam": settings["beam"], "lists": lists} | {key: config["tuning"][key] for key in keys}
 
 
 PAPER_SYSTEMS = [name for name in load_paper("auli2013.yaml").systems if name in SYSTEMS]

@@ -6,14 +6,14 @@ rule score_phrase_table:
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
     output:
-        output="results/{experiment}/rescoring/{table}/{network}.safetensors",
-        statistics="results/{experiment}/rescoring/{table}/{network}.json",
+        output=temp("results/{experiment}/rescoring/{table}/shards/{network}.{scatteritem}.safetensors"),
+        statistics=temp("results/{experiment}/rescoring/{table}/shards/{network}.{scatteritem}.json"),
     log:
-        "results/{experiment}/logs/score_phrase_table.{network}.{table}.log",
+        "results/{experiment}/logs/score_phrase_table.{network}.{table}.{scatteritem}.log",
     benchmark:
-        "results/{experiment}/benchmarks/rescoring/score_phrase_table.{network}.{table}.tsv"
+        "results/{experiment}/benchmarks/rescoring/score_phrase_table.{network}.{table}.{scatteritem}.tsv"
     wildcard_constraints:
-        network=one_of(NETWORKS if SHARDS == 1 else []),
+        network=one_of(NETWORKS),
         table="extracted|proposed",
     conda:
         "../envs/neural_smt.yaml"
@@ -25,23 +25,9 @@ rule score_phrase_table:
     params:
         **step("rescoring.steps:score_phrase_table"),
         settings=config["rescoring"],
+        shard="{scatteritem}",
     script:
         "../workflow_scripts/run_step.py"
-
-
-use rule score_phrase_table as score_phrase_table_shard with:
-    output:
-        output=temp("results/{experiment}/rescoring/{table}/shards/{network}.{scatteritem}.safetensors"),
-        statistics=temp("results/{experiment}/rescoring/{table}/shards/{network}.{scatteritem}.json"),
-    log:
-        "results/{experiment}/logs/score_phrase_table.{network}.{table}.{scatteritem}.log",
-    benchmark:
-        "results/{experiment}/benchmarks/rescoring/score_phrase_table.{network}.{table}.{scatteritem}.tsv"
-    wildcard_constraints:
-        network=one_of(NETWORKS),
-        table="extracted|proposed",
-    params:
-        shard="{scatteritem}",
 
 
 rule join_columns:
@@ -60,7 +46,7 @@ rule join_columns:
     benchmark:
         "results/{experiment}/benchmarks/rescoring/join_columns.{network}.{table}.tsv"
     wildcard_constraints:
-        network=one_of(NETWORKS if SHARDS > 1 else []),
+        network=one_of(NETWORKS),
         table="extracted|proposed",
     conda:
         "../envs/neural_smt.yaml"

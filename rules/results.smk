@@ -126,11 +126,11 @@ def benchmark_files():
         *OF_DATA,
         *expand("training/train_network.{network}", network=used_networks(config)),
         *expand("representations/build_representation.{network}", network=JOINT_INPUTS),
-        *expand(of_shards("rescoring/score_phrase_table.{network}.extracted"), network=NETWORKS),
+        *gather.shards("rescoring/score_phrase_table.{network}.extracted.{scatteritem}", network=NETWORKS),
         *expand("tuning/tune/{system}.run{run}", system=TUNED, run=RUNS),
         *expand(of_shards("decoding/decode/{system}.run{run}.{set}"), system=SEARCHED, run=RUNS, set=SETS),
         *expand("decoding/decode/{system}.run{run}.{set}", system=RESCORED, run=RUNS, set=SETS),
-        *expand(of_shards("decoding/decode/{system}.run1.{set}"), system=TRANSLATED, set=SETS),
+        *gather.shards("decoding/decode/{system}.run1.{set}.{scatteritem}", system=TRANSLATED, set=SETS),
     ]
     files = [f"results/{{experiment}}/benchmarks/{name}.tsv" for name in names]
     return files + results("data/{variant}/benchmarks/{name}.tsv", variant=VARIANTS, name=OF_DATA)

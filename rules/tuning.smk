@@ -31,10 +31,10 @@ rule tune:
         "../workflow_scripts/run_step.py"
 
 
-rule tune_rescoring:
-    """Tune the weights of a system that reorders n-best lists, on the lists of the development set, with MERT."""
+rule tune_reranking:
+    """Tune the weights of a system that chooses among candidates of its base, on those of the development set."""
     input:
-        nbest=f"results/{{experiment}}/decoding/{{system}}/run{{run}}/{CORPUS['dev']}.scored.nbest.gz",
+        unpack(tuning_candidates),
         reference=tokenised(CORPUS["dev"], TARGET)[0],
         start=base_weights,
     output:
@@ -46,49 +46,17 @@ rule tune_rescoring:
     benchmark:
         "results/{experiment}/benchmarks/tuning/tune/{system}.run{run}.tsv"
     wildcard_constraints:
-        system=one_of(RESCORES_LISTS),
-    conda:
-        "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(4),
-        runtime="4h",
-    params:
-        **step("tuning.steps:tune_rescoring"),
-        settings={key: config["tuning"][key] for key in ("restarts", "refinements")},
-        seed=run_seed,
-    script:
-        "../workflow_scripts/run_step.py"
-
-
-rule tune_recurrent:
-    """Tune the weights of a system that chooses among lattices, with the score of its recurrent model."""
-    input:
-        unpack(lambda wildcards: rescored_candidates(wildcards, CORPUS["dev"])),
-        reference=tokenised(CORPUS["dev"], TARGET)[0],
-        start=base_weights,
-    output:
-        weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
-        history="results/{experiment}/tuning/{system}/run{run}/history.csv",
-        plot="results/{experiment}/tuning/{system}/run{run}/history.png",
-    log:
-        "results/{experiment}/logs/tune/{system}.run{run}.log",
-    benchmark:
-        "results/{experiment}/benchmarks/tuning/tune/{system}.run{run}.tsv"
-    wildcard_constraints:
-        system=one_of(RESCORES_LATTICES),
+        system=one_of(RESCORED),
     conda:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(4),
         runtime="12h",
     params:
-        **step("tuning.recurrent_steps:tune_recurrent"),
-        settings=lambda wildcards: rescored_lists(wildcards)
-        | {
-            key: config["tuning"][key]
-            for key in ("nbest", "iterations", "restarts", "refinements", "min_gain", "select")
-        },
-        without=lambda wildcards: SYSTEMS[wildcards.system]["rescoring"]["drop_features"],
+        **step("tuning.reranking_steps:tune_reranking"),
+        settings=reranking_settings,
+        network_settings=network_settings,
+        drop_features=lambda wildcards: SYSTEMS[wildcards.system]["rescoring"]["drop_features"],
         seed=run_seed,
     script:
         "../workflow_scripts/run_step.py"

@@ -46,7 +46,7 @@ STAGES = (
 
 VERBS = {
     "decode": "decoding.moses.steps:decode_moses",
-    "rescore": "decoding.steps:rescore",
+    "rescore": "decoding.reranking_steps:score_lists",
     "oracle": "decoding.moses.steps:oracle_moses",
     "export": "decoding.moses.steps:export_moses",
     "inspect": "vocabulary_selection.steps:inspect_sentence",

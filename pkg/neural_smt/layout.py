@@ -14,6 +14,7 @@ from neural_smt.system_folder import FILE, System, map_paths
 from neural_smt.systems import (
     feature_groups,
     is_rescored,
+    rescored_candidates,
     rescores_lattices,
     rescoring_network,
     resolve_data,
@@ -121,6 +122,28 @@ class Layout:
         words = self.config["networks"][network]["target_words"]
         return None if vocabulary == ALL_WORDS else f"{self.folder}/vocabularies/{words}/{vocabulary}/{text}"
 
+    def scoring_files(self, network: str, text: str) -> dict[str, str]:
+        """What a network reads that scores candidates of a set ``text``, by the names of the steps' arguments."""
+        kind, files = kind_of(self.config, network), {"model": self.network(network)}
+        declared = joint_inputs(self.config).get(network)
+        if declared is not None or kind != "recurrent":
+            side = self.target if declared and declared.get("side") == "target" else self.source
+            files["text"] = f"{self.folder}/corpus/tokenised/{text}.{side}"
+        if declared is not None:
+            files["representation"] = self.representation(network)
+        if kind == "cslm":
+            files["language_model"] = f"{self.folder}/language_model/model"
+            files["target_vocabulary"] = self.vocabulary(self.target)
+        if kind == "attention":
+            sets = self.sentence_sets(network, self.config["networks"][network]["vocabulary"], text)
+            files |= {} if sets is None else {"candidates": sets}
+        return files
+
+    def scoring_settings(self, network: str | None) -> dict[str, Any]:
+        """The settings of such a network, see ``load_network``."""
+        kind, decoding = kind_of(self.config, network), self.config["decoding"]
+        return {"cslm": decoding["cslm"], "attention": {"precision": decoding["attention"]["precision"]}}.get(kind, {})
+
     def description(self, name: str) -> dict[str, Any]:
         """What ``system.json`` says of a system, see ``system_folder``."""
         system, place = self.systems[name], self.system(name)
@@ -156,11 +179,12 @@ class Layout:
         chosen, network = system["rescoring"], rescoring_network(system)
         made_of = self._network(network) if network else None
         if not rescores_lattices(self.config, name):
-            entries = chosen["nbest"] if kind_of(self.config, network) == "attention" else 0
+            entries = 0 if kind_of(self.config, network) == "cslm" else chosen["nbest"]
             return {"kind": "lists", "network": made_of, "list_size": decoding["rescored_nbest"], "nbest": entries}
-        density = decoding["list_density" if chosen["candidates"] == "nbest" else "lattice_density"]
-        candidates = {key: chosen[key] for key in ("candidates", "beam", "nbest", "drop_features")}
-        return {"kind": "lattices", "network": made_of, "density": density, **candidates}
+        candidates = rescored_candidates(self.config, name)
+        density = decoding["list_density" if candidates == "nbest" else "lattice_density"]
+        settings = {key: chosen[key] for key in ("beam", "nbest", "drop_features")}
+        return {"kind": "lattices", "network": made_of, "density": density, "candidates": candidates, **settings}
 
     def _network(self, name: str, vocabulary: str | None = None) -> dict[str, Any]:
         """A network as descriptions name it; vocabulary: the target vocabularies that an attention network uses."""

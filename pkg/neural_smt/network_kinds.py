@@ -21,8 +21,9 @@ Inputs = dict[str, Any]
 class Kind:
     """title: of the kind; inputs: what a network is trained on; measured: what its perplexity of texts is measured
     with, None where it is not. scores: ``phrases`` before the search, words in the ``search``, ``lists`` or
-    ``lattices`` after it; role: settings that say what a network is trained on, and not how. hours: the longest that a
-    job may train; beside: kinds of which one network alone trains with two threads, none for one thread always.
+    ``lattices`` after it, first of these two what systems rescore that do not say it; role: settings that say what a
+    network is trained on, and not how. hours: the longest that a job may train; beside: kinds of which one network
+    alone trains with two threads, none for one thread always.
     """
 
     title: str
@@ -109,14 +110,16 @@ KINDS = {
     "encoder_decoder": Kind(
         "RNN encoder-decoder", phrase_pairs, scores=("phrases",), beside=("encoder_decoder", "cslm")
     ),
-    "cslm": Kind("CSLM", target_text, dev_text, scores=("search", "lists"), beside=("encoder_decoder", "cslm")),
+    "cslm": Kind(
+        "CSLM", target_text, dev_text, scores=("search", "lists", "lattices"), beside=("encoder_decoder", "cslm")
+    ),
     "recurrent": Kind(
-        "Recurrent model", joint_text, joint_sets, scores=("search", "lattices"), role=("language", "input")
+        "Recurrent model", joint_text, joint_sets, scores=("search", "lattices", "lists"), role=("language", "input")
     ),
     "attention": Kind(
         "Attention network",
         parallel_text,
-        scores=("lists",),
+        scores=("lists", "lattices"),
         role=("source_words", "target_words", "vocabulary", "learning_curve"),
         hours=240,
         beside=("attention",),

@@ -146,11 +146,27 @@ def is_rescored(system: Mapping[str, Any]) -> bool:
     return bool(system.get("rescore") or system.get("rescoring", {}).get("drop_features"))
 
 
-def rescores_lattices(config: Mapping[str, Any], name: str) -> bool:
-    """Whether a system chooses among the lattices of its base, with a recurrent model or with other weights."""
+def rescored_candidates(config: Mapping[str, Any], name: str) -> str | None:
+    """What a system of a complete configuration chooses among: ``lists`` of its base's search, its ``lattice``s, or
+    ``nbest`` lists drawn from these; None for a system that is searched itself. Where it does not say so, what its
+    network's kind scores first.
+    """
     system = config["systems"][name]
-    network = rescoring_network(system)
-    return kind_of(config, network) in kinds_that_score("lattices") if network else is_rescored(system)
+    if not is_rescored(system):
+        return None
+    chosen, kind = system["rescoring"]["candidates"], KINDS.get(kind_of(config, rescoring_network(system)) or "")
+    if chosen != "auto":
+        return chosen
+    return (
+        "lists"
+        if kind and next(what for what in kind.scores if what in ("lists", "lattices")) == "lists"
+        else "lattice"
+    )
+
+
+def rescores_lattices(config: Mapping[str, Any], name: str) -> bool:
+    """Whether a system chooses among the lattices of its base, with a network or with other weights."""
+    return rescored_candidates(config, name) in ("lattice", "nbest")
 
 
 def paper_rows(config: Mapping[str, Any]) -> dict[str, str]:
@@ -240,7 +256,7 @@ def _check_rescored(config: Mapping[str, Any], name: str) -> None:
     known = scoring_networks(config, *kinds_that_score("lists"), *kinds_that_score("lattices"))
     if network not in (None, *known):
         raise UserError(f"systems.{name}.rescore: there is no network '{network}'; known are {', '.join(known)}")
-    if network and kind not in kinds_that_score("lattices") and system["rescoring"]["drop_features"]:
+    if is_rescored(system) and not rescores_lattices(config, name) and system["rescoring"]["drop_features"]:
         raise UserError(f"systems.{name}.rescoring.drop_features: only lattices can do without scores; leave it out")
     if is_rescored(system) and ("base" not in system or system["features"]):
         raise UserError(f"systems.{name}.rescore: what a base found is rescored; name a base and leave features empty")

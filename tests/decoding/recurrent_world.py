@@ -7,8 +7,9 @@ import numpy as np
 from recurrent_reference import random_weights, reference_scores
 from tiny_models import random_model
 
-from neural_smt.decoding.recurrent.linked import LinkedLattices
-from neural_smt.decoding.recurrent.push_forward import JointModel
+from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices, model_ids
+from neural_smt.decoding.reranking.push_forward import LatticeScorer
+from neural_smt.decoding.scorers.recurrent import RecurrentTextScorer
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
@@ -27,7 +28,7 @@ KINDS = ("none", "sentence", "links")
 """What inputs depend on."""
 
 
-def linked_lattices(seed: int, sentences=SENTENCES, settings=EVERYTHING) -> tuple[LinkedLattices, Decoder]:
+def linked_lattices(seed: int, sentences=SENTENCES, settings=EVERYTHING) -> tuple[AlignedLattices, Decoder]:
     """Every derivation of some sentences by a random model whose phrase pairs have random alignments."""
     model, weights = random_model(seed)
     generator = np.random.default_rng(seed)
@@ -42,14 +43,14 @@ def linked_lattices(seed: int, sentences=SENTENCES, settings=EVERYTHING) -> tupl
         np.concatenate([[0], np.cumsum([len(pairs) for pairs in links])]),
     )
     decoder = Decoder(replace(model, phrase_table=replace(table, alignment=alignment)), settings, weights)
-    return LinkedLattices.of(decoder.lattices(list(sentences)), decoder), decoder
+    return AlignedLattices.of(decoder.lattices(list(sentences)), decoder), decoder
 
 
 @dataclass
 class World:
     """Lattices, a recurrent model with inputs of some kind, and weights."""
 
-    lattices: LinkedLattices
+    lattices: AlignedLattices
     config: RecurrentConfig
     classes: WordClasses
     weights: dict[str, np.ndarray]
@@ -58,9 +59,14 @@ class World:
     weight: float
 
     @property
-    def model(self) -> JointModel:
+    def model(self) -> LatticeScorer:
         arrays = RecurrentWeights.of(self.config, self.classes, self.weights)
-        return JointModel(RecurrentScorer(arrays), self.lattices.model_words(MODEL), self.inputs)
+        return LatticeScorer(RecurrentTextScorer(RecurrentScorer(arrays), self.inputs), self.words)
+
+    @property
+    def words(self) -> np.ndarray:
+        """The words of all arcs in the model's ids."""
+        return model_ids(self.lattices.words, MODEL)[self.lattices.flat.words.values]
 
     def score(self, arcs: list[int], sentence: int) -> tuple[float, float]:
         """Weighted and recurrent score of a path by the equations."""
@@ -72,7 +78,7 @@ class World:
     def predicted(self, arcs: list[int], sentence: int) -> tuple[list[int], list[int]]:
         """The words of a path in the model's ids, and the link sets of these words and of the end."""
         flat = self.lattices.flat
-        ids = self.lattices.model_words(MODEL)
+        ids = self.words
         places = [place for arc in arcs for place in range(flat.words.offsets[arc], flat.words.offsets[arc + 1])]
         return ids[places].tolist(), [*self.lattices.links[places].tolist(), int(self.lattices.ends[sentence])]
 

@@ -7,9 +7,8 @@ import pytest
 import torch
 from attention_world import CPU, attention, everything, lively, log_probabilities, random_sentences, toy
 
-from neural_smt.decoding.attention.beam_search import beam_search
-from neural_smt.decoding.attention.hypotheses import Hypothesis, strongest
-from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.decoding.attention.results import AttentionDecodingSettings, Hypothesis, strongest
+from neural_smt.decoding.attention.search import beam_search
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.batches import pack_sentences

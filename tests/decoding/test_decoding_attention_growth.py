@@ -7,9 +7,8 @@ import pytest
 import torch
 from attention_world import lively, random_sentences
 
-from neural_smt.decoding.attention.beam_search import beam_search
-from neural_smt.decoding.attention.growing_sets import FIRST, frequent_words, search, with_frequent
-from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.decoding.attention.results import AttentionDecodingSettings
+from neural_smt.decoding.attention.search import FIRST, beam_search, frequent_words, search, with_frequent
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.configuration import AttentionConfig
 from neural_smt.networks.attention.network import AttentionNetwork

@@ -12,10 +12,11 @@ from attention_world import lively, log_probabilities, random_sentences
 
 from neural_smt.cli import steps
 from neural_smt.decoding import nbest
-from neural_smt.decoding.attention.scoring import SENTENCES, score_candidates, with_words
-from neural_smt.decoding.attention_steps import score_lists
-from neural_smt.decoding.joining_steps import join_scores
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
+from neural_smt.decoding.reranking_steps import join_scores, score_lists
+from neural_smt.decoding.scorers import attention
+from neural_smt.decoding.scorers.attention import AttentionTextScorer
+from neural_smt.decoding.scorers.interface import SENTENCES
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
@@ -41,6 +42,26 @@ def lists(count: int, seed: int = 7) -> tuple[Ragged, np.ndarray]:
             targets.append([*shared, *random.integers(3, 6, random.integers(0, 3)).tolist()])
             owner.append(sentence)
     return Ragged.from_lists(targets), np.array(owner)
+
+
+def score_candidates(
+    network: AttentionNetwork,
+    source: Ragged,
+    targets: Ragged,
+    owner: np.ndarray,
+    sets: CandidateSets | None = None,
+    precision: str = "fp32",
+    words: int | None = None,
+) -> np.ndarray:
+    """log p of the translations of some sentences; words: so many at most go through the network together."""
+    scorer = AttentionTextScorer(network, source, sets, precision)
+    scorer.words = words or scorer.words
+    return scorer.score(targets, owner)[0]
+
+
+def with_words(sets: CandidateSets, targets: Ragged, owner: np.ndarray) -> CandidateSets:
+    """The sets with the words of all translations."""
+    return attention.with_words(sets, targets.values, np.repeat(owner, targets.lengths))
 
 
 def one_by_one(

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from neural_smt.alignment.lexical import lexical_table
 from neural_smt.cli import steps
-from neural_smt.decoding.attention.batching import plan_batches, shard_members
-from neural_smt.decoding.attention.hypotheses import Hypothesis
-from neural_smt.decoding.attention.replacement import best_translations, replacement, spell
+from neural_smt.decoding.attention.results import Hypothesis
+from neural_smt.decoding.attention.search import plan_batches, shard_members
+from neural_smt.decoding.attention.translator import best_translations, replacement, spell
 from neural_smt.decoding.attention_steps import translate_attention
-from neural_smt.decoding.joining_steps import join_attention
+from neural_smt.decoding.joining_steps import join_translations
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, read_lines, write_json, write_lines
@@ -128,7 +128,7 @@ def test_shards_make_the_whole(world: dict[str, Any], tmp_path: Path, count: int
         written = {"output": part, "statistics": statistics, "alignment": alignment, "shard": part.name}
         translate_attention(**arguments | written)
     joined = {"output": tmp_path / "o", "alignment": tmp_path / "l", "statistics": tmp_path / "s"}
-    join_attention(text=world["text"], parts=parts, **files, **joined)
+    join_translations(text=world["text"], parts=parts, **files, **joined)
     assert joined["output"].read_bytes() == world["output"].read_bytes()
     assert joined["alignment"].read_bytes() == (tmp_path / "links").read_bytes()
     times = {"seconds": 0, "sentences_per_second": 0}
@@ -136,10 +136,10 @@ def test_shards_make_the_whole(world: dict[str, Any], tmp_path: Path, count: int
     assert read_json(joined["statistics"]) | times == whole
     assert whole["sentences"] == 40 and whole["words"] > 0 and whole["unknown_words"] > 0
     with pytest.raises(UserError, match=r"1-of-\d+ and other shards do not make a translation of .*text; decode all"):
-        join_attention(text=world["text"], parts=parts[:1], **{k: v[:1] for k, v in files.items()}, **joined)
+        join_translations(text=world["text"], parts=parts[:1], **{k: v[:1] for k, v in files.items()}, **joined)
     write_json(files["part_statistics"][0], whole)
     with pytest.raises(UserError, match=r"1-of-\d+\.json: not the statistics of a shard; decode the shards again"):
-        join_attention(text=world["text"], parts=parts, **files, **joined)
+        join_translations(text=world["text"], parts=parts, **files, **joined)
 
 
 @given(st.lists(st.integers(0, 4), max_size=30), st.integers(1, 7), st.integers(1, 9))

@@ -12,15 +12,16 @@ from tiny_models import TARGET, all_derivations, change_system, random_model, sa
 
 from neural_smt.cli import main
 from neural_smt.decoding import nbest, search
-from neural_smt.decoding.cslm import CslmHook
-from neural_smt.decoding.joining_steps import join_scores, join_translations
+from neural_smt.decoding.joining_steps import join_translations
 from neural_smt.decoding.moses.steps import export_moses
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest
-from neural_smt.decoding.ngram_cache import NgramCache
-from neural_smt.decoding.rescoring import add_feature, best_of_each, reorder, score_sentences
+from neural_smt.decoding.reranking.lists import add_scores, best_of_each, rerank
+from neural_smt.decoding.reranking_steps import join_scores, score_lists
+from neural_smt.decoding.reranking_steps import rerank as rerank_step
+from neural_smt.decoding.scorers.cslm import CslmFeature, CslmScoring
+from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.decoding.steps import decode, rescore
-from neural_smt.decoding.steps import reorder as reorder_step
+from neural_smt.decoding.steps import decode
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines
 from neural_smt.networks import normaliser_estimate
@@ -42,8 +43,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "cslm"
 
 
-def load(folder: Path, model, **settings) -> CslmHook:
-    return CslmHook.load(folder, model.language_models[0], model.target_vocabulary, settings)
+def load(folder: Path, model, **settings) -> CslmFeature:
+    return CslmFeature.load(folder, model.language_models[0], model.target_vocabulary, settings)
 
 
 class Plain:
@@ -85,11 +86,11 @@ def test_all_derivations_are_found_with_the_networks_scores(folder, algorithm, s
         assert_lists_equal(translation, expected, 300)
 
 
-def load_estimating(folder: Path, model, monkeypatch, **settings) -> CslmHook:
+def load_estimating(folder: Path, model, monkeypatch, **settings) -> CslmFeature:
     """A hook that estimates badly: from the sum over one word."""
     monkeypatch.setattr(normaliser_estimate, "FREQUENT", 1)
     phrases = model.phrase_table.target
-    return CslmHook.load(folder, model.language_models[0], model.target_vocabulary, settings, phrases=phrases)
+    return CslmFeature.load(folder, model.language_models[0], model.target_vocabulary, settings, phrases=phrases)
 
 
 @pytest.mark.parametrize("context", [-1, 1])
@@ -178,7 +179,7 @@ def test_batches_threads_and_cache_change_nothing(folder, algorithm, kind, monke
         load_kind = load_estimating if kind == "estimated" else load
         hook = load_kind(folder, model, *([monkeypatch] if kind == "estimated" else []), cache=cache)
         results.append(Decoder(model, settings, weights, threads, hook).decode(sentences, nbest=10))
-        assert (hook.score.counts.found > 0) == (cache > 0)
+        assert (hook.score.counts.hits > 0) == (cache > 0)
     for other in results[1:]:
         for found, expected in zip(other, results[0], strict=True):
             assert [entry.tokens for entry in found.nbest] == [entry.tokens for entry in expected.nbest]
@@ -198,13 +199,15 @@ def test_listed_scores_are_those_of_the_sentence_from_scratch(folder):
     expected = [plain.sentence(entry.tokens) for entry in entries]
     np.testing.assert_allclose([entry.features[column] for entry in entries], expected, atol=1e-4)
     listed = [ListedTranslation(0, entry.tokens, {}, 0.0) for entry in entries]
-    rescored = [entry.features["Cslm0"][0] for entry in add_feature(listed, hook, TARGET)]
+    rescored = [entry.features["Cslm0"][0] for entry in add_scores(listed, CslmScoring(hook, TARGET), None)]
     np.testing.assert_allclose(rescored, expected, atol=1e-4)
 
 
 def test_unknown_words_take_the_n_gram_models_score(folder):
     model, _ = random_model(2)
-    scores = score_sentences(load(folder, model), [["z"], ["never", "seen"], []], TARGET)
+    network = CslmScoring(load(folder, model), TARGET)
+    listed = [ListedTranslation(0, tokens, {}, 0.0) for tokens in (["z"], ["never", "seen"], [])]
+    scores = [entry.features["Cslm0"][0] for entry in add_scores(listed, network, ["a"])]
     language_model, plain = model.language_models[0], Plain(folder, model)
     state = language_model.begin_state
     first, _ = language_model.score_word(state, TARGET.index["z"])
@@ -230,7 +233,7 @@ def test_cache_counts_and_sends_only_what_is_new():
     assert cache(contexts[::-1].copy(), np.array([2, 1, 8], dtype=np.int32)).tolist() == [-52.0, -31.0, -58.0]
     assert asked[1:] == [[[5, 6, 8]]]
     counts = cache.counts
-    assert (counts.asked, counts.found, counts.calls, counts.hit_rate) == (6, 2, 2, 2 / 6)
+    assert (counts.queries, counts.hits, counts.calls, counts.hit_rate) == (6, 2, 2, 2 / 6)
     with pytest.raises(UserError, match="hold -1 n-grams"):
         NgramCache(score, -1)
 
@@ -257,21 +260,21 @@ def test_a_small_cache_forgets_but_is_never_wrong(capacity):
     for thread in threads:
         thread.join()
     assert len(wrong) == 150 and not any(wrong)
-    assert cache.counts.asked == 30_000
-    assert (cache.counts.found > 0) == (capacity > 0)
+    assert cache.counts.queries == 30_000
+    assert (cache.counts.hits > 0) == (capacity > 0)
 
 
-def test_lists_are_reordered_by_weights():
+def test_lists_are_reranked_by_weights():
     entries = [
         ListedTranslation(0, ["a"], {"LM0": [-1.0], "TM0": [-1.0, -2.0]}, 5.0),
         ListedTranslation(0, ["b"], {"LM0": [-2.0], "TM0": [-1.0, -1.0]}, 4.0),
         ListedTranslation(2, ["c"], {"LM0": [-3.0], "TM0": [-1.0, -1.0]}, 4.0),
     ]
-    ordered = reorder(entries, {"LM0": (0.5,), "TM0": (1.0, 1.0), "UnknownWordPenalty0": (1.0,)})
+    ordered = rerank(entries, {"LM0": (0.5,), "TM0": (1.0, 1.0), "UnknownWordPenalty0": (1.0,)})
     assert [(entry.tokens, entry.score) for entry in ordered] == [(["b"], -3.0), (["a"], -3.5), (["c"], -3.5)]
     assert best_of_each(ordered) == [["b"], [], ["c"]]
     with pytest.raises(UserError, match="2 scores of TM0"):
-        reorder(entries, {"LM0": (0.5,)})
+        rerank(entries, {"LM0": (0.5,)})
 
 
 @pytest.fixture
@@ -335,11 +338,11 @@ def test_shards_translate_as_the_whole(system, tmp_path, monkeypatch):
 
 
 def list_files(system, folder):
-    """Files of a system as arguments of ``rescore``."""
+    """Files of a system as arguments of ``score_lists``."""
     place = system["system"].parent
     return {
         "nbest": system["nbest"],
-        "cslm": folder,
+        "model": folder,
         "language_model": place / "lm",
         "target_vocabulary": place / "target.tsv",
     }
@@ -349,11 +352,11 @@ def test_shards_score_lists_as_the_whole(system, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(nbest, "BLOCK", 4)
     decode(**system)
     files = list_files(system, folder)
-    rescore(**files, output=tmp_path / "whole.gz")
+    score_lists(**files, output=tmp_path / "whole.gz")
     for count in (1, 4, 16):
         parts = [tmp_path / f"{number}-of-{count}.gz" for number in range(1, count + 1)]
         for part in parts:
-            rescore(**files, output=part, shard=part.stem)
+            score_lists(**files, output=part, shard=part.stem)
         join_scores(parts=parts, output=tmp_path / "joined.gz")
         assert (tmp_path / "joined.gz").read_bytes() == (tmp_path / "whole.gz").read_bytes()
         assert sum(len(read_nbest(part)) > 0 for part in parts) == min(count, 8)
@@ -383,7 +386,7 @@ def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_
         np.testing.assert_allclose(new.features["Cslm0"], expected.features["Cslm0"], rtol=1e-5, atol=1e-4)
         # In the order of the search, but for ties in the digits that lists are printed with.
         assert expected.score == pytest.approx(old.score, abs=2e-3, rel=1e-5)
-    reorder_step(
+    rerank_step(
         nbest=tmp_path / "rescored",
         weights=system["weights"],
         output=tmp_path / "best",
@@ -401,7 +404,7 @@ def reversed_lists(lines: list[str]) -> list[str]:
 def test_rescoring_refuses_a_list_that_is_none(system, folder, tmp_path):
     write_lines(tmp_path / "bad", ["0 ||| a"])
     with pytest.raises(UserError, match=r"bad, line 1: expected"):
-        rescore(**list_files(system, folder) | {"nbest": tmp_path / "bad"}, output=tmp_path / "out")
+        score_lists(**list_files(system, folder) | {"nbest": tmp_path / "bad"}, output=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

@@ -9,10 +9,9 @@ import torch
 
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.cli import steps
-from neural_smt.decoding import epoch_steps
+from neural_smt.decoding import attention_steps
 from neural_smt.decoding.attention.translator import Translator
-from neural_smt.decoding.attention_steps import translate_attention
-from neural_smt.decoding.epoch_steps import measure_epochs
+from neural_smt.decoding.attention_steps import measure_epochs, translate_attention
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, read_lines, write_lines
 from neural_smt.io.ragged import Ragged
@@ -166,7 +165,7 @@ def test_whatever_decides_on_it_is_measured_again(
         CandidateSets.from_ids(ids, len(WORDS)).save(tmp_path / "sets")
         world["candidates"] = tmp_path / "sets"
     elif change == "program":
-        monkeypatch.setattr(epoch_steps, "code_digest", lambda module: "another")
+        monkeypatch.setattr(attention_steps, "code_digest", lambda module: "another")
     else:
         write_lines(world[change], [*read_lines(world[change])[:-1], "w1 w2 w3"])
     measure_epochs(**world)
@@ -191,4 +190,4 @@ def test_inputs_that_do_not_go_together_are_refused(world: dict[str, Any], tmp_p
 
 def test_it_is_a_step_that_phrase_based_decoding_knows_nothing_of() -> None:
     assert steps("decoding")["measure_epochs"] is measure_epochs
-    assert PACKAGE / "decoding" / "epoch_steps.py" not in reached_files("neural_smt.decoding.steps")
+    assert PACKAGE / "decoding" / "attention_steps.py" not in reached_files("neural_smt.decoding.steps")

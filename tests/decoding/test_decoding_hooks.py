@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tiny_models import TARGET, random_model
 
 from neural_smt.decoding.batches import NewHypotheses
-from neural_smt.decoding.hooks import NgramHook, share_ngrams
+from neural_smt.decoding.scorers.ngrams import NgramFeature, share_ngrams
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS
@@ -76,7 +76,7 @@ def test_hook_scores_every_ngram_once_per_stack(algorithm):
     weights.values["Bigram0"] = (0.5,)
     sentences = [["a", "b", "c", "a", "b"], ["b", "a", "b", "c"], ["a", "b", "a", "b", "a"]]
     counting = Counting()
-    decoder = Decoder(model, SearchSettings(algorithm=algorithm), weights, hook=NgramHook("Bigram0", 1, counting))
+    decoder = Decoder(model, SearchSettings(algorithm=algorithm), weights, hook=NgramFeature("Bigram0", 1, counting))
     translations = decoder.decode(sentences, nbest=20, distinct=False)
     assert len(counting.calls) == 5  # stacks, whatever the number of sentences
     for asked in counting.calls:
@@ -96,7 +96,7 @@ def test_equal_sentences_are_searched_once():
     sentences = [["a", "b"], ["c", "a"], [], ["a", "b"], ["a", "b"], []]
     seen = []
 
-    class Watch(NgramHook):
+    class Watch(NgramFeature):
         def __call__(self, batch):
             seen.append(set(batch.sentences.tolist()))
             return super().__call__(batch)

@@ -5,10 +5,9 @@ import pytest
 from recurrent_world import KINDS, MODEL, SENTENCES, linked_lattices, random_world
 from tiny_models import TARGET
 
-from neural_smt.decoding.recurrent.linked import LinkedLattices
-from neural_smt.decoding.recurrent.lists import order_paths, rescore_lists, score_paths
-from neural_smt.decoding.recurrent.oracles import oracle_rows
-from neural_smt.decoding.recurrent.push_forward import push_forward
+from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices, model_ids
+from neural_smt.decoding.reranking.push_forward import order_paths, push_forward, rescore_lists, score_paths
+from neural_smt.decoding.reranking_steps import oracle_rows
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_json
 from neural_smt.io.ragged import Ragged
@@ -26,14 +25,14 @@ def test_with_all_states_the_exact_best_path_is_found(world):
         paths = world.paths(sentence)
         assert bool(paths) == bool(text)
         if not text:
-            assert len(found.arcs[sentence]) == 0 and found.scores[sentence] == found.recurrent[sentence] == 0
+            assert len(found.arcs[sentence]) == 0 and found.scores[sentence] == found.network[sentence] == 0
             continue
         scores = [world.score(path, sentence) for path in paths]
         best = max(score for score, _ in scores)
         np.testing.assert_allclose(found.scores[sentence], best, atol=1e-4)
         chosen = paths.index(found.arcs[sentence].tolist())
         np.testing.assert_allclose(scores[chosen][0], best, atol=1e-4)
-        np.testing.assert_allclose(found.recurrent[sentence], scores[chosen][1], atol=1e-5)
+        np.testing.assert_allclose(found.network[sentence], scores[chosen][1], atol=1e-5)
 
 
 @pytest.mark.parametrize("beam", [1, 3])
@@ -46,7 +45,7 @@ def test_few_states_give_a_path_and_its_score_from_scratch(world, beam):
         if text:
             assert arcs in world.paths(sentence)
             score, recurrent = world.score(arcs, sentence)
-            np.testing.assert_allclose(found.recurrent[sentence], recurrent, atol=1e-5)
+            np.testing.assert_allclose(found.network[sentence], recurrent, atol=1e-5)
             np.testing.assert_allclose(found.scores[sentence], score, atol=1e-4)
             assert everything.scores[sentence] >= found.scores[sentence] - 1e-5
 
@@ -55,7 +54,7 @@ def test_few_states_give_a_path_and_its_score_from_scratch(world, beam):
 def test_blocks_threads_and_the_order_of_sentences_do_not_matter(monkeypatch, beam):
     world = random_world(4, "none")
     whole = push_forward(world.lattices, world.model, world.vector, world.weight, beam)
-    monkeypatch.setattr("neural_smt.decoding.recurrent.push_forward.BLOCK", 1)
+    monkeypatch.setattr("neural_smt.decoding.reranking.push_forward.BLOCK", 1)
     alone = push_forward(world.lattices, world.model, world.vector, world.weight, beam)
     threaded = push_forward(world.lattices, world.model, world.vector, world.weight, beam, threads=3)
     assert threaded.scores.tolist() == alone.scores.tolist()
@@ -75,7 +74,7 @@ def test_arcs_have_the_scores_of_their_words_after_the_best_state():
             arcs = found.arcs[sentence].tolist()
             words, links = world.predicted(arcs, sentence)
             end = world._reference(tuple(words), tuple(links)) - world.score_of_words(words, links)
-            np.testing.assert_allclose(found.arc_scores[arcs].sum() + end, found.recurrent[sentence], atol=1e-5)
+            np.testing.assert_allclose(found.arc_scores[arcs].sum() + end, found.network[sentence], atol=1e-5)
 
 
 def test_lists_have_the_scores_of_the_equations_with_and_without_sharing(world):
@@ -144,7 +143,7 @@ def test_lattices_go_through_a_folder(tmp_path):
     lattices, decoder = linked_lattices(8)
     lattices.save(tmp_path / "lattices")
     for mapped in (True, False):
-        loaded = LinkedLattices.load(tmp_path / "lattices", mapped)
+        loaded = AlignedLattices.load(tmp_path / "lattices", mapped)
         for name in ("links", "ends"):
             assert getattr(loaded, name).tolist() == getattr(lattices, name).tolist()
         assert loaded.sets.sentences.tolist() == lattices.sets.sentences.tolist()
@@ -153,12 +152,12 @@ def test_lattices_go_through_a_folder(tmp_path):
         assert loaded.features.tunable.tolist() == decoder.feature_set.tunable.tolist()
         assert loaded.made_with.tolist() == decoder.vector.tolist()
         assert loaded.words == [*TARGET.words, "c", "unknown", "other"] and len(loaded.copied) == 3
-        assert loaded.with_recurrent.names[-1] == "Recurrent0"
+        assert loaded.with_feature("Recurrent0").names[-1] == "Recurrent0"
 
 
 def test_words_are_mapped_by_their_spelling():
     lattices, _ = linked_lattices(9)
-    ids = lattices.model_words(MODEL)
+    ids = model_ids(lattices.words, MODEL)[lattices.flat.words.values]
     spelled = lattices.spell(lattices.flat.words.values)
     assert {"y", "x", "other"} <= set(spelled)
     assert ids.tolist() == [MODEL.index.get(word, UNK) for word in spelled]
@@ -177,7 +176,7 @@ def test_a_folder_whose_parts_do_not_fit_is_refused(tmp_path, spoilt):
         meta = read_json(folder / "meta.json")
         write_json(folder / "meta.json", meta | {"vocabulary": "another"})
     with pytest.raises(UserError, match="do not belong together"):
-        LinkedLattices.load(folder)
+        AlignedLattices.load(folder)
 
 
 def test_oracles_improve_with_the_size_of_lists():

@@ -9,7 +9,7 @@ from tiny_models import TARGET
 
 from neural_smt.decoding import batches
 from neural_smt.decoding.loading import load_hook
-from neural_smt.decoding.recurrent.search import RecurrentHook
+from neural_smt.decoding.scorers.recurrent import RecurrentFeature
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
@@ -49,7 +49,7 @@ def searched_world(seed: int, kind: str, recombination: int, settings: SearchSet
         representation = Positions(world.config.slots, world.config.dimensions)
         world.inputs = representation.inputs(SENTENCES, world.lattices.sets)
     decoder = options.pop("decoder")
-    hook = RecurrentHook(world.model.scorer, MODEL, decoder.model, representation, recombination)
+    hook = RecurrentFeature(world.model.scorer.scorer, MODEL, decoder.model, representation, recombination)
     weights = Weights.from_vector(decoder.feature_set, decoder.vector).values | {hook.name: (WEIGHT,)}
     return world, Decoder(decoder.model, settings, Weights(weights), hook=hook, **options)
 
@@ -156,7 +156,7 @@ def test_models_that_do_not_fit_are_refused(plain, tmp_path: Path):
         save_recurrent(tmp_path / name, TrainedRecurrent(RecurrentNetwork(config, classes, 1), MODEL))
     groups = ["phrase", "language_model", "recurrent"]
 
-    def load(features: list[str], **network: Path) -> RecurrentHook:
+    def load(features: list[str], **network: Path) -> RecurrentFeature:
         content = {"features": features, "network": network}
         return load_hook(System(tmp_path / "system.json", content), model, "cpu")
 

@@ -6,8 +6,8 @@ from recurrent_reference import reference_scores
 from recurrent_world import MODEL, SENTENCES, linked_lattices
 from tiny_models import save_system
 
-from neural_smt.decoding.recurrent.linked import LinkedLattices
-from neural_smt.decoding.recurrent_steps import decode_lattices, measure_oracles, rescore_lattices
+from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
+from neural_smt.decoding.reranking_steps import decode_lattices, measure_oracles, rescore_lattices
 from neural_smt.decoding.steps import decode
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
@@ -18,7 +18,7 @@ from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.representations.folder import save_representation
 from neural_smt.representations.representation import WordRepresentation
 from neural_smt.representations.settings import RepresentationSettings
-from neural_smt.tuning.recurrent_steps import tune_recurrent
+from neural_smt.tuning.reranking_steps import tune_reranking
 from neural_smt.vocabulary import Vocabulary
 
 SEARCH = {"stack_size": 1000, "beam_threshold": 0.0, "table_limit": 0}
@@ -101,15 +101,15 @@ def test_without_weight_the_recurrent_model_changes_nothing(folder, tmp_path):
 
 
 def test_a_joint_model_reads_the_source_through_its_representation(folder, tmp_path):
-    given = {"representation": folder / "representation", "sentences": folder / "text"}
+    given = {"representation": folder / "representation", "text": folder / "text"}
     translations, statistics = rescored(folder, tmp_path, **INFORMED, **given, settings={"beam": 100})
     write_lines(tmp_path / "text", ["b b b b"] * 6)
-    _, others = rescored(folder, tmp_path, **INFORMED, **given | {"sentences": tmp_path / "text"})
+    _, others = rescored(folder, tmp_path, **INFORMED, **given | {"text": tmp_path / "text"})
     assert len(translations) == 6 and statistics["mean_recurrent"] != others["mean_recurrent"]
 
 
 def test_what_does_not_belong_together_is_refused(folder, tmp_path):
-    given = {"representation": folder / "representation", "sentences": folder / "text"}
+    given = {"representation": folder / "representation", "text": folder / "text"}
     with pytest.raises(UserError, match="holds no weight of Recurrent0"):
         rescored(folder, tmp_path, weights=folder / "weights.json")
     with pytest.raises(UserError, match="name the representation"):
@@ -118,7 +118,7 @@ def test_what_does_not_belong_together_is_refused(folder, tmp_path):
         rescored(folder, tmp_path, **given)
     with pytest.raises(UserError, match="5 lines"):
         write_lines(tmp_path / "text", ["a"] * 5)
-        rescored(folder, tmp_path, **INFORMED, **given | {"sentences": tmp_path / "text"})
+        rescored(folder, tmp_path, **INFORMED, **given | {"text": tmp_path / "text"})
     with pytest.raises(UserError, match="another representation"):
         other = WordRepresentation(RepresentationSettings("learned", 3, window="n3"), WORDS, None)
         save_representation(tmp_path / "representation", other)
@@ -135,7 +135,7 @@ def test_pruned_lattices_are_smaller_and_keep_the_best_path(folder, tmp_path):
     decode_lattices(**arguments(folder), density=2, output=tmp_path / "x", statistics=tmp_path / "x.json")
     small, whole = read_json(tmp_path / "x.json"), read_json(folder / "lattices.json")
     assert small["arcs"] < whole["arcs"] and small["mean_score"] == whole["mean_score"]
-    assert len(LinkedLattices.load(tmp_path / "x").flat.tails) == small["arcs"]
+    assert len(AlignedLattices.load(tmp_path / "x").flat.tails) == small["arcs"]
 
 
 def test_oracles_are_written_as_a_table(folder, tmp_path):
@@ -155,15 +155,15 @@ def test_tuning_writes_weights_history_and_plot(folder, tmp_path):
     translations, _ = rescored(folder, tmp_path)
     write_lines(tmp_path / "reference", translations)
     outputs = {name: tmp_path / name for name in ("weights", "history", "plot")}
-    tune_recurrent(
+    tune_reranking(
         lattices=tmp_path / "x",
         model=folder / "informed",
         reference=tmp_path / "reference",
         start=folder / "weights.json",
         settings={"nbest": 10, "iterations": 2, "restarts": 2, "refinements": 2},
-        without=["TranslationModel0_0"],
+        drop_features=["TranslationModel0_0"],
         seed=1,
-        sentences=folder / "text",
+        text=folder / "text",
         representation=folder / "representation",
         **outputs,
     )
@@ -172,7 +172,7 @@ def test_tuning_writes_weights_history_and_plot(folder, tmp_path):
     assert 1 <= len(read_csv(outputs["history"])) <= 2 and outputs["plot"].read_bytes().startswith(b"\x89PNG")
     _, statistics = rescored(
         folder, tmp_path, weights=outputs["weights"], **INFORMED,
-        sentences=folder / "text", representation=folder / "representation",
+        text=folder / "text", representation=folder / "representation",
     )  # fmt: skip
     assert statistics["sentences"] == 6
     write_json(tmp_path / "broken.json", {"Recurrent0": [1.0]})

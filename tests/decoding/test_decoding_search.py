@@ -108,8 +108,8 @@ class LastWords:
     name = "Hook0"
     history = 2
 
-    def __init__(self, stand_in=None):
-        self.stand_in = stand_in
+    def __init__(self, fallback_lm=None):
+        self.fallback_lm = fallback_lm
 
     def __call__(self, batch):
         values = []
@@ -134,12 +134,12 @@ class LastWords:
         return -(words[-1] % 3) / 2 if words[-1] < len(TARGET) else 0.0
 
 
-@pytest.mark.parametrize("stand_in", [None, "LM0"])
+@pytest.mark.parametrize("fallback_lm", [None, "LM0"])
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])
-def test_hook_is_part_of_every_score(algorithm, stand_in):
+def test_hook_is_part_of_every_score(algorithm, fallback_lm):
     model, weights = random_model(7)
     weights.values["Hook0"] = (0.7,)
-    decoder = Decoder(model, search_all(algorithm), weights, hook=LastWords(stand_in))
+    decoder = Decoder(model, search_all(algorithm), weights, hook=LastWords(fallback_lm))
     for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=300, distinct=False), strict=True):
         expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector, hook=decoder.hook)
         assert_lists_equal(translation, expected, 300)
@@ -167,7 +167,7 @@ def test_hook_with_a_stand_in_is_asked_once_about_what_is_extended(algorithm):
 
     class Watch(LastWords):
         def __call__(self, batch):
-            asked[self.stand_in] = asked.get(self.stand_in, 0) + len(batch.sentences)
+            asked[self.fallback_lm] = asked.get(self.fallback_lm, 0) + len(batch.sentences)
             return super().__call__(batch)
 
     model, weights = random_model(7)
@@ -175,10 +175,10 @@ def test_hook_with_a_stand_in_is_asked_once_about_what_is_extended(algorithm):
     sentences = [sentence * 3 for sentence in SENTENCES]
     settings = SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=30)
     scores = {}
-    for stand_in in (None, "LM0"):
-        decoder = Decoder(model, settings, weights, hook=Watch(stand_in))
+    for fallback_lm in (None, "LM0"):
+        decoder = Decoder(model, settings, weights, hook=Watch(fallback_lm))
         lattices = [lattice for lattice in decoder.lattices(sentences) if lattice]
-        scores[stand_in] = np.mean([lattice.prefix_scores.max() for lattice in lattices])
+        scores[fallback_lm] = np.mean([lattice.prefix_scores.max() for lattice in lattices])
         for translation in (decoder.translate(lattice, nbest=10, distinct=False) for lattice in lattices):
             for entry in translation.nbest:  # a score from scratch, on every way through the lattice
                 assert entry.score == pytest.approx(float(entry.features @ decoder.vector), abs=1e-4)

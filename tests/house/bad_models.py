@@ -33,8 +33,8 @@ def moses(table: str | bytes = TABLE, arpa: str = ARPA, sections: str = "", **ch
 
 
 WORDS = "<unk>\t0\n<s>\t0\n</s>\t0\na\t2\n"
-REORDER = "decoding reorder --nbest n --weights w.json --output out --statistics s.json"
-RESCORE = "tuning tune_rescoring --nbest n --reference r --start w.json --seed 1 --weights o.json --history h.csv "
+REORDER = "decoding rerank --nbest n --weights w.json --output out --statistics s.json"
+RESCORE = "tuning tune_reranking --nbest n --reference r --start w.json --seed 1 --weights o.json --history h.csv "
 RESCORE += "--plot p.png --settings"
 LIST = "0 ||| a ||| LM0= -1 ||| -1\n"
 SHARDS = "decoding join_translations --text t --parts p --part-statistics s.json --output out --statistics o.json"

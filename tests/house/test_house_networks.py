@@ -15,8 +15,8 @@ from neural_smt.declared_networks import (
     sentence_vocabularies,
     training_settings,
 )
-from neural_smt.decoding.attention.settings import AttentionDecodingSettings
-from neural_smt.decoding.recurrent.settings import RescoringSettings
+from neural_smt.decoding.attention.results import AttentionDecodingSettings
+from neural_smt.decoding.reranking.push_forward import RescoringSettings
 from neural_smt.errors import UserError
 from neural_smt.representations.settings import RepresentationSettings
 from neural_smt.systems import (

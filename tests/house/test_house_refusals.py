@@ -9,11 +9,11 @@ import pytest
 
 from neural_smt.analysis.embedding import project
 from neural_smt.corpus.fetching import recorded
-from neural_smt.decoding.attention.settings import AttentionDecodingSettings
-from neural_smt.decoding.cslm import CslmSettings
+from neural_smt.decoding.attention.results import AttentionDecodingSettings
 from neural_smt.decoding.features import build_feature_set
-from neural_smt.decoding.ngram_cache import NgramCache
-from neural_smt.decoding.recurrent.settings import RescoringSettings
+from neural_smt.decoding.reranking.push_forward import RescoringSettings
+from neural_smt.decoding.scorers.cslm import CslmSettings
+from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.errors import UserError, check_as_many, sentence
 from neural_smt.io.files import read_csv, read_json, read_object
@@ -29,8 +29,7 @@ from neural_smt.settings import read_settings
 from neural_smt.training.snapshots import read_snapshots
 from neural_smt.tuning.mira import MiraSettings
 from neural_smt.tuning.moses_format import read_lists
-from neural_smt.tuning.recurrent import RecurrentTuningSettings
-from neural_smt.tuning.settings import TuningSettings
+from neural_smt.tuning.settings import RerankingTuningSettings, TuningSettings
 
 SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (AttentionDecodingSettings, {"beam": 0}, "decoding: beam is 0; set it to 1 or more"),
@@ -67,14 +66,14 @@ SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (TuningSettings, {"nbest": 0}, "tuning: set nbest and iterations to 1 or more, and select to best or last"),
     (TuningSettings, {"density": -1}, "tuning: density is -1; set it to 0 (all arcs) or more"),
     (
-        RecurrentTuningSettings,
+        RerankingTuningSettings,
         {"lists": -1},
         "tuning: beam is 1 and lists -1; set beam to 1 or more, lists to 0 or more",
     ),
     (
-        RecurrentTuningSettings,
+        RerankingTuningSettings,
         {"candidates": "lattice"},
-        "tuning with the recurrent model learns from lists: set tuning.candidates to nbest",
+        "tuning of reranked candidates learns from lists: set tuning.candidates to nbest",
     ),
     (
         ProposalSettings,

@@ -68,7 +68,7 @@ the search, with and without channel scores, and a comparison of word classes.
 def test_dry_run_of_joint_models(checkout: Path, experiment: str) -> None:
     rules = planned(checkout, "auli2013", "--configfile", f"experiments/{experiment}.yaml")
     assert {"align_sets", "build_representation", "train_network", "measure_network"} <= rules
-    assert {"decode_lattices", "tune_recurrent", "rescore_lattices", "measure_oracles", "write_joint_tables"} <= rules
+    assert {"decode_lattices", "tune_reranking", "rescore_lattices", "measure_oracles", "write_joint_tables"} <= rules
     assert "write_classes_table" in rules
     assert not {"score_phrase_table", "show_phrases", "write_paper_order"} & rules
 
@@ -106,7 +106,7 @@ def test_every_stage_is_a_target(checkout: Path, stage: str) -> None:
     [
         (
             "experiments/multi30k.yaml",
-            {"measure_network", "rescore", "propose_phrases", "count_unknown_words"},
+            {"measure_network", "score_lists", "propose_phrases", "count_unknown_words"},
         ),
         (TINY, {"show_phrases", "select_pairs", "write_table"}),
     ],

@@ -45,8 +45,8 @@ def test_dry_run(checkout: Path, experiment: str) -> None:
     rules = planned(checkout, "mi2016", "--configfile", f"experiments/{experiment}.yaml")
     assert {"build_network_vocabulary", "build_candidates", "measure_candidates", "train_network"} <= rules
     assert {"measure_epochs", "translate_attention", "write_attention_tables"} <= rules
-    assert {"tune", "decode", "score_lists", "tune_rescoring", "reorder"} <= rules
-    assert not {"score_phrase_table", "measure_network", "rescore", "write_joint_tables"} & rules
+    assert {"tune", "decode", "score_lists", "tune_reranking", "rerank"} <= rules
+    assert not {"score_phrase_table", "measure_network", "write_joint_tables"} & rules
 
 
 def test_the_paper_needs_rows(checkout: Path) -> None:
@@ -90,7 +90,7 @@ def check_shards(checkout: Path, folder: Path) -> None:
     made.unlink()
     options = ("--configfile", TINY, "rows.yaml", "--config", "shards=3", "--rerun-triggers", "mtime")
     target = str(made.relative_to(checkout))
-    assert planned(checkout, target, *options) == {"translate_attention_shard", "join_attention"}
+    assert planned(checkout, target, *options) == {"translate_attention", "join_attention"}
     done = snakemake(checkout, target, *options, "--cores", "2")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert {path: path.read_bytes() for path in whole} == whole

@@ -11,11 +11,10 @@ from neural_smt.io.files import read_json
 
 SHARDED = {
     "selection": {"tokenise_shard", "join_lines", "train_selection_models", "score_pool"},
-    "rescoring": {"score_phrase_table_shard", "join_columns"},
     "decoding": {"decode_shard", "join_translations"},
 }
-LISTS = {"decode_lists_shard", "join_lists", "rescore_shard", "join_scores"}
-AT_ONCE = {"score_phrase_table", "decode", "decode_lists", "rescore", "score_lists"}
+LISTS = {"decode_lists_shard", "join_lists"}
+AT_ONCE = {"decode", "decode_lists"}
 RESCORED = {
     "training": {"cslm": {"order": 4, "projection": 8, "layers": [16, 8], "updates": 60}},
     "systems": {"rescored": {"base": "rnn", "features": [], "rescore": ["cslm"]}},
@@ -25,7 +24,7 @@ COLUMN = "rescoring/extracted/encoder_decoder"
 TRANSLATION = "decoding/rnn/run1/news_test"
 REMADE = {
     "decoding": {f"{TRANSLATION}.hypothesis": {"decode_shard", "join_translations"}},
-    "rescoring": {f"{COLUMN}.safetensors": {"score_phrase_table_shard", "join_columns"}},
+    "rescoring": {f"{COLUMN}.safetensors": {"score_phrase_table", "join_columns"}},
     "selection": {
         "selection/train.fr": SHARDED["selection"] | {"clean_pairs", "select_pairs"},
         "selection/monolingual.fr": {"train_selection_models", "score_pool", "select_text"},

@@ -280,7 +280,7 @@ def kept_state(results: Path, job: str, since: float) -> int | None:
         if path.exists() and path.stat().st_mtime >= since:
             with safe_open(path, framework="pt") as file:
                 return int(json.loads(file.metadata()["progress"])["updates"])
-    if rule in ("tune", "tune_recurrent"):
+    if rule in ("tune", "tune_reranking"):
         system, _, run = name.rpartition(".")
         found = (results / "tuning" / system / run).glob("state/iteration*/progress.json")
         kept = [path for path in found if path.stat().st_mtime >= since]

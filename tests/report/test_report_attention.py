@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from safetensors.numpy import save_file
 from unpadded import unpadded
 
-from neural_smt.decoding.epoch_steps import HEADER
+from neural_smt.decoding.attention_steps import HEADER
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, write_csv
 from neural_smt.io.plots import BLUE, GREY, RED

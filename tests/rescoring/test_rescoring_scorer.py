@@ -15,13 +15,13 @@ from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import TrainedModel, save_model
 from neural_smt.networks.packing import pack_pairs
+from neural_smt.networks.prefix_tries import SortedSequences
 from neural_smt.networks.softmax import log_normalisers
 from neural_smt.phrases.columns import load_column, save_column
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.rescoring.steps import count_unknown_words, score_phrase_table
-from neural_smt.rescoring.trie import SortedSequences
 from neural_smt.shortlist import most_frequent, shortlist_ids
 from neural_smt.vocabulary import EOS
 

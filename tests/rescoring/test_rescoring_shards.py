@@ -15,10 +15,9 @@ from neural_smt.networks.folder import TrainedModel, save_model
 from neural_smt.phrases.columns import load_column, save_part
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.rescoring import blocks
-from neural_smt.rescoring.blocks import BackwardBlocks, ForwardBlocks, hash_phrases
+from neural_smt.rescoring import steps
 from neural_smt.rescoring.scorer import PairScorer
-from neural_smt.rescoring.steps import join_columns, score_phrase_table
+from neural_smt.rescoring.steps import BackwardBlocks, ForwardBlocks, hash_phrases, join_columns, score_phrase_table
 from neural_smt.shortlist import most_frequent, shortlist_ids
 
 WORDS = 6
@@ -52,7 +51,7 @@ def word_ids(folder: Path) -> list[np.ndarray]:
     return [shortlist_ids(vocabulary, most_frequent(vocabulary, WORDS - 3)) for vocabulary in vocabularies]
 
 
-def score(folder: Path, direction: str, output: Path, shard: str = "1-of-1") -> None:
+def score(folder: Path, direction: str, output: Path, shard: str | None = None) -> None:
     score_phrase_table(
         phrase_table=folder / "table",
         model=folder / direction,
@@ -69,7 +68,7 @@ def score(folder: Path, direction: str, output: Path, shard: str = "1-of-1") -> 
 @pytest.mark.parametrize("size", [1, 9, 100, 10_000])
 @pytest.mark.parametrize("kind", [ForwardBlocks, BackwardBlocks])
 def test_blocks_hold_every_pair_once(folder: Path, monkeypatch: pytest.MonkeyPatch, kind: type, size: int) -> None:
-    monkeypatch.setattr(blocks, "PAIRS", size)
+    monkeypatch.setattr(steps, "PAIRS", size)
     table, ids = PhraseTable.load(folder / "table"), word_ids(folder)
     found = kind(table, *ids)
     parts = [found[number] for number in range(len(found))]
@@ -91,24 +90,23 @@ def test_blocks_hold_every_pair_once(folder: Path, monkeypatch: pytest.MonkeyPat
 def test_shards_give_the_column_of_the_whole(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, direction: str, count: int
 ) -> None:
-    monkeypatch.setattr(blocks, "PAIRS", 40)
+    monkeypatch.setattr(steps, "PAIRS", 40)
     score(folder, direction, tmp_path / "whole")
     parts = [tmp_path / f"{number}-of-{count}" for number in range(1, count + 1)]
-    for part in parts if count > 1 else []:
+    for part in parts:
         score(folder, direction, part, part.name)
-    if count > 1:
-        join_columns(
-            phrase_table=folder / "table",
-            parts=parts,
-            part_statistics=[part.with_suffix(".json") for part in parts],
-            output=tmp_path / "joined",
-            statistics=tmp_path / "joined.json",
-        )
-        assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
-        timed = {"seconds", "pairs_per_second"}
-        whole, joined = (read_json(tmp_path / f"{name}.json") for name in ("whole", "joined"))
-        assert {key: whole[key] for key in whole.keys() - timed} == {key: joined[key] for key in joined.keys() - timed}
-    monkeypatch.setattr(blocks, "PAIRS", 10_000)
+    join_columns(
+        phrase_table=folder / "table",
+        parts=parts,
+        part_statistics=[part.with_suffix(".json") for part in parts],
+        output=tmp_path / "joined",
+        statistics=tmp_path / "joined.json",
+    )
+    assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
+    timed = {"seconds", "pairs_per_second"}
+    whole, joined = (read_json(tmp_path / f"{name}.json") for name in ("whole", "joined"))
+    assert {key: whole[key] for key in whole.keys() - timed} == {key: joined[key] for key in joined.keys() - timed}
+    monkeypatch.setattr(steps, "PAIRS", 10_000)
     score(folder, direction, tmp_path / "one_block")
     table = PhraseTable.load(folder / "table")
     columns = [load_column(tmp_path / name, table) for name in ("whole", "one_block")]

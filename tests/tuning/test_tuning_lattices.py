@@ -14,15 +14,12 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.lattice_mert import optimise_lattices
-from neural_smt.tuning.lattice_pool import LatticePool, join
+from neural_smt.tuning.candidates import Candidates, LatticePool, join
+from neural_smt.tuning.lattice_mert import REACH, LatticeSurface, optimise_lattices
 from neural_smt.tuning.lattice_primitives import describe, find_envelopes
-from neural_smt.tuning.lattice_surface import REACH, LatticeSurface
-from neural_smt.tuning.loop import run
+from neural_smt.tuning.loop import Progress, State, run
 from neural_smt.tuning.methods import LatticeMethod
 from neural_smt.tuning.settings import TuningSettings
-from neural_smt.tuning.state import Progress, State
 
 EVERYTHING = SearchSettings(stack_size=100_000, beam_threshold=0.0, table_limit=0)
 SENTENCES = [["a", "b", "a", "c"], [], ["c", "unknown", "b"], ["b"], ["a", "b", "b", "a"]]

@@ -10,10 +10,9 @@ from tuning_world import FEATURES, World
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv
 from neural_smt.tuning.history import plot_history, write_history
-from neural_smt.tuning.loop import run, select
+from neural_smt.tuning.loop import Progress, State, fingerprint, run, select
 from neural_smt.tuning.methods import ListMethod
 from neural_smt.tuning.settings import TuningSettings
-from neural_smt.tuning.state import Progress, State, fingerprint
 
 SETTINGS = TuningSettings(nbest=10, iterations=6, restarts=4, refinements=4)
 START = np.array([0.1, 1.0, -0.4, 0.5, 0.3, 1.0])

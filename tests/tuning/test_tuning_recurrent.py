@@ -8,12 +8,13 @@ from recurrent_world import random_world
 
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.decoding.lattices.flat import best_paths
-from neural_smt.decoding.recurrent.lists import rescore_lists
-from neural_smt.decoding.recurrent.push_forward import push_forward
+from neural_smt.decoding.reranking.push_forward import push_forward, rescore_lists
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.tuning import reranking_steps
 from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.recurrent import RecurrentMethod, RecurrentTuningSettings, tune_on_lattices
+from neural_smt.tuning.reranking_steps import LatticeReranking
+from neural_smt.tuning.settings import RerankingTuningSettings
 
 SENTENCES = [
     ["a", "b", "c", "a", "b"],
@@ -23,12 +24,17 @@ SENTENCES = [
     ["a", "c", "b", "a"],
     ["b", "c", "a"],
 ]
-SETTINGS = RecurrentTuningSettings(nbest=30, iterations=8, restarts=5, refinements=5, beam=20)
+SETTINGS = RerankingTuningSettings(nbest=30, iterations=8, restarts=5, refinements=5, beam=20)
 
 
 @pytest.fixture(scope="module", params=["none", "links"])
 def world(request):
     return random_world(12, request.param, SENTENCES)
+
+
+def tune_on_lattices(lattices, network, *rest, **options):
+    feature = None if network is None else "Recurrent0"
+    return reranking_steps.tune_on_lattices(lattices, network, *rest, feature=feature, **options)
 
 
 def translations(world, weights, beam=20):
@@ -45,7 +51,7 @@ def planted(world):
 def test_a_planted_weight_is_found(world):
     _, references = planted(world)
     start = Weights.from_vector(world.lattices.features, world.vector)
-    progress = tune_on_lattices(world.lattices, world.model, references, start, SETTINGS, seed=1)
+    progress, _ = tune_on_lattices(world.lattices, world.model, references, start, SETTINGS, seed=1)
     best = max(progress.iterations, key=lambda iteration: iteration.decoder_bleu)
     assert best.decoder_bleu > progress.iterations[0].decoder_bleu and best.decoder_bleu > 90
     share = np.abs(best.weights) / np.abs(best.weights).sum()
@@ -53,7 +59,7 @@ def test_a_planted_weight_is_found(world):
     assert share[-1] > first[-1]
     found = bleu(corpus_statistics(translations(world, np.array(best.weights), SETTINGS.beam), references))
     np.testing.assert_allclose(100 * found, best.decoder_bleu, atol=1e-6)
-    again = tune_on_lattices(world.lattices, world.model, references, start, SETTINGS, seed=1, threads=2)
+    again, _ = tune_on_lattices(world.lattices, world.model, references, start, SETTINGS, seed=1, threads=2)
     assert again.weights == progress.weights
 
 
@@ -62,7 +68,7 @@ def test_lists_are_tuned_on_for_themselves(world):
     _, references = planted(world)
     start = Weights.from_vector(world.lattices.features, world.vector)
     settings = replace(SETTINGS, lists=4)
-    progress = tune_on_lattices(world.lattices, world.model, references, start, settings, seed=1)
+    progress, _ = tune_on_lattices(world.lattices, world.model, references, start, settings, seed=1)
     assert [iteration.candidates for iteration in progress.iterations] == [len(progress.candidates)] * len(
         progress.iterations
     )
@@ -73,21 +79,23 @@ def test_lists_are_tuned_on_for_themselves(world):
     chosen = [world.lattices.spell(world.lattices.flat.words.take(arcs).values) for arcs in found.arcs]
     np.testing.assert_allclose(100 * bleu(corpus_statistics(chosen, references)), best.decoder_bleu, atol=1e-6)
     assert best.decoder_bleu > progress.iterations[0].decoder_bleu
-    one = tune_on_lattices(world.lattices, world.model, references, start, replace(SETTINGS, lists=1), seed=1)
+    one, _ = tune_on_lattices(world.lattices, world.model, references, start, replace(SETTINGS, lists=1), seed=1)
     assert len(one.candidates) == sum(map(bool, SENTENCES))
 
 
 def test_scores_to_do_without_keep_a_weight_of_0(world):
     _, references = planted(world)
     start = Weights.from_vector(world.lattices.features, world.vector)
-    names = world.lattices.with_recurrent.names
+    names = world.lattices.with_feature("Recurrent0").names
     without = ["TranslationModel0_2", "LM0"]
-    progress = tune_on_lattices(world.lattices, world.model, references, start, SETTINGS, without=without, seed=1)
+    progress, _ = tune_on_lattices(
+        world.lattices, world.model, references, start, SETTINGS, drop_features=without, seed=1
+    )
     for iteration in progress.iterations:
         assert [iteration.weights[names.index(name)] for name in without] == [0, 0]
     with pytest.raises(UserError, match="no score TranslationModel0_9"):
         tune_on_lattices(
-            world.lattices, world.model, references, start, SETTINGS, without=["TranslationModel0_9"], seed=1
+            world.lattices, world.model, references, start, SETTINGS, drop_features=["TranslationModel0_9"], seed=1
         )
 
 
@@ -97,7 +105,9 @@ def test_without_a_model_the_other_weights_are_tuned(world):
     flat = world.lattices.flat
     references = [world.lattices.spell(ids) for ids in best_paths(flat, goal).words(flat)]
     start = Weights.from_vector(world.lattices.features, world.vector)
-    progress = tune_on_lattices(world.lattices, None, references, start, SETTINGS, seed=1, without=["Distortion0"])
+    progress, _ = tune_on_lattices(
+        world.lattices, None, references, start, SETTINGS, seed=1, drop_features=["Distortion0"]
+    )
     best = max(progress.iterations, key=lambda iteration: iteration.decoder_bleu)
     assert best.decoder_bleu > progress.iterations[0].decoder_bleu and best.decoder_bleu > 90
     assert len(best.weights) == world.lattices.features.size
@@ -109,8 +119,8 @@ def test_without_a_model_the_other_weights_are_tuned(world):
 
 def test_candidates_hold_exact_scores(world):
     _, references = planted(world)
-    tunable = world.lattices.with_recurrent.tunable
-    method = RecurrentMethod(world.lattices, world.model, references, tunable, replace(SETTINGS, nbest=10))
+    tunable = world.lattices.with_feature("Recurrent0").tunable
+    method = LatticeReranking(world.lattices, world.model, references, tunable, replace(SETTINGS, nbest=10))
     weights = np.append(world.vector, 0.5)
     empty = Candidates.empty(len(SENTENCES), len(weights))
     score, pool = method.gather(empty, weights)
@@ -140,4 +150,4 @@ def test_weights_without_a_feature_are_refused(world):
 def test_settings_that_make_no_sense_are_refused():
     for wrong in ({"beam": 0}, {"candidates": "lattice"}, {"nbest": 0}):
         with pytest.raises(UserError):
-            RecurrentTuningSettings(**wrong)
+            RerankingTuningSettings(**wrong)

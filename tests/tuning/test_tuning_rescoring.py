@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
-from neural_smt.decoding.rescoring import best_of_each, reorder
+from neural_smt.decoding.reranking.lists import best_of_each, rerank
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, write_json, write_lines
-from neural_smt.tuning.rescoring import optimise_lists
+from neural_smt.tuning.reranking_steps import optimise_lists, tune_reranking
 from neural_smt.tuning.settings import TuningSettings
-from neural_smt.tuning.steps import tune_rescoring
 
 BEFORE = {"LM0": [0.5], "TranslationModel0": [0.2, 0.1], "UnknownWordPenalty0": [1.0]}
 
@@ -38,7 +37,7 @@ def test_the_feature_that_knows_gets_its_weight() -> None:
     assert iteration.decoder_bleu < 80
     assert iteration.list_bleu == pytest.approx(100.0)
     tuned = Weights.from_vector(features, np.array(iteration.weights)).values
-    assert best_of_each(reorder(entries, tuned)) == references
+    assert best_of_each(rerank(entries, tuned)) == references
 
 
 def test_the_step_writes_what_tuning_writes_and_repeats_itself(tmp_path: Path) -> None:
@@ -48,7 +47,7 @@ def test_the_step_writes_what_tuning_writes_and_repeats_itself(tmp_path: Path) -
     write_lines(tmp_path / "reference", map(" ".join, references))
     write_json(tmp_path / "start.json", BEFORE)
     for name in "ab":
-        tune_rescoring(
+        tune_reranking(
             nbest=tmp_path / "lists.gz",
             reference=tmp_path / "reference",
             start=tmp_path / "start.json",

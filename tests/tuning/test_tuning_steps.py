@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from neural_smt.decoding import search
-from neural_smt.decoding.cslm import CslmHook
+from neural_smt.decoding.scorers.cslm import CslmFeature
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, write_json, write_lines
 from neural_smt.io.ragged import Ragged
@@ -182,7 +182,7 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
     gather, load = ListMethod.gather, steps.load_hook
     hooks, counts = [], []
 
-    def load_and_keep(*given: Any) -> CslmHook:
+    def load_and_keep(*given: Any) -> CslmFeature:
         hooks.append(load(*given))
         return hooks[-1]
 

@@ -1,26 +1,34 @@
-"""The steps of the decoding stage with an attention network: translating, and scoring n-best lists."""
+"""Steps of attention networks alone: translating with one, and following one from epoch to epoch."""
 
+import hashlib
+import json
 import logging
 import time
-from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from neural_smt.alignment.pharaoh import write_alignments
-from neural_smt.decoding.attention.batching import shard_members
-from neural_smt.decoding.attention.hypotheses import Hypothesis
-from neural_smt.decoding.attention.settings import AttentionDecodingSettings
-from neural_smt.decoding.attention.statistics import AttentionStatistics
-from neural_smt.decoding.nbest import ListedTranslation, read_blocks, write_entries
+from neural_smt.bleu import bleu, corpus_statistics
+from neural_smt.decoding.attention.results import AttentionDecodingSettings, AttentionStatistics, Hypothesis
+from neural_smt.decoding.attention.search import shard_members
+from neural_smt.decoding.nbest import write_entries
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_lines, write_json, write_lines
+from neural_smt.io.files import read_csv, read_json, read_lines, read_parallel, write_csv, write_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.settings import read_settings
 from neural_smt.shards import Shard
+from neural_smt.vocabulary_selection.candidates import CandidateSets, read_sets, text_digest
+from neural_smt.workflow.code_digest import code_digest
+
+if TYPE_CHECKING:
+    from neural_smt.decoding.attention.translator import Translator
 
 log = logging.getLogger(__name__)
+
+HEADER = ("epoch", "updates", "perplexity", "bleu", "seconds")
 
 
 def translate_attention(
@@ -37,7 +45,7 @@ def translate_attention(
     alignment: Path | None = None,
     nbest: Path | None = None,
     nbest_size: int = 0,
-    shard: str = "1-of-1",
+    shard: str | None = None,
     device: str = "cpu",
 ) -> None:
     """Translate a tokenised text, one sentence a line, with an attention network alone.
@@ -47,9 +55,9 @@ def translate_attention(
     unknown words are replaced from. Writes the translations, with ``alignment`` the source word that each word looked
     at most (Pharaoh; none for the end symbol), with ``nbest`` a list of at most ``nbest_size`` translations per
     sentence (0: all that were found), and statistics (see ``AttentionStatistics.summarise``); or of a shard, named as
-    ``2-of-4``, what ``join_attention`` takes.
+    ``2-of-4``, what ``join_translations`` takes.
     """
-    part = Shard.parse(shard)
+    part = Shard.parse(shard or "1-of-1")
     chosen = read_settings(AttentionDecodingSettings, settings, "decoding.attention")
     if nbest_size < 0:
         raise UserError(f"the n-best size is {nbest_size}; set it to 0 or more")
@@ -60,7 +68,7 @@ def translate_attention(
     place = select_device(device)
     translator = Translator.load(model, chosen, place, lexical, source_vocabulary, target_vocabulary)
     lines = read_lines(text)
-    sets = None if candidates is None else translator.read_sets(candidates, lines, text)
+    sets = None if candidates is None else read_sets(candidates, translator.model.target, lines, text)
     sources = [line.split() for line in lines]
     members = shard_members([len(source) for source in sources], chosen.batch, part)
     lines, sources = [lines[number] for number in members], [sources[number] for number in members]
@@ -77,63 +85,110 @@ def translate_attention(
         shown = [hypotheses[: nbest_size or None] for hypotheses in found.hypotheses]
         listed = zip(members, shown, sources, strict=True)
         write_entries(nbest, (translator.listed(n, h, source) for n, all_of, source in listed for h in all_of))
-    write_json(statistics, result.summarise() if part.count == 1 else result.content())
+    write_json(statistics, result.summarise() if shard is None else result.content())
     result.log_result()
-
-
-def score_lists(
-    *,
-    nbest: Path,
-    text: Path,
-    model: Path,
-    output: Path,
-    candidates: Path | None = None,
-    nbest_size: int = 0,
-    precision: str = "fp32",
-    shard: str = "1-of-1",
-    device: str = "cpu",
-) -> None:
-    """Score n-best lists (in the format of Moses) with an attention network: the same with the feature Attention0.
-
-    nbest: the lists of a phrase-based system, sentence by sentence; text: the tokenised sentences that they translate;
-    nbest_size: the first so many of each sentence are kept (0: all); precision: fp32, bf16, or auto (bf16 on CUDA). The
-    feature is the natural log of p(translation | sentence), end symbol included; words that the network does not know
-    count as the unknown word, and the empty translation of an empty sentence has 0. With candidates, the softmax of a
-    sentence is over its target vocabulary and all words of its list, so that its translations can be compared; without,
-    over all target words. Totals stay as they are (see ``reorder``). shard: the share of the lists that is read and
-    written, as ``2-of-4`` (see ``join_scores``).
-    """
-    part = Shard.parse(shard)
-    if nbest_size < 0:
-        raise UserError(f"the n-best size is {nbest_size}; set it to 0 or more")
-    # They load PyTorch, which most systems need none of.
-    from neural_smt.decoding.attention.lists import add_scores, first_of_each
-    from neural_smt.decoding.attention.translator import read_sets
-    from neural_smt.networks.attention.folder import load_attention
-    from neural_smt.networks.device import select_device
-
-    loaded, lines = load_attention(model, select_device(device)), read_lines(text)
-    sets = None if candidates is None else read_sets(candidates, loaded.target, lines, text)
-    count, began = 0, time.perf_counter()
-
-    def scored() -> Iterator[ListedTranslation]:
-        nonlocal count
-        for block in read_blocks(nbest, part):
-            entries = first_of_each(block, nbest_size)
-            strange = next((entry.sentence for entry in entries if not 0 <= entry.sentence < len(lines)), None)
-            if strange is not None:
-                raise UserError(
-                    f"{nbest}: a list of sentence {strange}, but {text} has {len(lines)}; give the text of the lists"
-                )
-            count += len(entries)
-            yield from add_scores(entries, loaded, lines, sets, precision)
-
-    write_entries(output, scored())
-    seconds = time.perf_counter() - began
-    log.info("scored %d translations in %.1f s, %.0f a second", count, seconds, count / max(seconds, 1e-9))
 
 
 def _links(best: list[Hypothesis], sources: list[list[str]]) -> Ragged:
     links = [hypothesis.links(len(source)) for hypothesis, source in zip(best, sources, strict=True)]
     flat = Ragged.from_lists([np.array(sentence).reshape(-1) for sentence in links], dtype=np.int16)
     return Ragged(flat.values.reshape(-1, 2), flat.offsets // 2)
+
+
+class Measured(NamedTuple):
+    """bleu: 0 to 100, on tokens; seconds: of search."""
+
+    bleu: float
+    seconds: float
+
+
+def measure_epochs(
+    *,
+    epochs: Path,
+    curve: Path,
+    text: Path,
+    reference: Path,
+    settings: dict[str, Any],
+    output: Path,
+    state: Path,
+    candidates: Path | None = None,
+    device: str = "cpu",
+) -> None:
+    """Translate a tokenised text with the model of every epoch and measure BLEU (Figure 2 of Mi et al. 2016).
+
+    epochs, curve: folder and learning curve that ``train_network`` wrote; reference: the translations of ``text``,
+    tokenised; settings, candidates: as for ``translate_attention``, but that unknown words are never replaced, as in
+    the figure. Writes a CSV: epoch, updates, held-out perplexity of the weights after these (empty where training did
+    not measure it), BLEU on tokens (0 to 100) and seconds of search of the epoch's model, which may be a mean of
+    weights (``AttentionSettings.average``). What is measured is kept in the JSON file ``state`` and not
+    translated again while models, texts, settings and program are the same.
+    """
+    # They load PyTorch, which most systems need none of.
+    from neural_smt.decoding.attention.translator import Translator
+    from neural_smt.networks.attention.folder import read_training
+    from neural_smt.networks.device import select_device
+    from neural_smt.training.snapshots import read_snapshots
+
+    chosen = replace(read_settings(AttentionDecodingSettings, settings, "decoding.attention"), replace_unknown=False)
+    place = select_device(device)
+    lines, references = read_parallel(text, reference)
+    answers = [line.split() for line in references]
+    perplexities = {row["updates"]: row["validation_perplexity"] for row in read_csv(curve)}
+    sets = None if candidates is None else CandidateSets.load(candidates).digest
+    results = _Results(state, [asdict(chosen), place.type, text_digest(lines), text_digest(references), sets])
+    rows = []
+    for epoch, folder in read_snapshots(epochs):
+        updates = read_training(folder).get("updates")
+        if updates is None:
+            raise UserError(f"{folder}: does not say after how many updates it was kept; train the model again")
+        key = results.key(folder)
+        if key not in results.known:
+            translator = Translator.load(folder, chosen, place, None, None, None)
+            own = None if candidates is None else read_sets(candidates, translator.model.target, lines, text)
+            results.add(key, _measure(translator, lines, own, answers))
+        measured, perplexity = results.take(key), perplexities.get(str(updates), "")
+        rows.append((epoch, updates, perplexity, f"{measured.bleu:.4f}", f"{measured.seconds:.3f}"))
+        log.info("epoch %d: BLEU %.2f, perplexity %s", epoch, measured.bleu, perplexity or "not measured")
+    results.forget_others()
+    write_csv(output, HEADER, rows)
+
+
+def _measure(
+    translator: "Translator", lines: list[str], sets: CandidateSets | None, references: list[list[str]]
+) -> Measured:
+    began = time.perf_counter()
+    found = translator.search(lines, sets)
+    seconds = time.perf_counter() - began
+    best = [translator.tokens(hypotheses[0], ()) for hypotheses in found.hypotheses]
+    return Measured(100.0 * bleu(corpus_statistics(best, references)), seconds)
+
+
+class _Results:
+    """Measurements in a file, each under the digest of what it depends on; inputs: JSON values, besides the model."""
+
+    def __init__(self, path: Path, inputs: list[Any]):
+        self.path = Path(path)
+        self.inputs = json.dumps([inputs, code_digest(__name__)], sort_keys=True)
+        self.known: dict[str, list[float]] = read_json(self.path) if self.path.exists() else {}
+        self.taken: set[str] = set()
+
+    def key(self, model: Path) -> str:
+        """SHA-256 (hex) of the files of a model's folder and of the inputs."""
+        digest = hashlib.sha256(self.inputs.encode())
+        for file in sorted(model.iterdir()):
+            with open(file, "rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+        return digest.hexdigest()
+
+    def add(self, key: str, measured: Measured) -> None:
+        """Write it down at once, so that a run that is killed finds it."""
+        self.known[key] = list(measured)
+        write_json(self.path, self.known)
+
+    def take(self, key: str) -> Measured:
+        self.taken.add(key)
+        return Measured(*self.known[key])
+
+    def forget_others(self) -> None:
+        """Keep those alone that were taken."""
+        write_json(self.path, {key: self.known[key] for key in self.taken})

@@ -1,7 +1,7 @@
 """Search over a batch of sentences, stack by stack, with a hook between filling a stack and pruning it.
 
 A hook scores all candidates of the stack before it is pruned; or, where a language model stands in for it, the
-hypotheses that these extend (``late_scoring``).
+hypotheses that these extend (``lazy_scoring``).
 """
 
 import math
@@ -12,8 +12,8 @@ import numpy as np
 
 from neural_smt.decoding.buffer_primitives import Buffer, clear, new_buffer
 from neural_smt.decoding.expansion import fill
-from neural_smt.decoding.late_scoring import arcs_into_claimed, claim_complete, claim_parents, revise
 from neural_smt.decoding.lattices.lattice import Lattice
+from neural_smt.decoding.lazy_scoring import arcs_into_claimed, claim_complete, claim_parents, revise
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.primitives import (
     MEMO,
@@ -72,8 +72,8 @@ class Hook(Protocol):
     name: of the feature, which the weights must hold; history: how many target words before a phrase its score may
     depend on (hypotheses that differ in them are not recombined). Called with the new hypotheses it returns their
     scores, float ``[N]``, unweighted. Threads call it at the same time. One that keeps something about hypotheses has
-    ``begin``, which gives what is called in its place in the search of one batch (``HookedSearch``); it needs a
-    language model that stands in for it (``stand_in``), since only then what is extended has been scored.
+    ``begin``, which gives what is called in its place in the search of one batch (``StatefulSearch``); it needs a
+    language model that stands in for it (``fallback_lm``), since only then what is extended has been scored.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Hook(Protocol):
     def __call__(self, batch: NewHypotheses) -> np.ndarray: ...
 
 
-class HookedSearch(Protocol):
+class StatefulSearch(Protocol):
     """A hook in the search of one batch, with what it keeps about hypotheses."""
 
     def __call__(self, batch: NewHypotheses) -> np.ndarray: ...
@@ -110,13 +110,13 @@ def recombination(hook: Hook | None) -> int:
     return hook.history if named is None else min(named, hook.history)
 
 
-def stand_in(hook: Hook | None, language_models: list[str]) -> int:
+def fallback_lm(hook: Hook | None, language_models: list[str]) -> int:
     """The number of the language model that stands in for a hook until it has scored; -1 for none.
 
     A model of the same words, however coarse, leads the filling of stacks, their pruning and future costs far better
-    than nothing does, and well enough to ask the hook only about hypotheses that are extended (``late_scoring``).
+    than nothing does, and well enough to ask the hook only about hypotheses that are extended (``lazy_scoring``).
     """
-    name = getattr(hook, "stand_in", None)
+    name = getattr(hook, "fallback_lm", None)
     return -1 if name is None else language_models.index(name)
 
 
@@ -134,7 +134,7 @@ def search_batch(
     # A hook moves scores, so until it has run every candidate may still win its group, unless estimates will do and
     # only the winners are of use; and nothing is cut by the beam, unless something like its scores is there.
     keep_arcs = search.keep_arcs or (hook is not None and not estimated(hook))
-    late = hook is not None and search.stand_in >= 0
+    late = hook is not None and search.fallback_lm >= 0
     asked = hook.begin(weighted, members) if hasattr(hook, "begin") else hook
     beam = search.beam if hook is None or late else -math.inf
     filling = task._replace(search=search._replace(beam=beam, keep_arcs=keep_arcs))
@@ -169,7 +169,7 @@ def _batch_sentences(weighted: WeightedSentences, members: np.ndarray) -> Senten
 
 
 def _score_candidates(
-    hook: Hook | HookedSearch,
+    hook: Hook | StatefulSearch,
     weighted: WeightedSentences,
     members: np.ndarray,
     complete: np.ndarray,
@@ -195,7 +195,7 @@ def _score_candidates(
 
 
 def _score_claimed(
-    hook: Hook | HookedSearch,
+    hook: Hook | StatefulSearch,
     weighted: WeightedSentences,
     members: np.ndarray,
     sizes: tuple[int, int],
@@ -222,7 +222,7 @@ def _score_claimed(
         hook.settle(arcs.head[chosen[best]], best)
 
 
-def _ask(hook: Hook | HookedSearch, batch: NewHypotheses) -> np.ndarray:
+def _ask(hook: Hook | StatefulSearch, batch: NewHypotheses) -> np.ndarray:
     """float64 ``[N]``: the scores of the hook."""
     count = len(batch.sentences)
     if count == 0:

@@ -12,11 +12,11 @@ from neural_smt.settings import read_settings
 from neural_smt.system_folder import System
 
 if TYPE_CHECKING:
-    from neural_smt.decoding.cslm import CslmHook
-    from neural_smt.decoding.recurrent.search import RecurrentHook
+    from neural_smt.decoding.scorers.cslm import CslmFeature
+    from neural_smt.decoding.scorers.recurrent import RecurrentFeature
 
 
-def load_hook(system: System, model: TranslationModel, device: str) -> "CslmHook | RecurrentHook | None":
+def load_hook(system: System, model: TranslationModel, device: str) -> "CslmFeature | RecurrentFeature | None":
     """The CSLM or the recurrent model for a system whose feature groups name it, else None."""
     asked = [group for group in system.features if group in HOOKS]
     if not asked:
@@ -29,14 +29,14 @@ def load_hook(system: System, model: TranslationModel, device: str) -> "CslmHook
         raise UserError(f"the system uses the feature {asked[0]}, but no model folder of {kind} was given; give it")
     # PyTorch takes a second to load, and most systems need none of it.
     if asked[0] == "recurrent":
-        from neural_smt.decoding.recurrent.search import RecurrentHook
+        from neural_smt.decoding.scorers.recurrent import RecurrentScoring
 
-        return RecurrentHook.load(network["model"], model, network.get("representation"))
-    from neural_smt.decoding.cslm import CslmHook
+        return RecurrentScoring.load(network["model"], network.get("representation")).feature_of(model)
+    from neural_smt.decoding.scorers.cslm import CslmFeature
 
     phrases, settings = model.phrase_table.target, network.get("settings", {})
     fallback, vocabulary = model.language_models[0], model.target_vocabulary
-    return CslmHook.load(network["model"], fallback, vocabulary, settings, device, phrases)
+    return CslmFeature.load(network["model"], fallback, vocabulary, settings, device, phrases)
 
 
 def load_decoder(system: System, weights: Path, threads: int = 1, device: str = "cpu") -> Decoder:

@@ -1,5 +1,6 @@
-"""N-best lists in the text format of Moses: ``id ||| words ||| Name0= values ... ||| total``."""
+"""N-best lists in the text format of Moses: ``id ||| words ||| Name0= values ... ||| total [||| i-j ...]``."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -17,35 +18,54 @@ from neural_smt.shards import Shard
 BLOCK = 256
 """Sentences whose lists are scored together."""
 
+LINK = re.compile(r"(\d+)-(\d+)")
+"""A link of a word alignment: positions of a source and a target word."""
+
 
 @dataclass(frozen=True)
 class ListedTranslation:
-    """One line of an n-best list. features: name -> values, as printed; score: the total."""
+    """One line of an n-best list. features: name -> values, as printed; score: the total; alignment: (source, target)
+    positions, None where the list has none.
+    """
 
     sentence: int
     tokens: list[str]
     features: dict[str, list[float]]
     score: float
+    alignment: list[tuple[int, int]] | None = None
 
 
-def write_nbest(path: Path, translations: Iterable[Translation], feature_set: FeatureSet) -> None:
+def write_nbest(
+    path: Path, translations: Iterable[Translation], feature_set: FeatureSet, aligned: bool = False
+) -> None:
     """Write the n-best lists of translations, numbered from 0, atomically; six significant digits.
 
     As in Moses, features that cannot be tuned are left out, though they count in the total.
     """
     shown = {feature.name: feature_set.slices[feature.name] for feature in feature_set if feature.tunable}
-    write_lines(path, nbest_lines(translations, shown))
+    write_lines(path, nbest_lines(translations, shown, aligned=aligned))
 
 
-def nbest_lines(translations: Iterable[Translation], shown: Mapping[str, slice], first: int = 0) -> Iterator[str]:
-    """The lines of n-best lists, of sentences numbered from ``first``; shown: printed name -> its scores."""
+def nbest_lines(
+    translations: Iterable[Translation], shown: Mapping[str, slice], first: int = 0, aligned: bool = False
+) -> Iterator[str]:
+    """The lines of n-best lists, of sentences numbered from ``first``.
+
+    shown: printed name -> its scores; aligned: whether word alignments follow the totals, of translations with traces.
+    """
     for number, translation in enumerate(translations, start=first):
         for entry in translation.nbest:
             values = entry.features.tolist()
             features = " ".join(
                 f"{name}= {' '.join(f'{v + 0.0:.6g}' for v in values[part])}" for name, part in shown.items()
             )
-            yield f"{number} ||| {' '.join(entry.tokens)} ||| {features} ||| {entry.score:.6g}"
+            alignment = _alignment(entry.trace.alignment if aligned and entry.trace else [] if aligned else None)
+            yield f"{number} ||| {' '.join(entry.tokens)} ||| {features} ||| {entry.score:.6g}{alignment}"
+
+
+def _alignment(pairs: Iterable[tuple[int, int]] | None) -> str:
+    """The field of an alignment; nothing for None."""
+    return "" if pairs is None else f" ||| {' '.join(f'{i}-{j}' for i, j in pairs)}"
 
 
 def write_entries(path: Path, entries: Iterable[ListedTranslation]) -> None:
@@ -55,14 +75,14 @@ def write_entries(path: Path, entries: Iterable[ListedTranslation]) -> None:
         (
             f"{e.sentence} ||| {' '.join(e.tokens)} ||| "
             + " ".join(f"{name}= {' '.join(f'{v + 0.0:.6g}' for v in values)}" for name, values in e.features.items())
-            + f" ||| {e.score:.6g}"
+            + f" ||| {e.score:.6g}{_alignment(e.alignment)}"
             for e in entries
         ),
     )
 
 
 def read_nbest(path: Path) -> list[ListedTranslation]:
-    """Read an n-best list (plain or ``.gz``); fields after the total are not read. ``UserError`` names a bad line."""
+    """Read an n-best list (plain or ``.gz``); after the total, an alignment is read. ``UserError`` names a bad line."""
     return [_parse(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
 
 
@@ -88,7 +108,9 @@ def _block_of(line: str) -> int:
 
 def _parse(line: str, path: Path, number: int) -> ListedTranslation:
     try:
-        sentence, words, listed, score = line.split(" ||| ")[:4]
+        sentence, words, listed, score, *further = line.split(" ||| ")
+        pairs = [LINK.fullmatch(link) for link in further[0].split()] if further else []
+        alignment = [(int(link[1]), int(link[2])) for link in pairs if link]
         if not (sentence.isascii() and sentence.isdigit()):
             raise ValueError
         features: dict[str, list[float]] = {}
@@ -97,7 +119,8 @@ def _parse(line: str, path: Path, number: int) -> ListedTranslation:
                 values = features.setdefault(item[:-1], [])
             else:
                 values.append(float(item))
-        return ListedTranslation(int(sentence), words.split(), features, float(score))
+        aligned = bool(further) and len(alignment) == len(pairs)
+        return ListedTranslation(int(sentence), words.split(), features, float(score), alignment if aligned else None)
     except (ValueError, UnboundLocalError):
         raise UserError(
             f"{path}, line {number}: expected 'id ||| words ||| Name0= values ||| total'; write the list again"

@@ -70,7 +70,7 @@ class Hypotheses(NamedTuple):
 
     score: float64 [H]; start, stop: int32 [H], the last source range; option: int32 [H], the last option (-1: none
     yet); states: int32 [H, models]; history: int32 [H, words], the last target words, only as many as a hook wants;
-    pending: uint8 [H], ``SCORED`` or ``PENDING`` (see ``late_scoring``).
+    pending: uint8 [H], ``SCORED`` or ``PENDING`` (see ``lazy_scoring``).
     """
 
     score: np.ndarray
@@ -102,7 +102,7 @@ class Search(NamedTuple):
     distortion: weight of a word's distance; language: float64 [models]; limit: longest jump (-1 for ``WINDOW``); beam:
     log of the beam threshold; stack_size; margin: how many times the stack size is kept before a hook has scored;
     keep_arcs: whether recombined hypotheses are kept; context: last words that must agree for hypotheses to be
-    recombined, where a hook keeps words (beside what the language models need); stand_in: the language model that
+    recombined, where a hook keeps words (beside what the language models need); fallback_lm: the language model that
     stands in for a hook until it has scored (-1: none).
     """
 
@@ -114,7 +114,7 @@ class Search(NamedTuple):
     margin: float
     keep_arcs: bool
     context: int
-    stand_in: int
+    fallback_lm: int
 
 
 class Task(NamedTuple):
@@ -235,7 +235,7 @@ def rest_cost(sentences: Sentences, sentence: int, gap: int, window: np.uint64) 
 
 @leaf
 def score_phrase(task: Task, states: np.ndarray, option: int, next_states: np.ndarray) -> tuple[float, float]:
-    """Weighted language model score of an option after ``states`` (int32 [models]), and that of ``stand_in`` alone,
+    """Weighted language model score of an option after ``states`` (int32 [models]), and that of ``fallback_lm`` alone,
     weightless; fills ``next_states``.
 
     A score is looked up in the memo first, where a newer entry overwrites an older one in the same slot.
@@ -260,7 +260,7 @@ def score_phrase(task: Task, states: np.ndarray, option: int, next_states: np.nd
             next_states[m] = following
         score = np.float64(memo[m, slot].score)
         total += task.search.language[m] * score
-        if m == task.search.stand_in:
+        if m == task.search.fallback_lm:
             led = score
     return total, led
 
@@ -272,7 +272,7 @@ def score_end(task: Task, states: np.ndarray) -> tuple[float, float]:
     for m in range(len(task.models)):
         score = score_word(task.models[m], states[m], EOS)[0] * LOG_10
         total += task.search.language[m] * score
-        if m == task.search.stand_in:
+        if m == task.search.fallback_lm:
             led = score
         states[m] = 0
     return total, led

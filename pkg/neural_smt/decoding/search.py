@@ -14,14 +14,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from neural_smt.decoding.batches import Hook, estimated, recombination, search_batch, stand_in
+from neural_smt.decoding.batches import Hook, estimated, fallback_lm, recombination, search_batch
 from neural_smt.decoding.features import DISTORTION
-from neural_smt.decoding.hooks import NgramHook
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.lattices.pruning import prune
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import PreparedSentences, prepare, weigh
 from neural_smt.decoding.primitives import WINDOW, Search
+from neural_smt.decoding.scorers.ngrams import NgramFeature
 from neural_smt.decoding.translations import Translation, empty_translation, translate
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
@@ -179,7 +179,7 @@ class Decoder:
 
         density: arcs per target word that each is pruned to as soon as its batch is searched (see ``prune``).
         """
-        hook = self.hook.accurate() if isinstance(self.hook, NgramHook) else self.hook
+        hook = self.hook.accurate() if isinstance(self.hook, NgramFeature) else self.hook
 
         def finish(batch: Lattice) -> list[Lattice]:
             return [prune(lattice, density=density) for lattice in batch.split()]
@@ -217,14 +217,14 @@ class Decoder:
         """float64 ``[models]``: the weights of the language models, that of a hook added to the one that stands in."""
         part, names = self.feature_set.slices, self.feature_set.language_models
         weights = np.array([self.vector[part[name].start] for name in names])
-        number = stand_in(hook, names)
+        number = fallback_lm(hook, names)
         if number >= 0:
             weights[number] += self.vector[part[hook.name].start]
         return weights
 
     def _search(self, keep_arcs: bool, hook: Hook | None) -> Search:
         settings, part = self.settings, self.feature_set.slices
-        led = stand_in(hook, self.feature_set.language_models)
+        led = fallback_lm(hook, self.feature_set.language_models)
         return Search(
             distortion=float(self.vector[part[DISTORTION].start]),
             language=self._language(hook),
@@ -234,7 +234,7 @@ class Decoder:
             margin=1.0 if hook is None else LATE_MARGIN if led >= 0 or estimated(hook) else HOOK_MARGIN,
             keep_arcs=keep_arcs,
             context=recombination(hook),
-            stand_in=led,
+            fallback_lm=led,
         )
 
     def translate(self, lattice: Lattice | None, nbest: int = 0, distinct: bool = True) -> Translation:

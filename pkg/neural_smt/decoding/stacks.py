@@ -115,7 +115,7 @@ def settle_stack(
         _set_threshold(buffer, search.beam)
         keep_best(buffer, search.stack_size)
         stacks.ranges[sentence, size, 0] = stacks.counts[1]
-        number = _write_hypotheses(buffer, task.options, stacks, search.stand_in >= 0)
+        number = _write_hypotheses(buffer, task.options, stacks, search.fallback_lm >= 0)
         stacks.ranges[sentence, size, 1] = stacks.counts[1]
         arcs.ranges[size, sentence + 1] = _write_arcs(
             buffer, number, search.keep_arcs, arcs, arcs.ranges[size, sentence]

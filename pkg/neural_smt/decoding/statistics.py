@@ -1,5 +1,7 @@
 """What a search is reported with, and what shards of it keep until they are put together."""
 
+import logging
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,27 +12,13 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json
 
-
-def summarise(
-    scores: Sequence[float], unknown: Sequence[int], seconds: float, threads: int, asked: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Sentences, seconds of search, sentences per second, mean model score, unknown words, what a network was asked.
-
-    scores, unknown: the model score and the unknown words of each sentence.
-    """
-    return {
-        "sentences": len(scores),
-        "seconds": round(seconds, 3),
-        "sentences_per_second": round(len(scores) / max(seconds, 1e-9), 2),
-        "mean_score": float(np.mean(scores)) if len(scores) else 0.0,
-        "unknown_words": sum(unknown),
-        "threads": threads,
-        **asked,
-    }
+log = logging.getLogger(__name__)
 
 
-class ShardStatistics:
-    """What a shard keeps, a dataclass of values that JSON has."""
+class ShardStatistics(ABC):
+    """What a shard keeps, a dataclass of values that JSON has. members: numbers of its sentences in the text."""
+
+    members: list[int]
 
     def content(self) -> dict[str, Any]:
         """What is written as JSON."""
@@ -44,10 +32,25 @@ class ShardStatistics:
         except TypeError:
             raise UserError(f"{path}: not the statistics of a shard; decode the shards again") from None
 
+    @classmethod
+    @abstractmethod
+    def join(cls, parts: Sequence[Self], same: Sequence[int]) -> Self:
+        """Those of all sentences of all parts; same: for each sentence of the text the one that was translated for it.
+        Seconds are added up.
+        """
+
+    @abstractmethod
+    def summarise(self) -> dict[str, Any]:
+        """What is reported of a whole text."""
+
+    @abstractmethod
+    def log_result(self) -> None:
+        """Log a line about the search."""
+
 
 @dataclass(frozen=True)
 class PartStatistics(ShardStatistics):
-    """The statistics of a shard: its sentences (numbers in the text), as ``summarise`` takes them."""
+    """A phrase-based search of sentences, with their model scores and unknown words; asked: what a network computed."""
 
     members: list[int]
     scores: list[float]
@@ -55,6 +58,40 @@ class PartStatistics(ShardStatistics):
     seconds: float
     threads: int
     asked: dict[str, Any]
+
+    @classmethod
+    def join(cls, parts: Sequence[Self], same: Sequence[int]) -> Self:
+        """See ``ShardStatistics``."""
+        owners = [member for part in parts for member in part.members]
+        scores = dict(zip(owners, (score for part in parts for score in part.scores), strict=True))
+        unknown = dict(zip(owners, (count for part in parts for count in part.unknown), strict=True))
+        return cls(
+            list(range(len(same))),
+            [scores[number] for number in same],
+            [unknown[number] for number in same],
+            sum(part.seconds for part in parts),
+            parts[0].threads,
+            sum_asked([part.asked for part in parts]),
+        )
+
+    def summarise(self) -> dict[str, Any]:
+        """Sentences, seconds of search, sentences per second, mean model score, unknown words, and what a network
+        computed.
+        """
+        count = len(self.scores)
+        return {
+            "sentences": count,
+            "seconds": round(self.seconds, 3),
+            "sentences_per_second": round(count / max(self.seconds, 1e-9), 2),
+            "mean_score": float(np.mean(self.scores)) if count else 0.0,
+            "unknown_words": sum(self.unknown),
+            "threads": self.threads,
+            **self.asked,
+        }
+
+    def log_result(self) -> None:
+        """See ``ShardStatistics``."""
+        log.info("translated %d sentences in %.1f s", len(self.scores), self.seconds)
 
 
 def sum_asked(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

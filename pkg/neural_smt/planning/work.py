@@ -129,10 +129,7 @@ WORK = {
     "train_attention": ATTENTION,
     "measure_epochs": Work(scoring.measured_epochs, ("multiply-adds",), (), (), like="translate_attention"),
     # rescoring
-    "score_phrase_table": Work(scoring.scored_rows, ("multiply-adds",), ROWS, ROWS, parallel=0.8),
-    "score_phrase_table_shard": Work(
-        sharing.shared(scoring.scored_rows), ("multiply-adds",), ROWS, ROWS, parallel=0.8, like="score_phrase_table"
-    ),
+    "score_phrase_table": Work(sharing.shared(scoring.scored_rows), ("multiply-adds",), ROWS, ROWS, parallel=0.8),
     "join_columns": Work(tables.counted_unknown, ROWS, ROWS, ROWS, like="count_unknown_words"),
     "count_unknown_words": Work(tables.counted_unknown, ROWS, ROWS, ROWS),
     "propose_phrases": Work(scoring.proposed, ("multiply-adds",), ROWS, ROWS, parallel=0.8, like="score_phrase_table"),
@@ -142,11 +139,10 @@ WORK = {
         search.searched, (*SEARCH, "listed words"), LOADED, ("listed words",), like="decode", mapped=TABLES
     ),
     "decode_lattices": Work(search.searched, (*SEARCH, "arcs"), LOADED, ("arcs",), like="decode", mapped=TABLES),
-    "rescore": Work(
-        choosing.scored_lists, ("multiply-adds",), ("listed words",), ("listed words",), parallel=0.5, like="train_cslm"
+    "score_lists": Work(
+        sharing.shared(choosing.scored_lists), ("multiply-adds",), ("listed words",), (), like="score_phrase_table"
     ),
-    "score_lists": Work(choosing.scored_lists, ("multiply-adds",), ("listed words",), (), like="score_phrase_table"),
-    "reorder": Work(choosing.reordered, ("listed words",), ("listed words",), ()),
+    "rerank": Work(choosing.reordered, ("listed words",), ("listed words",), ()),
     "decode_shard": Work(
         sharing.shared(search.searched, whole=LOADED), SEARCH, LOADED, ("words",), like="decode", mapped=TABLES
     ),
@@ -158,35 +154,22 @@ WORK = {
         like="decode_lists",
         mapped=TABLES,
     ),
-    "rescore_shard": Work(
-        sharing.shared(choosing.scored_lists),
-        ("multiply-adds",),
-        ("listed words",),
-        ("listed words",),
-        parallel=0.5,
-        like="rescore",
-    ),
-    "score_lists_shard": Work(
-        sharing.shared(choosing.scored_lists), ("multiply-adds",), ("listed words",), (), like="score_lists"
-    ),
     "join_translations": Work(results.evaluated, ("words",), (), ("words",), like="evaluate"),
-    "join_lists": Work(choosing.read_lists_of_set, ("listed words",), (), ("listed words",), like="reorder"),
-    "join_scores": Work(choosing.read_lists_of_set, ("listed words",), (), ("listed words",), like="reorder"),
+    "join_lists": Work(choosing.read_lists_of_set, ("listed words",), (), ("listed words",), like="rerank"),
+    "join_scores": Work(choosing.read_lists_of_set, ("listed words",), (), ("listed words",), like="rerank"),
     "rescore_lattices": Work(choosing.rescored, ("arcs", "states", "multiply-adds"), ("arcs", "states"), ("words",)),
     "measure_oracles": Work(choosing.oracles, ("arcs",), ("arcs",), ()),
-    "translate_attention": Work(scoring.translated, ("multiply-adds",), (), (), like="score_phrase_table"),
-    "translate_attention_shard": Work(
-        sharing.shared(scoring.translated), ("multiply-adds",), (), (), like="translate_attention"
+    "translate_attention": Work(
+        sharing.shared(scoring.translated), ("multiply-adds",), (), (), like="score_phrase_table"
     ),
     "join_attention": Work(results.evaluated, ("words",), (), ("words",), like="join_translations"),
     "export_moses": Work(tables.exported, ("rows", "n-grams"), (), ("rows", "n-grams")),
     # tuning
     "tune": Work(search.tuned, (*SEARCH, "candidates' words"), (*LOADED, "most candidates"), (), mapped=TABLES),
-    "tune_rescoring": Work(choosing.tuned_on_lists, ("listed words",), ("listed words",), (), like="reorder"),
-    "tune_recurrent": Work(
-        choosing.tuned_recurrent,
-        ("arcs", "iterations' arcs", "iterations' states", "multiply-adds"),
-        ("arcs", "states"),
+    "tune_reranking": Work(
+        choosing.tuned,
+        ("arcs", "iterations' arcs", "iterations' states", "multiply-adds", "listed words"),
+        ("arcs", "states", "listed words"),
         (),
     ),
     # evaluation

@@ -18,7 +18,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import precision_context
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.normalisers import Normalisers
-from neural_smt.rescoring.trie import Level, SortedSequences
+from neural_smt.networks.prefix_tries import Level, SortedSequences
 
 
 class WorkDone(NamedTuple):

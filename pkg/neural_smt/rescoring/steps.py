@@ -1,9 +1,14 @@
-"""The rescoring stage: a network's score of every phrase pair as a column of the phrase table."""
+"""Phrase pairs in blocks that are scored one after the other, each in as much memory as the block needs.
+
+Blocks depend on the table alone, and nothing that is computed is shared by two of them: whoever scores them, all at
+once or shards of them, scores are the same to the last bit.
+"""
 
 import logging
 import sys
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +18,106 @@ from tqdm import tqdm
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, read_object, write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.folder import TrainedModel, load_forward_model, load_model
 from neural_smt.phrases.columns import load_part, save_column, save_part
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.rescoring.blocks import BackwardBlocks, ForwardBlocks
 from neural_smt.rescoring.proposed_table import ProposalSettings, propose_table
 from neural_smt.rescoring.scorer import NOTHING, PairScorer, WorkDone
 from neural_smt.settings import read_settings
 from neural_smt.shards import Shard
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import UNK, Vocabulary
+
+PAIRS = 1 << 20
+"""Pairs of a block, about: all of one phrase of the side that the network reads are in the same block."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """``n`` rows of a table as pairs to be scored, in ids of the network's words.
+
+    rows: int64 ``[n]``; read: int32 ``Ragged``, the phrases that the network reads; read_of: int ``[n]``, which of
+    them each pair has; predicted: int32 ``Ragged`` of n phrases.
+    """
+
+    rows: np.ndarray
+    read: Ragged
+    read_of: np.ndarray
+    predicted: Ragged
+
+
+class ForwardBlocks:
+    """The pairs of a table for a network that reads source phrases: source phrases that follow one another.
+
+    source_ids, target_ids: int32, the network's id of every word of the vocabularies.
+    """
+
+    def __init__(self, table: PhraseTable, source_ids: np.ndarray, target_ids: np.ndarray):
+        self.table, self.source_ids, self.target_ids = table, source_ids, target_ids
+        wanted = np.arange(0, len(table), PAIRS)
+        starts = np.unique(np.searchsorted(table.entry_offsets, wanted, side="right") - 1)
+        self.bounds = np.append(starts, len(table.source))
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def __getitem__(self, number: int) -> Block:
+        table, (first, last) = self.table, self.bounds[number : number + 2].tolist()
+        offsets = np.asarray(table.entry_offsets[first : last + 1])
+        read = _between(table.source, first, last, self.source_ids)
+        predicted = _between(table.target, int(offsets[0]), int(offsets[-1]), self.target_ids)
+        read_of = np.repeat(np.arange(len(read)), np.diff(offsets))
+        return Block(np.arange(offsets[0], offsets[-1]), read, read_of, predicted)
+
+
+class BackwardBlocks:
+    """The same for a network that reads target phrases: those that a hash of their words puts together.
+
+    A table has the pairs of a target phrase all over; 4 bytes a pair tell which block each belongs to.
+    """
+
+    def __init__(self, table: PhraseTable, source_ids: np.ndarray, target_ids: np.ndarray):
+        self.table, self.source_ids, self.target_ids = table, source_ids, target_ids
+        self.count = -(-len(table) // PAIRS)
+        self.block_of = np.empty(len(table), dtype=np.int32)
+        for start in range(0, len(table), PAIRS):
+            stop = min(start + PAIRS, len(table))
+            hashes = hash_phrases(_between(table.target, start, stop, target_ids))
+            self.block_of[start:stop] = hashes % np.uint64(self.count)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, number: int) -> Block:
+        rows = np.flatnonzero(self.block_of == number)
+        sources = np.searchsorted(self.table.entry_offsets, rows, side="right") - 1
+        read, predicted = self.table.target.take(rows), self.table.source.take(sources)
+        return Block(
+            rows,
+            Ragged(self.target_ids[read.values], read.offsets),
+            np.arange(len(rows)),
+            Ragged(self.source_ids[predicted.values], predicted.offsets),
+        )
+
+
+def hash_phrases(phrases: Ragged) -> np.ndarray:
+    """uint64 ``[n]``: equal for equal phrases of ids, otherwise spread evenly."""
+    positions = np.arange(len(phrases.values)) - np.repeat(phrases.offsets[:-1], phrases.lengths)
+    factors = np.uint64(0x9E3779B97F4A7C15) ** np.arange(1, phrases.lengths.max(initial=0) + 1, dtype=np.uint64)
+    terms = (phrases.values.astype(np.uint64) + np.uint64(1)) * factors[positions]
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms)])
+    hashes = sums[phrases.offsets[1:]] - sums[phrases.offsets[:-1]]  # modulo 2^64, and so is the sum
+    hashes = (hashes ^ (hashes >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    return hashes >> np.uint64(32)
+
+
+def _between(phrases: Ragged, first: int, last: int, ids: np.ndarray) -> Ragged:
+    """Phrases ``first:last`` with their words mapped to other ids."""
+    offsets = np.asarray(phrases.offsets[first : last + 1])
+    return Ragged(ids[phrases.values[offsets[0] : offsets[-1]]], offsets - offsets[0])
+
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +134,7 @@ def score_phrase_table(
     statistics: Path,
     device: str,
     settings: dict[str, Any],
-    shard: str = "1-of-1",
+    shard: str | None = None,
 ) -> None:
     """Give every phrase pair log p(target | source) under a trained encoder-decoder.
 
@@ -52,7 +146,7 @@ def score_phrase_table(
     chosen = DEFAULTS | settings
     if chosen["batch"] < 1:
         raise UserError(f"rescoring: batch is {chosen['batch']}; set it to 1 or more")
-    part, place = Shard.parse(shard), select_device(device)
+    part, place = Shard.parse(shard or "1-of-1"), select_device(device)
     trained = load_model(model, place)
     table = PhraseTable.load(phrase_table)
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
@@ -63,7 +157,7 @@ def score_phrase_table(
     if not np.isfinite(scores).all():
         raise UserError(f"{model}: the model gives scores that are not finite; train it again with a smaller clip")
     cost = work._asdict() | {"seconds": round(seconds, 3), "device": describe_device(place)}
-    if part.count == 1:
+    if shard is None:
         _write_column(output, statistics, [(rows, scores)], cost, table)
     else:
         save_part(output, rows, scores, table)

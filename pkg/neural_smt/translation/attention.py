@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.decoding.attention.hypotheses import Hypothesis
-from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.decoding.attention.results import AttentionDecodingSettings, Hypothesis
 from neural_smt.decoding.attention.translator import FEATURE
 from neural_smt.decoding.attention.translator import Translator as Network
 from neural_smt.networks.device import select_device

@@ -1,10 +1,10 @@
-"""Systems that rerank candidates of their base: n-best lists with the CSLM or an attention network, or lattices with a
-recurrent model (Auli et al. 2013) or with other weights.
+"""Systems that rerank candidates of their base: n-best lists with a network, or lattices with a network (Auli et al.
+2013) or with other weights.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import Any
 
@@ -13,17 +13,21 @@ import numpy as np
 from neural_smt.decoding.lattices.kbest import list_paths
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.nbest import ListedTranslation
-from neural_smt.decoding.recurrent.joint import JointModel, TrainedJoint
-from neural_smt.decoding.recurrent.linked import RECURRENT, LinkedLattices
-from neural_smt.decoding.recurrent.lists import order_paths, score_paths
-from neural_smt.decoding.recurrent.push_forward import push_forward
-from neural_smt.decoding.recurrent.settings import RescoringSettings
-from neural_smt.decoding.rescoring import add_feature, reorder
+from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
+from neural_smt.decoding.reranking.lists import add_scores, rerank
+from neural_smt.decoding.reranking.push_forward import (
+    LatticeScorer,
+    RescoringSettings,
+    order_paths,
+    push_forward,
+    score_paths,
+)
+from neural_smt.decoding.scorers.interface import TargetNetwork
+from neural_smt.decoding.scorers.loading import load_network
 from neural_smt.decoding.search import Decoder
 from neural_smt.decoding.translations import NBestEntry, trace
 from neural_smt.decoding.weights import Weights
 from neural_smt.io.ragged import Ragged
-from neural_smt.language_model.model import NgramModel
 from neural_smt.settings import read_settings
 from neural_smt.system_folder import System
 from neural_smt.translation.attention import SetMaker
@@ -33,51 +37,65 @@ from neural_smt.translation.search import candidate, listed, whole_scores
 LISTED = 100
 """Paths of a lattice that a list of translations is chosen from, or as many as are asked for."""
 
-Scorer = Callable[[list[ListedTranslation], list[str]], list[ListedTranslation]]
-"""Gives the entries of lists the network's feature; takes the tokenised sentences besides."""
+
+@dataclass(frozen=True)
+class RerankingNetwork:
+    """A network that scores candidates; maker: makes the target vocabularies of sentences, where it reads some."""
+
+    network: TargetNetwork
+    maker: SetMaker | None
+
+    @classmethod
+    def load(cls, made_of: Mapping[str, Any], decoder: Decoder, device: str) -> "RerankingNetwork":
+        """The network of a system's description, whatever its kind."""
+        files = {key: made_of[key] for key in ("model", "representation", "language_model") if key in made_of}
+        settings = made_of.get("settings", {key: made_of[key] for key in ("precision",) if key in made_of})
+        loaded = load_network(**files, vocabulary=decoder.model.target_vocabulary, settings=settings, device=device)
+        return cls(loaded, SetMaker.load(made_of) if made_of["kind"] == "attention" else None)
+
+    def reading(self, lines: list[str]) -> TargetNetwork:
+        """The network for the translations of tokenised sentences."""
+        return replace(self.network, sets=self.maker.sets(lines)) if self.maker else self.network
 
 
 @dataclass(frozen=True)
 class ListTranslator:
-    """decoder: of the base; size: entries of its lists, of which the first ``kept`` are scored (0: all); score: the
-    network; feature: its name; values: the tuned weights.
+    """decoder: of the base; size: entries of its lists, of which the first ``kept`` are scored (0: all); values: the
+    tuned weights.
     """
 
     decoder: Decoder
     size: int
     kept: int
-    score: Scorer
-    feature: str
+    network: RerankingNetwork
     values: Mapping[str, Sequence[float]]
 
     batch = 16
 
     @classmethod
     def load(cls, system: System, decoder: Decoder, weights: Weights, device: str) -> "ListTranslator":
-        """See the rules ``rescore``, ``score_lists`` and ``reorder``; decoder: of the base."""
-        network = system["network"]
-        cslm = network["kind"] == "cslm"
-        score = _cslm_scorer(network, decoder, device) if cslm else _attention_scorer(network, device)
-        feature = "Cslm0" if cslm else "Attention0"
-        return cls(decoder, system["list_size"], system["nbest"], score, feature, weights.values)
+        """See the rules ``score_lists`` and ``rerank``; decoder: of the base."""
+        network = RerankingNetwork.load(system["network"], decoder, device)
+        return cls(decoder, system["list_size"], system["nbest"], network, weights.values)
 
     @property
     def names(self) -> list[str]:
         """One name per score, the network's last."""
-        return [*self.decoder.feature_set.names, self.feature]
+        return [*self.decoder.feature_set.names, self.network.network.feature]
 
     @property
     def weights(self) -> np.ndarray:
         """float64 ``[F]``; 0 for scores that are the same for all entries of a list, and do not count."""
         parts = [self.values[f.name] if f.tunable else (0.0,) * f.size for f in self.decoder.feature_set]
-        return np.concatenate([*parts, self.values[self.feature]])
+        return np.concatenate([*parts, self.values[self.network.network.feature]])
 
     def translate(self, sentences: Sequence[list[str]], nbest: int = 1, explained: bool = False) -> list[Translated]:
         """See ``Translator``."""
         found = [listed(t) for t in self.decoder.decode(list(sentences), self.size, traced=True)]
         entries = [entry for n, part in enumerate(found) for entry in self._entries(n, part)]
-        scored = [_as_written(entry) for entry in self.score(entries, [" ".join(tokens) for tokens in sentences])]
-        ordered = groupby(reorder(scored, self.values), key=lambda entry: entry.sentence)
+        lines = [" ".join(tokens) for tokens in sentences]
+        scored = [_as_written(entry) for entry in add_scores(entries, self.network.reading(lines), lines)]
+        ordered = groupby(rerank(scored, self.values), key=lambda entry: entry.sentence)
         whole = whole_scores(self.decoder)
         result = []
         for source, part, (_, best) in zip(sentences, found, ordered, strict=True):
@@ -92,7 +110,11 @@ class ListTranslator:
         return [
             _as_written(
                 ListedTranslation(
-                    number, e.tokens, {name: e.features[p].tolist() for name, p in shown.items()}, e.score
+                    number,
+                    e.tokens,
+                    {name: e.features[p].tolist() for name, p in shown.items()},
+                    e.score,
+                    e.trace.alignment if e.trace else None,
                 )
             )
             for e in islice(part, self.kept or None)
@@ -101,75 +123,53 @@ class ListTranslator:
     def _candidate(self, entry: ListedTranslation, base: NBestEntry, whole: list[int]) -> Candidate:
         made = candidate(base, whole)
         phrases = [Phrase(p.source, p.target, np.append(p.features, 0.0)) for p in made.phrases]
-        features = np.append(made.features, entry.features[self.feature])
+        features = np.append(made.features, entry.features[self.network.network.feature])
         return Candidate(entry.tokens, entry.score, features, made.alignment, phrases)
 
 
 def _as_written(entry: ListedTranslation) -> ListedTranslation:
     """An entry with the six digits that lists in files have: so the same is chosen as in the workflow."""
     features = {name: [float(f"{value:.6g}") for value in values] for name, values in entry.features.items()}
-    return ListedTranslation(entry.sentence, entry.tokens, features, float(f"{entry.score:.6g}"))
-
-
-def _cslm_scorer(network: Mapping[str, Any], decoder: Decoder, device: str) -> Scorer:
-    from neural_smt.decoding.cslm import CslmHook  # loads PyTorch
-
-    vocabulary = decoder.model.target_vocabulary
-    fallback = NgramModel.load(network["language_model"], vocabulary)
-    hook = CslmHook.load(network["model"], fallback, vocabulary, network["settings"], device)
-    return lambda entries, lines: add_feature(entries, hook, vocabulary)
-
-
-def _attention_scorer(network: Mapping[str, Any], device: str) -> Scorer:
-    from neural_smt.decoding.attention.lists import add_scores  # loads PyTorch
-    from neural_smt.networks.attention.folder import load_attention
-    from neural_smt.networks.device import select_device
-
-    maker, loaded = SetMaker.load(network), load_attention(network["model"], select_device(device))
-
-    def score(entries: list[ListedTranslation], lines: list[str]) -> list[ListedTranslation]:
-        return add_scores(entries, loaded, lines, maker.sets(lines) if maker else None, network["precision"])
-
-    return score
+    return replace(entry, features=features, score=float(f"{entry.score:.6g}"))
 
 
 @dataclass(frozen=True)
 class LatticeTranslator:
-    """decoder: of the base; density: what lattices are pruned to; model: None where only weights are new; settings:
-    among which candidates the model chooses; tuned: the weights.
+    """decoder: of the base; density: what lattices are pruned to; network: None where only weights are new;
+    settings: among which candidates it chooses; tuned: the weights.
     """
 
     decoder: Decoder
     density: float
-    model: TrainedJoint | None
+    network: RerankingNetwork | None
     settings: RescoringSettings
     tuned: Weights
 
     batch = 16
 
     @classmethod
-    def load(cls, system: System, decoder: Decoder, weights: Weights) -> "LatticeTranslator":
+    def load(cls, system: System, decoder: Decoder, weights: Weights, device: str) -> "LatticeTranslator":
         """See the rules ``decode_lattices`` and ``rescore_lattices``; decoder: of the base."""
         network, values = system["network"], {key: system[key] for key in ("candidates", "beam", "nbest")}
         settings = read_settings(RescoringSettings, values, "rescoring")
-        model = TrainedJoint.load(network["model"], network.get("representation")) if network else None
-        return cls(decoder, system["density"] or math.inf, model, settings, weights)
+        loaded = RerankingNetwork.load(network, decoder, device) if network else None
+        return cls(decoder, system["density"] or math.inf, loaded, settings, weights)
 
     @property
     def names(self) -> list[str]:
-        """One name per score, the recurrent model's last."""
-        return [*self.decoder.feature_set.names, *([RECURRENT] if self.model else [])]
+        """One name per score, the network's last."""
+        return [*self.decoder.feature_set.names, *([self.network.network.feature] if self.network else [])]
 
     @property
     def weights(self) -> np.ndarray:
         """float64 ``[F]``."""
         parts = [self.tuned.values[feature.name] for feature in self.decoder.feature_set]
-        return np.concatenate([*parts, self.tuned.values[RECURRENT] if self.model else ()])
+        return np.concatenate([*parts, self.tuned.values[self.network.network.feature] if self.network else ()])
 
     def translate(self, sentences: Sequence[list[str]], nbest: int = 1, explained: bool = False) -> list[Translated]:
         """See ``Translator``."""
         lattices = self.decoder.lattices(list(sentences), self.density)
-        linked = LinkedLattices.of(lattices, self.decoder)
+        linked = AlignedLattices.of(lattices, self.decoder)
         paths, first, recurrent = self._paths(linked, sentences, max(1, nbest))
         traces = iter(self._traces(lattices, linked, paths, first))
         result = []
@@ -180,23 +180,24 @@ class LatticeTranslator:
         return result
 
     def _paths(
-        self, linked: LinkedLattices, sentences: Sequence[list[str]], nbest: int
+        self, linked: AlignedLattices, sentences: Sequence[list[str]], nbest: int
     ) -> tuple[Ragged, np.ndarray, np.ndarray]:
         """The best paths of each sentence (arcs, int ``Ragged`` of n), where those of each start (int64), and ln p of
-        each by the recurrent model (float64 ``[n]``).
+        each by the network (float64 ``[n]``).
         """
         vector = self.weights
-        if self.model is None:
+        if self.network is None:
             paths, first = list_paths(linked.flat, vector, nbest)
             return paths, first, np.zeros(len(paths))
-        joint = self.model.on(linked, sentences)
+        lines = [" ".join(tokens) for tokens in sentences]
+        joint = LatticeScorer.of(self.network.reading(lines), linked, sentences)
         settings, weight, vector = self.settings, vector[-1], vector[:-1]
         whole = settings.candidates == "lattice"
         if whole and nbest == 1:
             best = push_forward(linked, joint, vector, weight, settings.beam, self.decoder.threads)
             filled = np.flatnonzero(best.arcs.lengths)
             first = np.concatenate([[0], np.cumsum(best.arcs.lengths > 0)])
-            return best.arcs.take(filled), first, best.recurrent[filled]
+            return best.arcs.take(filled), first, best.network[filled]
         count = max(nbest, LISTED) if whole else settings.nbest
         paths, first = list_paths(linked.flat, linked.made_with, count)
         if whole:
@@ -204,7 +205,7 @@ class LatticeTranslator:
             paths, first = _with_best(linked, paths, first, best.arcs)
         return _best_first(linked, joint, paths, first, vector, weight, nbest)
 
-    def _traces(self, lattices, linked: LinkedLattices, paths: Ragged, first: np.ndarray):
+    def _traces(self, lattices, linked: AlignedLattices, paths: Ragged, first: np.ndarray):
         """How the paths were made, sentence by sentence."""
         start = linked.flat.arc_offsets[linked.flat.node_offsets]
         for number, lattice in enumerate(lattices):
@@ -215,8 +216,8 @@ class LatticeTranslator:
     def _trace(self, lattice: Lattice, paths: Ragged):
         return trace(lattice, paths, self.decoder.model)
 
-    def _candidate(self, linked: LinkedLattices, path: np.ndarray, recurrent: float, made) -> Candidate:
-        more = [recurrent] if self.model else []
+    def _candidate(self, linked: AlignedLattices, path: np.ndarray, recurrent: float, made) -> Candidate:
+        more = [recurrent] if self.network else []
         rows = made.features.astype(np.float64)
         features = np.append(rows.sum(axis=0), more)
         phrases = [
@@ -227,7 +228,7 @@ class LatticeTranslator:
         return Candidate(tokens, float(features @ self.weights), features, made.alignment, phrases)
 
 
-def _with_best(linked: LinkedLattices, paths: Ragged, first: np.ndarray, best: Ragged) -> tuple[Ragged, np.ndarray]:
+def _with_best(linked: AlignedLattices, paths: Ragged, first: np.ndarray, best: Ragged) -> tuple[Ragged, np.ndarray]:
     """The paths of each sentence and before them its best one, in place of one of the same words."""
     kept, offsets = [], [0]
     for number in range(len(linked)):
@@ -240,15 +241,15 @@ def _with_best(linked: LinkedLattices, paths: Ragged, first: np.ndarray, best: R
 
 
 def _best_first(
-    linked: LinkedLattices,
-    joint: JointModel,
+    linked: AlignedLattices,
+    joint: LatticeScorer,
     paths: Ragged,
     first: np.ndarray,
     vector: np.ndarray,
     weight: float,
     nbest: int,
 ) -> tuple[Ragged, np.ndarray, np.ndarray]:
-    """The ``nbest`` best paths of each sentence with the recurrent model, where these start, and its ln p of them."""
+    """The ``nbest`` best paths of each sentence with the network, where these start, and its ln p of them."""
     recurrent, _ = score_paths(linked, joint, paths, first)
     arcs = linked.flat.scores(vector)
     totals = weight * recurrent + [arcs[path].sum() for path in paths]

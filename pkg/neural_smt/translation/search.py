@@ -32,7 +32,7 @@ def load_translator(system: System, run: int = 1, device: str = "cpu", threads: 
     weights = Weights.load(system.weights(run))
     decoder = load_decoder(system.base, system.base.weights(run), threads, device)
     if system["kind"] == "lattices":
-        return LatticeTranslator.load(system, decoder, weights)
+        return LatticeTranslator.load(system, decoder, weights, device)
     return ListTranslator.load(system, decoder, weights, device)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from neural_smt.decoding.features import FeatureSet
 from neural_smt.io.files import atomic, write_csv
 
 
@@ -34,6 +35,12 @@ class Iteration:
 
     def to_json(self) -> dict:
         return asdict(self)
+
+
+def write_run(feature_set: FeatureSet, iterations: Sequence[Iteration], history: Path, plot: Path) -> None:
+    """Write the table and the picture of a run whose weights are those of these features."""
+    write_history(history, iterations, feature_set.names)
+    plot_history(plot, iterations, feature_set.names, feature_set.tunable)
 
 
 def write_history(path: Path, iterations: Sequence[Iteration], names: Sequence[str]) -> None:

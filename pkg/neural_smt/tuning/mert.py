@@ -4,7 +4,7 @@ As in Moses' ``mert``, every coordinate is searched exactly from each starting p
 BLEU; starting points are the current weights and random ones.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -61,17 +61,8 @@ class ErrorSurface:
         return float(evaluate(self.columns, self.offsets, self.statistics, weights) ** 0.25)
 
     def normalised(self, weights: np.ndarray) -> np.ndarray:
-        """The tunable weights scaled to an L1 norm of 1, where that changes no ranking.
-
-        It does not as long as features with a fixed, non-zero weight have one value for all candidates of a sentence
-        (as the unknown-word penalty has); otherwise the weights are returned as they are.
-        """
-        for feature in np.flatnonzero(~self.tunable & (weights != 0)):
-            column = self.columns[feature]
-            if not np.array_equal(column, column[self.first_rows]):
-                return weights
-        norm = np.abs(weights[self.tunable]).sum()
-        return np.where(self.tunable, weights / norm, weights) if norm > 0 else weights
+        """The tunable weights scaled to an L1 norm of 1, where that changes no ranking (``normalise``)."""
+        return normalise(weights, self.tunable, self._is_constant)
 
     def ascend(self, weights: np.ndarray, min_gain: float = MIN_GAIN, narrowest: float = NARROWEST) -> np.ndarray:
         """The weights at the end of a coordinate ascent from ``weights``."""
@@ -86,6 +77,23 @@ class ErrorSurface:
             min_gain,
             narrowest,
         )
+
+    def _is_constant(self, feature: int) -> bool:
+        """Whether a feature has one value for all candidates of a sentence."""
+        column = self.columns[feature]
+        return np.array_equal(column, column[self.first_rows])
+
+
+def normalise(weights: np.ndarray, tunable: np.ndarray, is_constant: Callable[[int], bool]) -> np.ndarray:
+    """The tunable weights scaled to an L1 norm of 1, where that changes no ranking.
+
+    It does not as long as features with a fixed, non-zero weight have one value for all candidates of a sentence
+    (``is_constant``), as the unknown-word penalty has; otherwise the weights are returned as they are.
+    """
+    if not all(is_constant(feature) for feature in np.flatnonzero(~tunable & (weights != 0))):
+        return weights
+    norm = np.abs(weights[tunable]).sum()
+    return np.where(tunable, weights / norm, weights) if norm > 0 else weights
 
 
 def optimise(

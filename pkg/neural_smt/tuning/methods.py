@@ -17,13 +17,10 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.tuning.candidates import Candidates, digest_words
-from neural_smt.tuning.lattice_mert import optimise_lattices
-from neural_smt.tuning.lattice_pool import LatticePool
-from neural_smt.tuning.lattice_surface import LatticeSurface
+from neural_smt.tuning.candidates import Candidates, LatticePool, Pool, digest_words
+from neural_smt.tuning.lattice_mert import LatticeSurface, optimise_lattices
 from neural_smt.tuning.mert import ErrorSurface, Optimum, optimise
 from neural_smt.tuning.mira import optimise_margins
-from neural_smt.tuning.pool import Pool
 from neural_smt.tuning.settings import TuningSettings
 
 

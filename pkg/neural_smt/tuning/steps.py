@@ -4,23 +4,18 @@ import logging
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
-
 from neural_smt.decoding.loading import load_hook
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_lines, read_object, read_parallel
+from neural_smt.io.files import read_object, read_parallel
 from neural_smt.settings import read_settings
 from neural_smt.system_folder import System
-from neural_smt.tuning.history import plot_history, write_history
-from neural_smt.tuning.loop import run, select
+from neural_smt.tuning.history import write_run
+from neural_smt.tuning.loop import State, fingerprint, run, select
 from neural_smt.tuning.methods import method_for
-from neural_smt.tuning.rescoring import optimise_lists
 from neural_smt.tuning.settings import TuningSettings
-from neural_smt.tuning.state import State, fingerprint
 
 logger = logging.getLogger(__name__)
 
@@ -66,38 +61,8 @@ def tune(
         files.append(start)
     kept = State(state, fingerprint(made_with, files))
     progress = run(method, first.vector(feature_set), options, seed=seed, state=kept, threads=threads)
-    write_history(history, progress.iterations, feature_set.names)
-    plot_history(plot, progress.iterations, feature_set.names, feature_set.tunable)
+    write_run(feature_set, progress.iterations, history, plot)
     Weights.from_vector(feature_set, select(progress, options.select)).save(weights)
     kept.remove()
     if hook:
         logger.info("%s", hook.describe())
-
-
-def tune_rescoring(
-    *,
-    nbest: Path,
-    reference: Path,
-    start: Path,
-    settings: dict,
-    seed: int,
-    weights: Path,
-    history: Path,
-    plot: Path,
-    threads: int = 1,
-) -> None:
-    """Tune the weights that reorder n-best lists, with MERT: the lists are all there is, nothing is decoded again.
-
-    nbest: lists of the development set with all features; reference: its tokenised text; start: weights of the system
-    that made the lists; settings: restarts and refinements (see ``TuningSettings``). Writes what ``tune`` writes, with
-    the BLEU of the lists' own order as that of the decoder.
-    """
-    options = read_settings(TuningSettings, settings, "tuning")
-    references = [line.split() for line in read_lines(reference)]
-    before = Weights.load(start).values
-    iteration, feature_set = optimise_lists(read_nbest(nbest), references, before, options, seed, threads)
-    write_history(history, [iteration], feature_set.names)
-    plot_history(plot, [iteration], feature_set.names, feature_set.tunable)
-    tuned = Weights.from_vector(feature_set, np.array(iteration.weights)).values
-    Weights({**before, **tuned}).save(weights)
-    logger.info("BLEU of the lists %.2f before, %.2f after", iteration.decoder_bleu, iteration.list_bleu)

@@ -15,6 +15,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.array_files import ListWriter
 from neural_smt.io.files import atomic, load_array, read_json, save_arrays, write_json
 from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.vocabulary import Vocabulary
 
 ORIGINS = {
     "vocabulary": "network vocabulary",
@@ -169,3 +170,24 @@ def save_pieces(folder: Path, pieces: Iterable[CandidateSets]) -> None:
                 sentences += len(piece)
         save_arrays(temporary, common=piece.common)
         write_json(temporary / "meta.json", piece._description(sentences))
+
+
+def read_sets(folder: Path, target: Vocabulary, lines: list[str], text: Path) -> CandidateSets:
+    """The target vocabularies of the sentences of ``text``, for a network that knows the words ``target``.
+
+    Raises ``UserError`` where they are of another text or of another network, or were made with the references.
+    """
+    sets = CandidateSets.load(folder, vocabulary=target.digest, source=text_digest(lines))
+    if len(sets) != len(lines):
+        raise UserError(
+            f"{folder}: target vocabularies of {len(sets)} sentences, but {text} has {len(lines)}; "
+            "run the vocabularies stage on this text"
+        )
+    if sets.size != len(target):
+        raise UserError(
+            f"{folder}: target vocabularies for a network of {sets.size} words, but this one has {len(target)}; "
+            "run the vocabularies stage with its vocabulary"
+        )
+    if "reference" in sets.origins:
+        raise UserError(f"{folder}: holds the words of references; make sets without them to translate with")
+    return sets

@@ -1,4 +1,12 @@
-"""An attention network with all that it translates a text with."""
+"""An attention network with all that it translates a text with.
+
+What is written for the unknown words of a translation (Jean et al. 2015, section 4.1; ``replace_UNK.py``): the source
+word with the largest attention, the end symbol left out, is copied or looked up:
+
+- heuristic 0: copied;
+- heuristic 1: its most probable translation, copied if the dictionary has none;
+- heuristic 2: as 1 where it starts with a lowercase letter, copied otherwise.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,20 +14,16 @@ from pathlib import Path
 
 import torch
 
-from neural_smt.decoding.attention.growing_sets import search
-from neural_smt.decoding.attention.hypotheses import Found, Hypothesis
-from neural_smt.decoding.attention.replacement import best_translations, spell
-from neural_smt.decoding.attention.settings import AttentionDecodingSettings
+from neural_smt.decoding.attention.results import AttentionDecodingSettings, Found, Heuristic, Hypothesis
+from neural_smt.decoding.attention.search import search
 from neural_smt.decoding.nbest import ListedTranslation
+from neural_smt.decoding.scorers.attention import FEATURE
 from neural_smt.errors import UserError
 from neural_smt.networks.attention.folder import TrainedAttention, load_attention
 from neural_smt.networks.folder import VOCABULARY
-from neural_smt.vocabulary import Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
-from neural_smt.vocabulary_selection.sources import encode_words, load_sources
-
-FEATURE = "Attention0"
-"""log p(target | source) in n-best lists."""
+from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets
+from neural_smt.vocabulary_selection.sources import Sources, encode_words, load_sources
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,6 @@ class Translator:
         )
         return cls(loaded, settings, best_translations(sources))
 
-    def read_sets(self, folder: Path, lines: list[str], text: Path) -> CandidateSets:
-        """The target vocabularies of a text, see ``read_sets``."""
-        return read_sets(folder, self.model.target, lines, text)
-
     def search(self, lines: list[str], sets: CandidateSets | None = None) -> Found:
         """Translations of tokenised sentences."""
         return search(self.model.network, encode_words(self.model.source, lines), self.settings, sets)
@@ -77,22 +77,39 @@ class Translator:
         return ListedTranslation(sentence, self.tokens(hypothesis, source), {FEATURE: [hypothesis.score]}, total)
 
 
-def read_sets(folder: Path, target: Vocabulary, lines: list[str], text: Path) -> CandidateSets:
-    """The target vocabularies of the sentences of ``text``, for a network that knows the words ``target``.
+def best_translations(sources: Sources) -> dict[str, str]:
+    """The target word with the largest w(t|s) of each source word that has one, ties by id, network's or not."""
+    assert sources.lexical is not None
+    ranked = sources.lexical.top_translations(1 + len(RESERVED))
+    found = {}
+    for source, words in zip(sources.source.words, ranked, strict=True):
+        known = [word for word in words.tolist() if word >= len(RESERVED)]
+        if known and source not in RESERVED:
+            found[source] = sources.target.words[known[0]]
+    return found
 
-    Raises ``UserError`` where they are of another text or of another network, or were made with the references.
+
+def replacement(word: str, heuristic: Heuristic, dictionary: Mapping[str, str]) -> str:
+    """What is written for an unknown word that looks at the source word ``word``."""
+    if heuristic == 1 or (heuristic == 2 and word[0].islower()):
+        return dictionary.get(word, word)
+    return word
+
+
+def spell(
+    hypothesis: Hypothesis,
+    source: Sequence[str],
+    vocabulary: Vocabulary,
+    heuristic: Heuristic | None = None,
+    dictionary: Mapping[str, str] | None = None,
+) -> list[str]:
+    """The words of a translation of the tokens ``source``; with a heuristic the unknown ones are replaced.
+
+    An unknown word stays as it is (``<unk>``) without a heuristic.
     """
-    sets = CandidateSets.load(folder, vocabulary=target.digest, source=text_digest(lines))
-    if len(sets) != len(lines):
-        raise UserError(
-            f"{folder}: target vocabularies of {len(sets)} sentences, but {text} has {len(lines)}; "
-            "run the vocabularies stage on this text"
-        )
-    if sets.size != len(target):
-        raise UserError(
-            f"{folder}: target vocabularies for a network of {sets.size} words, but this one has {len(target)}; "
-            "run the vocabularies stage with its vocabulary"
-        )
-    if "reference" in sets.origins:
-        raise UserError(f"{folder}: holds the words of references; make sets without them to translate with")
-    return sets
+    words = [vocabulary.words[word] for word in hypothesis.words.tolist()]
+    if heuristic is not None:
+        for position, word in enumerate(hypothesis.words.tolist()):
+            if word == UNK:
+                words[position] = replacement(source[hypothesis.aligned[position]], heuristic, dictionary or {})
+    return words

@@ -8,6 +8,9 @@ for each distinct input. Matrix products of all that is computed together go thr
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from typing import Any
+
 import numpy as np
 
 from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
@@ -116,54 +119,91 @@ class RecurrentScorer:
         add_words(sums, history, self.embedding, words)
         return sums
 
-    def new_rows(self, tries: Tries, slots: np.ndarray, most: np.ndarray) -> Rows:
-        """Room for what prefix trees hold; slots: int32 ``[G]``, of each root; most: the same, as many as there may be.
 
-        Row 0 is h before a sentence begins, with ``BOS`` before it.
-        """
-        width = self.output.direct_order - 1
-        pairs = 1 + int(most[tries.pair_root].sum())
-        entries = int(most[tries.pair_root[tries.query_pair[tries.entry_query]]].sum())
-        rows = Rows(
-            slots,
-            np.zeros(len(tries.prefix_entry), dtype=np.int64),
-            np.zeros(len(tries.pair_root), dtype=np.int64),
-            np.zeros(len(tries.entry_word), dtype=np.int64),
-            np.empty((pairs, self.hidden_size), dtype=np.float32),
-            np.empty((pairs, width), dtype=np.int32),
-            np.empty(entries, dtype=np.float64),
-        )
-        rows.hidden[0], rows.history[0] = 0, BOS
-        return rows
+def new_rows(tries: Tries, slots: np.ndarray, most: np.ndarray, hidden: int, width: int) -> Rows:
+    """Room for what prefix trees hold; slots: int32 ``[G]``, of each root; most: the same, as many as there may be;
+    hidden, width: numbers of h and words of the history that each row keeps.
+
+    Row 0 is h before a sentence begins, with ``BOS`` before it.
+    """
+    pairs = 1 + int(most[tries.pair_root].sum())
+    entries = int(most[tries.pair_root[tries.query_pair[tries.entry_query]]].sum())
+    rows = Rows(
+        slots,
+        np.zeros(len(tries.prefix_entry), dtype=np.int64),
+        np.zeros(len(tries.pair_root), dtype=np.int64),
+        np.zeros(len(tries.entry_word), dtype=np.int64),
+        np.empty((pairs, hidden), dtype=np.float32),
+        np.empty((pairs, width), dtype=np.int32),
+        np.empty(entries, dtype=np.float64),
+    )
+    rows.hidden[0], rows.history[0] = 0, BOS
+    return rows
 
 
-class Walk:
+class Walk(ABC):
     """Goes through prefix trees level by level; when a level is scored, its part of ``rows.totals`` is complete.
 
-    most: int32 ``[G]``, how many slots a root may come to have (one each when not given); those it has are written to
-    ``rows.slots`` before its level is scored.
+    The slots that a root has are written to ``rows.slots`` before its level is scored.
     """
 
-    def __init__(self, scorer: RecurrentScorer, tries: Tries, inputs: InputLayer, most: np.ndarray | None = None):
-        self.scorer = scorer
+    def __init__(self, tries: Tries, rows: Rows):
         self.tries = tries
-        self.inputs = inputs
-        slots = np.ones(int(tries.level_roots[-1]), dtype=np.int32)
-        self.rows = scorer.new_rows(tries, slots, slots if most is None else most)
+        self.rows = rows
         self.used = (1, 0)
 
     @property
     def evaluations(self) -> int:
-        """Hidden layers computed so far."""
+        """States of the network computed so far."""
         return self.used[0] - 1
 
     def score_level(self, level: int, sources: np.ndarray, words: np.ndarray) -> None:
         """Score all that follows the roots of a level.
 
         sources, words: int64 and int32 ``[n]``, one for each slot of each of these roots, in their order: its state
-        comes after this word, which followed the h of this row.
+        comes after this word, which followed the prediction of this row (0: the start of a sentence).
         """
-        self._score_batches(level, *self.scorer.advance(self.rows, sources, words))
+        self._score_batches(level, self._after(sources, words))
+
+    def _score_batches(self, level: int, states: Any) -> None:
+        """states: of the slots of the roots of the level, in their order."""
+        tries, rows = self.tries, self.rows
+        batches = range(*tries.level_batches[level : level + 2].tolist())
+        for batch in batches:
+            prefixes = self.bounds(tries.prefix_batches, batch)
+            if batch == batches.start:
+                ends = np.cumsum(rows.slots[slice(*self.bounds(tries.level_roots, level))])
+                rows.prefix_row[slice(*prefixes)] = np.concatenate([[0], ends[:-1]])
+            else:
+                guess = max(1, prefixes[1] - prefixes[0])
+                states = self._after(*list_prefixes(tries, rows, prefixes, guess))
+            self._score_batch(batch, states)
+
+    @abstractmethod
+    def _after(self, sources: np.ndarray, words: np.ndarray) -> Any:
+        """The states after words that followed the predictions of these rows."""
+
+    @abstractmethod
+    def _score_batch(self, batch: int, states: Any) -> None:
+        """Predict after the states of the prefixes of a batch, and complete the totals of its entries."""
+
+    @staticmethod
+    def bounds(starts: np.ndarray, number: int) -> tuple[int, int]:
+        """Where a part begins and ends."""
+        return int(starts[number]), int(starts[number + 1])
+
+
+class RecurrentWalk(Walk):
+    """Goes through prefix trees with a recurrent model. most: int32 ``[G]``, how many slots a root may come to have
+    (one each when not given).
+    """
+
+    def __init__(self, scorer: RecurrentScorer, tries: Tries, inputs: InputLayer, most: np.ndarray | None = None):
+        slots = np.ones(int(tries.level_roots[-1]), dtype=np.int32)
+        width = scorer.output.direct_order - 1
+        super().__init__(tries, new_rows(tries, slots, slots if most is None else most, scorer.hidden_size, width))
+        self.scorer = scorer
+        self.inputs = inputs
 
     def score_only_level(self, hidden: np.ndarray, history: np.ndarray, words: np.ndarray) -> None:
         """Score all that follows roots of one level, one slot each, whose states are not from here.
@@ -171,35 +211,21 @@ class Walk:
         hidden: float32 ``[G, H]``, history: int32 ``[G, order - 1]`` (changed), words: int32 ``[G]``: the state of a
         root comes after this word, which followed this h and, newest first, these words.
         """
-        self._score_batches(0, self.scorer.followed(hidden, history, words), history)
+        self._score_batches(0, (self.scorer.followed(hidden, history, words), history))
 
-    def _score_batches(self, level: int, sums: np.ndarray, history: np.ndarray) -> None:
-        """sums, history: of the slots of the roots of the level, in their order."""
-        tries, rows = self.tries, self.rows
-        batches = range(*tries.level_batches[level : level + 2].tolist())
-        for batch in batches:
-            prefixes = _range(tries.prefix_batches, batch)
-            if batch == batches.start:
-                ends = np.cumsum(rows.slots[slice(*_range(tries.level_roots, level))])
-                rows.prefix_row[slice(*prefixes)] = np.concatenate([[0], ends[:-1]])
-            else:
-                sums, history = self.scorer.advance(rows, *list_prefixes(tries, rows, prefixes, len(sums)))
-            self._score_batch(batch, sums, history)
+    def _after(self, sources: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.scorer.advance(self.rows, sources, words)
 
-    def _score_batch(self, batch: int, sums: np.ndarray, history: np.ndarray) -> None:
+    def _score_batch(self, batch: int, states: tuple[np.ndarray, np.ndarray]) -> None:
         tries, rows, scorer = self.tries, self.rows, self.scorer
-        pairs, queries = _range(tries.pair_batches, batch), _range(tries.query_batches, batch)
+        pairs, queries = self.bounds(tries.pair_batches, batch), self.bounds(tries.query_batches, batch)
         if pairs[0] == pairs[1]:
             return
         entries = int(tries.entry_offsets[queries[0]]), int(tries.entry_offsets[queries[1]])
         first = self.used[0]
         self.used = place_rows(tries, rows, pairs, entries, self.used)
-        hidden_layers(tries, rows, pairs, sums, history, self.inputs)
+        hidden_layers(tries, rows, pairs, *states, self.inputs)
         logits = rows.hidden[first : self.used[0]] @ scorer.class_hidden
         normalisers = np.empty(len(logits), dtype=np.float32)
         class_scores(tries, rows, pairs, self.inputs, scorer.output, logits, normalisers)
         word_scores(tries, rows, queries, first, self.inputs, scorer.output, logits, normalisers)
-
-
-def _range(starts: np.ndarray, number: int) -> tuple[int, int]:
-    return int(starts[number]), int(starts[number + 1])

@@ -5,7 +5,7 @@ import numpy as np
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
-from neural_smt.networks.recurrent.scorer import RecurrentScorer, Walk, writable
+from neural_smt.networks.recurrent.scorer import RecurrentScorer, RecurrentWalk, writable
 from neural_smt.networks.recurrent.tries import build_tries
 from neural_smt.vocabulary import BOS
 
@@ -56,7 +56,7 @@ def score_sequences(
             scorer.class_of_word,
             shared,
         )
-        walk = Walk(scorer, tries, scorer.input_layer(tries, inputs, of_input))
+        walk = RecurrentWalk(scorer, tries, scorer.input_layer(tries, inputs, of_input))
         roots = stop - group
         walk.score_level(0, np.zeros(roots, dtype=np.int64), np.full(roots, BOS, dtype=np.int32))
         filled = tries.sequence_entry >= 0

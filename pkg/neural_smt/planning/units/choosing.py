@@ -4,7 +4,7 @@ from neural_smt.planning import networks
 from neural_smt.planning.experiment import Experiment
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.units.sharing import Units
-from neural_smt.systems import rescoring_network
+from neural_smt.systems import rescores_lattices, rescoring_network
 
 DISTINCT = 0.1
 """Distinct contexts among the n-grams of an n-best list."""
@@ -44,12 +44,6 @@ def read_lists_of_set(job: Job, x: Experiment) -> Units:
     return {"listed words": entries * x.text(job.wildcards["set"]).words[x.sizes.target]}
 
 
-def tuned_on_lists(job: Job, x: Experiment) -> Units:
-    """Words of the dev set's lists, and entries times features."""
-    entries, words = _listed(job, x, x.config["corpus"]["dev"])
-    return {"listed words": words, "candidates": entries}
-
-
 def _chosen(job: Job, x: Experiment, name: str, lists: float) -> Units:
     """Among lattices or lists: words times arcs, states and multiply-adds."""
     system, text = x.systems[job.wildcards["system"]], x.text(name)
@@ -78,11 +72,13 @@ def rescored(job: Job, x: Experiment) -> Units:
     return _chosen(job, x, job.wildcards["set"], 1.0)
 
 
-def tuned_recurrent(job: Job, x: Experiment) -> Units:
-    """The same of the dev set, over all iterations."""
-    key = f"tuning/{job.wildcards['system']}/run{job.wildcards['run']}"
-    lists = x.iterations_of(key, x.config["tuning"]["iterations"], "choosing")
-    return _chosen(job, x, x.config["corpus"]["dev"], lists)
+def tuned(job: Job, x: Experiment) -> Units:
+    """Words of the dev set's lists; or its lattices over all iterations, with the states that a network gives them."""
+    name, dev = job.wildcards["system"], x.config["corpus"]["dev"]
+    if not rescores_lattices(x.config, name):
+        return {"listed words": _listed(job, x, dev)[1]}
+    lists = x.iterations_of(f"tuning/{name}/run{job.wildcards['run']}", x.config["tuning"]["iterations"], "choosing")
+    return _chosen(job, x, dev, lists)
 
 
 def oracles(job: Job, x: Experiment) -> Units:

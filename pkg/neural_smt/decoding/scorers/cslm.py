@@ -1,8 +1,8 @@
-"""The CSLM as a feature of the search (Cho et al. 2014, section 4.1.2)."""
+"""The CSLM: a stateful feature of the search (Cho et al. 2014, section 4.1.2), and a scorer of lists and lattices."""
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from neural_smt.decoding.features import HOOKS
-from neural_smt.decoding.hooks import NgramHook
-from neural_smt.decoding.ngram_cache import CacheCounts, NgramCache
+from neural_smt.decoding.scorers.interface import StepScorer, TargetNetwork, TargetText
+from neural_smt.decoding.scorers.ngrams import NgramCache, NgramFeature
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
@@ -22,19 +22,24 @@ from neural_smt.vocabulary import BOS, Vocabulary
 
 log = logging.getLogger(__name__)
 
+FEATURE = HOOKS["cslm"]
+
 SAMPLE = 8192
 """Contexts that normalisers are estimated from."""
 
 PHRASES = 6
 """Phrases of one of their sentences."""
 
-STAND_IN = "LM0"
+FALLBACK_LM = "LM0"
 """The n-gram model that leads the search until the CSLM has scored: that beside it, of the same text."""
+
+TRANSLATIONS = 4096
+"""Listed translations scored at a time."""
 
 
 @dataclass(frozen=True)
 class CslmSettings:
-    """How the search asks the CSLM.
+    """How the CSLM is used.
 
     normaliser: ``estimated``, while stacks are pruned (translations and n-best lists get exact scores all the same,
     and so do lattices, which are searched with exact ones), or always ``exact``; recombination: last words that must
@@ -61,8 +66,8 @@ class CslmSettings:
             raise UserError(f"decoding.cslm.context is {self.context}; set it to one word or more, or to -1 for all")
 
 
-class CslmHook(NgramHook):
-    """The hook of the feature ``Cslm0``: ``score`` is an ``NgramCache`` around the CSLM."""
+class CslmFeature(NgramFeature):
+    """The feature ``Cslm0``: ``score`` is an ``NgramCache`` around the CSLM."""
 
     score: NgramCache
     exact: NgramCache | None = None
@@ -76,7 +81,7 @@ class CslmHook(NgramHook):
         settings: Mapping[str, Any],
         device: str = "cpu",
         phrases: Ragged | None = None,
-    ) -> "CslmHook":
+    ) -> "CslmFeature":
         """The CSLM in a model folder, beside the n-gram model of the same target ``vocabulary``.
 
         settings: see ``CslmSettings``; phrases: target phrases (ids), contexts made of which normalisers are estimated
@@ -95,37 +100,112 @@ class CslmHook(NgramHook):
         exact = NgramCache(OneThreadEach(scorer), chosen.cache)
         recombined = None if chosen.recombination < 0 else chosen.recombination
         if chosen.normaliser == "exact" or phrases is None or len(phrases) == 0:
-            return cls(HOOKS["cslm"], scorer.history, exact, recombination=recombined, stand_in=STAND_IN)
+            return cls(FEATURE, scorer.history, exact, recombination=recombined, fallback_lm=FALLBACK_LM)
         words = None if chosen.context < 0 else chosen.context
         estimating = scorer.estimating(sample_contexts(phrases, scorer.history), words)
         log.info("CSLM: normalisers are estimated with an error of %.2f (natural log)", estimating.normalisers.error)
         estimate = NgramCache(OneThreadEach(estimating), chosen.cache)
-        return cls(HOOKS["cslm"], estimating.history, estimate, exact, recombined, STAND_IN, scorer.history)
+        return cls(FEATURE, estimating.history, estimate, exact, recombined, FALLBACK_LM, scorer.history)
 
     def statistics(self) -> dict[str, Any]:
         """The counts of the cache, for a report; those of exact scores apart where the search estimates."""
-        content = self._counts(self.score.counts)
-        return content | ({"exact": self._counts(self.exact.counts)} if self.exact else {})
-
-    @staticmethod
-    def _counts(counts: CacheCounts) -> dict[str, float]:
-        return {
-            "ngrams": counts.asked,
-            "cache_hits": counts.found,
-            "cache_hit_rate": round(counts.hit_rate, 4),
-            "matrix_products": counts.calls,
-            "seconds": round(counts.seconds, 3),
-            "ngrams_per_second": round(counts.speed, 1),
-        }
+        return self.score.statistics() | ({"exact": self.exact.statistics()} if self.exact else {})
 
     def describe(self) -> str:
         """The same as a line for the log."""
         parts = {"CSLM": self.score} | ({"exact scores": self.exact} if self.exact else {})
         return "; ".join(
-            f"{name}: {counts.asked} n-grams, {100 * counts.hit_rate:.1f} % of them from the cache, "
+            f"{name}: {counts.queries} n-grams, {100 * counts.hit_rate:.1f} % of them from the cache, "
             f"{counts.calls} times through the network in {counts.seconds:.1f} s, {counts.speed:.0f} n-grams/s"
             for name, counts in ((name, cache.counts) for name, cache in parts.items())
         )
+
+
+@dataclass(frozen=True)
+class CslmScoring(TargetNetwork):
+    """A CSLM that scores n-best lists and lattices; words beyond the vocabulary are scored as copied words are in the
+    search.
+    """
+
+    cslm: NgramFeature
+    vocabulary: Vocabulary
+
+    @property
+    def feature(self) -> str:
+        """The name of its score."""
+        return self.cslm.name
+
+    def ids(self, words: Sequence[str]) -> np.ndarray:
+        """See ``TargetNetwork``."""
+        index, beyond = self.vocabulary.index, len(self.vocabulary)
+        return np.array([index.get(word, beyond) for word in words], dtype=np.int32)
+
+    def on(self, text: TargetText) -> "CslmTextScorer":
+        """See ``TargetNetwork``; nothing is read of the source sentences."""
+        return CslmTextScorer(self.cslm.accurate(), len(text.numbers), len(self.vocabulary) + 1)
+
+    def describe(self) -> str:
+        """What was computed, as a line for the log."""
+        return self.cslm.describe()
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """States of an n-gram model: the last words, int32 ``[n, history]``; score: see ``NgramFeature``."""
+
+    words: np.ndarray
+    score: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def take(self, rows: np.ndarray) -> "Contexts":
+        """See ``States``."""
+        return Contexts(self.words[rows], self.score)
+
+    def scores(self, rows: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """See ``Predictions``; each distinct n-gram is scored once."""
+        ngrams = np.column_stack([self.words[rows], words]).astype(np.int32)
+        distinct, number = np.unique(ngrams, axis=0, return_inverse=True)
+        return self.score(np.ascontiguousarray(distinct[:, :-1]), distinct[:, -1].copy())[number.reshape(-1)]
+
+    def extend(self, rows: np.ndarray, words: np.ndarray) -> "Contexts":
+        """See ``Predictions``."""
+        return Contexts(np.column_stack([self.words[rows], words]).astype(np.int32)[:, 1:], self.score)
+
+
+class CslmTextScorer(StepScorer):
+    """The CSLM on the translations of a text; its words are ids below ``size``."""
+
+    def __init__(self, cslm: NgramFeature, sentences: int, size: int):
+        self.cslm, self.history = cslm, cslm.history
+        self.lengths = np.zeros(sentences, dtype=np.int64)
+        self.class_of_word = np.zeros(size, dtype=np.int32)
+
+    def start(self, sentences: np.ndarray) -> Contexts:
+        """See ``StepScorer``."""
+        return Contexts(np.full((len(sentences), self.cslm.history), BOS, dtype=np.int32), self.cslm.score)
+
+    def predict(self, states: Contexts) -> Contexts:
+        """See ``StepScorer``: contexts are all that predictions need."""
+        return states
+
+    def join(self, parts: Sequence[Contexts]) -> Contexts:
+        """See ``StepScorer``."""
+        return Contexts(np.concatenate([part.words for part in parts]), self.cslm.score)
+
+    def score(
+        self, targets: Ragged, sentences: np.ndarray, links: np.ndarray | None = None, shared: bool = True
+    ) -> tuple[np.ndarray, int]:
+        """See ``TextScorer``: equal translations are scored once, and n-grams are shared in place of prefixes."""
+        numbers: dict[bytes, int] = {}
+        row_of = np.array([numbers.setdefault(ids.tobytes(), len(numbers)) for ids in targets], dtype=np.int64)
+        distinct = targets.take(np.unique(row_of, return_index=True)[1])
+        scores = np.empty(len(distinct))
+        for start in range(0, len(distinct), TRANSLATIONS):
+            rows = np.arange(start, min(start + TRANSLATIONS, len(distinct)))
+            scores[rows] = self.cslm.rescore(distinct.take(rows))
+        return scores[row_of], len(distinct.values) + len(distinct)
 
 
 def sample_contexts(phrases: Ragged, history: int, count: int = SAMPLE, seed: int = 0) -> np.ndarray:

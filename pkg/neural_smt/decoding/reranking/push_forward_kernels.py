@@ -13,7 +13,7 @@ class Arcs(NamedTuple):
     """The lattices of some sentences: nodes and arcs are numbered from 0 over all of them.
 
     offsets: int64 ``[M + 1]``, the arcs into each node; tails: int32 ``[A]``; scores: float64 ``[A]``, weighted,
-    without the recurrent model; word_offsets: int64 ``[A + S + 1]``, words, inputs: int32, what each arc predicts, and
+    without the network; word_offsets: int64 ``[A + S + 1]``, words, inputs: int32, what each arc predicts, and
     then what the end of each sentence is; entries: int32 ``[A + S]``, where the score of this is found (-1: no words).
     """
 
@@ -27,16 +27,16 @@ class Arcs(NamedTuple):
 
 
 class States(NamedTuple):
-    """Recurrent states of nodes, the best of a node first.
+    """Network states of nodes, the best of a node first.
 
-    first: int64 ``[G]``, the first state of each root of the prefix trees; total, recurrent: float64, the score of the
+    first: int64 ``[G]``, the first state of each root of the prefix trees; total, network: float64, the score of the
     best path and its ln p; arc, before: int32, the last arc of this path and the state before (-1: none); row: int64
     and word: int32, the state comes after this word, which followed the h of this row; key: uint64, of the history.
     """
 
     first: np.ndarray
     total: np.ndarray
-    recurrent: np.ndarray
+    network: np.ndarray
     arc: np.ndarray
     before: np.ndarray
     row: np.ndarray
@@ -67,21 +67,48 @@ def _extended(key: np.uint64, arcs: Arcs, arc: int) -> np.uint64:
 
 
 @leaf
-def _recurrent(rows: Rows, entry: int, slot: int) -> float:
+def _key_after(states: States, tail: int, arcs: Arcs, arc: int, history: int) -> np.uint64:
+    """The key of what predictions depend on after an arc from the state ``tail``: the last ``history`` words, or all
+    words and their inputs (-1).
+    """
+    if history < 0:
+        return _extended(states.key[tail], arcs, arc)
+    key, left = np.uint64(0), history
+    while arc >= 0 and left > 0:
+        place = arcs.word_offsets[arc + 1]
+        while place > arcs.word_offsets[arc] and left > 0:
+            place -= 1
+            left -= 1
+            key = mix(key ^ np.uint64(arcs.words[place] + 1))
+        arc, tail = np.int64(states.arc[tail]), np.int64(states.before[tail])
+    return key
+
+
+@leaf
+def _network(rows: Rows, entry: int, slot: int) -> float:
     """ln p of what an entry ends, after a slot of its root."""
     return rows.totals[rows.entry_row[entry] + slot] if entry >= 0 else 0.0
 
 
 @leaf
 def _write_state(
-    states: States, state: int, arcs: Arcs, arc: int, tail: int, slot: int, score: float, tries: Tries, rows: Rows
+    states: States,
+    state: int,
+    arcs: Arcs,
+    arc: int,
+    tail: int,
+    slot: int,
+    score: float,
+    key: np.uint64,
+    tries: Tries,
+    rows: Rows,
 ) -> None:
     """State ``state`` comes from the state ``tail``, slot ``slot`` of its node, by an arc."""
     entry = arcs.entries[arc]
     states.total[state] = score
-    states.recurrent[state] = states.recurrent[tail] + _recurrent(rows, entry, slot)
+    states.network[state] = states.network[tail] + _network(rows, entry, slot)
     states.arc[state], states.before[state] = arc, tail
-    states.key[state] = _extended(states.key[tail], arcs, arc)
+    states.key[state] = key
     if entry >= 0:
         states.row[state] = rows.pair_row[tries.query_pair[tries.entry_query[entry]]] + slot
         states.word[state] = tries.entry_word[entry]
@@ -97,13 +124,14 @@ def settle_level(
     arcs: Arcs,
     weight: float,
     beam: int,
+    history: int,
     tries: Tries,
     rows: Rows,
     states: States,
     used: int,
 ) -> int:
-    """Keep the ``beam`` best states of distinct histories of every node in a range of roots; return how many there are
-    then. The first states, those of starts, are there already.
+    """Keep the ``beam`` best states of distinct histories (of so many last words; -1: all) of every node in a range of
+    roots; return how many there are then. The first states, those of starts, are there already.
     """
     arc_of, slot_of, score_of = np.empty(64, np.int32), np.empty(64, np.int32), np.empty(64)
     for root in range(*roots):
@@ -121,18 +149,18 @@ def settle_level(
             for slot in range(rows.slots[tail]):
                 score = states.total[states.first[tail] + slot] + arcs.scores[arc]
                 arc_of[count], slot_of[count] = arc, slot
-                score_of[count] = score + weight * _recurrent(rows, arcs.entries[arc], slot)
+                score_of[count] = score + weight * _network(rows, arcs.entries[arc], slot)
                 count += 1
         order = np.argsort(-score_of[:count], kind="mergesort") if beam > 1 else np.array([np.argmax(score_of[:count])])
         for candidate in order:
             arc, slot = arc_of[candidate], slot_of[candidate]
             tail = states.first[node_root[arcs.tails[arc]]] + slot
-            key = _extended(states.key[tail], arcs, arc)
+            key = _key_after(states, tail, arcs, arc, history)
             fresh = True
             for state in range(states.first[root], used):
                 fresh = fresh and states.key[state] != key
             if fresh:
-                _write_state(states, used, arcs, arc, tail, slot, score_of[candidate], tries, rows)
+                _write_state(states, used, arcs, arc, tail, slot, score_of[candidate], key, tries, rows)
                 used += 1
                 if used - states.first[root] == beam:
                     break
@@ -151,22 +179,22 @@ def _longer(array: np.ndarray, size: int) -> np.ndarray:
 def trace_best(
     node_offsets: np.ndarray, node_root: np.ndarray, arcs: Arcs, weight: float, rows: Rows, states: States
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The best path of every sentence: arcs (int32) and offsets (int64 [S + 1]), total and recurrent scores."""
+    """The best path of every sentence: arcs (int32) and offsets (int64 [S + 1]), total and network scores."""
     sentences = len(node_offsets) - 1
     last = np.full(sentences, -1, np.int64)
     offsets = np.zeros(sentences + 1, np.int64)
-    totals, recurrent = np.zeros(sentences), np.zeros(sentences)
+    totals, network = np.zeros(sentences), np.zeros(sentences)
     for sentence in range(sentences):
         length = 0
         if node_offsets[sentence] < node_offsets[sentence + 1]:
             root = node_root[node_offsets[sentence + 1] - 1]
             entry = arcs.entries[len(arcs.tails) + sentence]
             for slot in range(rows.slots[root]):
-                state, end = states.first[root] + slot, _recurrent(rows, entry, slot)
+                state, end = states.first[root] + slot, _network(rows, entry, slot)
                 total = states.total[state] + weight * end
                 if last[sentence] < 0 or total > totals[sentence]:
                     last[sentence] = state
-                    totals[sentence], recurrent[sentence] = total, states.recurrent[state] + end
+                    totals[sentence], network[sentence] = total, states.network[state] + end
             state = last[sentence]
             while states.arc[state] >= 0:
                 length += 1
@@ -179,7 +207,7 @@ def trace_best(
             place -= 1
             path[place] = states.arc[state]
             state = np.int64(states.before[state])
-    return path, offsets, totals, recurrent
+    return path, offsets, totals, network
 
 
 @kernel
@@ -187,5 +215,5 @@ def best_scores(arcs: Arcs, rows: Rows) -> np.ndarray:
     """float32 [A]: ln p of the words of each arc after the best state of its tail."""
     scores = np.empty(len(arcs.tails), np.float32)
     for arc in range(len(scores)):
-        scores[arc] = _recurrent(rows, arcs.entries[arc], 0)
+        scores[arc] = _network(rows, arcs.entries[arc], 0)
     return scores

@@ -1,4 +1,4 @@
-"""Lattices that know the source words behind every target word, as the joint model's auxiliary input needs them."""
+"""Lattices with the source words that every target word is aligned to, as networks that rescore them read them."""
 
 from __future__ import annotations
 
@@ -9,22 +9,19 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.decoding.features import COLUMN_WEIGHT, HOOKS, Feature, FeatureSet
+from neural_smt.decoding.features import COLUMN_WEIGHT, Feature, FeatureSet
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.recurrent.source_positions import source_positions
+from neural_smt.decoding.options import UNKNOWN_ROW, WeightedSentences
 from neural_smt.decoding.search import Decoder
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, load_array, read_lines, read_object, save_arrays, write_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.inputs import LinkSets
-from neural_smt.representations.links import intern_links
+from neural_smt.representations.links import aligned_positions, intern_links
 from neural_smt.vocabulary import BOS, UNK, Vocabulary
-
-RECURRENT = HOOKS["recurrent"]
-"""The feature of the recurrent model: ln p of the translation, its end included."""
 
 
 def model_ids(words: Sequence[str], vocabulary: Vocabulary) -> np.ndarray:
@@ -35,7 +32,7 @@ def model_ids(words: Sequence[str], vocabulary: Vocabulary) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class LinkedLattices:
+class AlignedLattices:
     """The lattices of S sentences with A arcs, W words on them and F scores.
 
     flat: the lattices; links: int32 ``[W]``, the number of the link set of each word of ``flat.words``; ends: int32
@@ -57,7 +54,7 @@ class LinkedLattices:
         return len(self.flat)
 
     @classmethod
-    def of(cls, lattices: Sequence[Lattice | None], decoder: Decoder) -> LinkedLattices:
+    def of(cls, lattices: Sequence[Lattice | None], decoder: Decoder) -> AlignedLattices:
         """Lattices that a decoder made (None: of an empty sentence), of all sentences of one call."""
         flat = FlatLattices.of(lattices, decoder.feature_set.size)
         sentence_of_arc = np.repeat(np.arange(len(lattices)), [0 if x is None else len(x.tails) for x in lattices])
@@ -97,14 +94,9 @@ class LinkedLattices:
         """The words beyond the target vocabulary."""
         return self.words[self.vocabulary_size :]
 
-    @cached_property
-    def with_recurrent(self) -> FeatureSet:
-        """The features and that of the recurrent model after them."""
-        return FeatureSet([*self.features, Feature(RECURRENT, (COLUMN_WEIGHT,))])
-
-    def model_words(self, vocabulary: Vocabulary) -> np.ndarray:
-        """int32 ``[W]``: the words of the arcs in the ids of a model's vocabulary, by their spelling."""
-        return model_ids(self.words, vocabulary)[self.flat.words.values]
+    def with_feature(self, name: str) -> FeatureSet:
+        """The features and that of a network after them."""
+        return FeatureSet([*self.features, Feature(name, (COLUMN_WEIGHT,))])
 
     def spell(self, ids: np.ndarray) -> list[str]:
         """The words of ids as strings."""
@@ -122,7 +114,7 @@ class LinkedLattices:
             write_json(temporary / "meta.json", meta)
 
     @classmethod
-    def load(cls, folder: Path, mapped: bool = True) -> LinkedLattices:
+    def load(cls, folder: Path, mapped: bool = True) -> AlignedLattices:
         """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false; ``UserError`` where parts do not fit."""
         folder = Path(folder)
         meta = read_object(folder / "meta.json")
@@ -152,3 +144,33 @@ def _source_positions(lattices: Sequence[Lattice], model: TranslationModel) -> R
         return Ragged.from_lists([])
     options, starts = (np.concatenate([getattr(x, name) for x in lattices]) for name in ("options", "starts"))
     return source_positions(lattices[0].weighted, model, options, starts)  # one for all sentences of a call
+
+
+def source_positions(
+    weighted: WeightedSentences, model: TranslationModel, options: np.ndarray, starts: np.ndarray
+) -> Ragged:
+    """int32 ``Ragged`` of all words of n options in a row: their source positions within the sentence, rising.
+
+    options, starts: int ``[n]``, the option and the first source word that it covers.
+    """
+    distinct, option_of = np.unique(options, return_inverse=True)
+    lengths = np.diff(weighted.options.word_offsets)[distinct]
+    positions = aligned_positions(_alignments(weighted.prepared.rows[weighted.rows[distinct]], model), lengths)
+    first = np.concatenate([[0], np.cumsum(lengths)])
+    added = lengths[option_of]
+    before = np.cumsum(added) - added
+    words = positions.take(np.arange(added.sum()) + np.repeat(first[option_of] - before, added))
+    shifts = np.repeat(np.repeat(starts, added), words.lengths)
+    return Ragged((words.values + shifts).astype(np.int32), words.offsets)
+
+
+def _alignments(rows: np.ndarray, model: TranslationModel) -> Ragged:
+    """(source, target) positions of phrase pairs; a copied word is aligned to the one it copies."""
+    found = rows != UNKNOWN_ROW
+    alignment = model.phrase_table.alignment.take(np.where(found, rows, 0))
+    values = np.asarray(alignment.values, dtype=np.int32).reshape(-1, 2)
+    lengths = np.where(found, alignment.lengths, 1)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    joined = np.zeros((offsets[-1], 2), dtype=np.int32)
+    joined[np.repeat(found, lengths)] = values[np.repeat(found, alignment.lengths)]
+    return Ragged(joined, offsets)

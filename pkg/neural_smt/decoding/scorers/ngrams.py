@@ -1,18 +1,23 @@
-"""What a hook's network must score: every n-gram once, whatever the number of new hypotheses that hold it.
+"""N-gram models as stateful feature functions: every n-gram is scored once, whatever the number of hypotheses with it.
 
 The hypotheses of a stack differ in coverage and score far more than in their last words, and so do those of the
 sentences of a batch. Their n-grams are therefore numbered (*early hypothesis sharing*: what is equal is shared before
-it is scored), the network sees each distinct one once, and every hypothesis adds up the scores of its own.
+it is scored), the network sees each distinct one once, and every hypothesis adds up the scores of its own. Scores are
+remembered between the stacks and batches of a search.
 """
 
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from neural_smt.decoding.batches import Derivations, NewHypotheses
+from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, mix
+from neural_smt.networks.fingerprints import FingerprintCache, fingerprints
 from neural_smt.vocabulary import BOS, EOS
 
 
@@ -95,15 +100,85 @@ def _sum_scores(scores: np.ndarray, numbers: np.ndarray, offsets: np.ndarray) ->
 def share_ngrams(batch: NewHypotheses) -> SharedNgrams:
     """Number the n-grams of new hypotheses: every word added, and the end of every complete translation.
 
-    An n-gram is a word and the words before it that the hook asked for (``batch.history``).
+    An n-gram is a word and the words before it that the feature reads (``batch.history``).
     """
     ngrams, numbers, offsets = _number_ngrams(batch.words.values, batch.words.offsets, batch.history, batch.complete)
     return SharedNgrams(np.ascontiguousarray(ngrams[:, :-1]), ngrams[:, -1].copy(), numbers, offsets)
 
 
+@dataclass
+class CacheCounts:
+    """Queries of a cache. queries: n-grams; hits: those whose score was there, the others went to the model; calls: how
+    often the model was called for them; seconds: what that took, of all threads together.
+    """
+
+    queries: int = 0
+    hits: int = 0
+    calls: int = 0
+    seconds: float = 0.0
+
+    @property
+    def hit_rate(self) -> float:
+        """The fraction of hits (0 without queries)."""
+        return self.hits / self.queries if self.queries else 0.0
+
+    @property
+    def speed(self) -> float:
+        """N-grams per second that went to the model."""
+        return (self.queries - self.hits) / max(self.seconds, 1e-9)
+
+
+class NgramCache:
+    """An n-gram scorer that remembers what it has scored.
+
+    score: takes contexts (int32 ``[Q, history]``) and words (int32 ``[Q]``) of distinct n-grams and returns their
+    scores (float ``[Q]``; the CSLM sends each distinct context through its network once); capacity: n-grams remembered
+    (see ``FingerprintCache``; 0: none). Threads may call it at the same time: they share the memory, and the model
+    runs outside the lock.
+    """
+
+    def __init__(self, score: Callable[[np.ndarray, np.ndarray], np.ndarray], capacity: int):
+        if capacity < 0:
+            raise UserError(f"the cache is to hold {capacity} n-grams; set it to 0 (none) or more")
+        self.score = score
+        self.counts = CacheCounts()
+        self.known = FingerprintCache(capacity)
+        self._lock = threading.Lock()
+
+    def __call__(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """float64 ``[Q]``: the scores of distinct n-grams, remembered or new."""
+        ngrams = np.column_stack([contexts, words]).astype(np.int32)
+        keys, scores = fingerprints(ngrams), np.empty(len(ngrams))
+        missing = self.known.look_up(keys, scores)
+        new, began = len(missing), time.perf_counter()
+        if new:
+            everything = new == len(ngrams)
+            chosen = (contexts, words) if everything else (contexts[missing], words[missing])
+            scores[missing] = self.score(*chosen)
+            self.known.insert(keys, scores, missing)
+        with self._lock:
+            self.counts.queries += len(ngrams)
+            self.counts.hits += len(ngrams) - new
+            self.counts.calls += new > 0
+            self.counts.seconds += time.perf_counter() - began
+        return scores
+
+    def statistics(self) -> dict[str, float]:
+        """Its counts, for a report."""
+        counts = self.counts
+        return {
+            "ngrams": counts.queries,
+            "cache_hits": counts.hits,
+            "cache_hit_rate": round(counts.hit_rate, 4),
+            "matrix_products": counts.calls,
+            "seconds": round(counts.seconds, 3),
+            "ngrams_per_second": round(counts.speed, 1),
+        }
+
+
 @dataclass(frozen=True)
-class NgramHook:
-    """A hook out of any n-gram model: the buffer of Cho et al. (2014, section 4.1.2), each n-gram scored once.
+class NgramFeature:
+    """Any n-gram model as a stateful feature function: the buffer of Cho et al. (2014, section 4.1.2).
 
     name: of the feature; history: n - 1; score: takes contexts (int32 ``[Q, history]``) and words (int32 ``[Q]``) and
     returns their log-probabilities (float ``[Q]``, natural log). Threads call it at the same time. exact: where
@@ -111,8 +186,8 @@ class NgramHook:
     translations and n-best lists then get those (``rescore``), and lattices are searched with them. recombination: the
     last words that must agree for hypotheses to be recombined, where they are fewer than ``history``: stacks then hold
     more that differs, but what was recombined had other scores to come. So lists get exact scores, and lattices, whose
-    scores are sums over arcs, are searched without it. stand_in: the language model (``LM0``) whose scores take the
-    place of these until hypotheses are extended (``late_scoring``), and in future costs. exact_history: the words
+    scores are sums over arcs, are searched without it. fallback_lm: the language model (``LM0``) whose scores take the
+    place of these until hypotheses are extended (``lazy_scoring``), and in future costs. exact_history: the words
     before that ``exact`` reads, where ``score`` reads fewer.
     """
 
@@ -121,15 +196,15 @@ class NgramHook:
     score: Callable[[np.ndarray, np.ndarray], np.ndarray]
     exact: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     recombination: int | None = None
-    stand_in: str | None = None
+    fallback_lm: str | None = None
     exact_history: int | None = None
 
     def __call__(self, batch: NewHypotheses) -> np.ndarray:
         shared = share_ngrams(batch)
         return shared.sum(self.score(shared.contexts, shared.words))
 
-    def accurate(self) -> "NgramHook":
-        """This hook, or the one that scores exactly where this one estimates or recombines what it tells apart."""
+    def accurate(self) -> "NgramFeature":
+        """This feature, or the one that scores exactly where this one estimates or recombines what it tells apart."""
         history = self.exact_history or self.history
         return replace(self, history=history, score=self.exact or self.score, exact=None, recombination=None)
 

@@ -1,0 +1,182 @@
+"""What a beam search with an attention network is told and finds, and what it is reported with."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+
+from neural_smt.decoding.statistics import ShardStatistics
+from neural_smt.errors import UserError
+from neural_smt.vocabulary import UNK
+
+log = logging.getLogger(__name__)
+
+SHOWN = 10
+"""Sentences without a finished translation that are named in the log."""
+
+Heuristic = Literal[0, 1, 2]
+
+
+@dataclass(frozen=True)
+class AttentionDecodingSettings:
+    """beam: places of the beam, and so the most translations found for a sentence, one place less for every one that
+    is finished; normalise: whether translations are ordered by log p over their length, end symbol included, in place
+    of log p; max_length_ratio, max_length_extra: a translation has at most ``max_length_ratio`` words for each source
+    word and ``max_length_extra`` besides; unknown: whether the unknown word may be written; batch: sentences that go
+    through the network together; precision: fp32, bf16, or auto (bf16 on CUDA).
+    expand_on_failure: whether a sentence whose search ends without a finished translation is searched again among more
+    words.
+    replace_unknown: whether a word of the source or of a dictionary is written in place of an unknown one, by
+    ``heuristic`` (see ``replacement``).
+    """
+
+    beam: int = 12
+    normalise: bool = True
+    max_length_ratio: int = 3
+    max_length_extra: int = 5
+    unknown: bool = True
+    batch: int = 32
+    precision: str = "fp32"
+    expand_on_failure: bool = True
+    replace_unknown: bool = False
+    heuristic: Heuristic = 2
+
+    def __post_init__(self) -> None:
+        for name, least in (("beam", 1), ("batch", 1), ("max_length_ratio", 0), ("max_length_extra", 0)):
+            if getattr(self, name) < least:
+                raise UserError(f"decoding: {name} is {getattr(self, name)}; set it to {least} or more")
+        if self.precision not in ("auto", "fp32", "bf16"):
+            raise UserError(f"decoding: precision is {self.precision!r}; set it to auto, fp32 or bf16")
+        if self.heuristic not in get_args(Heuristic):
+            raise UserError(f"decoding: heuristic is {self.heuristic!r}; set it to 0, 1 or 2")
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A translation of a sentence of ``n`` source words.
+
+    words: int32 ``[t]``, target ids; score: natural log p of the words, and of the end symbol where it is complete;
+    looked_at: int64 ``[t]``, the source position with the largest attention of each word, ``n`` for the end symbol;
+    aligned: the same without the end symbol, -1 if n is 0; complete: whether it ended before the limit of its length.
+    """
+
+    words: np.ndarray
+    score: float
+    looked_at: np.ndarray
+    aligned: np.ndarray
+    complete: bool
+
+    @classmethod
+    def nothing(cls, complete: bool) -> "Hypothesis":
+        """No words at all: of a sentence without words, or where the network finds none."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(none.astype(np.int32), 0.0, none, none, complete)
+
+    def ranked_by(self, normalise: bool) -> float:
+        """log p, or with ``normalise`` log p over the words that were predicted, end symbol included."""
+        return self.score / max(len(self.words) + self.complete, 1) if normalise else self.score
+
+    def links(self, length: int) -> list[tuple[int, int]]:
+        """Word alignment (source, target); words that looked at the end symbol have no link. length: n."""
+        return [(int(i), j) for j, i in enumerate(self.looked_at) if i < length]
+
+
+class Found(NamedTuple):
+    """What was found for n sentences. hypotheses: best first, 1 or more of each; words: int64 ``[n]``, how many words
+    the translations of each were predicted from; grown: bool ``[n]``, whether these are more than its own.
+    """
+
+    hypotheses: list[list[Hypothesis]]
+    words: np.ndarray
+    grown: np.ndarray
+
+
+def strongest(alphas: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """int64 ``[n, 2]``: the largest of each row of attention, over all positions and over the words alone.
+
+    alphas: float ``[n, L]``; lengths: int64 ``[n]``, words of the sentence of each row, after which the end symbol
+    stands; a sentence without words has -1 for its words.
+    """
+    positions = np.arange(alphas.shape[1])
+    outside = np.where(positions < lengths[:, None], alphas, -1.0)
+    return np.stack([alphas.argmax(1), np.where(lengths > 0, outside.argmax(1), -1)], axis=1)
+
+
+@dataclass(frozen=True)
+class AttentionStatistics(ShardStatistics):
+    """The best translations of sentences, in lists with an entry for each.
+
+    members: numbers of the sentences in their text; scores: natural log p; words, unknown: words of the translation,
+    and how many of these are the unknown word; complete: whether it was finished; vocabulary: the number of words it
+    was predicted from; grown: whether these had to be more than its own; seconds: of the search for all of them.
+    """
+
+    members: list[int]
+    scores: list[float]
+    words: list[int]
+    unknown: list[int]
+    complete: list[bool]
+    vocabulary: list[int]
+    grown: list[bool]
+    seconds: float
+
+    @classmethod
+    def of(cls, found: Found, members: Sequence[int], seconds: float) -> Self:
+        """Those of what was found."""
+        best = [hypotheses[0] for hypotheses in found.hypotheses]
+        return cls(
+            list(members),
+            [hypothesis.score for hypothesis in best],
+            [len(hypothesis.words) for hypothesis in best],
+            [int((hypothesis.words == UNK).sum()) for hypothesis in best],
+            [hypothesis.complete for hypothesis in best],
+            found.words.tolist(),
+            found.grown.tolist(),
+            seconds,
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence[Self], same: Sequence[int]) -> Self:
+        """See ``ShardStatistics``: in the order of the text."""
+        members = [member for part in parts for member in part.members]
+        order = np.argsort(members, kind="stable").tolist()
+        listed = {}
+        for name in (field.name for field in fields(cls) if field.name != "seconds"):
+            values = [value for part in parts for value in getattr(part, name)]
+            listed[name] = [values[place] for place in order]
+        return cls(**listed, seconds=sum(part.seconds for part in parts))
+
+    @property
+    def mean_score(self) -> float:
+        """Mean log p; 0 without sentences."""
+        return float(np.mean(self.scores)) if self.scores else 0.0
+
+    def summarise(self) -> dict[str, Any]:
+        """Sentences, seconds, sentences per second, mean log p, words, unknown words, sentences without a finished
+        translation, the mean number of words that one was predicted from, and those whose words had to grow.
+        """
+        count = len(self.members)
+        return {
+            "sentences": count,
+            "seconds": round(self.seconds, 3),
+            "sentences_per_second": round(count / max(self.seconds, 1e-9), 2),
+            "mean_score": self.mean_score,
+            "words": sum(self.words),
+            "unknown_words": sum(self.unknown),
+            "unfinished": count - sum(self.complete),
+            "mean_vocabulary": round(float(np.mean(self.vocabulary)), 2) if count else 0.0,
+            "grown": sum(self.grown),
+        }
+
+    def log_result(self) -> None:
+        """Tell of the search, and which sentences it did not finish."""
+        lines = [number + 1 for number, ended in zip(self.members, self.complete, strict=True) if not ended]
+        if lines:
+            named = ", ".join(map(str, lines[:SHOWN])) + (", ..." if len(lines) > SHOWN else "")
+            log.warning(
+                "%d sentences have no finished translation, the best unfinished is given: %s", len(lines), named
+            )
+        count, mean = len(self.members), self.mean_score
+        log.info("translated %d sentences in %.1f s, mean log p %.4f", count, self.seconds, mean)

@@ -1,0 +1,327 @@
+"""Lattices, and n-best lists drawn from them, rescored with a network (Auli et al. 2013, section 3, Figure 2).
+
+Push-forward: every node keeps at most k network states, of distinct histories; equal ones recombine to the best. Nodes
+are visited level by level, a level being the longest way from the start, and those of all sentences of a block
+together: what follows their states is scored at once, and the state after an arc is computed only if the node it leads
+to keeps it. The end of the sentence is predicted after the last node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal, TypeVar, get_args
+
+import numpy as np
+
+from neural_smt.decoding.lattices.kbest import list_paths
+from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
+from neural_smt.decoding.reranking.push_forward_kernels import (
+    Arcs,
+    States,
+    best_scores,
+    level_nodes,
+    settle_level,
+    trace_best,
+)
+from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
+from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
+from neural_smt.networks.recurrent.scorer import writable
+from neural_smt.networks.recurrent.tries import build_tries
+from neural_smt.networks.recurrent.tries_primitives import stable_order
+from neural_smt.vocabulary import BOS, EOS
+
+BLOCK = 1 << 16
+"""Words of arcs times states that a block of sentences may have; the same whatever the number of threads."""
+
+PATHS = 4096
+"""Paths scored at a time; all those of a sentence are."""
+
+TIE = 1e-6
+"""Totals (nats) no further from the best one are as good: their last digits depend on what is computed beside."""
+
+
+CandidateKind = Literal["lattice", "nbest"]
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class RescoringSettings:
+    """What is rescored, and how thoroughly.
+
+    candidates: the whole ``lattice`` or ``nbest`` lists drawn from it; beam: k, network states kept at a node of a
+    lattice; nbest: distinct candidates per sentence; share_prefixes: whether what candidates begin with in common is
+    computed once (the paper rescored each by itself).
+    """
+
+    candidates: CandidateKind = "lattice"
+    beam: int = 1
+    nbest: int = 100
+    share_prefixes: bool = False
+
+    def __post_init__(self) -> None:
+        if self.candidates not in get_args(CandidateKind):
+            raise UserError(f"rescoring: candidates is {self.candidates!r}; set it to lattice or nbest")
+        if self.beam < 1 or self.nbest < 1:
+            raise UserError(f"rescoring: beam is {self.beam} and nbest {self.nbest}; set both to 1 or more")
+
+
+@dataclass(frozen=True)
+class LatticeScorer:
+    """A network as the lattices of a text need it. words: int32 ``[W]``, the words of the arcs in its ids."""
+
+    scorer: TextScorer
+    words: np.ndarray
+
+    @classmethod
+    def of(
+        cls, network: TargetNetwork, lattices: AlignedLattices, sentences: Sequence[list[str]] | None
+    ) -> LatticeScorer:
+        """sentences: what the network reads of the text, if it reads something; ``UserError`` where they do not fit."""
+        flat = lattices.flat
+        words = network.ids(lattices.words)[flat.words.values]
+        arcs = np.diff(flat.arc_offsets[flat.node_offsets])
+        owner = np.repeat(np.repeat(np.arange(len(lattices)), arcs), flat.words.lengths)
+        text = TargetText(sentences, np.arange(len(lattices)), words, owner, lattices.sets)
+        return cls(network.on(text), words)
+
+
+@dataclass(frozen=True)
+class Rescored:
+    """The best path of every sentence under all features.
+
+    arcs: int32 ``Ragged`` of S paths, first arc first (none for an empty sentence); scores: float64 ``[S]``, weighted;
+    network: float64 ``[S]``, ln p by the network; evaluations: network states computed; arc_scores: float32
+    ``[A]`` where lattices were rescored, ln p of the words of each arc after the best state of the node it leaves.
+    """
+
+    arcs: Ragged
+    scores: np.ndarray
+    network: np.ndarray
+    evaluations: int
+    arc_scores: np.ndarray | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Rescored]) -> Rescored:
+        """The parts of a text, one after the other."""
+        of_arcs = [part.arc_scores for part in parts]
+        return cls(
+            Ragged.concatenate([Ragged.from_lists([]), *(part.arcs for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.scores for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.network for part in parts)]),
+            sum(part.evaluations for part in parts),
+            None if any(x is None for x in of_arcs) else np.concatenate([np.zeros(0, np.float32), *of_arcs]),
+        )
+
+
+def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], threads: int) -> list[Result]:
+    """``work`` of every part, in order."""
+    if threads == 1:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, parts))
+
+
+def push_forward(
+    lattices: AlignedLattices,
+    network: LatticeScorer,
+    vector: np.ndarray,
+    weight: float,
+    beam: int = 1,
+    threads: int = 1,
+) -> Rescored:
+    """Rescore lattices.
+
+    vector: float64 ``[F]``, the weights of the lattices' scores; weight: that of the network; beam: k, states
+    kept at a node. With ``arc_scores``, ln p of the words of each arc after the best state of the node it leaves.
+    """
+    scores = lattices.flat.scores(vector)
+
+    def work(block: tuple[int, int]) -> Rescored:
+        return _rescore_block(lattices, network, scores, weight, beam, *block)
+
+    return Rescored.joined(in_threads(work, _blocks(lattices, beam), threads))
+
+
+def _blocks(lattices: AlignedLattices, beam: int) -> Iterator[tuple[int, int]]:
+    """Ranges of sentences with about as much work each."""
+    flat = lattices.flat
+    _, most = level_nodes(flat.node_offsets, flat.arc_offsets, flat.tails, beam)
+    work = np.concatenate([[0], np.cumsum(flat.words.lengths * most[flat.tails])])
+    work = work[flat.arc_offsets[flat.node_offsets]]
+    first = 0
+    while first < len(flat):
+        last = max(first + 1, int(np.searchsorted(work, work[first] + BLOCK, side="right")) - 1)
+        yield first, last
+        first = last
+
+
+def _rescore_block(
+    lattices: AlignedLattices,
+    network: LatticeScorer,
+    scores: np.ndarray,
+    weight: float,
+    beam: int,
+    first: int,
+    last: int,
+) -> Rescored:
+    flat, scorer = lattices.flat, network.scorer
+    node_offsets = flat.node_offsets[first : last + 1] - flat.node_offsets[first]
+    nodes = slice(*flat.node_offsets[[first, last]])
+    offsets = flat.arc_offsets[nodes.start : nodes.stop + 1]
+    part, offsets = slice(offsets[0], offsets[-1]), offsets - offsets[0]
+    tails = writable(flat.tails[part] - np.int32(nodes.start), np.int32)
+    level, most = level_nodes(node_offsets, offsets, tails, beam)
+    root_node, _ = stable_order(level, int(level.max(initial=-1)) + 1)
+    node_root = np.empty_like(root_node)
+    node_root[root_node] = np.arange(len(root_node), dtype=np.int32)
+
+    # What is predicted: the words of all arcs, then the end of each sentence, by the node that it is predicted at.
+    places = slice(*flat.words.offsets[[part.start, part.stop]])
+    filled = np.flatnonzero(np.diff(node_offsets))
+    ends = np.zeros(last - first, dtype=np.int64)
+    ends[filled] = 1
+    word_offsets = np.concatenate([flat.words.offsets[part.start : part.stop + 1], places.stop + np.cumsum(ends)])
+    word_offsets -= places.start
+    words = np.concatenate([network.words[places], np.full(len(filled), EOS, dtype=np.int32)])
+    links = np.concatenate([lattices.links[places], lattices.ends[first + filled]])
+    inputs, used_links = scorer.distinct(links)
+    at_node = np.concatenate([tails, np.full(last - first, -1, dtype=np.int32)])
+    at_node[len(tails) + filled] = node_offsets[1:][filled] - 1
+    predicted = np.concatenate([np.arange(len(tails)), len(tails) + filled])
+    order, starts = stable_order(node_root[at_node[predicted]], len(root_node))
+    order = predicted[order]
+    sequences = Ragged(np.arange(len(words)), word_offsets).take(order)
+    tries = build_tries(
+        level[root_node],
+        starts,
+        sequences.offsets,
+        words[sequences.values],
+        inputs[sequences.values],
+        scorer.class_of_word,
+    )
+    entries = np.full(len(at_node), -1, dtype=np.int32)
+    entries[order] = tries.sequence_entry
+    arcs = Arcs(offsets, tails, scores[part], word_offsets, words, inputs, entries)
+
+    sentence = np.repeat(np.arange(first, last), np.diff(node_offsets))[root_node]
+    walk = scorer.walk(tries, used_links, sentence, most[root_node])
+    history = -1 if scorer.history is None else scorer.history
+    states = _new_states(len(root_node), int(most.sum()))
+    used = 0
+    for number in range(len(tries.level_roots) - 1):
+        roots = int(tries.level_roots[number]), int(tries.level_roots[number + 1])
+        before = used
+        used = settle_level(roots, root_node, node_root, arcs, weight, beam, history, tries, walk.rows, states, before)
+        walk.score_level(number, states.row[before:used], states.word[before:used])
+    path, path_offsets, totals, scored = trace_best(node_offsets, node_root, arcs, weight, walk.rows, states)
+    return Rescored(
+        Ragged(path + np.int32(part.start), path_offsets),
+        totals,
+        scored,
+        walk.evaluations,
+        best_scores(arcs, walk.rows),
+    )
+
+
+def _new_states(roots: int, most: int) -> States:
+    """Room for so many states; each is that of the start of a sentence until it is written."""
+    return States(
+        first=np.zeros(roots, dtype=np.int64),
+        total=np.zeros(most),
+        network=np.zeros(most),
+        arc=np.full(most, -1, dtype=np.int32),
+        before=np.full(most, -1, dtype=np.int32),
+        row=np.zeros(most, dtype=np.int64),
+        word=np.full(most, BOS, dtype=np.int32),
+        key=np.zeros(most, dtype=np.uint64),
+    )
+
+
+def score_paths(
+    lattices: AlignedLattices, network: LatticeScorer, paths: Ragged, first: np.ndarray, shared: bool = True
+) -> tuple[np.ndarray, int]:
+    """ln p of the translations of whole paths, float64 ``[n]``, and how many network states were computed.
+
+    paths: int ``Ragged`` of n paths, arcs; first: int64 ``[S + 1]``, those of each sentence; shared: whether what the
+    translations of a sentence begin with in common is computed once.
+    """
+    places = Ragged(np.arange(len(network.words)), lattices.flat.words.offsets).take(paths.values)
+    targets = Ragged(network.words[places.values], places.offsets[paths.offsets])
+    sentences = np.repeat(np.arange(len(lattices)), np.diff(first))
+    links = np.repeat(lattices.ends[sentences], targets.lengths + 1)
+    of_word = np.arange(len(places.values)) + np.repeat(np.arange(len(paths)), targets.lengths)
+    links[of_word] = lattices.links[places.values]
+    return network.scorer.score(targets, sentences, links, shared)
+
+
+def rescore_lists(
+    lattices: AlignedLattices,
+    network: LatticeScorer,
+    vector: np.ndarray,
+    weight: float,
+    nbest: int,
+    shared: bool = False,
+    threads: int = 1,
+) -> Rescored:
+    """The best of the ``nbest`` best distinct derivations of each sentence.
+
+    These are best under the weights that the lattices were made with. vector: float64 ``[F]``, the weights of the
+    lattices' scores; weight: that of the network; shared: see ``score_paths``.
+    """
+    paths, first = list_paths(lattices.flat, lattices.made_with, nbest)
+    arc_scores = lattices.flat.scores(vector)
+
+    def work(block: tuple[int, int]) -> Rescored:
+        rows = np.arange(first[block[0]], first[block[1]])
+        part, starts = paths.take(rows), np.zeros(len(first), dtype=np.int64)
+        starts[block[0] : block[1] + 1] = first[block[0] : block[1] + 1] - first[block[0]]
+        starts[block[1] + 1 :] = len(rows)
+        scored, evaluations = score_paths(lattices, network, part, starts, shared)
+        totals = weight * scored
+        if len(rows):
+            totals += np.add.reduceat(arc_scores[part.values], part.offsets[:-1])
+        return _best_of_each(part, starts[block[0] : block[1] + 1], totals, scored, evaluations)
+
+    return Rescored.joined(in_threads(work, _list_blocks(first), threads))
+
+
+def _list_blocks(first: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Ranges of sentences with about ``PATHS`` paths."""
+    start = 0
+    while start < len(first) - 1:
+        stop = max(start + 1, int(np.searchsorted(first, first[start] + PATHS, side="right")) - 1)
+        yield start, stop
+        start = stop
+
+
+def _best_of_each(
+    paths: Ragged, first: np.ndarray, totals: np.ndarray, scored: np.ndarray, evaluations: int
+) -> Rescored:
+    """The path with the highest total of every sentence, the first of equals."""
+    count = len(first) - 1
+    filled = np.diff(first) > 0
+    best = order_paths(totals, first)[first[:-1][filled]]
+    scores, chosen = np.zeros((2, count))
+    scores[filled], chosen[filled] = totals[best], scored[best]
+    arcs = paths.take(best)
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    offsets[1:][filled] = arcs.lengths
+    return Rescored(Ragged(arcs.values, np.cumsum(offsets)), scores, chosen, evaluations)
+
+
+def order_paths(totals: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """The paths of each sentence from the highest total (float64 ``[n]``) to the lowest, int64 ``[n]``.
+
+    first: int64 ``[S + 1]``, where those of each sentence start. Of totals as good as the best (``TIE``) the first one
+    leads, so that the same translation is chosen whatever is scored in one go.
+    """
+    counts = np.diff(first)
+    if len(totals) == 0:
+        return np.zeros(0, dtype=np.int64)
+    highest = np.repeat(np.maximum.reduceat(totals, first[:-1][counts > 0]), counts[counts > 0])
+    ranked = np.where(totals >= highest - TIE, highest, totals)
+    return np.lexsort((-ranked, np.repeat(np.arange(len(counts)), counts)))

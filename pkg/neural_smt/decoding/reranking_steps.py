@@ -1,0 +1,303 @@
+"""Steps that score candidates of a system with a network, and choose among them: n-best lists and lattices."""
+
+import logging
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from neural_smt.bleu import corpus_statistics
+from neural_smt.decoding.lattices.flat import best_paths
+from neural_smt.decoding.lattices.kbest import list_paths
+from neural_smt.decoding.lattices.oracle import encode_references
+from neural_smt.decoding.loading import load_decoder
+from neural_smt.decoding.nbest import ListedTranslation, read_blocks, read_nbest, write_entries
+from neural_smt.decoding.oracles import HEADER, OracleRow, lattice_rows, list_rows
+from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
+from neural_smt.decoding.reranking.lists import add_scores, best_of_each, first_of_each
+from neural_smt.decoding.reranking.lists import rerank as rerank_entries
+from neural_smt.decoding.reranking.push_forward import (
+    LatticeScorer,
+    Rescored,
+    RescoringSettings,
+    push_forward,
+    rescore_lists,
+)
+from neural_smt.decoding.scorers.loading import load_network
+from neural_smt.decoding.weights import Weights
+from neural_smt.errors import UserError
+from neural_smt.io.files import read_lines, write_csv, write_json, write_lines
+from neural_smt.io.ragged import Ragged
+from neural_smt.io.streams import stream_lines
+from neural_smt.settings import read_settings
+from neural_smt.shards import Shard
+from neural_smt.system_folder import System
+from neural_smt.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
+
+
+def score_lists(
+    *,
+    nbest: Path,
+    model: Path,
+    output: Path,
+    text: Path | None = None,
+    representation: Path | None = None,
+    candidates: Path | None = None,
+    language_model: Path | None = None,
+    target_vocabulary: Path | None = None,
+    settings: dict | None = None,
+    nbest_size: int = 0,
+    weights: Path | None = None,
+    shard: str = "1-of-1",
+    device: str = "cpu",
+) -> None:
+    """Score n-best lists (in the format of Moses) with a network: the same lists with one more feature.
+
+    nbest: the lists, sentence by sentence; text: the tokenised sentences that they translate, where the network reads
+    them (or, for an oracle, the references); model: the folder of a network of any kind that scores target words, and
+    representation, candidates, language_model, target_vocabulary, settings: what it needs (``load_network``);
+    nbest_size: the first so many of each sentence are kept (0: all). The feature is the natural log of the
+    translation's probability, its end included; the empty translation of an empty sentence has 0. With candidates, the
+    softmax of a sentence is over its target vocabulary and all words of its list, so that its translations can be
+    compared. Totals stay as they are; with weights the lists are also reranked (see ``rerank``). shard: the part of the
+    lists that is read and written, as ``2-of-4`` (see ``join_scores``).
+    """
+    part = Shard.parse(shard)
+    if nbest_size < 0:
+        raise UserError(f"the n-best size is {nbest_size}; set it to 0 or more")
+    lines = None if text is None else read_lines(text)
+    vector = Weights.load(weights).values if weights else None
+    network = load_network(
+        model,
+        lines=lines,
+        text=text,
+        representation=representation,
+        candidates=candidates,
+        language_model=language_model,
+        vocabulary=Vocabulary.load(target_vocabulary) if target_vocabulary else None,
+        settings=settings,
+        device=device,
+    )
+    count, began = 0, time.perf_counter()
+
+    def scored() -> Iterator[ListedTranslation]:
+        nonlocal count
+        for block in read_blocks(nbest, part):
+            entries = first_of_each(block, nbest_size)
+            count += len(entries)
+            size = np.inf if lines is None else len(lines)
+            beyond = next((entry.sentence for entry in entries if entry.sentence >= size), None)
+            if beyond is not None:
+                raise UserError(
+                    f"{nbest}: a list of sentence {beyond}, but {text} has {size}; give the text of the lists"
+                )
+            entries = add_scores(entries, network, lines)
+            yield from entries if vector is None else rerank_entries(entries, vector)
+
+    write_entries(output, scored())
+    seconds = time.perf_counter() - began
+    log.info("scored %d translations in %.1f s, %.0f a second", count, seconds, count / max(seconds, 1e-9))
+    if network.describe():
+        log.info("%s", network.describe())
+
+
+def join_scores(*, parts: list[Path], output: Path) -> None:
+    """Write the scored n-best lists of shards one after the other."""
+    write_lines(output, chain.from_iterable(map(stream_lines, parts)))
+
+
+def rerank(*, nbest: Path, weights: Path, output: Path, statistics: Path) -> None:
+    """Write the best translations of scored n-best lists under the weights, and statistics: sentences, entries and mean
+    score.
+    """
+    entries = rerank_entries(read_nbest(nbest), Weights.load(weights).values)
+    write_lines(output, (" ".join(tokens) for tokens in best_of_each(entries)))
+    best = {entry.sentence: entry.score for entry in reversed(entries)}
+    mean = float(np.mean(list(best.values()))) if best else 0.0
+    write_json(statistics, {"sentences": len(best), "entries": len(entries), "mean_score": mean})
+
+
+def decode_lattices(
+    *,
+    system: Path,
+    weights: Path,
+    text: Path,
+    density: float,
+    output: Path,
+    statistics: Path,
+    threads: int = 1,
+) -> None:
+    """Decode a tokenised text into lattices whose words are aligned to the source.
+
+    system, weights: as for ``decode``, without a network in the search; density: arcs per target word that lattices are
+    pruned to, 0 for all. Writes a folder (``AlignedLattices``) and statistics: sentences, seconds of search and of
+    laying out lattices, mean model score, arcs.
+    """
+    if density < 0:
+        raise UserError(f"the density {density} is negative; use 0 for all arcs")
+    decoder = load_decoder(System.load(system), weights, threads)
+    sentences = [line.split() for line in read_lines(text)]
+    began = time.perf_counter()
+    lattices = decoder.lattices(sentences, density or math.inf)
+    searched = time.perf_counter()
+    aligned = AlignedLattices.of(lattices, decoder)
+    seconds = time.perf_counter() - began
+    aligned.save(output)
+    scores = [0.0 if x is None else float(x.prefix_scores[x.arc_offsets[-2]]) for x in lattices]
+    content = {
+        "sentences": len(sentences),
+        "seconds": round(seconds, 3),
+        "seconds_of_search": round(searched - began, 3),
+        "seconds_per_sentence": seconds / max(1, len(sentences)),
+        "mean_score": float(np.mean(scores)) if scores else 0.0,
+        "arcs": len(aligned.flat.tails),
+        "arcs_per_sentence": len(aligned.flat.tails) / max(1, len(sentences)),
+        "threads": threads,
+    }
+    write_json(statistics, content)
+    log.info("%d lattices of %d arcs in %.1f s", len(sentences), content["arcs"], seconds)
+
+
+def rescore_lattices(
+    *,
+    lattices: Path,
+    weights: Path,
+    settings: dict,
+    output: Path,
+    statistics: Path,
+    model: Path | None = None,
+    text: Path | None = None,
+    representation: Path | None = None,
+    candidates: Path | None = None,
+    language_model: Path | None = None,
+    target_vocabulary: Path | None = None,
+    network_settings: dict | None = None,
+    device: str = "cpu",
+    threads: int = 1,
+) -> None:
+    """Translate by the best paths of lattices, or of n-best lists drawn from them, with a network.
+
+    lattices: a folder of ``decode_lattices``; model: the folder of a network of any kind that scores target words, and
+    what it needs (``load_network``); without one the weights alone choose, in the lattices; weights: of the lattices'
+    features and, with a network, of its own; settings: see ``RescoringSettings``; text: the sentences that the network
+    reads (source sentences, or references for an oracle). Writes the translations, and statistics: sentences, seconds,
+    mean model score, mean ln p of the translations by the network, network states computed, arcs.
+    """
+    chosen = read_settings(RescoringSettings, settings, "rescoring")
+    aligned = AlignedLattices.load(lattices, mapped=False)
+    feature = None
+    if model is None:
+        vector, network = Weights.load(weights).vector(aligned.features), None
+    else:
+        needs = {"representation": representation, "candidates": candidates, "language_model": language_model}
+        needs |= {"vocabulary": aligned.vocabulary, "settings": network_settings, "device": device}
+        feature, network = load_lattice_scorer(model, aligned, text, **needs)
+        vector = network_vector(weights, aligned, feature)
+    began = time.perf_counter()
+    if network is None:
+        best = best_paths(aligned.flat, vector)
+        found = Rescored(best.arcs, best.scores, np.zeros(len(aligned)), 0)
+    elif chosen.candidates == "lattice":
+        found = push_forward(aligned, network, vector[:-1], vector[-1], chosen.beam, threads)
+    else:
+        found = rescore_lists(aligned, network, vector[:-1], vector[-1], chosen.nbest, chosen.share_prefixes, threads)
+    seconds = time.perf_counter() - began
+    words = aligned.flat.words
+    write_lines(output, (" ".join(aligned.spell(words.take(arcs).values)) for arcs in found.arcs))
+    content = {
+        "sentences": len(aligned),
+        "seconds": round(seconds, 3),
+        "seconds_per_sentence": seconds / max(1, len(aligned)),
+        "mean_score": float(found.scores.mean()) if len(aligned) else 0.0,
+        "evaluations": int(found.evaluations),
+        "arcs": len(aligned.flat.tails),
+        "threads": threads,
+    }
+    if feature and len(aligned):
+        content[f"mean_{feature.rstrip('0').lower()}"] = float(found.network.mean())
+    write_json(statistics, content)
+    log.info("rescored %d sentences in %.2f s, mean score %.3f", len(aligned), seconds, content["mean_score"])
+
+
+def load_lattice_scorer(
+    model: Path, lattices: AlignedLattices, text: Path | None, **needs: object
+) -> tuple[str, LatticeScorer]:
+    """The name of a network's feature, and the network ready for lattices; needs: see ``load_network``.
+
+    Raises ``UserError`` when network, text and lattices do not belong together.
+    """
+    lines = None if text is None else read_lines(text)
+    if lines is not None and len(lines) != len(lattices):
+        raise UserError(f"{text} has {len(lines)} lines, but there are lattices of {len(lattices)} sentences")
+    network = load_network(model, lines=lines, text=text, **needs)
+    sentences = None if lines is None else [line.split() for line in lines]
+    return network.feature, LatticeScorer.of(network, lattices, sentences)
+
+
+def network_vector(weights: Path, lattices: AlignedLattices, feature: str) -> np.ndarray:
+    """float64 ``[F + 1]``: the weights of the lattices' scores, then that of the network's feature.
+
+    Raises ``UserError`` where one is missing."""
+    loaded = Weights.load(weights)
+    if feature not in loaded.values:
+        raise UserError(f"{weights}: holds no weight of {feature}; tune with the network first")
+    return loaded.vector(lattices.with_feature(feature))
+
+
+def measure_oracles(
+    *, lattices: Path, reference: Path, sizes: list[int], table: Path, lists: Path | None = None
+) -> None:
+    """Write a table (CSV) of the oracle BLEU of lattices and of n-best lists of some sizes.
+
+    lattices: a folder of ``decode_lattices``; lists: another one, less pruned, that the lists are drawn from;
+    reference: tokenised text. Rows as in the table of the verb ``oracle``.
+    """
+    references = [line.split() for line in read_lines(reference)]
+    aligned = [AlignedLattices.load(folder, mapped=False) for folder in (lattices, lists or lattices)]
+    for folder, read in zip((lattices, lists), aligned, strict=True):
+        if len(references) != len(read):
+            raise UserError(f"{reference} has {len(references)} lines, but {folder} is of {len(read)} sentences")
+    rows = oracle_rows(aligned[0], references, sizes, aligned[1])
+    write_csv(table, HEADER, [row.cells() for row in rows])
+    for row in rows:
+        log.info("%s, %s oracle: BLEU %.2f", row.candidates, row.oracle, row.bleu)
+
+
+def oracle_rows(
+    lattices: AlignedLattices,
+    references: Sequence[list[str]],
+    sizes: Iterable[int],
+    listed: AlignedLattices | None = None,
+) -> list[OracleRow]:
+    """Rows for the 1-best, for distinct lists of each size, and for the lattices.
+
+    Lists are made under the weights that the lattices were made with; listed: the lattices that they are drawn from,
+    where those are others; seconds are those of listing and oracle.
+    """
+    drawn = listed or lattices
+    rows = []
+    for size in [1, *sorted(set(sizes) - {1})]:
+        rows += _of_lists(drawn, encode_references(references, drawn.vocabulary, drawn.copied), size)
+    encoded = encode_references(references, lattices.vocabulary, lattices.copied)
+    return rows + lattice_rows(lattices.flat, encoded, 0.0)
+
+
+def _of_lists(lattices: AlignedLattices, references: Ragged, size: int) -> list[OracleRow]:
+    began = time.perf_counter()
+    paths, first = list_paths(lattices.flat, lattices.made_with, size)
+    sentence = np.repeat(np.arange(len(lattices)), np.diff(first))
+    empty = np.flatnonzero(np.diff(first) == 0)  # an empty sentence has one translation, which is empty
+    words = lattices.flat.words.take(paths.values)
+    translations = Ragged(words.values, words.offsets[paths.offsets])
+    of_paths = corpus_statistics(translations, (references[s] for s in sentence))
+    of_empty = corpus_statistics([np.zeros(0, np.int32)] * len(empty), (references[s] for s in empty))
+    order = np.argsort(np.concatenate([sentence, empty]), kind="stable")
+    statistics = np.concatenate([of_paths, of_empty])[order]
+    listed = time.perf_counter() - began
+    offsets = first + np.concatenate([[0], np.cumsum(np.diff(first) == 0)])
+    return list_rows(size, statistics, offsets, len(paths), listed)

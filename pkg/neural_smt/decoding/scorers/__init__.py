@@ -1,0 +1,1 @@
+"""How networks score target words: one interface for search, lattices, n-best lists and beam search."""

@@ -1,0 +1,235 @@
+"""Attention networks as scorers: log p(target | source) of given translations, and of the next words of prefixes.
+
+Translations in a list begin alike. What the network computes after a prefix serves all that continue it: in lists of
+100 of a phrase-based system, two prefixes of five are distinct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from neural_smt.decoding.scorers.interface import StepScorer, StepWalk, TargetNetwork, TargetText
+from neural_smt.decoding.scorers.outputs import OutputWords
+from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
+from neural_smt.networks.attention.batches import pack_sentences
+from neural_smt.networks.attention.folder import TrainedAttention
+from neural_smt.networks.attention.groups import Groups
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.chosen_logits import choose_logits
+from neural_smt.networks.device import precision_context
+from neural_smt.networks.recurrent.scorer import Walk
+from neural_smt.networks.recurrent.tries import Tries
+from neural_smt.vocabulary import RESERVED, UNK
+from neural_smt.vocabulary_selection.candidates import CandidateSets
+from neural_smt.vocabulary_selection.sources import encode_words
+
+FEATURE = "Attention0"
+"""log p(target | source) in n-best lists."""
+
+
+@dataclass(frozen=True)
+class AttentionScoring(TargetNetwork):
+    """An attention network that scores n-best lists and lattices.
+
+    sets: the target words of each sentence of a text, to which all words of its translations are added; None: all
+    target words. Words that the network does not know count as the unknown word.
+    """
+
+    model: TrainedAttention
+    sets: CandidateSets | None = None
+    precision: str = "fp32"
+
+    feature = FEATURE
+
+    def ids(self, words: Sequence[str]) -> np.ndarray:
+        """See ``TargetNetwork``; words spelt like a reserved entry are unknown."""
+        return np.array([self._known.get(word, UNK) for word in words], dtype=np.int32)
+
+    @cached_property
+    def _known(self) -> dict[str, int]:
+        return {word: number for word, number in self.model.target.index.items() if number >= len(RESERVED)}
+
+    def on(self, text: TargetText) -> AttentionTextScorer:
+        """See ``TargetNetwork``."""
+        if text.sentences is None:
+            raise UserError("an attention network reads the source sentences; give the text that is translated")
+        source = encode_words(self.model.source, [" ".join(tokens) for tokens in text.sentences])
+        sets = None if self.sets is None else with_words(self.sets.take(text.numbers), text.words, text.owner)
+        return AttentionTextScorer(self.model.network, source, sets, self.precision)
+
+
+def with_words(sets: CandidateSets, words: np.ndarray, owner: np.ndarray) -> CandidateSets:
+    """The sets, each with these words (int32 ``[n]``) of its sentence besides (int64 ``[n]``: owner)."""
+    sentences = np.concatenate([np.repeat(np.arange(len(sets)), sets.own.lengths), owner])
+    ids = np.concatenate([sets.own.values, words]).astype(np.int64)
+    kept = ~np.isin(ids, sets.common)
+    places = np.unique(sentences[kept] * sets.size + ids[kept])
+    offsets = np.searchsorted(places, np.arange(len(sets) + 1) * sets.size)
+    return replace(sets, own=Ragged((places % sets.size).astype(np.int32), offsets))
+
+
+class SentenceBatch:
+    """``S`` source sentences (at least one) that are read once for all prefixes and steps.
+
+    initial: s_0, ``[S, H]``; memory, output: of the sentences that ``groups`` was last asked about, and maybe others.
+    """
+
+    def __init__(self, network: AttentionNetwork, source: Ragged, output: OutputWords, kept: bool = False):
+        self.device = network.output.weight.device
+        packed, layout, order = pack_sentences(source, self.device)
+        rows = self.tensor(np.argsort(order))
+        initial, memory = network.encode(packed, layout)
+        self.initial, self.memory, self.output = initial[rows], memory.take(rows), output
+        self._present = np.arange(len(source))  # the sentence of each row of the memory and of the output
+        self._kept = kept
+
+    def groups(self, owner: np.ndarray) -> Groups:
+        """Which row of the memory and of the output each prefix needs, after leaving out those that none needs.
+
+        owner: int64 ``[n]``, rising, the sentence of each; a sentence that is missing must not be asked about again,
+        unless the batch was made with ``kept``.
+        """
+        needed = np.unique(owner)
+        if not self._kept and 2 * len(needed) <= len(self._present):  # not at every step: leaving out copies the rest
+            rows = self.tensor(np.searchsorted(self._present, needed))
+            self.memory, self.output, self._present = self.memory.take(rows), self.output.take(rows), needed
+        return Groups.of(np.searchsorted(self._present, owner), len(self._present), self.device)
+
+    def tensor(self, array: np.ndarray) -> Tensor:
+        """int64, where the network is."""
+        return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64)).to(self.device)
+
+
+@dataclass(frozen=True)
+class AttentionStates:
+    """Prefixes of translations: s ``[n, H]`` before the last word y of each (int64 ``[n]``; None: none has a word yet);
+    owner: int64 ``[n]``, rising, the sentence of the batch; mixed: whether words are -1 where a prefix has none.
+    """
+
+    batch: SentenceBatch
+    owner: np.ndarray
+    hidden: Tensor
+    words: Tensor | None
+    mixed: bool = False
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    def take(self, rows: np.ndarray) -> AttentionStates:
+        """See ``States``."""
+        numbers = self.batch.tensor(rows)
+        words = None if self.words is None else self.words[numbers]
+        return AttentionStates(self.batch, self.owner[rows], self.hidden[numbers], words, self.mixed)
+
+
+@dataclass(frozen=True)
+class AttentionPredictions:
+    """z ``[n, R]`` of the next words, c ``[n, 2H]`` and alpha ``[n, L]`` of prefixes."""
+
+    network: AttentionNetwork
+    states: AttentionStates
+    groups: Groups
+    inner: Tensor
+    contexts: Tensor
+    alphas: Tensor
+
+    def scores(self, rows: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """See ``Predictions``: over the target words of each sentence."""
+        batch, output = self.states.batch, self.network.output
+        numbers = batch.tensor(rows)
+        normalisers = batch.output.log_normalisers(self.inner, self.groups)[numbers]
+        found = choose_logits(self.inner, output.weight, output.bias, numbers, batch.tensor(words)) - normalisers
+        return found.cpu().numpy()
+
+    def best(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Log-probabilities (float64) and ids, ``[n, <= count]``, of the best next words, best first."""
+        values, words = (part.cpu().numpy() for part in self.states.batch.output.best(self.inner, self.groups, count))
+        return values.astype(np.float64), words
+
+    def extend(self, rows: np.ndarray, words: np.ndarray) -> AttentionStates:
+        """See ``Predictions``."""
+        batch = self.states.batch
+        numbers, chosen = batch.tensor(rows), batch.tensor(words)
+        hidden = self.network.advance(self.states.hidden[numbers], chosen, self.contexts[numbers])
+        return AttentionStates(batch, self.states.owner[rows], hidden, chosen)
+
+
+class AttentionTextScorer(StepScorer):
+    """An attention network on source sentences (int32 ids, one word or more each where they are asked about).
+
+    sets: the target words of each sentence, UNK and EOS among them; None: all target words; unknown: whether the
+    unknown word may be predicted.
+    """
+
+    def __init__(
+        self,
+        network: AttentionNetwork,
+        source: Ragged,
+        sets: CandidateSets | None = None,
+        precision: str = "fp32",
+        unknown: bool = True,
+    ):
+        self.network, self.source, self.sets, self.precision, self.unknown = network, source, sets, precision, unknown
+        self.lengths = source.lengths
+        self.class_of_word = np.zeros(network.config.target_words, dtype=np.int32)
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Without gradients, in the precision asked for."""
+        with torch.no_grad(), precision_context(self.network.output.weight.device, self.precision):
+            yield
+
+    def batch(self, sentences: np.ndarray, kept: bool = False) -> SentenceBatch:
+        """Read some sentences."""
+        output = OutputWords.of(self.network.output, sentences, self.sets, self.unknown)
+        return SentenceBatch(self.network, self.source.take(sentences), output, kept)
+
+    def start(self, sentences: np.ndarray) -> AttentionStates:
+        """See ``StepScorer``: each sentence once."""
+        batch = self.batch(sentences)
+        return AttentionStates(batch, np.arange(len(sentences)), batch.initial, None)
+
+    def predict(self, states: AttentionStates) -> AttentionPredictions:
+        """See ``StepScorer``."""
+        groups = states.batch.groups(states.owner)
+        memory, words = states.batch.memory, states.words
+        found = self.network.look(states.hidden, words.clamp(min=0) if states.mixed else words, memory, groups)
+        if states.mixed:
+            begun = self.network.look(states.hidden, None, memory, groups)
+            found = tuple(torch.where(words[:, None] < 0, *both) for both in zip(begun, found, strict=True))
+        return AttentionPredictions(self.network, states, groups, *found)
+
+    def join(self, parts: Sequence[AttentionStates]) -> AttentionStates:
+        """See ``StepScorer``; of one batch."""
+        batch = parts[0].batch
+        words = [batch.tensor(np.full(len(part), -1)) if part.words is None else part.words for part in parts]
+        owner = np.concatenate([part.owner for part in parts])
+        mixed = any(part.mixed or part.words is None for part in parts)
+        return AttentionStates(batch, owner, torch.cat([part.hidden for part in parts]), torch.cat(words), mixed)
+
+    def walk(self, tries: Tries, used: np.ndarray, sentences: np.ndarray, most: np.ndarray) -> Walk:
+        """See ``TextScorer``: every sentence is read once for all levels."""
+        return StepWalk(_OneBatch(self, np.unique(sentences)), tries, sentences, most)
+
+
+class _OneBatch(AttentionTextScorer):
+    """A scorer whose states are all of one batch of sentences."""
+
+    def __init__(self, scorer: AttentionTextScorer, sentences: np.ndarray):
+        super().__init__(scorer.network, scorer.source, scorer.sets, scorer.precision, scorer.unknown)
+        self.sentences = sentences
+        with self.computing():
+            self.read = self.batch(sentences, kept=True)
+
+    def start(self, sentences: np.ndarray) -> AttentionStates:
+        """See ``StepScorer``."""
+        owner = np.searchsorted(self.sentences, sentences)
+        return AttentionStates(self.read, owner, self.read.initial[self.read.tensor(owner)], None)

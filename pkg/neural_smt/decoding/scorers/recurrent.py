@@ -1,0 +1,337 @@
+"""Recurrent and joint models as scorers (Auli et al. 2013): of the search, of lattices and of n-best lists.
+
+In the search every hypothesis keeps the recurrent state of the best way into it: lattice rescoring at k = 1 (section 3)
+moved into the first pass, where what the model says can still decide which hypotheses stay. A hypothesis is scored when
+it is first extended (``lazy_scoring``), the hypotheses of a stack and of all sentences of a batch together; listed
+translations get their exact scores in the end.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from neural_smt.decoding.batches import Derivations, NewHypotheses
+from neural_smt.decoding.features import HOOKS
+from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.options import WeightedSentences
+from neural_smt.decoding.reranking.aligned_lattices import model_ids, source_positions
+from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
+from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
+from neural_smt.networks.recurrent.configuration import RecurrentConfig
+from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
+from neural_smt.networks.recurrent.scorer import RecurrentScorer, RecurrentWalk
+from neural_smt.networks.recurrent.sequences import distinct_inputs, score_sequences
+from neural_smt.networks.recurrent.tries import Tries, build_tries
+from neural_smt.representations.links import intern_links
+from neural_smt.vocabulary import BOS, EOS, UNK
+
+if TYPE_CHECKING:
+    from neural_smt.representations.representation import Representation
+    from neural_smt.vocabulary import Vocabulary
+
+FEATURE = HOOKS["recurrent"]
+"""ln p of the translation, its end included."""
+
+
+@dataclass(frozen=True)
+class RecurrentScoring(TargetNetwork):
+    """A trained recurrent model with the representation of the source that it reads, if it reads one.
+
+    table: float32 ``[R, dimensions]``, the vectors of its inputs that it learned, if it did.
+    """
+
+    folder: Path
+    scorer: RecurrentScorer
+    config: RecurrentConfig
+    vocabulary: Vocabulary
+    table: np.ndarray | None
+    representation: Representation | None
+
+    feature = FEATURE
+
+    @classmethod
+    def load(cls, folder: Path, representation: Path | None) -> RecurrentScoring:
+        """Raises ``UserError`` where the model reads a representation and none is given, or the other way round."""
+        # PyTorch takes a second to load.
+        import torch
+
+        from neural_smt.networks.folder import load_recurrent
+        from neural_smt.representations.folder import load_representation
+
+        trained = load_recurrent(folder, torch.device("cpu"))
+        config = trained.network.config
+        if config.inputs == 0 and representation is not None:
+            raise UserError(f"{folder}: the model has no inputs; leave out the representation {representation}")
+        if config.inputs > 0 and representation is None:
+            raise UserError(f"{folder}: the model has inputs; name the representation and the text that it reads")
+        table = trained.network.input_table.detach().numpy() if config.input_rows else None
+        read = None if representation is None else load_representation(representation)
+        return cls(folder, RecurrentScorer(trained.network.arrays(), table), config, trained.vocabulary, table, read)
+
+    @property
+    def aligned(self) -> bool:
+        """See ``TargetNetwork``: representations of whole sentences are the same for all words."""
+        from neural_smt.representations.representation import SentenceRepresentation
+
+        return self.representation is not None and not isinstance(self.representation, SentenceRepresentation)
+
+    def ids(self, words: Sequence[str]) -> np.ndarray:
+        """See ``TargetNetwork``."""
+        return model_ids(words, self.vocabulary)
+
+    def on(self, text: TargetText) -> RecurrentTextScorer:
+        """See ``TargetNetwork``. Raises ``UserError`` where the model was trained with another representation."""
+        if self.representation is None:
+            return RecurrentTextScorer(self.scorer, None)
+        if text.sentences is None or text.links is None:
+            raise UserError(f"{self.folder}: the model has inputs; name the representation and the text that it reads")
+        inputs = self.representation.inputs(list(text.sentences), text.links)
+        if not _fit(self.config, inputs, self.table):
+            raise UserError(f"{self.folder}: was trained with another representation than the one given")
+        return RecurrentTextScorer(self.scorer, inputs)
+
+    def feature_of(self, model: TranslationModel, recombination: int = 1) -> RecurrentFeature:
+        """The model as a feature of the search with a translation model. Raises ``UserError`` where it cannot be."""
+        read = self.representation
+        if read is not None and (
+            (read.slots, read.dimensions) != (self.config.slots, self.config.dimensions)
+            or (read.input_rows > 0) == (self.table is None)
+        ):
+            raise UserError(f"{self.folder}: was trained with another representation than the one given")
+        if read is not None and read.side != "source":
+            raise UserError(
+                f"{self.folder}: the model reads references, which a search has none of; rescore with it instead"
+            )
+        return RecurrentFeature(self.scorer, self.vocabulary, model, read, recombination)
+
+
+def _fit(config: RecurrentConfig, inputs: AuxiliaryInputs, table: np.ndarray | None) -> bool:
+    """Whether inputs are such as a model was trained with; table: the vectors that it learned."""
+    vectors = inputs.table if table is None else table
+    return (
+        (inputs.table is None) == (table is not None)
+        and inputs.rows.shape[1] == config.slots
+        and vectors.shape[1] == config.dimensions
+        and inputs.rows.max(initial=0) < len(vectors)
+    )
+
+
+class RecurrentTextScorer(TextScorer):
+    """A recurrent model on the translations of a text; inputs: what is known of the source, by link set."""
+
+    def __init__(self, scorer: RecurrentScorer, inputs: AuxiliaryInputs | None):
+        self.scorer, self.inputs = scorer, inputs
+        self.class_of_word = scorer.class_of_word
+
+    def distinct(self, links: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See ``TextScorer``."""
+        return distinct_inputs(self.inputs, links)
+
+    def score(
+        self, targets: Ragged, sentences: np.ndarray, links: np.ndarray | None = None, shared: bool = True
+    ) -> tuple[np.ndarray, int]:
+        """See ``TextScorer``."""
+        closed, _ = with_ends(targets)
+        groups = np.append(np.flatnonzero(np.diff(sentences, prepend=-1)), len(targets))
+        return score_sequences(self.scorer, closed, self.inputs, links, groups, shared)
+
+    def walk(self, tries: Tries, used: np.ndarray, sentences: np.ndarray, most: np.ndarray) -> RecurrentWalk:
+        """See ``TextScorer``."""
+        return RecurrentWalk(self.scorer, tries, self.scorer.input_layer(tries, self.inputs, used), most)
+
+
+def with_ends(targets: Ragged) -> tuple[Ragged, np.ndarray]:
+    """Translations with the end symbol after each, and where their words are among these (int64)."""
+    of_word = np.arange(len(targets.values)) + np.repeat(np.arange(len(targets)), targets.lengths)
+    values = np.full(len(targets.values) + len(targets), EOS, dtype=np.int32)
+    values[of_word] = targets.values
+    return Ragged(values, targets.offsets + np.arange(len(targets) + 1)), of_word
+
+
+class RecurrentFeature:
+    """The stateful feature ``Recurrent0`` of the search: ln p of the translation, its end included.
+
+    recombination: last words that must agree for hypotheses to be recombined, beside those that the n-gram models need;
+    exact: the search has the state of one way into a hypothesis for all, so its scores are estimates for the others.
+    """
+
+    name = FEATURE
+    fallback_lm = "LM0"
+    exact = True
+
+    def __init__(
+        self,
+        scorer: RecurrentScorer,
+        vocabulary: Vocabulary,
+        model: TranslationModel,
+        representation: Representation | None = None,
+        recombination: int = 1,
+    ):
+        self.scorer = scorer
+        self.model = model
+        self.representation = representation
+        self.history = self.recombination = recombination
+        self.vocabulary = vocabulary
+        self.known = model_ids(model.target_vocabulary.words, vocabulary)
+        self._lock = threading.Lock()
+        self._counts = {"hypotheses": 0, "evaluations": 0, "seconds": 0.0}
+
+    def begin(self, weighted: WeightedSentences, members: np.ndarray) -> RecurrentSearch:
+        """For the search of the sentences ``members`` (int64 ``[B]``)."""
+        return RecurrentSearch(self, weighted, members)
+
+    def __call__(self, batch: NewHypotheses) -> np.ndarray:
+        raise TypeError("the recurrent model keeps states: call what begin gives")
+
+    def rescore(self, words: Ragged, derivations: Derivations) -> np.ndarray:
+        """float64 ``[n]``: ln p of whole translations, each with the states of its own words."""
+        reader = Reader(self, derivations.weighted)
+        sequences, of_word = with_ends(Ragged(reader.ids(words.values), words.offsets))
+        options, starts = derivations.options.values, derivations.starts.values
+        inputs, numbers = reader.inputs(np.repeat(derivations.sentences, sequences.lengths), of_word, options, starts)
+        groups = np.flatnonzero(np.diff(derivations.sentences, prepend=-1))
+        scores, _ = score_sequences(self.scorer, sequences, inputs, numbers, np.append(groups, len(words)))
+        return scores
+
+    def count(self, hypotheses: int, evaluations: int, seconds: float) -> None:
+        """Add to the statistics."""
+        with self._lock:
+            self._counts["hypotheses"] += hypotheses
+            self._counts["evaluations"] += evaluations
+            self._counts["seconds"] += seconds
+
+    def statistics(self) -> dict[str, Any]:
+        """What was computed, for a report: ways into hypotheses, hidden layers computed, seconds of all threads."""
+        return {**self._counts, "seconds": round(self._counts["seconds"], 3)}
+
+    def describe(self) -> str:
+        """The same as a line for the log."""
+        counts = self._counts
+        return (
+            f"recurrent model: {counts['hypotheses']} ways into hypotheses, {counts['evaluations']} hidden layers "
+            f"in {counts['seconds']:.1f} s"
+        )
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The words and inputs of predictions, as the model reads them."""
+
+    feature: RecurrentFeature
+    weighted: WeightedSentences
+
+    def ids(self, words: np.ndarray) -> np.ndarray:
+        """int32 ``[n]``: target ids of the search, copied words among them, in the model's ids."""
+        known, copied = self.feature.known, self.weighted.prepared.unknown_words
+        beyond = words >= len(known)
+        ids = known[np.where(beyond, UNK, words)]
+        if beyond.any():
+            distinct, number = np.unique(words[beyond], return_inverse=True)
+            ids[beyond] = model_ids([copied[word - len(known)] for word in distinct.tolist()], self.feature.vocabulary)[
+                number
+            ]
+        return ids
+
+    def inputs(
+        self, sentences: np.ndarray, of_word: np.ndarray, options: np.ndarray, starts: np.ndarray
+    ) -> tuple[AuxiliaryInputs | None, np.ndarray | None]:
+        """Inputs, and which of them each of n predictions has (int32 ``[n]``; both None for a model without).
+
+        sentences: int64 ``[n]``; of_word: int64, the predictions that are words; options, starts: the options that
+        these words come from, in a row. Ends of sentences are linked to nothing.
+        """
+        if self.feature.representation is None:
+            return None, None
+        positions = source_positions(self.weighted, self.feature.model, options, starts)
+        lengths = np.zeros(len(sentences), dtype=np.int64)
+        lengths[of_word] = positions.lengths
+        links = Ragged(positions.values, np.concatenate([[0], np.cumsum(lengths)]))
+        distinct, number = np.unique(sentences, return_inverse=True)
+        sets, numbers = intern_links(number, links)
+        tokens = [self.weighted.prepared.tokens[sentence] for sentence in distinct.tolist()]
+        return self.feature.representation.inputs(tokens, sets), numbers
+
+
+class RecurrentSearch:
+    """The recurrent states of the hypotheses of a batch that were scored (``StatefulSearch``).
+
+    A state is h before the last word, the words before that, newest first, and the last word: row 0 that of the start.
+    """
+
+    def __init__(self, feature: RecurrentFeature, weighted: WeightedSentences, members: np.ndarray):
+        self.feature = feature
+        self.reader = Reader(feature, weighted)
+        width = feature.scorer.output.direct_order - 1
+        self.hidden = np.zeros((1024, feature.scorer.hidden_size), dtype=np.float32)
+        self.before = np.full((1024, width), BOS, dtype=np.int32)
+        self.word = np.full(1024, BOS, dtype=np.int32)
+        self.used = 1
+        self.row_of = np.zeros(len(members), dtype=np.int64)
+        self.last: tuple[np.ndarray, np.ndarray, np.ndarray] = (self.hidden[:0], self.before[:0], self.word[:0])
+
+    def __call__(self, batch: NewHypotheses) -> np.ndarray:
+        """float64 ``[N]``: ln p of the words added, after the states of the hypotheses that they extend."""
+        began = time.perf_counter()
+        order = np.argsort(batch.tails, kind="stable")
+        tails, first = np.unique(batch.tails[order], return_index=True)
+        rows = self.row_of[tails]
+
+        words = batch.words.take(order)
+        lengths = words.lengths + batch.complete[order]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        of_word = np.arange(len(words.values)) + np.repeat(offsets[:-1] - words.offsets[:-1], words.lengths)
+        chosen = np.full(offsets[-1], EOS, dtype=np.int32)
+        chosen[of_word] = self.reader.ids(words.values)
+        inputs, numbers = self.reader.inputs(
+            np.repeat(batch.sentences[order], lengths), of_word, batch.options[order], batch.starts[order]
+        )
+        of_input, used = distinct_inputs(inputs, np.zeros(len(chosen), np.int64) if numbers is None else numbers)
+
+        scorer = self.feature.scorer
+        levels, groups = np.zeros(len(tails), dtype=np.int32), np.append(first, len(order))
+        tries = build_tries(levels, groups, offsets, chosen, of_input, scorer.class_of_word)
+        walk = RecurrentWalk(scorer, tries, scorer.input_layer(tries, inputs, used))
+        walk.score_only_level(self.hidden[rows], self.before[rows], self.word[rows])
+        self._remember(walk, order, batch.tails)
+        filled = tries.sequence_entry >= 0
+        scores = np.zeros(len(order))
+        scores[order[filled]] = walk.rows.totals[walk.rows.entry_row[tries.sequence_entry[filled]]]
+        self.feature.count(len(order), walk.evaluations, time.perf_counter() - began)
+        return scores
+
+    def _remember(self, walk: RecurrentWalk, order: np.ndarray, tails: np.ndarray) -> None:
+        """The states after all that was asked about, until those of the best ways are chosen."""
+        rows = self.row_of[tails]
+        hidden, before, word = self.hidden[rows], self.before[rows], self.word[rows]
+        tries = walk.tries
+        entries = tries.sequence_entry
+        filled = entries >= 0  # a phrase without words leaves the state as it is
+        row = walk.rows.pair_row[tries.query_pair[tries.entry_query[entries[filled]]]]
+        hidden[order[filled]] = walk.rows.hidden[row]
+        before[order[filled]] = walk.rows.history[row]
+        word[order[filled]] = tries.entry_word[entries[filled]]
+        self.last = hidden, before, word
+
+    def settle(self, heads: np.ndarray, chosen: np.ndarray) -> None:
+        """See ``StatefulSearch``."""
+        most = int(heads.max()) + 1
+        if most > len(self.row_of):
+            self.row_of = np.append(self.row_of, np.zeros(max(most, 2 * len(self.row_of)) - len(self.row_of), np.int64))
+        last = self.used + len(heads)
+        if last > len(self.word):
+            more = max(last, 2 * len(self.word)) - len(self.word)
+            self.hidden = np.concatenate([self.hidden, np.zeros((more, self.hidden.shape[1]), np.float32)])
+            self.before = np.concatenate([self.before, np.zeros((more, self.before.shape[1]), np.int32)])
+            self.word = np.concatenate([self.word, np.zeros(more, np.int32)])
+        self.row_of[heads] = np.arange(self.used, last)
+        for kept, new in zip((self.hidden, self.before, self.word), self.last, strict=True):
+            kept[self.used : last] = new[chosen]
+        self.used = last

@@ -1,0 +1,119 @@
+"""Every kind of network on lattices and on lists, beside all translations scored one by one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from recurrent_world import MODEL, SENTENCES, random_world
+from test_decoding_recurrent_search import Positions
+from tiny_models import SOURCE, TARGET
+
+from neural_smt.decoding.nbest import ListedTranslation
+from neural_smt.decoding.reranking.lists import add_scores
+from neural_smt.decoding.reranking.push_forward import LatticeScorer, push_forward, rescore_lists, score_paths
+from neural_smt.decoding.scorers.attention import AttentionScoring
+from neural_smt.decoding.scorers.cslm import CslmScoring
+from neural_smt.decoding.scorers.ngrams import NgramFeature
+from neural_smt.decoding.scorers.recurrent import RecurrentScoring
+from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
+from neural_smt.networks.attention.configuration import AttentionConfig
+from neural_smt.networks.attention.folder import TrainedAttention
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.vocabulary import EOS, UNK
+from neural_smt.vocabulary_selection.candidates import CandidateSets
+
+LINES = [" ".join(tokens) for tokens in SENTENCES]
+
+
+def attention(limited: bool) -> AttentionScoring:
+    """An attention network of the tiny words; limited: its softmax is over few words and those of the candidates."""
+    network = AttentionNetwork(AttentionConfig(len(SOURCE), len(TARGET), 6, 5, 7, 4, 3)).double()
+    random = np.random.default_rng(8)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter += torch.from_numpy(random.normal(0.0, 0.8, parameter.shape))
+    own = Ragged.from_lists([[UNK, EOS]] * len(SENTENCES))
+    sets = CandidateSets.from_ids(own, len(TARGET)) if limited else None
+    return AttentionScoring(TrainedAttention(network, SOURCE, TARGET), sets)
+
+
+def trigrams() -> CslmScoring:
+    """A model of three words whose scores differ for all n-grams."""
+
+    def score(contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
+        return -((contexts @ [17, 5] + 7 * words) % 23) / 5.0
+
+    return CslmScoring(NgramFeature("Cslm0", 2, score), TARGET)
+
+
+NETWORKS = {"attention": lambda: attention(False), "few words": lambda: attention(True), "n-grams": trigrams}
+
+
+def listed(world, sentence: int, path: list[int]) -> ListedTranslation:
+    """A path as an entry of a list, with the alignment of its words."""
+    lattices = world.lattices
+    words = lattices.flat.words
+    places = [place for arc in path for place in range(words.offsets[arc], words.offsets[arc + 1])]
+    positions = lattices.sets.positions
+    pairs = [(int(i), j) for j, place in enumerate(places) for i in positions[int(lattices.links[place])]]
+    return ListedTranslation(sentence, lattices.spell(words.values[places]), {}, 0.0, pairs)
+
+
+def all_paths(world):
+    """The paths of every sentence that has words, sentence by sentence."""
+    return [(number, path) for number in range(len(SENTENCES)) for path in world.paths(number) if SENTENCES[number]]
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_lattices_are_rescored_as_all_their_translations_in_lists(kind: str) -> None:
+    world, network = random_world(3, "none"), NETWORKS[kind]()
+    scorer = LatticeScorer.of(network, world.lattices, SENTENCES)
+    paths = all_paths(world)
+    entries = add_scores([listed(world, *found) for found in paths], network, LINES)
+    scores = np.array([entry.features[network.feature][0] for entry in entries])
+    first = np.searchsorted([number for number, _ in paths], np.arange(len(SENTENCES) + 1))
+    together, states = score_paths(world.lattices, scorer, Ragged.from_lists([path for _, path in paths]), first)
+    np.testing.assert_allclose(together, scores, atol=1e-5)
+    assert states > 0
+    arcs = world.lattices.flat.scores(world.vector)
+    totals = 0.7 * scores + [arcs[path].sum() for _, path in paths]
+    for threads in (1, 2):
+        found = push_forward(world.lattices, scorer, world.vector, 0.7, beam=1000, threads=threads)
+        lists = rescore_lists(world.lattices, scorer, world.vector, 0.7, 10_000, threads=threads)
+        for number in range(len(SENTENCES)):
+            rows = slice(*first[number : number + 2])
+            best = totals[rows].max(initial=-np.inf) if SENTENCES[number] else 0.0
+            np.testing.assert_allclose([found.scores[number], lists.scores[number]], best, atol=1e-4)
+            np.testing.assert_allclose(found.network[number], lists.network[number], atol=1e-4)
+
+
+def test_states_of_an_n_gram_model_recombine_by_its_last_words() -> None:
+    world, network = random_world(3, "none"), trigrams()
+    scorer = LatticeScorer.of(network, world.lattices, None)
+    whole = push_forward(world.lattices, scorer, world.vector, 0.7, beam=1000)
+    monkey = replace(scorer, scorer=scorer.scorer)
+    monkey.scorer.history = None
+    told_apart = push_forward(world.lattices, monkey, world.vector, 0.7, beam=1000)
+    np.testing.assert_allclose(whole.scores, told_apart.scores, atol=1e-6)
+    assert whole.evaluations < told_apart.evaluations
+
+
+@pytest.mark.parametrize("kind", ["none", "sentence", "links"])
+def test_joint_models_score_lists_as_lattices(kind: str) -> None:
+    world = random_world(4, kind)
+    scorer, representation = world.model.scorer.scorer, None
+    if kind != "none":
+        representation = Positions(world.config.slots, world.config.dimensions)
+        world.inputs = representation.inputs(SENTENCES, world.lattices.sets)
+    network = RecurrentScoring("folder", scorer, world.config, MODEL, None, representation)
+    paths = all_paths(world)
+    first = np.searchsorted([number for number, _ in paths], np.arange(len(SENTENCES) + 1))
+    expected, _ = score_paths(world.lattices, world.model, Ragged.from_lists([path for _, path in paths]), first)
+    entries = [listed(world, *found) for found in paths]
+    scores = [entry.features["Recurrent0"][0] for entry in add_scores(entries, network, LINES)]
+    np.testing.assert_allclose(scores, expected, atol=1e-6)
+    if kind == "links":
+        with pytest.raises(UserError, match="n-best list of sentence 0 has none; list the translations with their"):
+            add_scores([replace(entry, alignment=None) for entry in entries], network, LINES)
