@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.language_model.arpa import read_arpa, write_arpa
-from neural_smt.language_model.arpa_model import arpa_model
+from neural_smt.language_model.arpa import arpa_model, read_arpa, write_arpa
 from neural_smt.language_model.model import NgramModel
 from neural_smt.vocabulary import UNK, Vocabulary
 

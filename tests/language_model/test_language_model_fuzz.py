@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from spoiling import spoilt
 
 from neural_smt.errors import UserError
-from neural_smt.language_model.arpa import read_arpa
-from neural_smt.language_model.arpa_model import arpa_model
+from neural_smt.language_model.arpa import arpa_model, read_arpa
 from neural_smt.vocabulary import RESERVED, Vocabulary
 
 ARPA = """\\data\\

@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.language_model import counting_on_disk
+from neural_smt.language_model import counting
 from neural_smt.language_model.columns import Column, count_values, put_rising, take, take_rising
-from neural_smt.language_model.estimation import estimate
-from neural_smt.language_model.estimation_on_disk import estimate_on_disk
+from neural_smt.language_model.estimation import estimate, estimate_on_disk, estimate_within, parse_memory
 from neural_smt.language_model.kneser_ney import Estimate
-from neural_smt.language_model.memory import estimate_within, parse_memory
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
 
@@ -108,7 +106,7 @@ def test_text_without_words_is_refused(tmp_path, memory):
 
 
 def test_more_ngrams_than_there_are_numbers(tmp_path, monkeypatch):
-    monkeypatch.setattr(counting_on_disk, "_LARGEST", 50)
+    monkeypatch.setattr(counting, "_LARGEST", 50)
     with pytest.raises(UserError, match="more than 50 distinct 2-grams"):
         estimate_on_disk([random_sentences(200)], 3, folder=tmp_path, block=100)
 

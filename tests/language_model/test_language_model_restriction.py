@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.language_model import restriction
+from neural_smt.language_model import ngrams
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.ngrams import restrict_tables
 from neural_smt.language_model.perplexity import measure_perplexity
-from neural_smt.language_model.restriction import restrict_tables
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
 WORDS = Vocabulary.from_sentences(["a b c d e f"])
@@ -33,7 +33,7 @@ def test_a_text_has_the_same_probabilities(
 
 @pytest.mark.parametrize("block", [1, 3, 1 << 20])
 def test_what_the_text_does_not_ask_for_is_left_out(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restriction, "BLOCK", block)
+    monkeypatch.setattr(ngrams, "BLOCK", block)
     tables = estimate(WORDS.encode(["a b c", "b c d", "c d d"]), 3).tables
     unigrams, bigrams, trigrams = restrict_tables(tables, WORDS.encode(["b c", "e"]))
     assert len(unigrams) == len(tables[0])

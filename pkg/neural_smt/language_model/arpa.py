@@ -7,16 +7,30 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, check_text, open_text, read_bytes
-from neural_smt.io.text_primitives import Words
+from neural_smt.io.files import atomic, check_text, open_text, read_bytes, read_lines
+from neural_smt.io.text_primitives import Words, find_line_end, find_token_end, find_word, parse_number, skip_spaces
 from neural_smt.io.word_numbers import index_words
-from neural_smt.language_model.arpa_kernels import FAULTS, PARSED, parse_ngrams
+from neural_smt.jit import kernel
+from neural_smt.language_model.automaton import NgramError
+from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 
 _COUNT = re.compile(rb"ngram\s+(\d{1,3})\s*=\s*(\d{1,15})")
 _OTHER_UNK = "<UNK>"
 _ROWS_AT_ONCE = 1 << 16
+
+PARSED, _TOO_MANY, _TOO_FEW, _NOT_A_NUMBER, _FIELDS, _POSITIVE = range(6)
+FAULTS = {
+    _TOO_MANY: "more {order}-grams than the {count} that the header declares",
+    _TOO_FEW: "fewer {order}-grams than the {count} that the header declares",
+    _NOT_A_NUMBER: "expected a number, which must be finite",
+    _FIELDS: "expected 'log10-probability words [back-off]' with {order} words",
+    _POSITIVE: "a log10 probability is above 0",
+}
+
+_BACKSLASH = 92
+_LARGEST = np.float64(np.finfo(np.float32).max)
 
 
 def read_arpa(path: Path, vocabulary: Vocabulary | None = None) -> tuple[list[NgramTable], Vocabulary]:
@@ -38,7 +52,7 @@ def read_arpa(path: Path, vocabulary: Vocabulary | None = None) -> tuple[list[Ng
         position = _expect(path, data, position, b"\\%d-grams:" % order)
         words = np.empty((count, order), dtype=np.int32)
         values = np.empty((count, 2), dtype=np.float32)
-        position, rows, fault = parse_ngrams(text, position, order < len(counts), index, ids, words, values)
+        position, rows, fault = _parse_ngrams(text, position, order < len(counts), index, ids, words, values)
         if fault != PARSED:
             raise _malformed(path, data, position, FAULTS[fault].format(order=order, count=count))
         if rows < count:
@@ -143,3 +157,101 @@ def _line_end(data: bytes, position: int) -> int:
 def _malformed(path: Path, data: bytes, position: int, what: str) -> UserError:
     line = data.count(b"\n", 0, position) + 1
     return UserError(f"{path}, line {line}: {what}; the ARPA file is damaged, make it again")
+
+
+@kernel
+def _parse_ngrams(
+    text: np.ndarray,
+    position: int,
+    has_backoff: bool,
+    index: Words,
+    ids: np.ndarray,
+    words: np.ndarray,
+    values: np.ndarray,
+) -> tuple[int, int, int]:
+    """Fill ``words`` (int32 [count, order]) and ``values`` (float32 [count, 2]: log10 probability, back-off).
+
+    text: uint8, read from ``position`` to the first blank line or line that starts with a backslash; index, ids: the
+    known words and the id of each (int32). Rows with a word that the index lacks are counted but not kept. Returns the
+    position reached, the rows kept, and a fault or PARSED.
+    """
+    count, order = words.shape
+    seen = 0
+    row = 0
+    while True:
+        stop, following = find_line_end(text, position)
+        start = skip_spaces(text, position, stop)
+        if start == stop or text[start] == _BACKSLASH:
+            return position, row, PARSED if seen == count else _TOO_FEW
+        if seen == count:
+            return position, row, _TOO_MANY
+        seen += 1
+        end = find_token_end(text, start, stop)
+        log10_prob, good = parse_number(text, start, end)
+        if not good or not abs(log10_prob) <= _LARGEST:
+            return position, row, _NOT_A_NUMBER
+        if log10_prob > 0:
+            return position, row, _POSITIVE
+        known = True
+        for i in range(order):
+            start = skip_spaces(text, end, stop)
+            end = find_token_end(text, start, stop)
+            if end == start:
+                return position, row, _FIELDS
+            number = index.slots[find_word(index, text, start, end)]
+            known = known and number >= 0
+            words[row, i] = ids[number] if number >= 0 else -1
+        start = skip_spaces(text, end, stop)
+        backoff = 0.0
+        if has_backoff and start < stop:
+            end = find_token_end(text, start, stop)
+            backoff, good = parse_number(text, start, end)
+            if not good or not abs(backoff) <= _LARGEST:
+                return position, row, _NOT_A_NUMBER
+            start = skip_spaces(text, end, stop)
+        if start < stop:
+            return position, row, _FIELDS
+        values[row, 0] = log10_prob
+        values[row, 1] = backoff
+        row += known
+        position = following
+
+
+def arpa_model(path: Path, tables: Sequence[NgramTable], own: Vocabulary, vocabulary: Vocabulary) -> NgramModel:
+    """The model of what ``read_arpa(path)`` returned, over the ids of ``vocabulary``.
+
+    So a file is read once, though the vocabulary of a system is known only after all its files have been read. N-grams
+    with a word outside the vocabulary are left out. Raises ``UserError`` naming the line of an n-gram that stands twice
+    or whose context is missing.
+    """
+    ids = np.array([vocabulary.index.get(word, -1) for word in own.words], dtype=np.int32)
+    tables = [_renumber(table, ids) for table in tables]
+    try:
+        return NgramModel.from_tables(tables, vocabulary)
+    except NgramError as error:
+        words = [vocabulary.words[word] for word in error.ngram]
+        raise UserError(
+            f"{path}, line {_find_line(path, words)}: {' '.join(words)!r} {error.reason}; "
+            "the ARPA file is damaged, make it again"
+        ) from None
+
+
+def _renumber(table: NgramTable, ids: np.ndarray) -> NgramTable:
+    words = ids[table.words]
+    known = (words >= 0).all(axis=1)
+    if known.all():
+        return NgramTable(words, table.log10_prob, table.backoff)
+    return NgramTable(words[known], table.log10_prob[known], table.backoff[known])
+
+
+def _find_line(path: Path, words: Sequence[str]) -> int:
+    """The last line of an n-gram in an ARPA file, where it must stand."""
+    order, found = 0, 0
+    for number, line in enumerate(read_lines(path), start=1):
+        if line.strip() == f"\\{order + 1}-grams:":
+            order += 1
+        fields = [field for field in line.replace("\t", " ").split(" ") if field]
+        same = [RESERVED[0] if word == "<UNK>" else word for word in fields[1 : len(words) + 1]] == list(words)
+        if order == len(words) and same:
+            found = number
+    return found

@@ -1,8 +1,19 @@
 """The n-grams of a back-off model as flat tables: what estimation makes, and what ARPA files hold."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from neural_smt.io.hash_primitives import empty_slots, find_words
+from neural_smt.io.ragged import Ragged
+from neural_smt.jit import kernel
+from neural_smt.language_model.columns import blocks
+from neural_smt.language_model.counting import with_boundaries
+from neural_smt.vocabulary import UNK
+
+BLOCK = 1 << 20
+"""n-grams of a table that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -23,3 +34,49 @@ class NgramTable:
     @property
     def order(self) -> int:
         return self.words.shape[1]
+
+
+def restrict_tables(tables: Sequence[NgramTable], sentences: Ragged) -> list[NgramTable]:
+    """All unigrams, and the longer n-grams that occur in sentences of word ids (without boundaries).
+
+    A model of these gives the sentences the same probabilities as one of all ``tables`` (of orders 1, 2, ..., which may
+    be mapped), for contexts and shorter n-grams that they need occur in them too.
+    """
+    unigrams, *longer = tables
+    known = np.zeros(1 + max(unigrams.words.max(initial=0), sentences.values.max(initial=0)), dtype=np.bool_)
+    known[unigrams.words[:, 0]] = True
+    text = with_boundaries(Ragged(np.where(known[sentences.values], sentences.values, UNK), sentences.offsets))
+    return [unigrams, *(_restrict(table, text) for table in longer)]
+
+
+def _restrict(table: NgramTable, text: np.ndarray) -> NgramTable:
+    """The rows of a table whose words stand side by side in a text (int32 ``[tokens]``)."""
+    count = max(len(text) - table.order + 1, 0)
+    values = text[np.arange(count)[:, None] + np.arange(table.order)].reshape(-1)
+    slots = _enter(values, table.order)
+    parts = []
+    for start, stop in blocks(len(table), BLOCK):
+        words = np.ascontiguousarray(table.words[start:stop])
+        rows = np.flatnonzero(_occur(words, slots, values))
+        parts.append((words[rows], table.log10_prob[start:stop][rows], table.backoff[start:stop][rows]))
+    return NgramTable(*map(np.concatenate, zip(*parts, strict=True))) if parts else table
+
+
+@kernel
+def _enter(values: np.ndarray, order: int) -> np.ndarray:
+    """int32 hash table of n-grams that stand one after the other in ``values``; equal ones have one slot."""
+    offsets = np.arange(0, len(values) + 1, order)
+    slots = empty_slots(len(offsets) - 1)
+    for ngram in range(len(offsets) - 1):
+        slots[find_words(slots, values, offsets, values, offsets[ngram], offsets[ngram + 1])] = ngram
+    return slots
+
+
+@kernel
+def _occur(words: np.ndarray, slots: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """bool ``[rows]``: which n-grams (int32 ``[rows, order]``) the hash table of ``_enter`` has."""
+    offsets = np.arange(0, len(values) + 1, words.shape[1])
+    found = np.zeros(len(words), dtype=np.bool_)
+    for row in range(len(words)):
+        found[row] = slots[find_words(slots, values, offsets, words[row], 0, words.shape[1])] >= 0
+    return found

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.language_model.memory import estimate_within
+from neural_smt.language_model.estimation import estimate_within
 from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.ngrams import restrict_tables
 from neural_smt.language_model.perplexity import measure_perplexity
-from neural_smt.language_model.restriction import restrict_tables
 from neural_smt.selection.cross_entropy import LINES
 from neural_smt.vocabulary import Vocabulary
 

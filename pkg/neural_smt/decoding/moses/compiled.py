@@ -18,8 +18,7 @@ from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.ini import MosesIni
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, read_json, write_json
-from neural_smt.language_model.arpa import read_arpa
-from neural_smt.language_model.arpa_model import arpa_model
+from neural_smt.language_model.arpa import arpa_model, read_arpa
 from neural_smt.language_model.model import NgramModel
 from neural_smt.phrases.moses_format import read_moses_text
 from neural_smt.phrases.table import PhraseTable
