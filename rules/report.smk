@@ -23,7 +23,7 @@ rule show_page:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("report.page_steps:show_page"),
+        **step("report.pages:show_page"),
         title=lambda wildcards: PAGES[wildcards.page]["title"],
         about=lambda wildcards: caption_text(PAGES[wildcards.page]["caption"]),
     script:

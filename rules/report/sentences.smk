@@ -19,7 +19,7 @@ rule choose_sentences:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("report.sentence_steps:choose_sentences"),
+        **step("report.translations:choose_sentences"),
         systems=lambda wildcards: {
             system: f"results/{wildcards.experiment}/evaluation/{system}/run1/{wildcards.set}.txt"
             for system in SYSTEMS
@@ -50,7 +50,7 @@ rule explain_sentences:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        **step("report.explaining_steps:explain_sentences"),
+        **step("report.explaining:explain_sentences"),
         run=1,
     script:
         "../../workflow_scripts/run_step.py"
@@ -84,7 +84,7 @@ rule show_translations:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("report.sentence_steps:show_translations"),
+        **step("report.translations:show_translations"),
         systems=lambda wildcards: {
             label: f"results/{wildcards.experiment}/evaluation/{system}/run1/{wildcards.set}.txt"
             for system, label in labels().items()
@@ -118,7 +118,7 @@ rule show_lattices:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("report.sentence_steps:show_lattices"),
+        **step("report.lattice_plot:show_lattices"),
         explanations=explanations(DRAWN_LATTICES, FIRST_SHOWN),
         about=caption_text("lattices"),
     script:
@@ -147,7 +147,7 @@ rule show_attention:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("report.sentence_steps:show_attention"),
+        **step("report.alignment_plot:show_attention"),
         explanations=explanations(DRAWN_ATTENTION, FIRST_SHOWN),
         languages=config["languages"],
         about=caption_text("attention_weights"),
@@ -181,7 +181,7 @@ rule show_alignments:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("report.alignment_steps:show_alignments"),
+        **step("report.alignment_plot:show_alignments"),
         heuristic=config["alignment"]["heuristic"],
         pairs=6,
         seed=config["seed"],

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
 from neural_smt.analysis import scatter
-from neural_smt.analysis.phrase_tables import Preferred, Sampled, preferred, render, sampled
+from neural_smt.analysis.phrase_tables import Preferred, Sampled, phrases_page, preferred, sampled
 from neural_smt.analysis.settings import AnalysisSettings
 from neural_smt.analysis.source_phrases import draw_groups, known_phrases, phrase_counts
 from neural_smt.analysis.steps import plot_pair_scores, show_phrases
@@ -126,9 +126,9 @@ def test_the_page_escapes_what_it_shows() -> None:
         Preferred("rare", "a <b>", 2, "translation model", 1, "l&apos; un", -0.5),
         Preferred("rare", "a <b>", 2, "network", 1, "x & y", -1.25),
     ]
-    page = render(favourites, [Sampled("rare", "a <b>", 1, "l&apos; un", 7, -2.0)], 50)
+    page = "\n".join(phrases_page(favourites, [Sampled("rare", "a <b>", 1, "l&apos; un", 7, -2.0)], 50))
     assert "a &lt;b&gt; <small>extracted 2 times</small>" in page
-    assert page.count('<li class="both">l&#x27; un <small>') == 2
+    assert page.count('<li class="both">l&#39; un <small>') == 2
     assert "x &amp; y <small>-1.25</small>" in page and "×7, -2.00" in page
     assert "Long, rare source phrases" in page and "Best of 50 samples" in page
 

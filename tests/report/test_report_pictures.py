@@ -1,6 +1,5 @@
 """Drawings of lattices, alignments and attention."""
 
-import re
 from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
@@ -9,11 +8,10 @@ import pytest
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_json, write_lines
-from neural_smt.report.alignment_steps import show_alignments
+from neural_smt.io.plots import svg
+from neural_smt.report.alignment_plot import mark_links, mark_weights, matrix, show_alignments, show_attention
 from neural_smt.report.explanations import Arc, DrawnLattice, Explained, Explanation
-from neural_smt.report.lattice_picture import draw_lattice, lanes
-from neural_smt.report.matrix_picture import alignment_marks, attention_marks, draw_matrix
-from neural_smt.report.sentence_steps import show_attention, show_lattices
+from neural_smt.report.lattice_plot import draw_lattice, lanes, show_lattices
 
 LANGUAGES = {"source": "en", "target": "fr"}
 
@@ -32,13 +30,16 @@ LATTICE = DrawnLattice(
 """Two ways to begin and three to end; the best translation is A B C."""
 
 
+SVG = "{http://www.w3.org/2000/svg}"
+
+
 def drawn(html: str) -> ElementTree.Element:
     """The drawing in a piece of a page."""
     return ElementTree.fromstring(html[html.index("<svg") : html.rindex("</svg>") + 6])
 
 
-def texts(svg: ElementTree.Element) -> list[str]:
-    return [text.text or "" for text in svg.iter("text")]
+def texts(drawing: ElementTree.Element) -> list[str]:
+    return [text.text or "" for text in drawing.iter(f"{SVG}text")]
 
 
 def test_arcs_side_by_side_have_lanes_of_their_own_and_the_best_the_first() -> None:
@@ -50,37 +51,46 @@ def test_arcs_side_by_side_have_lanes_of_their_own_and_the_best_the_first() -> N
 
 
 def test_a_lattice_shows_words_scores_and_its_axis() -> None:
-    svg = drawn(draw_lattice(LATTICE))
-    shown = texts(svg)
+    figure, titles = draw_lattice(LATTICE)
+    drawing = drawn(svg(figure, titles))
+    shown = texts(drawing)
     assert {"A", "B C", "(nothing)", "<b> c"} <= set(shown)
     assert [text for text in shown if text.isdigit()] == ["0", "1", "2", "3"]
     assert "source words translated so far (number of words)" in shown
-    assert len(list(svg.iter("circle"))) == 4 and len(list(svg.iter("path"))) == 5
-    titles = [title.text for title in svg.iter("title")]
-    assert titles[-2:] == ["a \u2192 A: part of the best translation", "<b> c \u2192 B C: part of the best translation"]
-    assert "<b> c \u2192 (nothing): 1.50 behind the best translation" in titles
-    assert sum(group.get("class") == "arc best" for group in svg.iter("g")) == 2
-    width = float(svg.get("width"))
-    assert all(0 <= float(text.get("x")) <= width for text in svg.iter("text"))
+    (axes,) = figure.axes
+    assert len(axes.collections[0].get_offsets()) == 4 and len(axes.patches) == 5
+    groups = {group.get("id"): group for group in drawing.iter(f"{SVG}g")}
+    assert [groups[name].find(f"{SVG}title").text for name in ("arc0", "arc2", "arc3")] == [
+        "a \u2192 A: part of the best translation",
+        "<b> c \u2192 B C: part of the best translation",
+        "<b> c \u2192 (nothing): 1.50 behind the best translation",
+    ]
+    assert sum(patch.get_linewidth() > 2 for patch in axes.patches) == 2, "the best translation is drawn thick"
+    assert svg(draw_lattice(LATTICE)[0], titles) == svg(draw_lattice(LATTICE)[0], titles)
 
 
 def test_links_are_drawn_by_what_became_of_them() -> None:
-    mark = alignment_marks({(0, 0), (1, 0)}, {(0, 0)}, {(0, 0)}, {(0, 0), (1, 1)})
-    kinds = [[re.findall(r'class="(\w+)"', mark(i, j, 0.0, 0.0)) for i in range(2)] for j in range(2)]
-    assert kinds == [[["gold", "both"], ["one"]], [[], ["gold"]]]
+    _, axes = matrix(["x", "y"], ["u", "v"], LANGUAGES)
+    mark_links(axes, {(0, 0), (1, 0)}, {(0, 0)}, {(0, 0)}, {(0, 0), (1, 1)})
+    assert {marks.get_label(): marks.get_offsets().tolist() for marks in axes.collections} == {
+        "gold": [[0, 0], [1, 1]],
+        "kept": [[0, 0]],
+        "one direction": [[1, 0]],
+    }
 
 
 def test_the_area_of_a_square_is_its_weight() -> None:
-    mark = attention_marks([[0.25, 0.0, 1.0]])
-    sides = [re.findall(r'width="([\d.]+)"', mark(i, 0, 0.0, 0.0)) for i in range(3)]
-    assert sides == [["11.5"], [], ["23"]]
+    _, axes = matrix(["x", "y", "z"], ["u"], LANGUAGES)
+    assert mark_weights(axes, [[0.25, 0.0, 1.0]]) == {"weight0.0": "0.250", "weight0.2": "1.000"}
+    assert [patch.get_width() for patch in axes.patches] == pytest.approx([0.45, 0.9])
 
 
 def test_a_matrix_names_its_axes_and_words() -> None:
-    svg = drawn(draw_matrix(["x", "y"], ["u"], ("source words (en)", "target words (fr)"), "Both", lambda *_: ""))
-    assert texts(svg) == ["source words (en) \u2192", "target words (fr) \u2193", "x", "y", "u"]
-    assert len(list(svg.iter("rect"))) == 2
-    assert svg.get("aria-label") == "Both"
+    figure, _ = matrix(["x", "$y$"], ["u"], LANGUAGES)
+    assert texts(drawn(svg(figure, {}))) == [
+        *("x", "$y$", "source words (en) \u2192"),
+        *("u", "\u2190 target words (fr)"),
+    ]
 
 
 def test_the_pages_of_lattices_and_attention(tmp_path: Path) -> None:
@@ -94,7 +104,7 @@ def test_the_pages_of_lattices_and_attention(tmp_path: Path) -> None:
     show_attention(explanations=files, languages=LANGUAGES, output=tmp_path / "attention.html")
     page = (tmp_path / "attention.html").read_text()
     assert page.count("<svg") == 1 and "<h2>network</h2>" in page
-    assert texts(drawn(page))[2:] == ["a", "b", "(end)", "A", "(end)"]
+    assert [text for text in texts(drawn(page)) if "words" not in text] == ["a", "b", "(end)", "A", "(end)"]
     show_lattices(explanations={"network": files["network"]}, output=tmp_path / "none.html")
     assert "No system has a lattice" in (tmp_path / "none.html").read_text()
     write_json(tmp_path / "search.json", {"sentences": []})
@@ -126,11 +136,12 @@ def test_the_page_of_alignments(tmp_path: Path) -> None:
     files = alignment_files(tmp_path)
     show_alignments(**files, gold=[tmp_path / "gold"])
     page = (tmp_path / "page.html").read_text()
-    assert page.count("<svg") == 1 and "<h2>Sentence pair 2</h2>" in page and ">'e</text>" in page
-    counts = [len(re.findall(f'class="{kind}"', page)) for kind in ("both", "one", "gold")]
-    assert counts == [3, 2, 5]
+    assert page.count("<svg") == 1 and "<h2>Sentence pair 2</h2>" in page and "'e</text>" in page
+    groups = [group for group in drawn(page).iter(f"{SVG}g") if str(group.get("id")).startswith("PathCollection")]
+    uses = [len(group.findall(f".//{SVG}use")) or len(group.findall(f"{SVG}path")) for group in groups]
+    assert uses == [5, 3, 2], "gold, kept, of one direction"
     show_alignments(**files)
-    assert 'class="gold"' not in (tmp_path / "page.html").read_text()
+    assert "PathCollection_3" not in (tmp_path / "page.html").read_text()
 
 
 def test_alignments_must_fit_their_text(tmp_path: Path) -> None:

@@ -9,17 +9,21 @@ import pytest
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_json, write_lines
 from neural_smt.report.explanations import Explained, Explanation
-from neural_smt.report.sentence_steps import choose_sentences, show_translations
-from neural_smt.report.translations import choose, differing, mark_differences, phrase_list, render
+from neural_smt.report.translations import (
+    choose,
+    choose_sentences,
+    differing,
+    mark_differences,
+    phrase_boxes,
+    show_translations,
+)
 
 
 def test_words_that_differ_from_reference_and_baseline_are_marked() -> None:
-    assert mark_differences("le chat noir dort", "le chat blanc dort") == 'le chat <span class="r">noir</span> dort'
-    assert mark_differences("a < b", "a < c") == 'a &lt; <span class="r">b</span>'
-    assert mark_differences("", "a") == ""
-    both = mark_differences("a b c d", "a x c d", "a b y z")
-    assert both == 'a <span class="r">b</span> <span class="b">c d</span>'
-    assert mark_differences("q r", "a", "a") == '<span class="r b">q r</span>'
+    assert mark_differences("le chat noir dort", "le chat blanc dort") == [("", "le chat"), ("r", "noir"), ("", "dort")]
+    assert mark_differences("", "a") == []
+    assert mark_differences("a b c d", "a x c d", "a b y z") == [("", "a"), ("r", "b"), ("b", "c d")]
+    assert mark_differences("q r", "a", "a") == [("r b", "q r")]
 
 
 def test_a_word_is_held_to_the_longest_common_order() -> None:
@@ -50,14 +54,11 @@ def test_the_sentence_that_is_drawn_has_about_nine_words(tmp_path: Path) -> None
 
 def test_phrases_are_shown_with_the_words_they_translate() -> None:
     phrases = Explained(["the", "<b>", "c"], ["la", "C"], [[2, 3, 0, 1], [0, 2, 1, 2]], [])
-    shown = phrase_list(phrases)
-    assert re.findall(r"<li[^>]*>(.*?)<small>(.*?)</small>", shown) == [
-        ("la", "3 c"),
-        ("C", "1\u20132 the &lt;b&gt;"),
-    ]
+    shown = [tuple(box.values()) for box in phrase_boxes(phrases)]
+    assert shown == [("la", "3 c"), ("C", "1\u20132 the <b>")]
     network = Explained(["a", "b"], ["x", "y"], links=[[1, 0]])
-    assert re.findall(r"<li[^>]*>(.*?)<small>(.*?)</small>", phrase_list(network)) == [("x", "2 b"), ("y", "no word")]
-    assert phrase_list(Explained([], [])) == ""
+    assert [tuple(box.values()) for box in phrase_boxes(network)] == [("x", "2 b"), ("y", "no word")]
+    assert phrase_boxes(Explained([], [])) == []
 
 
 def test_page_shows_source_reference_and_systems(tmp_path: Path) -> None:
@@ -93,7 +94,13 @@ def test_page_shows_source_reference_and_systems(tmp_path: Path) -> None:
         show_translations(**arguments, systems={"A": str(tmp_path / "first")})
 
 
-def test_many_systems_are_not_shown_all_at_once() -> None:
-    page = render([0], ["s"], ["r"], {f"n{number}": ["t"] for number in range(10)})
+def test_many_systems_are_not_shown_all_at_once(tmp_path: Path) -> None:
+    for name in ("source", "reference", "target"):
+        write_lines(tmp_path / name, ["s"])
+    write_json(tmp_path / "chosen.json", {"sentences": [0], "drawn": 0})
+    files = {name: tmp_path / name for name in ("source", "reference")}
+    systems = {f"n{number}": str(tmp_path / "target") for number in range(10)}
+    show_translations(**files, systems=systems, chosen=tmp_path / "chosen.json", output=tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
     assert page.count(" checked>") == 8 and len(re.findall(r'data-show="\d+">', page)) == 2
     assert re.findall(r'data-system="(\d)" hidden', page) == ["8", "9"]

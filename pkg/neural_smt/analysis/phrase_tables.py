@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from html import escape, unescape
+from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from neural_smt.analysis.source_phrases import TARGETS, phrase_counts
 from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.report.markdown_html import table as html_table
-from neural_smt.report.page import render_page
+from neural_smt.report.pages import to_html
+from neural_smt.report.rendering import render
 from neural_smt.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -114,48 +115,40 @@ def sampled(
     return rows
 
 
-STYLE = """
-.wide table { width: 100%; min-width: 44rem; table-layout: fixed; }
-th:first-child { width: 19%; } tbody th small { display: block; }
-ol { margin: 0; padding-left: 1.3rem; } small { color: var(--soft); font-weight: 400; white-space: nowrap; }
-li.both { background: var(--c0); } li.both small { color: inherit; }
-""".strip()
-
 HEADINGS = {"frequent": "Long, frequent source phrases", "rare": "Long, rare source phrases"}
 
 
-def render(favourites: Sequence[Preferred], samples: Sequence[Sampled], drawn: int) -> str:
-    """Tables 2 and 3 side by side as a page: a row for each source phrase; ``drawn`` samples were taken of each."""
-    sections = []
-    for group in dict.fromkeys(row.group for row in favourites):
-        rows = []
-        for source in dict.fromkeys(row.source for row in favourites if row.group == group):
-            own = [row for row in favourites if (row.group, row.source) == (group, source)]
-            writes = [row for row in samples if (row.group, row.source) == (group, source)]
-            lists = [[row for row in own if row.model == model] for model in (TRANSLATION_MODEL, NETWORK)]
-            listed = {row.target for row in own if row.model == TRANSLATION_MODEL}
-            cells = [_list([(row.target, f"{row.log_probability:.2f}") for row in part], listed) for part in lists]
-            cells.append(_list([(r.target, f"×{r.samples}, {r.log_probability:.2f}") for r in writes], listed))
-            head = f"{_show(source)} <small>extracted {own[0].extracted} times</small>"
-            rows.append([head, *cells])
-        columns = ("Source phrase", "Translation model", "Network", f"Best of {drawn} samples")
-        sections += [f"<h2>{escape(HEADINGS.get(group, group))}</h2>", html_table(columns, rows, ["-"] * len(columns))]
-    intro = (
-        '<p class="about">For each source phrase the target phrases of the phrase table that the translation model '
-        "p(target | source) and the network score highest, and the best of the phrases that the network itself writes, "
-        "with natural log-probabilities. Shaded: among the translation model's three.</p>"
+def phrases_page(favourites: Sequence[Preferred], samples: Sequence[Sampled], drawn: int, about: str = "") -> list[str]:
+    """Tables 2 and 3 side by side as a page: a row for each source phrase; ``drawn`` samples were taken of each.
+
+    about: Markdown. Characters that the tokeniser wrote as entities are shown as themselves.
+    """
+    preferences, written = (
+        pd.DataFrame(rows, columns=kind._fields) for rows, kind in ((favourites, Preferred), (samples, Sampled))
     )
-    return render_page("Preferred and sampled phrases", "\n".join([intro, *sections]), STYLE)
+    groups = []
+    for group, own in preferences.groupby("group", sort=False):
+        phrases = []
+        for source, rows in own.groupby("source", sort=False):
+            lists = [_items(rows[rows["model"] == model]) for model in (TRANSLATION_MODEL, NETWORK)]
+            best = written[(written["group"] == group) & (written["source"] == source)]
+            preferred_words = {words for words, _ in lists[0]}
+            phrases.append(
+                {
+                    "source": unescape(source),
+                    "extracted": rows["extracted"].iloc[0],
+                    "lists": [*lists, _items(best)],
+                    "shaded": preferred_words,
+                }
+            )
+        groups.append({"heading": HEADINGS.get(group, group), "phrases": phrases})
+    title = "Preferred and sampled phrases"
+    return render("phrases.html", title=title, about=to_html(about), groups=groups, drawn=drawn)
 
 
-def _list(items: Sequence[tuple[str, str]], shaded: set[str]) -> str:
-    lines = []
-    for text, note in items:
-        mark = ' class="both"' if text in shaded else ""
-        lines.append(f"<li{mark}>{_show(text) or '<i>nothing</i>'} <small>{escape(note)}</small></li>")
-    return f"<ol>{''.join(lines)}</ol>"
-
-
-def _show(text: str) -> str:
-    """HTML of tokens, with the characters that the tokeniser wrote as entities."""
-    return escape(unescape(text))
+def _items(rows: pd.DataFrame) -> list[tuple[str, str]]:
+    """Target phrases, and what is noted of each."""
+    notes = [f"{value:.2f}" for value in rows["log_probability"]]
+    if "samples" in rows:
+        notes = [f"×{count}, {note}" for count, note in zip(rows["samples"], notes, strict=True)]
+    return list(zip(map(unescape, rows["target"]), notes, strict=True))

@@ -9,8 +9,8 @@ import numpy as np
 
 from neural_smt.analysis.embedding import project, read_points, summaries, write_points
 from neural_smt.analysis.embedding_plot import draw_embedding
-from neural_smt.analysis.page import render_map
-from neural_smt.analysis.phrase_tables import DIRECT, Preferred, Sampled, preferred, render, sampled
+from neural_smt.analysis.map import map_page
+from neural_smt.analysis.phrase_tables import DIRECT, Preferred, Sampled, phrases_page, preferred, sampled
 from neural_smt.analysis.scatter import draw_scatter
 from neural_smt.analysis.settings import AnalysisSettings
 from neural_smt.analysis.source_phrases import draw_groups, known_phrases, phrase_counts
@@ -39,6 +39,7 @@ def show_phrases(
     settings: dict[str, Any],
     seed: int,
     device: str = "cpu",
+    about: str = "",
 ) -> None:
     """Show which target phrases translation model and network prefer, and samples (Tables 2 and 3).
 
@@ -55,7 +56,7 @@ def show_phrases(
     drawn = sampled(trained, ids, table, groups, chosen.samples, seed)
     write_csv(preferences, Preferred._fields, [(*row[:-1], f"{row[-1]:.4f}") for row in favourites])
     write_csv(samples, Sampled._fields, [(*row[:-1], f"{row[-1]:.4f}") for row in drawn])
-    write_lines(page, [render(favourites, drawn, chosen.samples)])
+    write_lines(page, phrases_page(favourites, drawn, chosen.samples, about))
 
 
 def plot_pair_scores(
@@ -115,7 +116,7 @@ def plot_embedding(*, points: Path, plot: Path, title: str, settings: dict[str, 
 
 def show_map(*, words: Path, phrases: Path, output: Path, title: str = "") -> None:
     """Write a page (HTML, self-contained) to search, zoom and read the projected words and phrases."""
-    write_lines(output, [render_map({"words": read_points(words), "phrases": read_points(phrases)}, title)])
+    write_lines(output, map_page({"words": read_points(words), "phrases": read_points(phrases)}, title))
 
 
 def _scored_table(

@@ -56,11 +56,15 @@ def table(*columns: tuple[str, Iterable[Any]]) -> pd.DataFrame:
     )
 
 
-def markdown(frame: pd.DataFrame, left: int = 1) -> str:
-    """A table of text in Markdown: the first ``left`` columns are aligned left and the others right."""
-    aligned = ["left"] * left + ["right"] * (len(frame.columns) - left)
+def markdown(frame: pd.DataFrame, left: int | Sequence[str] = 1) -> str:
+    """A table of text in Markdown: the first ``left`` columns are aligned left and the others right.
+
+    left: or the side of every column, ``left`` or ``right``.
+    """
+    columns = len(frame.columns)
+    sides = ["left"] * left + ["right"] * (columns - left) if isinstance(left, int) else left
     safe = frame.map(lambda text: str(text).strip().replace("|", "\\|").replace("*", "\\*"))
-    return safe.to_markdown(index=False, disable_numparse=True, colalign=aligned[: len(frame.columns)])
+    return safe.to_markdown(index=False, disable_numparse=True, colalign=sides[:columns])
 
 
 def rounded(frame: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:

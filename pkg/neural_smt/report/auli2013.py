@@ -15,8 +15,8 @@ from neural_smt.io.plots import BLUE, GREY, clean, drawing
 from neural_smt.io.tables import formatted, markdown, read_frame, table, texts, write_frame
 from neural_smt.report.networks import of_sets
 from neural_smt.report.papers import NUMBERS, load_paper
+from neural_smt.report.rendering import render
 from neural_smt.report.scores import Scores, p_value_text, read_scores, score_texts, set_names
-from neural_smt.report.templates import render
 
 PAPER = load_paper("auli2013.yaml")
 

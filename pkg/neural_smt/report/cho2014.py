@@ -16,8 +16,8 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.io.tables import formatted, markdown, read_frame, table, texts, write_frame
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.report.papers import load_paper
+from neural_smt.report.rendering import render
 from neural_smt.report.scores import p_value_text, read_scores, score_texts, set_names
-from neural_smt.report.templates import render
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import UNK, Vocabulary
 

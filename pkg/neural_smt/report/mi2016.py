@@ -18,8 +18,8 @@ from neural_smt.io.tables import formatted, markdown, read_frame, table, texts, 
 from neural_smt.networks.weights import count_parameters
 from neural_smt.report.networks import Training
 from neural_smt.report.papers import NUMBERS, load_paper
+from neural_smt.report.rendering import render
 from neural_smt.report.scores import Scores, p_value_text, read_scores, score_texts, set_names
-from neural_smt.report.templates import render
 from neural_smt.settings import read_settings
 from neural_smt.vocabulary_selection.coverage import TRAINING
 from neural_smt.vocabulary_selection.coverage_table import COLUMNS as COVERAGE

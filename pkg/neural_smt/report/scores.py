@@ -14,7 +14,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import open_text, read_object, write_lines
 from neural_smt.io.plots import BLUE, COLOURS, GREY, clean, drawing
 from neural_smt.io.tables import Column, formatted, markdown, read_frame, readable, rounded, table, texts, write_frame
-from neural_smt.report.templates import render
+from neural_smt.report.rendering import render
 
 Scores = Mapping[str, Mapping[str, Sequence[str]]]
 """System -> set -> the evaluation files of its runs, in the order in which tables show them."""

@@ -4,19 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
-from html import escape
 from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 
-from neural_smt.report.explanations import Explained, Explanation
-from neural_smt.report.page import render_page
-from neural_smt.report.translations_look import SCRIPT, STYLE
+from neural_smt.errors import UserError
+from neural_smt.io.files import read_lines, read_parallel, write_json, write_lines
+from neural_smt.report.explanations import Chosen, Explained, Explanation
+from neural_smt.report.pages import to_html
+from neural_smt.report.rendering import render
 
-COLOURS = 6
+DRAWN_WORDS = 9
+"""Words of the sentence that is drawn, if there is one of so many: it fills a page and no more."""
 
 SHOWN = 8
 """Systems that are shown at first; others when their boxes are checked."""
+
+
+def choose_sentences(*, source: Path, systems: dict, sentences: int, seed: int, output: Path) -> None:
+    """Draw up to ``sentences`` lines that the systems translate differently, and one of them to draw (JSON).
+
+    source: tokenised text; systems: name -> its translation of the text.
+    """
+    lines, texts = read_lines(source), _translations(systems, source)
+    numbers = choose(list(texts.values()), sentences, np.random.default_rng(seed))
+    lengths = {number: len(lines[number].split()) for number in numbers}
+    drawn = min((n for n in numbers if lengths[n]), key=lambda n: abs(lengths[n] - DRAWN_WORDS), default=None)
+    write_json(output, {"sentences": numbers, "drawn": drawn})
 
 
 def choose(systems: Sequence[Sequence[str]], count: int, generator: np.random.Generator) -> list[int]:
@@ -30,6 +45,56 @@ def choose(systems: Sequence[Sequence[str]], count: int, generator: np.random.Ge
     return sorted(drawn.tolist())
 
 
+def _translations(systems: Mapping[str, str], source: Path) -> dict[str, list[str]]:
+    count, texts = len(read_lines(source)), {name: read_lines(Path(path)) for name, path in systems.items()}
+    for name, lines in texts.items():
+        if len(lines) != count:
+            raise UserError(f"{systems[name]} has {len(lines)} lines but {source} has {count}; translate it again")
+    return texts
+
+
+def show_translations(
+    *,
+    source: Path,
+    reference: Path,
+    systems: dict,
+    chosen: Path,
+    output: Path,
+    explanations: dict | None = None,
+    languages: dict | None = None,
+    about: str = "",
+) -> None:
+    """Write a page (HTML) with sentences that the systems translate differently.
+
+    source, reference, systems (name -> file): texts with one sentence a line, the first system being the one that
+    others are compared with; chosen: what ``choose_sentences`` wrote; explanations: name -> what ``explain_sentences``
+    wrote; languages: codes of ``source`` and ``target``; about: Markdown.
+    """
+    sources, references = read_parallel(source, reference)
+    texts, first = _translations(systems, source), next(iter(systems), "")
+    explained = {name: Explanation.load(Path(path)) for name, path in (explanations or {}).items()}
+    sentences = []
+    for place, number in enumerate(Chosen.load(chosen).sentences):
+        shown = []
+        for name, lines in texts.items():
+            baseline = None if name == first else texts[first][number]
+            phrases = phrase_boxes(explained[name].sentences[place]) if name in explained else []
+            pieces = mark_differences(lines[number], references[number], baseline)
+            shown.append({"name": name, "pieces": pieces, "phrases": phrases})
+        texts_of = {"source": sources[number], "reference": references[number]}
+        sentences.append({"number": number + 1, "systems": shown, **texts_of})
+    page = render(
+        "translations.html",
+        title="Translations side by side",
+        about=to_html(about),
+        names=list(systems),
+        sentences=sentences,
+        languages={"source": "", "target": ""} | (languages or {}),
+        shown=SHOWN,
+    )
+    write_lines(output, page)
+
+
 def differing(text: str, other: str) -> list[bool]:
     """Of each word of ``text`` whether it is not in its place in ``other``."""
     words = text.split()
@@ -39,95 +104,28 @@ def differing(text: str, other: str) -> list[bool]:
     return found
 
 
-def mark_differences(text: str, reference: str, baseline: str | None = None) -> str:
-    """HTML of ``text``: words that are not in place in ``reference`` have the class r, those that are not in place in
-    ``baseline`` the class b.
+def mark_differences(text: str, reference: str, baseline: str | None = None) -> list[tuple[str, str]]:
+    """Pieces of ``text``, each with its kind: with an r where words are not in place in ``reference``, with a b where
+    they are not in place in ``baseline``.
     """
     words = text.split()
     against = [differing(text, reference), [False] * len(words) if baseline is None else differing(text, baseline)]
     kinds = [
         " ".join(name for name, flag in zip("rb", flags, strict=True) if flag) for flags in zip(*against, strict=True)
     ]
-    pieces = []
-    for kind, group in groupby(zip(kinds, words, strict=True), key=lambda pair: pair[0]):
-        shown = escape(" ".join(word for _, word in group), quote=False)
-        pieces.append(f'<span class="{kind}">{shown}</span>' if kind else shown)
-    return " ".join(pieces)
+    groups = groupby(zip(kinds, words, strict=True), key=lambda pair: pair[0])
+    return [(kind, " ".join(word for _, word in group)) for kind, group in groups]
 
 
-def render(
-    numbers: Sequence[int],
-    sources: Sequence[str],
-    references: Sequence[str],
-    systems: Mapping[str, Sequence[str]],
-    explanations: Mapping[str, Explanation] | None = None,
-    languages: Mapping[str, str] | None = None,
-    about: str = "",
-) -> str:
-    """A page (HTML) that compares translations of the lines ``numbers`` with the reference; systems by their names.
-
-    The first system is the one that others are compared with; explanations: of some systems, of these lines in this
-    order; languages: codes of ``source`` and ``target``; about: HTML.
+def phrase_boxes(explained: Explained) -> list[dict[str, str]]:
+    """How a translation was put together: of each phrase, or of each word of a network that writes word by word, its
+    ``words``, and as ``note`` the source words it comes from after their positions, counted from 1.
     """
-    names, first = list(systems), next(iter(systems), "")
-    spoken = {"source": "", "target": ""} | {side: f' lang="{code}"' for side, code in (languages or {}).items()}
-    articles = []
-    for place, number in enumerate(numbers):
-        rows = [
-            _row("Source", escape(sources[number], quote=False), spoken["source"]),
-            _row("Reference", escape(references[number], quote=False), spoken["target"]),
-        ]
-        for index, name in enumerate(names):
-            baseline = None if name == first else systems[first][number]
-            marked = mark_differences(systems[name][number], references[number], baseline)
-            explanation = (explanations or {}).get(name)
-            below = phrase_list(explanation.sentences[place]) if explanation else ""
-            rows.append(
-                _row(
-                    name, marked, spoken["target"], f' data-system="{index}"{"" if index < SHOWN else " hidden"}', below
-                )
-            )
-        articles.append(f"<article>\n<h2>Sentence {number + 1}</h2>\n" + "\n".join(rows) + "\n</article>")
-    body = "\n".join([about, _tools(names, first, len(numbers)), *articles])
-    return render_page("Translations side by side", body, STYLE, SCRIPT)
-
-
-def _tools(names: Sequence[str], first: str, count: int) -> str:
-    boxes = "".join(
-        f'<label><input type="checkbox" data-show="{index}"{" checked" if index < SHOWN else ""}>{escape(name)}</label>'
-        for index, name in enumerate(names)
-    )
-    other = f'<option value="baseline">not in {escape(first)}</option>' if len(names) > 1 else ""
-    return (
-        '<div class="tools">'
-        '<label>Search <input id="query" type="search" placeholder="a word" autocomplete="off"></label>'
-        f'<label>Mark words <select id="against"><option value="reference">not in the reference</option>{other}'
-        '<option value="">not at all</option></select></label>'
-        '<label><input type="checkbox" id="phrases">Phrases</label>'
-        f'{boxes}<span id="count" role="status">{count} sentences</span></div>'
-    )
-
-
-def _row(name: str, shown: str, language: str, attributes: str = "", below: str = "") -> str:
-    return f'<div class="row"{attributes}><b>{escape(name)}</b><p{language}>{shown or "&nbsp;"}</p>{below}</div>'
-
-
-def phrase_list(explained: Explained) -> str:
-    """HTML of how a translation was put together: a box for each phrase, or for each word of a network that writes word
-    by word, with the source words it comes from and their positions, counted from 1.
-    """
-    boxes = explained.phrases or _looked_at(explained)
-    items = []
-    for number, (start, stop, begin, end) in enumerate(boxes):
-        words = escape(" ".join(explained.target[begin:end]), quote=False) or "<i>nothing</i>"
-        read = escape(" ".join(explained.source[start:stop]), quote=False) or "no word"
-        positions = f"{start + 1}" if stop <= start + 1 else f"{start + 1}\u2013{stop}"
-        note = f"{positions} {read}" if stop > start else read
-        items.append(f'<li class="c{number % COLOURS}">{words}<small>{note}</small></li>')
-    return f'<ol class="phrases" hidden>{"".join(items)}</ol>' if items else ""
-
-
-def _looked_at(explained: Explained) -> list[list[int]]:
-    """A range of one word for each target word, and the source word that it is linked with (an empty range: none)."""
     source = {j: i for i, j in explained.links}
-    return [[source.get(j, 0), source[j] + 1 if j in source else 0, j, j + 1] for j in range(len(explained.target))]
+    single = [[source.get(j, 0), source[j] + 1 if j in source else 0, j, j + 1] for j in range(len(explained.target))]
+    boxes = []
+    for start, stop, begin, end in explained.phrases or single:
+        positions = f"{start + 1}" if stop <= start + 1 else f"{start + 1}\u2013{stop}"
+        note = f"{positions} {' '.join(explained.source[start:stop])}" if stop > start else "no word"
+        boxes.append({"words": " ".join(explained.target[begin:end]), "note": note})
+    return boxes

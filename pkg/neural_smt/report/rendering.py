@@ -1,4 +1,4 @@
-"""Templates of the report's pages, which lie beside this module in ``pages/``."""
+"""Templates of the report's pages, which lie beside this module in ``templates/``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-FOLDER = Path(__file__).parent / "pages"
+FOLDER = Path(__file__).parent / "templates"
 
 
 @cache
@@ -28,7 +28,7 @@ def _environment() -> Environment:
 
 
 def render(template: str, **values: Any) -> list[str]:
-    """The lines of a page: a template of ``pages/`` with values in it; in Markdown, one empty line between blocks."""
+    """The lines of a template of ``templates/`` with values in it; Markdown has one empty line between blocks."""
     text = _environment().get_template(template).render(**values)
     if template.endswith(".md"):
         text = re.sub(r"\n{3,}", "\n\n", text).strip("\n")

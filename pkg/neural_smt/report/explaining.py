@@ -4,17 +4,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.lattices.pruning import max_marginals, prune
 from neural_smt.decoding.search import Decoder
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.report.explanations import Arc, Chosen, DrawnLattice, Explained, Explanation, spelled
 from neural_smt.system_folder import System
 from neural_smt.translation.results import Candidate
 from neural_smt.translation.search import SearchTranslator, load_translator
 
 if TYPE_CHECKING:
+    from neural_smt.networks.attention.folder import TrainedAttention
     from neural_smt.translation.attention import AttentionTranslator
 
 ARCS = 40
@@ -55,8 +59,6 @@ def _with_attention(
     translator: "AttentionTranslator", sentences: list[list[str]], drawn: int | None
 ) -> list[Explained]:
     """With the attention weights of one sentence."""
-    from neural_smt.report.attention_weights import attention_weights  # loads PyTorch
-
     lines = [" ".join(tokens) for tokens in sentences]
     found = translator.network.search(lines, translator.maker.sets(lines) if translator.maker and lines else None)
     explained = []
@@ -103,3 +105,17 @@ def _covered(lattice: Lattice) -> list[int]:
     for arc, (tail, head) in enumerate(zip(lattice.tails.tolist(), lattice.heads.tolist(), strict=True)):
         covered[head] = covered[tail] + sizes[arc]
     return covered
+
+
+def attention_weights(model: "TrainedAttention", source: list[str], words: np.ndarray) -> list[list[float]]:
+    """alpha, a row for each word (int32 ``[t]``, target ids) and the end symbol, a column for each source word and its
+    end symbol, with three digits.
+    """
+    from neural_smt.networks.attention.batches import pack_batch  # loads PyTorch
+    from neural_smt.vocabulary_selection.sources import encode_words
+
+    place = model.network.output.weight.device
+    sources = encode_words(model.source, [" ".join(source)])
+    batch = pack_batch(sources, Ragged.from_lists([words.tolist()]), place)
+    (alphas,) = model.network.alignments(batch)
+    return [[round(float(value), 3) for value in row] for row in alphas]

@@ -1,0 +1,150 @@
+"""Pages of the report: figures and tables bound into one HTML file each, which loads nothing else."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+from neural_smt.errors import UserError
+from neural_smt.io.files import read_lines, read_yaml, write_lines
+from neural_smt.io.tables import markdown, read_frame, texts
+from neural_smt.report.rendering import FOLDER, render
+
+LONG = 25
+"""Tables with more rows are folded."""
+
+NAMES = {"pairs": "Sentence pairs", "words": "Predicted words"}
+"""Headings of columns that mean something else in tables of costs and of training."""
+
+MARKED = re.compile(r"(?P<number>.*\d) ?(?P<marks>\*{1,3})")
+
+
+def show_page(*, title: str, about: str, output: Path, figures: list[Path] = (), tables: list[Path] = ()) -> None:  # type: ignore[assignment]
+    """Write a page (HTML, self-contained) of figures (PNG) and tables (Markdown, CSV) with what is to know of them.
+
+    about: paragraphs of Markdown. Of a table that is there both as Markdown and as CSV, the Markdown is shown; every
+    CSV can be saved from the page.
+    """
+    paths = [Path(path) for path in tables]
+    unknown = next((path for path in paths if path.suffix not in (".md", ".csv")), None)
+    if unknown is not None:
+        raise UserError(f"{unknown}: neither a table in Markdown (.md) nor in CSV (.csv)")
+    written = {path.with_suffix("") for path in paths if path.suffix == ".md"}
+    alone = [path for path in paths if path.suffix == ".csv" and path.with_suffix("") not in written]
+    page = render(
+        "figures.html",
+        title=title,
+        about=to_html(about),
+        documents=[to_html("\n".join(read_lines(path))) for path in paths if path.suffix == ".md"],
+        figures=[{"name": _name(path), "data": _encoded(path)} for path in map(Path, figures)],
+        tables=[{"name": _name(path) if len(alone) > 1 else "", **table_html(path)} for path in alone],
+        files=[{"name": path.name, "data": _encoded(path)} for path in paths if path.suffix == ".csv"],
+    )
+    write_lines(output, page)
+
+
+def table_html(path: Path) -> dict[str, Any]:
+    """A CSV table as readers want it, as ``html``: columns named in words with their units, numbers short.
+
+    ``rows`` is how many there are if these are many, else 0. ``UserError`` names the file and the column that holds no
+    number where there must be one.
+    """
+    rows = read_frame(path)
+    if rows.empty:
+        return {"html": "", "rows": 0}
+    columns = read_yaml(FOLDER / "columns.yaml")
+    headings = {name: entry["heading"] for name, entry in columns.items()}
+    headings |= NAMES if {"fitted_seconds", "updates"} & set(rows.columns) else {}
+    shown, sides = {}, []
+    for name in rows.columns:
+        number_format = columns.get(name, {}).get("format")
+        sides.append("right" if number_format else "left")
+        shown[name] = _shown(path, name, rows[name], number_format)
+    frame = pd.DataFrame(shown, dtype=object)
+    frame.columns = [headings.get(name, name.replace("_", " ").capitalize()) for name in rows.columns]
+    return {"html": to_html(markdown(frame, sides)), "rows": len(rows) if len(rows) > LONG else 0}
+
+
+def _shown(path: Path, name: str, values: pd.Series, number_format: str | None) -> list[str]:
+    if name == "chosen":
+        return ["yes" if text == "1" else "" for text in values]
+    if not number_format:
+        return [text.replace("_", " ") if name in ("stage", "rule", "method") else text for text in values]
+    for text in values:
+        try:
+            texts([text], number_format)
+        except ValueError:
+            raise UserError(
+                f"{path}: the column {name} holds {text!r}, which is not a number; make the table again"
+            ) from None
+    return texts(values, number_format)
+
+
+def to_html(text: str) -> str:
+    """HTML of Markdown without a heading of the first level, which is the title of its page."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser.core.ruler.push("no_title", _drop_title)
+    parser.core.ruler.push("room_for_marks", _make_room_for_marks)
+    parser.core.ruler.push("frames", _frame_tables)
+    return parser.render(text)
+
+
+def _drop_title(state: StateCore) -> None:
+    if state.tokens and state.tokens[0].type == "heading_open" and state.tokens[0].tag == "h1":
+        del state.tokens[:3]
+
+
+def _frame_tables(state: StateCore) -> None:
+    """Let tables that are wider than their page scroll by themselves, and name rows and columns by their headers."""
+    frame = {"class": "wide", "tabindex": "0", "role": "group", "aria-label": "table"}
+    tokens: list[Token] = []
+    for token in state.tokens:
+        first = bool(tokens) and tokens[-1].type == "tr_open"
+        if token.type == "table_open":
+            tokens.append(Token("div_open", "div", 1, attrs=dict(frame), block=True))
+        if token.type == "th_open" or (token.type == "td_open" and first):
+            token.tag, heads_row = "th", token.type == "td_open"
+            token.attrSet("scope", "row" if heads_row else "col")
+        if token.type == "td_close" and tokens[-2].attrGet("scope") == "row":
+            token.tag = "th"
+        tokens.append(token)
+        if token.type == "table_close":
+            tokens.append(Token("div_close", "div", -1, block=True))
+    state.tokens = tokens
+
+
+def _make_room_for_marks(state: StateCore) -> None:
+    """In columns of numbers where some have marks of significance, give all cells the same room for them."""
+    cells, table, column = [], 0, 0
+    for before, token in pairwise(state.tokens):
+        table += token.type == "table_open"
+        column = 0 if token.type == "tr_open" else column + (token.type == "td_close")
+        if before.type == "td_open" and "right" in str(before.attrs.get("style")):
+            text = "".join(child.content for child in token.children or [])
+            cells.append(((table, column), token, text, MARKED.fullmatch(text)))
+    marked = {place for place, _, _, found in cells if found}
+    for place, token, text, found in cells:
+        if place in marked:
+            number, marks = (found["number"], found["marks"]) if found else (text, "")
+            token.children = [
+                Token("text", "", 0, content=f"{number} "),
+                Token("span_open", "span", 1, attrs={"class": "marks"}),
+                Token("text", "", 0, content=marks),
+                Token("span_close", "span", -1),
+            ]
+
+
+def _encoded(path: Path) -> str:
+    return b64encode(path.read_bytes()).decode()
+
+
+def _name(path: Path) -> str:
+    return path.stem.replace("_", " ").replace(".", ": ")
