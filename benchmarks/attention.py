@@ -26,8 +26,7 @@ import torch  # isort: skip
 
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.settings import network_settings
 from neural_smt.training.adadelta import ClippedAdaDelta

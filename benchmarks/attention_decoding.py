@@ -22,8 +22,7 @@ from neural_smt.decoding.attention.results import AttentionDecodingSettings
 from neural_smt.decoding.attention.search import beam_search
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.vocabulary import EOS
 from neural_smt.vocabulary_selection.candidates import CandidateSets

@@ -19,9 +19,8 @@ import torch  # isort: skip
 from lib.training_speed import speed_of  # isort: skip
 
 from neural_smt.io.files import write_json
-from neural_smt.networks.configuration import EncoderDecoderConfig
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.settings import network_settings
 from neural_smt.training.encoder_decoder import PhraseTask
 from neural_smt.training.loop import Trainer

@@ -3,7 +3,7 @@
 import numpy as np
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.configuration import EncoderDecoderConfig
+from neural_smt.networks.encoder_decoder import EncoderDecoderConfig
 from neural_smt.training.encoder_decoder import PhrasePairs
 
 SIZES = {

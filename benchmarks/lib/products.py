@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from neural_smt.networks.packed import PackedLayer
+from neural_smt.networks.device import PackedLayer
 from neural_smt.rescoring.scorer import one_thread_each
 
 

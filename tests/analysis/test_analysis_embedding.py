@@ -24,9 +24,7 @@ from neural_smt.analysis.map import _neighbours, map_page
 from neural_smt.analysis.steps import embed_words, plot_embedding, show_map
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.configuration import EncoderDecoderConfig
-from neural_smt.networks.encoder_decoder import EncoderDecoder
-from neural_smt.networks.folder import TrainedModel, save_model
+from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, TrainedModel, save_model
 from neural_smt.networks.packing import pack
 from neural_smt.vocabulary import Vocabulary
 

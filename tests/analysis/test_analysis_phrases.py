@@ -20,9 +20,7 @@ from neural_smt.analysis.steps import plot_pair_scores, show_phrases
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.configuration import EncoderDecoderConfig
-from neural_smt.networks.encoder_decoder import EncoderDecoder
-from neural_smt.networks.folder import TrainedModel, save_model
+from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, TrainedModel, save_model
 from neural_smt.phrases.columns import save_column
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable

@@ -7,8 +7,7 @@ import torch
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.batches import membership, pack_batch
-from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.vocabulary import BOS, EOS
 
 CPU = torch.device("cpu")

@@ -12,10 +12,8 @@ from neural_smt.decoding.reranking.push_forward import LatticeScorer
 from neural_smt.decoding.scorers.recurrent import RecurrentTextScorer
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, RecurrentWeights, WordClasses
 from neural_smt.networks.recurrent.scorer import RecurrentScorer
-from neural_smt.networks.recurrent.weights import RecurrentWeights
 from neural_smt.vocabulary import Vocabulary
 
 SENTENCES = [["a", "b", "c"], [], ["c", "unknown", "a"], ["b"], ["c", "a", "b", "other"], ["a", "a"]]

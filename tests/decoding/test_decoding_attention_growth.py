@@ -10,8 +10,7 @@ from attention_world import lively, random_sentences
 from neural_smt.decoding.attention.results import AttentionDecodingSettings
 from neural_smt.decoding.attention.search import FIRST, beam_search, frequent_words, search, with_frequent
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.vocabulary import BOS, EOS, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 

@@ -22,9 +22,7 @@ from neural_smt.decoding.nbest import read_nbest
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, read_lines, write_json, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.folder import TrainedAttention, save_attention
-from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, TrainedAttention, save_attention
 from neural_smt.shards import Shard
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest

@@ -24,10 +24,9 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.steps import decode
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines
-from neural_smt.networks import normaliser_estimate
+from neural_smt.networks import cslm
 from neural_smt.networks.cslm import CslmScorer
-from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
-from neural_smt.networks.folder import TrainedCslm, save_cslm
+from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, TrainedCslm, save_cslm
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
 
 HISTORY = 3
@@ -88,7 +87,7 @@ def test_all_derivations_are_found_with_the_networks_scores(folder, algorithm, s
 
 def load_estimating(folder: Path, model, monkeypatch, **settings) -> CslmFeature:
     """A hook that estimates badly: from the sum over one word."""
-    monkeypatch.setattr(normaliser_estimate, "FREQUENT", 1)
+    monkeypatch.setattr(cslm, "FREQUENT", 1)
     phrases = model.phrase_table.target
     return CslmFeature.load(folder, model.language_models[0], model.target_vocabulary, settings, phrases=phrases)
 

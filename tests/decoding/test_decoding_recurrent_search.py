@@ -13,10 +13,8 @@ from neural_smt.decoding.scorers.recurrent import RecurrentFeature
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.networks.folder import TrainedRecurrent, save_recurrent
-from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
-from neural_smt.networks.recurrent.network import RecurrentNetwork
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, WordClasses
+from neural_smt.networks.recurrent.network import RecurrentNetwork, TrainedRecurrent, save_recurrent
 from neural_smt.system_folder import System
 
 WEIGHT = 0.7

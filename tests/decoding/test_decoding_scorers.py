@@ -18,9 +18,7 @@ from neural_smt.decoding.scorers.ngrams import NgramFeature
 from neural_smt.decoding.scorers.recurrent import RecurrentScoring
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.folder import TrainedAttention
-from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, TrainedAttention
 from neural_smt.vocabulary import EOS, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 

@@ -7,7 +7,7 @@ import yaml
 from workflow import TINY, copy_results, planned, snakemake, translated
 
 from neural_smt.io.files import read_csv, read_json, read_lines
-from neural_smt.networks.attention.folder import load_attention
+from neural_smt.networks.attention.network import load_attention
 from neural_smt.networks.device import select_device
 
 SMALL = {"hidden": 12, "embedding": 8, "attention": 8, "maxout": 8, "rank": 8, "clip": 100, "batch": 16, "epochs": 2}

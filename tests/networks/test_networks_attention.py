@@ -13,8 +13,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention import scorer
 from neural_smt.networks.attention.batches import AttentionBatch, membership, pack_batch, pack_sentences
-from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.vocabulary import EOS, UNK
 
 CPU = torch.device("cpu")

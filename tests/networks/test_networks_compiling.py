@@ -14,11 +14,9 @@ from torch import nn
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.batches import pack_batch
-from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.networks.compiling import compilable, compile_steps
-from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
-from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
+from neural_smt.networks.device import compilable, compile_steps
+from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.packing import pack_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # of PyTorch's compiler itself

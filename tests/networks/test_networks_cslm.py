@@ -14,13 +14,19 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.continuations import context_states, score_ngrams, word_mass
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
-from neural_smt.networks import cslm, normalisers
-from neural_smt.networks.configuration import EncoderDecoderConfig
+from neural_smt.networks import cslm
 from neural_smt.networks.cslm import CslmScorer
-from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, NgramBatch, word_classes
+from neural_smt.networks.cslm_network import (
+    CslmConfig,
+    CslmNetwork,
+    NgramBatch,
+    TrainedCslm,
+    load_cslm,
+    save_cslm,
+    word_classes,
+)
 from neural_smt.networks.distinct import number_rows
-from neural_smt.networks.encoder_decoder import EncoderDecoder
-from neural_smt.networks.folder import TrainedCslm, TrainedModel, load_cslm, save_cslm, save_model
+from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, TrainedModel, save_model
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
@@ -225,7 +231,7 @@ def test_an_estimate_reads_few_words_and_the_mean_of_the_others(
         errors.append(score - (logits[word - 1] - np.log(np.exp(logits).sum())))
     assert len(errors) > 20
     # What is left is the normalisers' estimate, which is fitted: no more than a few of its own standard deviations.
-    assert np.abs(errors).max() < 6 * estimating.normalisers.error + 1e-6
+    assert np.abs(errors).max() < 6 * estimating.cslm.error + 1e-6
 
 
 def test_a_renormalised_distribution_sums_to_that_of_the_ngram_model(language_model: NgramModel) -> None:
@@ -263,7 +269,7 @@ def test_a_score_depends_neither_on_its_company_nor_on_chunks_nor_on_threads(
         for scores in pool.map(lambda _: scorer(contexts, words), range(12)):
             np.testing.assert_array_equal(scores, together)
     monkeypatch.setitem(cslm.CONTEXT_ROWS, "cpu", 7)
-    monkeypatch.setitem(normalisers.LOGITS, "cpu", 3 * 14)
+    monkeypatch.setitem(cslm.LOGITS, "cpu", 3 * 14)
     chunked = CslmScorer(scorer.network, SHORTLIST, language_model, VOCABULARY)
     np.testing.assert_allclose(chunked(contexts, words), together, atol=2e-5)
 

@@ -9,8 +9,7 @@ from random_weights import assert_gradients_are_slopes, enlarge
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
-from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.packing import PairBatch, pack_pairs
 from neural_smt.vocabulary import EOS
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from neural_smt.networks.exponentials import exponentiate, sum_exponentials
-from neural_smt.networks.softmax import log_normalisers, word_log_probabilities
+from neural_smt.networks.softmax import exponentiate, log_normalisers, sum_exponentials, word_log_probabilities
 
 
 def test_one_exponential_at_a_time() -> None:

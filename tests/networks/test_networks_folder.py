@@ -7,13 +7,19 @@ import torch
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_json
-from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.folder import TrainedAttention, load_attention, read_training, save_attention
-from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
+from neural_smt.networks.attention.network import (
+    AttentionConfig,
+    AttentionNetwork,
+    TrainedAttention,
+    load_attention,
+    read_training,
+    save_attention,
+)
 from neural_smt.networks.device import precision_context, select_device
-from neural_smt.networks.encoder_decoder import EncoderDecoder
-from neural_smt.networks.folder import (
+from neural_smt.networks.encoder_decoder import (
+    Conventions,
+    EncoderDecoder,
+    EncoderDecoderConfig,
     TrainedModel,
     load_model,
     save_model,

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from neural_smt.networks import normalisers, packed
-from neural_smt.networks.chosen_logits import choose_logits
+from neural_smt.networks import cslm, device
+from neural_smt.networks.cslm import Normalisers
 from neural_smt.networks.fingerprints import FingerprintCache, fingerprints
-from neural_smt.networks.normalisers import Normalisers
+from neural_smt.networks.softmax import choose_logits
 
 
 def random_softmax(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -23,7 +23,7 @@ def test_normalisers_are_log_sums_of_exponentials(kind: str, shift: float, monke
     """Also far outside the range of float32's exponentials, and in several pieces."""
     inner, weight, bias = random_softmax()
     bias += shift
-    monkeypatch.setitem(normalisers.LOGITS, "cpu", 301 * 8)
+    monkeypatch.setitem(cslm.LOGITS, "cpu", 301 * 8)
     if kind == "plain":
         monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     if kind == "double":
@@ -43,10 +43,10 @@ def test_a_packed_layer_is_the_layer() -> None:
     inner, weight, bias = random_softmax(1)
     expected = inner @ weight.t() + bias
     with torch.no_grad():
-        torch.testing.assert_close(packed.pack(weight, bias, 70)(inner), expected)
-        torch.testing.assert_close(packed.pack(weight, bias, 5, True)(inner[:3]), expected[:3].relu())
-        torch.testing.assert_close(packed.pack(weight, None, 70)(inner), expected - bias)
-    assert packed.pack(weight.double(), None, 70) is None
+        torch.testing.assert_close(device.pack(weight, bias, 70)(inner), expected)
+        torch.testing.assert_close(device.pack(weight, bias, 5, True)(inner[:3]), expected[:3].relu())
+        torch.testing.assert_close(device.pack(weight, None, 70)(inner), expected - bias)
+    assert device.pack(weight.double(), None, 70) is None
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])

@@ -9,9 +9,8 @@ import torch
 from torch import nn
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, word_classes
-from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.settings import Settings, network_settings
 from neural_smt.training.cslm import NgramTask

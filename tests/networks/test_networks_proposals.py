@@ -10,10 +10,9 @@ from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.beam_search import BeamSettings, beam_search
 from neural_smt.networks.beams import BLOCK, top_values
-from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
-from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.packing import pack_pairs
-from neural_smt.networks.sampling import sample
+from neural_smt.networks.proposals import sample
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.vocabulary import EOS
 

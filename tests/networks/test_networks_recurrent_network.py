@@ -12,9 +12,8 @@ from torch import Tensor
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.class_softmax import ClassSoftmax, pairwise_log_probabilities
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork
+from neural_smt.networks.recurrent.network import Backpropagation, Recurrence, RecurrentNetwork
 from neural_smt.networks.recurrent.packing import SentenceBatch, pack_sentences
-from neural_smt.networks.recurrent.recurrence import Recurrence
 from neural_smt.vocabulary import BOS
 
 CPU = torch.device("cpu")

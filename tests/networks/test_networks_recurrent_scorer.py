@@ -5,12 +5,10 @@ import pytest
 from recurrent_reference import random_weights, reference_scores
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, RecurrentWeights, WordClasses
 from neural_smt.networks.recurrent.scorer import RecurrentScorer
 from neural_smt.networks.recurrent.sequences import score_sequences
 from neural_smt.networks.recurrent.tries import build_tries
-from neural_smt.networks.recurrent.weights import RecurrentWeights
 from neural_smt.vocabulary import EOS, UNK
 
 WORDS, HIDDEN = 12, 6

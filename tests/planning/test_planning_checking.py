@@ -14,11 +14,9 @@ from neural_smt.configuration import complete
 from neural_smt.corpus.sources import published_sources
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json
-from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.networks.configuration import EncoderDecoderConfig
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
-from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.planning import checking, gpu_memory
 from neural_smt.planning.checking import check_experiment
 from neural_smt.planning.texts import check_source

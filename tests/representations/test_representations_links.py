@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.recurrent.inputs import LINKS
+from neural_smt.networks.recurrent.configuration import LINKS
 from neural_smt.representations.links import aligned_positions, intern_links, training_links
 
 Pairs = list[tuple[int, int]]

@@ -12,10 +12,8 @@ from safetensors.numpy import load_file, save_file
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_json, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.folder import TrainedRecurrent, save_recurrent
-from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.inputs import LinkSets
-from neural_smt.networks.recurrent.network import RecurrentNetwork
+from neural_smt.networks.recurrent.configuration import LinkSets, RecurrentConfig, WordClasses
+from neural_smt.networks.recurrent.network import RecurrentNetwork, TrainedRecurrent, save_recurrent
 from neural_smt.representations.folder import load_representation, save_representation
 from neural_smt.representations.lsa import analyse
 from neural_smt.representations.steps import build_representation

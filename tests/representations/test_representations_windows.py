@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.recurrent.inputs import LINKS, LinkSets
+from neural_smt.networks.recurrent.configuration import LINKS, LinkSets
 from neural_smt.representations.windows import Window, parse_window, window_rows
 
 

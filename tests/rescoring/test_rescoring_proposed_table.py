@@ -13,9 +13,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.beam_search import BeamSettings, beam_search
-from neural_smt.networks.configuration import EncoderDecoderConfig
-from neural_smt.networks.encoder_decoder import EncoderDecoder
-from neural_smt.networks.folder import TrainedModel, save_model
+from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, TrainedModel, save_model
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.rescoring.proposed_table import ProposalSettings, link_by_lexicon, propose_table, text_phrases

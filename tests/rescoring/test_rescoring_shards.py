@@ -9,9 +9,13 @@ import torch
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
-from neural_smt.networks.encoder_decoder import EncoderDecoder
-from neural_smt.networks.folder import TrainedModel, save_model
+from neural_smt.networks.encoder_decoder import (
+    Conventions,
+    EncoderDecoder,
+    EncoderDecoderConfig,
+    TrainedModel,
+    save_model,
+)
 from neural_smt.phrases.columns import load_column, save_part
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable
@@ -115,7 +119,7 @@ def test_shards_give_the_column_of_the_whole(
 
 def test_one_block_is_the_table_as_it_stands(folder: Path, tmp_path: Path) -> None:
     """Tables of less than a block, as small experiments have them, are scored as one."""
-    from neural_smt.networks.folder import load_model
+    from neural_smt.networks.encoder_decoder import load_model
 
     score(folder, "forward", tmp_path / "column")
     table, ids = PhraseTable.load(folder / "table"), word_ids(folder)

@@ -13,8 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_lines, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.settings import network_settings
 from neural_smt.training import attention
 from neural_smt.training.adadelta import ClippedAdaDelta

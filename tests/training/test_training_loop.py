@@ -10,7 +10,7 @@ from killed_runs import check_going_on, kill_at, places, weights
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_lines, write_lines
-from neural_smt.networks.folder import load_model
+from neural_smt.networks.encoder_decoder import load_model
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.training.checkpoint import NAME
 from neural_smt.training.loop import Trainer

@@ -16,9 +16,8 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import measure_perplexity
-from neural_smt.networks.folder import load_recurrent
-from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.inputs import AuxiliaryInputs, LinkSets
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, LinkSets, RecurrentConfig, WordClasses
+from neural_smt.networks.recurrent.network import load_recurrent
 from neural_smt.representations.steps import build_representation
 from neural_smt.training import recurrent
 from neural_smt.training.gradient_descent import EPSILON, GradientDescent, HalvingSchedule

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.folder import load_attention, read_training
+from neural_smt.networks.attention.network import load_attention, read_training
 from neural_smt.training import attention
 from neural_smt.training.snapshots import Snapshots, read_snapshots, write_average
 from neural_smt.training.steps import train_network

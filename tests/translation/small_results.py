@@ -11,9 +11,7 @@ from neural_smt.alignment.lexical import lexical_table
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.weights import Weights
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.folder import TrainedAttention, save_attention
-from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, TrainedAttention, save_attention
 from neural_smt.system_folder import FILE, write_description
 from neural_smt.translation.experiment import Experiment
 from neural_smt.translation.results import Translator

@@ -18,7 +18,7 @@ from neural_smt.report.rendering import render
 from neural_smt.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from neural_smt.networks.folder import TrainedModel
+    from neural_smt.networks.encoder_decoder import TrainedModel
 
 TRANSLATION_MODEL, NETWORK = "translation model", "network"
 DIRECT = 2
@@ -91,7 +91,7 @@ def sampled(
     ids: int32, the shortlist id of every id of the source vocabulary. Samples without an end symbol are left out.
     """
     # loads PyTorch, which takes a second
-    from neural_smt.networks.sampling import sample
+    from neural_smt.networks.proposals import sample
 
     numbers = np.concatenate(list(groups.values()))
     names = [group for group, members in groups.items() for _ in members]

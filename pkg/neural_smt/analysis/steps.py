@@ -23,7 +23,7 @@ from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import RESERVED, Vocabulary
 
 if TYPE_CHECKING:
-    from neural_smt.networks.folder import TrainedModel
+    from neural_smt.networks.encoder_decoder import TrainedModel
 
 
 def show_phrases(
@@ -130,6 +130,6 @@ def _scored_table(
 def _load_network(model: Path, device: str = "cpu") -> TrainedModel:
     # PyTorch takes a second to load, and pictures need none of it.
     from neural_smt.networks.device import select_device
-    from neural_smt.networks.folder import load_forward_model
+    from neural_smt.networks.encoder_decoder import load_forward_model
 
     return load_forward_model(model, select_device(device))

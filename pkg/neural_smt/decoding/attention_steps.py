@@ -125,7 +125,7 @@ def measure_epochs(
     """
     # They load PyTorch, which most systems need none of.
     from neural_smt.decoding.attention.translator import Translator
-    from neural_smt.networks.attention.folder import read_training
+    from neural_smt.networks.attention.network import read_training
     from neural_smt.networks.device import select_device
     from neural_smt.training.snapshots import read_snapshots
 

@@ -1,7 +1,14 @@
-"""The CSLM as a scorer of n-grams: a network for the words of its shortlist, a back-off n-gram model for all others."""
+"""The CSLM as a scorer of n-grams: a network for the words of its shortlist, a back-off n-gram model for all others.
+
+Of all that a network's n-gram costs, the sum over the whole shortlist, the softmax's normaliser, is nearly everything.
+Searches that look at many contexts estimate it: the sum over a few frequent words, together with the layer before the
+softmax, tells most of it; a linear function of both is fitted once, by ridge regression, to exact normalisers of
+contexts like those of the search.
+"""
 
 import copy
 import math
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +18,81 @@ from torch import Tensor
 from neural_smt.errors import UserError
 from neural_smt.language_model.continuations import context_states, score_ngrams, word_mass
 from neural_smt.language_model.model import NgramModel
-from neural_smt.networks.chosen_logits import choose_logits
-from neural_smt.networks.cslm_network import OUTSIDE, CslmNetwork, word_classes
-from neural_smt.networks.device import precision_context, select_device
+from neural_smt.networks.cslm_network import OUTSIDE, CslmNetwork, load_cslm, word_classes
+from neural_smt.networks.device import pack, precision_context, select_device
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.fingerprints import FingerprintCache, fingerprints
-from neural_smt.networks.folder import load_cslm
-from neural_smt.networks.normaliser_estimate import NormaliserEstimate
-from neural_smt.networks.normalisers import Normalisers
-from neural_smt.networks.packed import pack
+from neural_smt.networks.softmax import SAFE, choose_logits, log_normalisers, sum_exponentials
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
+
+LOGITS = {"cpu": 3 << 18, "cuda": 1 << 27}
+"""Logits computed at a time: on a CPU few enough to stay in its cache."""
+
+
+class Normalisers:
+    """A function from z, ``[N, R]``, to the logs of the normalisers, ``[N]``, without gradient.
+
+    weight: ``[V, R]``, in the type that the factors of products are rounded to; bias: ``[V]``. Threads may call it at
+    the same time.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor):
+        self.weight = weight
+        self.bias = bias
+        self.rows = max(1, LOGITS[bias.device.type] // len(bias))
+        self.products = pack(weight, None, self.rows) if bias.dtype == torch.float32 else None
+        self._buffers = threading.local()
+
+    def __call__(self, inner: Tensor) -> Tensor:
+        if self.products is None:
+            return log_normalisers(inner, self.weight, self.bias, self.weight.dtype, self._buffer())
+        sums = inner.new_empty(len(inner))
+        for start in range(0, len(inner), self.rows):
+            here = slice(start, start + self.rows)
+            sum_exponentials(self.products(inner[here]), self.bias, sums[here])
+        sums.log_()
+        # The kernel's exponents are limited; these rows are computed again with the largest logit subtracted first.
+        for row in torch.nonzero(~(sums.abs() < SAFE))[:, 0].tolist():
+            sums[row] = (self.products(inner[row : row + 1]) + self.bias).logsumexp(1)[0]
+        return sums
+
+    def _buffer(self) -> Tensor:
+        """The logits of this thread: making room for them anew would cost as much as filling it."""
+        if not hasattr(self._buffers, "logits"):
+            self._buffers.logits = self.bias.new_empty(self.rows, len(self.bias))
+        return self._buffers.logits
+
+
+FREQUENT = 64
+"""Words of the shortlist whose sum is computed; they come most frequent first."""
+
+RIDGE = 1e-2
+
+
+class NormaliserEstimate:
+    """log sum_v exp(weight z + bias)_v, estimated.
+
+    inner: z of N contexts, ``[N, R]``; normalisers: their exact values, ``[N]``; weight, bias: those of the softmax,
+    most frequent words first. ``error``: standard deviation of the estimate on these contexts (natural log).
+    """
+
+    def __init__(self, inner: Tensor, normalisers: Tensor, weight: Tensor, bias: Tensor):
+        self.sums = Normalisers(weight[:FREQUENT].to(inner.dtype), bias[:FREQUENT].clone())
+        known = self._features(inner).double()
+        known = torch.cat((known, known.new_ones(len(known), 1)), 1)
+        gram = known.t() @ known + RIDGE * torch.eye(known.shape[1], dtype=known.dtype, device=known.device)
+        solution = torch.linalg.solve(gram, known.t() @ normalisers.double())
+        self.error = float((known @ solution - normalisers.double()).std())
+        self.slope, self.offset = solution[:-1].to(inner.dtype), float(solution[-1])
+
+    def _features(self, inner: Tensor) -> Tensor:
+        return torch.cat((inner, self.sums(inner)[:, None]), 1)
+
+    def __call__(self, inner: Tensor) -> Tensor:
+        """The estimates for z, ``[N, R]``: ``[N]``."""
+        return self._features(inner) @ self.slope + self.offset
+
 
 LN_10 = math.log(10)
 

@@ -1,6 +1,7 @@
 """The network of the CSLM (Schwenk 2007) as Cho et al. (2014, section 4.1.2) built it: p(word | n - 1 words)."""
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from neural_smt.errors import UserError
+from neural_smt.networks.folder import CSLM, read_folder, save_folder, with_weights
 from neural_smt.networks.softmax import word_log_probabilities
-from neural_smt.vocabulary import BOS
+from neural_smt.vocabulary import BOS, Vocabulary
 
 OUTSIDE = 0
 """The class of all words outside the shortlist."""
@@ -114,3 +116,22 @@ class CslmNetwork(nn.Module):
     def before_softmax(self, first: Tensor) -> Tensor:
         """h_2 of h_1: ``[N, H_1]`` -> ``[N, H_2]``, in the precision of the weights."""
         return self.second(first).relu().to(self.output.weight.dtype)
+
+
+class TrainedCslm(NamedTuple):
+    """A CSLM's network and its shortlist."""
+
+    network: CslmNetwork
+    target: Vocabulary
+
+
+def save_cslm(folder: Path, model: TrainedCslm) -> None:
+    """Write the folder of a CSLM, all or nothing."""
+    save_folder(folder, CSLM, model.network, {"target": model.target})
+
+
+def load_cslm(folder: Path, device: torch.device) -> TrainedCslm:
+    """Read what ``save_cslm`` wrote; raises ``UserError`` as ``load_model`` does."""
+    config, vocabularies = read_folder(folder, CSLM, CslmConfig.from_json, ("target",))
+    network = with_weights(folder, CslmNetwork(config), device)
+    return TrainedCslm(network, **vocabularies)

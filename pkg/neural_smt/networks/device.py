@@ -1,9 +1,19 @@
-"""Where a network runs and in which precision."""
+"""Where and how networks compute: devices, precision, compiled steps, packed weights.
 
-from collections.abc import Iterator
+Compiled steps (``training: {compile: true}``): between its matrix products a step of a recurrent loop is elementwise
+work of a dozen kernels, which compiled are a few: on a GPU starting them takes longer than their work. On a CPU it
+gains nothing, and compiling takes some seconds a network.
+Packed weights: by default PyTorch calls MKL for float32 products, which takes more than twice as long on processors
+that are not Intel's; weights that stay as they are are packed once for oneDNN's product.
+"""
+
+import functools
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import ParamSpec, TypeVar
 
 import torch
+from torch import Tensor
 
 from neural_smt.errors import UserError
 
@@ -60,3 +70,72 @@ def repeatable(device: torch.device) -> Iterator[None]:
     finally:
         torch.set_deterministic_debug_mode(before)
         torch.utils.deterministic.fill_uninitialized_memory = filled
+
+
+def product(left: Tensor, right: Tensor, dtype: torch.dtype) -> Tensor:
+    """``left @ right`` with both factors rounded to ``dtype``, in the precision of ``left``."""
+    if left.dtype == dtype:
+        return left @ right
+    return (left.to(dtype) @ right.to(dtype)).to(left.dtype)
+
+
+def affine(offset: Tensor, factor: Tensor, weight: Tensor, out: Tensor | None = None) -> Tensor:
+    """``offset + factor @ weight.T`` in the precision of ``factor``; the product is rounded like ``offset``."""
+    if offset.dtype == factor.dtype:
+        return torch.addmm(offset, factor, weight.t(), out=out)
+    return torch.add(offset, product(factor, weight.t(), offset.dtype), out=out)
+
+
+P, R = ParamSpec("P"), TypeVar("R")
+
+_asked = False
+"""For all threads alike, as gradients are computed in threads of PyTorch's own."""
+
+
+def compile_steps(asked: bool) -> None:
+    """Say whether this process compiles ``compilable`` steps from now on; results then differ by roundings."""
+    global _asked
+    _asked = asked
+
+
+def compilable(step: Callable[P, R]) -> Callable[P, R]:
+    """A step without gradient of its own whose arguments that it writes into share no memory with others."""
+    compiled = functools.cache(lambda: torch.compile(step, dynamic=True))
+
+    @functools.wraps(step)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not _asked:
+            return step(*args, **kwargs)
+        try:
+            return compiled()(*args, **kwargs)
+        except (torch._dynamo.exc.BackendCompilerFailed, torch._dynamo.exc.TorchRuntimeError) as error:
+            reason = str(error).strip().splitlines()[0]
+            message = f"training: compile is on, but PyTorch cannot compile here ({reason}); set it to false"
+            raise UserError(message) from None
+
+    return run
+
+
+class PackedLayer:
+    """weight x + bias, rectified if asked for, without gradient: ``[N, inputs]`` -> ``[N, outputs]``.
+
+    weight: ``[outputs, inputs]``; bias: ``[outputs]`` or none; rows: how many x are usual. ``None`` instead of a layer
+    (``pack``) where PyTorch cannot pack: on a GPU, in other types than float32, or where it was built without oneDNN.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor | None, rows: int, rectified: bool = False):
+        self.packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach().contiguous(), rows)
+        self.bias = None if bias is None else bias.detach()
+        self.activation = "relu" if rectified else "none"
+
+    def __call__(self, inputs: Tensor) -> Tensor:
+        return torch.ops.mkldnn._linear_pointwise(inputs, self.packed, self.bias, self.activation, [], "")
+
+
+def pack(weight: Tensor, bias: Tensor | None, rows: int, rectified: bool = False) -> PackedLayer | None:
+    """The packed layer, or None where there is none (see ``PackedLayer``)."""
+    # These functions are what PyTorch's compiler calls; they are not among its documented ones.
+    offered = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    if not offered or weight.device.type != "cpu" or weight.dtype != torch.float32:
+        return None
+    return PackedLayer(weight, bias, rows, rectified)

@@ -1,19 +1,114 @@
-"""The RNN encoder-decoder of Cho et al. (2014): log p(target phrase | source phrase)."""
+"""The RNN encoder-decoder of Cho et al. (2014): log p(target phrase | source phrase), and its model folder."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from neural_smt.networks.configuration import EncoderDecoderConfig
-from neural_smt.networks.gated_unit import GatedUnit
+from neural_smt.errors import UserError
+from neural_smt.networks.folder import ENCODER_DECODER, read_folder, save_folder, with_weights
+from neural_smt.networks.layers import STANDARD_DEVIATION, Embedding, GatedUnit, PlainUnit
 from neural_smt.networks.packing import Packed, PairBatch
-from neural_smt.networks.plain_unit import PlainUnit
 from neural_smt.networks.softmax import word_log_probabilities
+from neural_smt.vocabulary import Vocabulary
 
-STANDARD_DEVIATION = 0.01
-"""Of the initial weights that are not recurrent (section 4.1.1)."""
+SOURCES = ("code", "paper")
+UNITS = ("gated", "tanh")
+DIRECTIONS = ("forward", "backward")
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """One entry, ``"code"`` or ``"paper"``, per difference between Cho et al. (2014) and its released program.
+
+    summary     c, the representation of the source phrase.
+                paper (supplement A.1): c = tanh(V h_N).
+                code: c = h_N, the encoder's state after the end symbol; there is no V.
+    reset       the reset gate r of the decoder.
+                paper (supplement A.1.1): tanh(W' e(y) + r * (U' h' + C c)), the gate closes the context too.
+                code: tanh(W' e(y) + U' (r * h') + C c), the gate acts before U' and leaves the context alone.
+                (The encoder has no context; both apply r before U, equation 8.)
+    first_step  the state that predicts the first word.
+                paper: h'_1, after one transition from h'_0 on e(y_0) = 0.
+                code: h'_0 = tanh(V' c + b) itself; the first transition consumes y_1.
+    objective   what a minibatch's gradient is taken of, before its norm is clipped.
+                paper (equation 4): the mean log-likelihood of the pairs.
+                code: its sum over all words of the batch.
+    sampling    how minibatches are drawn.
+                paper (section 4.1.1): at random for each update; here, a new permutation of the pairs in each epoch.
+                code: one permutation made before training, repeated in every epoch.
+
+    Not switched, because nothing depends on it: the code's update gate is u = 1 - z. Not switched, because they are
+    sizes: the supplement's 500-dimensional embeddings and its G = G_l G_r of rank 500, which neither section 4.1.1
+    (rank 100) nor the code (100) uses; set ``embedding`` and ``rank`` instead. The paper's equations omit biases
+    ("to make the equations uncluttered"), so the code's are used: embedding, candidate input, decoder initialiser,
+    hidden readout and softmax have one, gates and context projections have none.
+    """
+
+    summary: str = "code"
+    reset: str = "code"
+    first_step: str = "code"
+    objective: str = "code"
+    sampling: str = "code"
+
+    @classmethod
+    def following(cls, follow: str | dict[str, str]) -> "Conventions":
+        """From ``"code"``, ``"paper"``, or a mapping of single differences (those left out follow the code)."""
+        names = [item.name for item in fields(cls)]
+        choices = dict.fromkeys(names, follow) if isinstance(follow, str) else dict(follow)
+        for name, choice in choices.items():
+            if name not in names:
+                raise UserError(f"conventions: no difference is called {name!r}; known are {', '.join(names)}")
+            if choice not in SOURCES:
+                raise UserError(f"conventions: {name} is {choice!r}; set it to code or paper")
+        return cls(**choices)
+
+
+@dataclass(frozen=True)
+class EncoderDecoderConfig:
+    """Sizes of an encoder-decoder; the defaults are the released configuration of Cho et al. (2014).
+
+    source_words, target_words: entries of the shortlists, reserved ones included; hidden: units of each recurrent
+    layer; embedding: dimensions of a word (the rank of word -> hidden); maxout: units of the readout, each the larger
+    of two; rank: rank of the product of two matrices between maxout and softmax.
+    unit: ``gated`` hidden units (section 2.3) or plain ``tanh`` units.
+    direction: what is read and what is predicted, ``forward`` p(target | source) or ``backward`` p(source | target),
+    which the paper did not try. A backward network's source side is the target language.
+    """
+
+    source_words: int
+    target_words: int
+    hidden: int = 1000
+    embedding: int = 100
+    maxout: int = 500
+    rank: int = 100
+    conventions: Conventions = field(default_factory=Conventions)
+    unit: str = "gated"
+    direction: str = "forward"
+
+    def __post_init__(self) -> None:
+        for name, choices in (("unit", UNITS), ("direction", DIRECTIONS)):
+            if getattr(self, name) not in choices:
+                raise UserError(
+                    f"the encoder-decoder's {name} is {getattr(self, name)!r}; set it to {' or '.join(choices)}"
+                )
+        if self.unit == "tanh" and self.conventions.reset == "paper":
+            raise UserError("tanh units have no reset gate that could follow the paper; set conventions: {reset: code}")
+        for name in ("source_words", "target_words", "hidden", "embedding", "maxout", "rank"):
+            if getattr(self, name) < 1:
+                raise UserError(f"the encoder-decoder's {name} is {getattr(self, name)}; set it to 1 or more")
+
+    def to_json(self) -> dict[str, Any]:
+        """The configuration as plain values for ``config.json``."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "EncoderDecoderConfig":
+        """Inverse of ``to_json``; raises ``TypeError`` or ``KeyError`` on keys that are missing or unknown."""
+        return cls(**{**values, "conventions": Conventions(**values["conventions"])})
 
 
 @dataclass(frozen=True)
@@ -35,19 +130,6 @@ class Context:
         # Several times as fast as indexing.
         initial, inputs, readout = (part.index_select(0, rows) for part in (self.initial, self.inputs, self.readout))
         return Context(initial, inputs, None if self.gated is None else self.gated.index_select(0, rows), readout)
-
-
-class Embedding(nn.Module):
-    """A vector per word plus one learned bias; the gradient of the vectors is sparse."""
-
-    def __init__(self, words: int, dimensions: int):
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(words, dimensions))
-        self.bias = nn.Parameter(torch.zeros(dimensions))
-
-    def forward(self, words: Tensor) -> Tensor:
-        """``[N]`` ids -> ``[N, dimensions]``."""
-        return nn.functional.embedding(words, self.weight, sparse=True) + self.bias
 
 
 class EncoderDecoder(nn.Module):
@@ -149,3 +231,36 @@ class EncoderDecoder(nn.Module):
         inner = self.before_softmax(states, words, context.readout[target.rows])
         scores = word_log_probabilities(inner, self.output.weight, self.output.bias, target.words, words.dtype)
         return torch.zeros_like(initial[:, 0]).index_add(0, batch.order[target.rows], scores)
+
+
+class TrainedModel(NamedTuple):
+    """An encoder-decoder and the shortlists of both its sides: ``source`` of what it reads, ``target`` of what it
+    predicts, whichever language that is (``EncoderDecoderConfig.direction``).
+    """
+
+    network: EncoderDecoder
+    source: Vocabulary
+    target: Vocabulary
+
+
+def save_model(folder: Path, model: TrainedModel) -> None:
+    """Write the folder of an encoder-decoder, all or nothing."""
+    save_folder(folder, ENCODER_DECODER, model.network, {"source": model.source, "target": model.target})
+
+
+def load_model(folder: Path, device: torch.device) -> TrainedModel:
+    """Read what ``save_model`` wrote.
+
+    Raises ``UserError`` when a vocabulary is not the one the model was trained with, or a file is missing or broken.
+    """
+    config, vocabularies = read_folder(folder, ENCODER_DECODER, EncoderDecoderConfig.from_json, ("source", "target"))
+    network = with_weights(folder, EncoderDecoder(config), device)
+    return TrainedModel(network, **vocabularies)
+
+
+def load_forward_model(folder: Path, device: torch.device) -> TrainedModel:
+    """``load_model`` for readers of source phrases: raises ``UserError`` for a network that reads target phrases."""
+    model = load_model(folder, device)
+    if model.network.config.direction != "forward":
+        raise UserError(f"{folder}: this network reads target phrases; name one of direction: forward")
+    return model

@@ -1,4 +1,10 @@
-"""Target phrases that a network proposes for source phrases, and the decoder steps that propose them."""
+"""Target phrases that an encoder-decoder proposes for source phrases: decoder steps, and samples.
+
+Samples (Cho et al. 2014, section 4.3, Table 3) follow the sampler of the released program: words are drawn from the
+softmax, whose logits are divided by a temperature, until the end symbol, at most three words for every word of the
+source phrase; ``[UNK]`` may be drawn. Samples of one source phrase that agree so far are one row of the network, so the
+first step costs one row however many samples are drawn.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,10 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
+from neural_smt.networks.device import precision_context
 from neural_smt.networks.encoder_decoder import Context, EncoderDecoder
 from neural_smt.networks.packing import pack
 from neural_smt.networks.softmax import TILE
+from neural_smt.vocabulary import EOS
 
 
 @dataclass(frozen=True)
@@ -103,3 +112,130 @@ class StepDecoder:
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64)).to(self.device)
+
+
+WORDS_PER_SOURCE_WORD = 3
+"""A sample of a source phrase of n words has at most 3 n words."""
+
+BLOCK = 128
+"""Words whose weights are summed up together when a word is drawn."""
+
+
+def sample(
+    network: EncoderDecoder,
+    source: Ragged,
+    count: int,
+    *,
+    seed: int,
+    temperature: float = 1.0,
+    batch: int = 512,
+    precision: str = "fp32",
+) -> Proposals:
+    """Draw ``count`` target phrases for each of ``source`` (int32 shortlist ids), with repetitions, in drawing order.
+
+    temperature: below 1 prefers probable words; scores are log p at temperature 1 whatever it is. batch: source
+    phrases that go through the network together; what is drawn does not depend on it. Samples that reach the limit of
+    their length without an end symbol are not ``complete`` (and their score has no end symbol).
+    """
+    if temperature <= 0:
+        raise UserError(f"the sampling temperature is {temperature}; set it above 0")
+    device = network.output.weight.device
+    with torch.no_grad(), precision_context(device, precision):
+        decoder = StepDecoder(network)
+        parts = [
+            _sample_chunk(decoder, source, np.arange(start, min(start + batch, len(source))), count, seed, temperature)
+            for start in range(0, len(source), batch)
+        ]
+    if not parts:
+        return Proposals(np.zeros(0, np.int64), Ragged.from_lists([]), np.zeros(0), np.zeros(0, bool))
+    return Proposals.concatenate(parts)
+
+
+def _sample_chunk(
+    decoder: StepDecoder, source: Ragged, numbers: np.ndarray, count: int, seed: int, temperature: float
+) -> Proposals:
+    chosen = source.take(numbers)
+    limits = WORDS_PER_SOURCE_WORD * chosen.lengths
+    longest = int(limits.max(initial=0))
+    chance = np.zeros((len(numbers), count, longest), dtype=np.float64)
+    for row, number in enumerate(numbers.tolist()):
+        # a generator for each source phrase, so that its samples do not depend on the phrases beside it
+        chance[row, :, : limits[row]] = np.random.default_rng([seed, number]).random((count, limits[row]))
+    chance = chance.reshape(len(numbers) * count, longest)
+    limits = np.repeat(limits, count)
+    words = np.full(chance.shape, EOS, dtype=np.int32)
+    lengths = np.zeros(len(chance), dtype=np.int64)
+    scores, complete = np.zeros(len(chance)), np.zeros(len(chance), dtype=bool)
+    context, prefixes = decoder.start(chosen)
+    alive = np.flatnonzero(limits > 0)
+    rows = alive // count
+    for step in range(longest):
+        if len(alive) == 0:
+            break
+        drawn, gained = _draw(decoder, context, prefixes, rows, chance[alive, step], temperature)
+        scores[alive] += gained
+        ends = drawn == EOS
+        complete[alive[ends]] = True
+        words[alive, step] = drawn
+        lengths[alive[~ends]] += 1
+        goes_on = ~ends & (limits[alive] > step + 1)
+        alive, rows, drawn = alive[goes_on], rows[goes_on], drawn[goes_on]
+        if len(alive) == 0:
+            break
+        vocabulary = len(decoder.network.output.weight)
+        extended, inverse = np.unique(rows * vocabulary + drawn, return_inverse=True)
+        prefixes = decoder.extend(context, prefixes, extended // vocabulary, extended % vocabulary)
+        order = np.argsort(inverse, kind="stable")
+        alive, rows = alive[order], inverse[order]
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    phrases = Ragged(words[np.arange(longest) < lengths[:, None]], offsets)
+    return Proposals(np.repeat(numbers, count), phrases, scores, complete)
+
+
+def _draw(
+    decoder: StepDecoder, context: Context, prefixes: Prefixes, rows: np.ndarray, chance: np.ndarray, temperature: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """A word after each sample's prefix, int64 ``[n]``, and its log-probability, float64 ``[n]``.
+
+    rows: int64 ``[n]``, ascending, the prefix of each sample; chance: ``[n]`` in [0, 1), where in the cumulative
+    distribution its word lies.
+    """
+    drawn = np.empty(len(rows), dtype=np.int64)
+    gained = np.empty(len(rows), dtype=np.float64)
+    for start, logits in decoder.logits(context, prefixes):
+        here = slice(*np.searchsorted(rows, [start, start + len(logits)]))
+        own = torch.from_numpy(rows[here] - start).to(logits.device)
+        points = torch.from_numpy(chance[here].astype(np.float32)).to(logits.device)
+        weights, normalisers = exponentials(logits, 1.0)
+        words = invert(weights if temperature == 1 else exponentials(logits, temperature)[0], own, points)
+        words.clamp_(max=logits.shape[1] - 1)
+        drawn[here] = words.cpu().numpy()
+        gained[here] = (logits[own, words] - normalisers[own]).cpu().numpy()
+    return drawn, gained
+
+
+def exponentials(logits: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
+    """exp(logits / temperature) up to a factor for each row, and the natural log of each row's sum with its factor.
+
+    ``[n, V]`` -> ``[n, blocks, BLOCK]``, filled up with zeros, and ``[n]``.
+    """
+    largest = logits.amax(1, keepdim=True)
+    weights = logits.new_zeros(len(logits), -(-logits.shape[1] // BLOCK), BLOCK)
+    used = weights.flatten(1)[:, : logits.shape[1]]
+    torch.sub(logits, largest, out=used).div_(temperature).exp_()
+    return weights, used.sum(1).log_() + largest[:, 0] / temperature
+
+
+def invert(weights: Tensor, rows: Tensor, points: Tensor) -> Tensor:
+    """The word at which the cumulative weight of a row passes the share ``points`` of its whole: int64 ``[m]``.
+
+    weights: ``[n, blocks, BLOCK]``; rows: int64 ``[m]``; points: ``[m]`` in [0, 1). First the block is found, then the
+    word inside it, so that nothing as long as the vocabulary is cumulated.
+    """
+    ends = weights.sum(2).cumsum(1)[rows]
+    points = (points * ends[:, -1])[:, None]
+    block = torch.searchsorted(ends, points, right=True).clamp_(max=ends.shape[1] - 1)
+    before = ends.gather(1, block) - weights[rows, block[:, 0]].sum(1, keepdim=True)
+    inside = weights[rows, block[:, 0]].cumsum(1)
+    place = torch.searchsorted(inside, points - before, right=True).clamp_(max=BLOCK - 1)
+    return (block * BLOCK + place)[:, 0]

@@ -1,14 +1,53 @@
-"""The softmax over the target shortlist: log-probabilities of given words, and normalisers.
+"""The softmax over a large vocabulary: log-probabilities of given words, normalisers, logits of single words.
 
-Both work on a few rows of logits at a time, so that the exponentials find them in the processor's cache.
+All work on a few rows of logits at a time, so that the exponentials find them in the processor's cache: behind a small
+rank a softmax spends as much time on its exponentials as on its matrix product when every step (bias, largest,
+exponential, sum) passes over the logits by itself.
 """
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from neural_smt.networks.exponentials import exponentiate, sum_exponentials
-from neural_smt.networks.precision import product
+from neural_smt.jit import kernel
+from neural_smt.networks.device import product
+from neural_smt.networks.exponential_primitives import ANY_ORDER, exponential
+
+
+@kernel(**ANY_ORDER)
+def _sums(logits: np.ndarray, bias: np.ndarray, sums: np.ndarray) -> None:
+    for row in range(len(logits)):
+        total = np.float32(0)
+        for column in range(len(bias)):
+            total += exponential(logits[row, column] + bias[column])
+        sums[row] = total
+
+
+@kernel(**ANY_ORDER)
+def _exponentiate(logits: np.ndarray, shifts: np.ndarray, sums: np.ndarray) -> None:
+    for row in range(len(logits)):
+        total, shift = np.float32(0), shifts[row]
+        for column in range(logits.shape[1]):
+            value = exponential(logits[row, column] - shift)
+            logits[row, column] = value
+            total += value
+        sums[row] = total
+
+
+def sum_exponentials(logits: Tensor, bias: Tensor, sums: Tensor) -> None:
+    """``sums[i]`` = sum_v e^(logits[i, v] + bias[v]): ``[N, V]``, ``[V]`` -> ``[N]``, float32 on the CPU, contiguous.
+
+    Exact to 1e-6 as long as every exponent that matters lies within [-87, 88]; the others count as those limits, so
+    that a sum beyond e^88 comes out as at least that and one below e^-87 never as less. Not a number counts as 88.
+    """
+    _sums(logits.detach().numpy(), bias.detach().numpy(), sums.numpy())
+
+
+def exponentiate(logits: Tensor, shifts: Tensor, sums: Tensor) -> None:
+    """Replace ``logits[i, v]`` by e^(logits[i, v] - shifts[i]) and write the sums of rows to ``sums``; as above."""
+    _exponentiate(logits.detach().numpy(), shifts.detach().numpy(), sums.numpy())
+
 
 TILE = 1 << 20
 """Logits computed at a time on a CPU (4 MiB of float32)."""
@@ -99,3 +138,29 @@ def log_normalisers(inner: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dt
         careful = _logits(inner[row : row + 1], weight, bias, dtype, buffer[:1])
         output[row] = careful.logsumexp(1)[0]
     return output
+
+
+@kernel(fastmath={"contract", "reassoc", "nsz"})
+def _choose(
+    inner: np.ndarray, weight: np.ndarray, bias: np.ndarray, numbers: np.ndarray, classes: np.ndarray
+) -> np.ndarray:
+    logits = np.empty(len(numbers), dtype=np.float32)
+    for i in range(len(numbers)):
+        z, row = inner[numbers[i]], weight[classes[i]]
+        total = np.float32(0)
+        for r in range(len(z)):
+            total += z[r] * row[r]
+        logits[i] = total + bias[classes[i]]
+    return logits
+
+
+def choose_logits(inner: Tensor, weight: Tensor, bias: Tensor, numbers: Tensor, classes: Tensor) -> Tensor:
+    """(weight z + bias) of one class per n-gram, ``[Q]``, without gradient.
+
+    inner: z of each context, ``[C, R]``; weight, bias: ``[V, R]``, ``[V]``; numbers, classes: int64 ``[Q]``, the
+    context and the class of each n-gram.
+    """
+    if inner.device.type == "cpu" and inner.dtype == weight.dtype == torch.float32:
+        arrays = (tensor.detach().contiguous().numpy() for tensor in (inner, weight, bias, numbers, classes))
+        return torch.from_numpy(_choose(*arrays))
+    return (inner[numbers] * weight[classes]).sum(1) + bias[classes]

@@ -18,7 +18,7 @@ from neural_smt.translation.results import Candidate
 from neural_smt.translation.search import SearchTranslator, load_translator
 
 if TYPE_CHECKING:
-    from neural_smt.networks.attention.folder import TrainedAttention
+    from neural_smt.networks.attention.network import TrainedAttention
     from neural_smt.translation.attention import AttentionTranslator
 
 ARCS = 40

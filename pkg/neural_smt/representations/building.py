@@ -41,7 +41,7 @@ def build_word_rnn(settings: RepresentationSettings, model: Path) -> Built:
     """Rows of U, the embedding of a recurrent model of the source, for the words of a window."""
     import torch  # takes a second to load, needed here only
 
-    from neural_smt.networks.folder import load_recurrent
+    from neural_smt.networks.recurrent.network import load_recurrent
 
     trained = load_recurrent(model, torch.device("cpu"))
     words = trained.network.state_dict()["embedding"].double().numpy()

@@ -4,7 +4,7 @@ import numpy as np
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import leaf, mix
-from neural_smt.networks.recurrent.inputs import LINKS, LinkSets
+from neural_smt.networks.recurrent.configuration import LINKS, LinkSets
 
 
 @leaf

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.recurrent.inputs import AuxiliaryInputs, LinkSets
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, LinkSets
 from neural_smt.representations.features import feature_matrix, word_hashes
 from neural_smt.representations.lsa import word_counts
 from neural_smt.representations.projection import Projection

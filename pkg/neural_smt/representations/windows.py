@@ -8,7 +8,7 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import leaf
-from neural_smt.networks.recurrent.inputs import LINKS, LinkSets
+from neural_smt.networks.recurrent.configuration import LINKS, LinkSets
 
 _NAME = re.compile(r"(?:p([1-9]\d?))?(?:c([1-9]))?(?:n([1-9]\d?))?")
 

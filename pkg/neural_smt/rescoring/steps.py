@@ -20,7 +20,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, read_object, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.networks.folder import TrainedModel, load_forward_model, load_model
+from neural_smt.networks.encoder_decoder import TrainedModel, load_forward_model, load_model
 from neural_smt.phrases.columns import load_part, save_column, save_part
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.rescoring.proposed_table import ProposalSettings, propose_table

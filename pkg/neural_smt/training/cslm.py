@@ -17,8 +17,16 @@ from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import rounded_perplexity
 from neural_smt.networks.cslm import LN_10, CslmScorer
-from neural_smt.networks.cslm_network import OUTSIDE, CslmConfig, CslmNetwork, NgramBatch, word_classes
-from neural_smt.networks.folder import TrainedCslm, load_cslm, save_cslm
+from neural_smt.networks.cslm_network import (
+    OUTSIDE,
+    CslmConfig,
+    CslmNetwork,
+    NgramBatch,
+    TrainedCslm,
+    load_cslm,
+    save_cslm,
+    word_classes,
+)
 from neural_smt.settings import Settings
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, Record, Training, held_out_perplexity

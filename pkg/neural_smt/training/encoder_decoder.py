@@ -10,9 +10,13 @@ import torch
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, mix
-from neural_smt.networks.configuration import Conventions, EncoderDecoderConfig
-from neural_smt.networks.encoder_decoder import EncoderDecoder
-from neural_smt.networks.folder import TrainedModel, save_model
+from neural_smt.networks.encoder_decoder import (
+    Conventions,
+    EncoderDecoder,
+    EncoderDecoderConfig,
+    TrainedModel,
+    save_model,
+)
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.settings import Settings

@@ -11,7 +11,7 @@ from neural_smt.alignment.pharaoh import read_alignments
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs
 from neural_smt.representations.links import training_links
 from neural_smt.representations.representation import Representation
 from neural_smt.vocabulary import BOS, EOS, RESERVED, UNK, Vocabulary

@@ -18,10 +18,15 @@ from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import rounded_perplexity
 from neural_smt.networks.device import precision_context
 from neural_smt.networks.distinct import number_rows
-from neural_smt.networks.folder import TrainedRecurrent, load_recurrent, save_recurrent
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.direct_primitives import CLASSES
-from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork
+from neural_smt.networks.recurrent.network import (
+    Backpropagation,
+    RecurrentNetwork,
+    TrainedRecurrent,
+    load_recurrent,
+    save_recurrent,
+)
 from neural_smt.networks.recurrent.packing import SentenceBatch, find_places, pack_sentences
 from neural_smt.representations.folder import load_representation
 from neural_smt.settings import Settings

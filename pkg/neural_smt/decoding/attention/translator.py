@@ -19,7 +19,7 @@ from neural_smt.decoding.attention.search import search
 from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.decoding.scorers.attention import FEATURE
 from neural_smt.errors import UserError
-from neural_smt.networks.attention.folder import TrainedAttention, load_attention
+from neural_smt.networks.attention.network import TrainedAttention, load_attention
 from neural_smt.networks.folder import VOCABULARY
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets

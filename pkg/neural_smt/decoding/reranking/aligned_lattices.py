@@ -19,7 +19,7 @@ from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, load_array, read_lines, read_object, save_arrays, write_json, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.recurrent.inputs import LinkSets
+from neural_smt.networks.recurrent.configuration import LinkSets
 from neural_smt.representations.links import aligned_positions, intern_links
 from neural_smt.vocabulary import BOS, UNK, Vocabulary
 

@@ -10,7 +10,7 @@ from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.recurrent.inputs import LinkSets
+from neural_smt.networks.recurrent.configuration import LinkSets
 
 
 def first_of_each(entries: Sequence[ListedTranslation], count: int) -> list[ListedTranslation]:

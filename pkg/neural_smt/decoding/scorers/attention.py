@@ -20,13 +20,12 @@ from neural_smt.decoding.scorers.outputs import OutputWords
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.batches import pack_sentences
-from neural_smt.networks.attention.folder import TrainedAttention
-from neural_smt.networks.attention.groups import Groups
-from neural_smt.networks.attention.network import AttentionNetwork
-from neural_smt.networks.chosen_logits import choose_logits
+from neural_smt.networks.attention.decoder import Groups
+from neural_smt.networks.attention.network import AttentionNetwork, TrainedAttention
 from neural_smt.networks.device import precision_context
 from neural_smt.networks.recurrent.scorer import Walk
 from neural_smt.networks.recurrent.tries import Tries
+from neural_smt.networks.softmax import choose_logits
 from neural_smt.vocabulary import RESERVED, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 from neural_smt.vocabulary_selection.sources import encode_words

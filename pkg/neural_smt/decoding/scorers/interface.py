@@ -19,7 +19,7 @@ import numpy as np
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.prefix_tries import Level, SortedSequences
-from neural_smt.networks.recurrent.inputs import LinkSets
+from neural_smt.networks.recurrent.configuration import LinkSets
 from neural_smt.networks.recurrent.scorer import Walk, new_rows
 from neural_smt.networks.recurrent.scorer_primitives import place_rows
 from neural_smt.networks.recurrent.tries import Tries

@@ -38,7 +38,7 @@ def load_network(
         return RecurrentScoring.load(model, representation)
     if kind == "attention":
         from neural_smt.decoding.scorers.attention import AttentionScoring
-        from neural_smt.networks.attention.folder import load_attention
+        from neural_smt.networks.attention.network import load_attention
         from neural_smt.networks.device import select_device
         from neural_smt.vocabulary_selection.candidates import read_sets
 

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.groups import Groups
-from neural_smt.networks.attention.softmax import LimitedOutput
+from neural_smt.networks.attention.decoder import Groups
+from neural_smt.networks.attention.network import LimitedOutput
 from neural_smt.networks.beams import top_values
 from neural_smt.networks.softmax import TILE, log_normalisers
 from neural_smt.vocabulary import BOS, EOS, RESERVED, UNK

@@ -25,8 +25,7 @@ from neural_smt.decoding.reranking.aligned_lattices import model_ids, source_pos
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.recurrent.configuration import RecurrentConfig
-from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig
 from neural_smt.networks.recurrent.scorer import RecurrentScorer, RecurrentWalk
 from neural_smt.networks.recurrent.sequences import distinct_inputs, score_sequences
 from neural_smt.networks.recurrent.tries import Tries, build_tries
@@ -63,7 +62,7 @@ class RecurrentScoring(TargetNetwork):
         # PyTorch takes a second to load.
         import torch
 
-        from neural_smt.networks.folder import load_recurrent
+        from neural_smt.networks.recurrent.network import load_recurrent
         from neural_smt.representations.folder import load_representation
 
         trained = load_recurrent(folder, torch.device("cpu"))

@@ -1,19 +1,96 @@
-"""The attention network: log p(target sentence | source sentence) over all words or over those of a batch."""
+"""The attention network of Mi et al. (2016): log p(target sentence | source sentence), and its model folder."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from neural_smt.networks.attention.batches import AttentionBatch, SourceLayout
-from neural_smt.networks.attention.configuration import AttentionConfig
-from neural_smt.networks.attention.decoder_step import DecoderWeights, Memory, attend, transition
-from neural_smt.networks.attention.groups import Groups
-from neural_smt.networks.attention.recurrence import decode
-from neural_smt.networks.attention.softmax import LimitedOutput
-from neural_smt.networks.encoder_decoder import STANDARD_DEVIATION, Embedding
-from neural_smt.networks.gated_unit import GatedUnit
+from neural_smt.errors import UserError
+from neural_smt.io.files import read_json
+from neural_smt.networks.attention.batches import AttentionBatch, BatchVocabulary, SourceLayout
+from neural_smt.networks.attention.decoder import DecoderWeights, Groups, Memory, attend, decode, transition
+from neural_smt.networks.device import product
+from neural_smt.networks.folder import ATTENTION, CONFIG, read_folder, save_folder, with_weights
+from neural_smt.networks.layers import STANDARD_DEVIATION, Embedding, GatedUnit
 from neural_smt.networks.packing import Packed
-from neural_smt.networks.precision import product
+from neural_smt.networks.softmax import word_log_probabilities
+from neural_smt.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class AttentionConfig:
+    """Sizes of an attention network; the defaults are those of GroundHog's ``prototype_search_state``.
+
+    source_words, target_words: entries of the vocabularies, reserved ones included; hidden: units of each encoder and
+    of the decoder; embedding: dimensions of a word; attention: hidden units of the scorer r; maxout: units of the
+    readout, each the larger of two; rank: numbers between maxout and softmax.
+    word_in_scorer: the scorer reads y*_{t-1} too (Mi et al. 2016, equation 4); GroundHog's does not.
+    """
+
+    source_words: int
+    target_words: int
+    hidden: int = 1000
+    embedding: int = 620
+    attention: int = 1000
+    maxout: int = 500
+    rank: int = 620
+    word_in_scorer: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("source_words", "target_words", "hidden", "embedding", "attention", "maxout", "rank"):
+            if getattr(self, name) < 1:
+                raise UserError(f"the attention network's {name} is {getattr(self, name)}; set it to 1 or more")
+
+    def to_json(self) -> dict[str, Any]:
+        """The configuration as plain values for ``config.json``."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "AttentionConfig":
+        """Inverse of ``to_json``; raises ``TypeError`` on keys that are missing or unknown."""
+        return cls(**values)
+
+
+class LimitedOutput(nn.Module):
+    """The output layer of ``V`` target words: weight ``[V, R]``, bias ``[V]``.
+
+    What is asked of a few words costs time and memory in proportion to these, not to ``V``: their rows are gathered,
+    and the gradients of both parameters are sparse. Of all words they are dense.
+    """
+
+    def __init__(self, rank: int, words: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(words, rank))
+        self.bias = nn.Parameter(torch.zeros(words))
+
+    def rows(self, ids: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Weight ``[n, R]`` and bias ``[n]`` of the words ``ids`` (int64 ``[n]``), or of all."""
+        if ids is None:
+            return self.weight, self.bias
+        weight = nn.functional.embedding(ids, self.weight, sparse=True)
+        return weight, torch.gather(self.bias, 0, ids, sparse_grad=True)
+
+    def forward(
+        self, inner: Tensor, words: Tensor, rows: Tensor, vocabulary: BatchVocabulary | None, dtype: torch.dtype
+    ) -> Tensor:
+        """Natural log p of one word per row: ``[N]``.
+
+        inner: z, ``[N, R]``; words: int64 ``[N]``, ids; rows: int64 ``[N]``, the sentence of each (for
+        ``BatchVocabulary.allowed``); dtype: what the factors of matrix products are rounded to.
+        """
+        if vocabulary is None:
+            return word_log_probabilities(inner, self.weight, self.bias, words, dtype)
+        weight, bias = self.rows(vocabulary.ids)
+        if vocabulary.allowed is None:
+            return word_log_probabilities(inner, weight, bias, vocabulary.words, dtype)
+        logits = (nn.functional.linear(inner, weight) + bias).to(inner.dtype)
+        logits = logits.masked_fill(~vocabulary.allowed[rows], -torch.inf)
+        return logits.gather(1, vocabulary.words[:, None])[:, 0] - logits.logsumexp(1)
+
 
 SCORER_DEVIATION = 0.001
 """Of the initial weights A, B and C of the scorer; v starts at 0 (GroundHog)."""
@@ -163,3 +240,28 @@ class AttentionNetwork(nn.Module):
         inputs = self.decoder.inputs(self.target_embedding(words))
         added = inputs + product(contexts, self.context.weight.t(), inputs.dtype).to(inputs.dtype)
         return transition(added, states, self.weights())[0]
+
+
+class TrainedAttention(NamedTuple):
+    """An attention network and the words that it knows of each side."""
+
+    network: AttentionNetwork
+    source: Vocabulary
+    target: Vocabulary
+
+
+def save_attention(folder: Path, model: TrainedAttention, training: Mapping[str, Any] | None = None) -> None:
+    """Write the folder of an attention network, all or nothing; training: JSON values for ``read_training``."""
+    vocabularies = {"source": model.source, "target": model.target}
+    save_folder(folder, ATTENTION, model.network, vocabularies, training=training)
+
+
+def load_attention(folder: Path, device: torch.device) -> TrainedAttention:
+    """Read what ``save_attention`` wrote; raises ``UserError`` as ``load_model`` does."""
+    config, vocabularies = read_folder(folder, ATTENTION, AttentionConfig.from_json, ("source", "target"))
+    return TrainedAttention(with_weights(folder, AttentionNetwork(config), device), **vocabularies)
+
+
+def read_training(folder: Path) -> dict[str, Any]:
+    """What the folder of an attention network says of its training."""
+    return read_json(Path(folder) / CONFIG).get("training", {})

@@ -1,12 +1,19 @@
-"""The sizes of a recurrent language model, which words its softmax knows, and in which classes."""
+"""What a recurrent model is made of, without PyTorch: sizes, word classes, weights, auxiliary inputs.
 
+The auxiliary input f_t of the joint model (Auli et al. 2013, sections 2 and 5) is what is known of the source: a few
+vectors out of one table, one after the other, a single one for a representation of the sentence, one for each word of a
+window around the source words that the predicted word is aligned to. Predictions that know the same share one input.
+"""
+
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import BOS
 
 
@@ -93,3 +100,84 @@ class WordClasses:
         result = np.full(len(self.units) + 1, -1, dtype=np.int32)
         result[self.units] = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.offsets))
         return result
+
+
+LINKS = 5
+"""Source words of a target word that count, at most (Auli et al. 2013, section 5.2)."""
+
+
+@dataclass(frozen=True)
+class LinkSets:
+    """What predictions of target words are aligned to, N distinct ones.
+
+    sentences: int32 ``[N]``, rising; positions: int32 ``Ragged`` of N, source positions within the sentence, rising, at
+    most ``LINKS`` of them; none for the end of a sentence.
+    """
+
+    sentences: np.ndarray
+    positions: Ragged
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+
+@dataclass(frozen=True)
+class AuxiliaryInputs:
+    """N inputs f of ``slots * dimensions`` numbers each.
+
+    rows: int32 ``[N, slots]``, rows of the table; table: float32 ``[R, dimensions]``, or None where a network learned
+    the vectors. Row 0 stands for no word: zeros where the vectors are given.
+    """
+
+    rows: np.ndarray
+    table: np.ndarray | None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def vectors(self, inputs: np.ndarray, table: np.ndarray | None = None) -> np.ndarray:
+        """float32 ``[n, slots * dimensions]``: f of the inputs numbered ``inputs`` (int ``[n]``).
+
+        table: the learned vectors, where none are given here.
+        """
+        chosen = self.table if table is None else table
+        if chosen is None:
+            raise ValueError("these inputs have no table of their own; pass the network's")
+        return chosen[self.rows[inputs]].reshape(len(inputs), -1)
+
+
+class RecurrentWeights(NamedTuple):
+    """All float32 and contiguous. V words, H hidden units, C classes, D inputs (0 without auxiliary input).
+
+    embedding (U transposed): ``[V, H]``; recurrent (W): ``[H, H]``, outputs first; input_hidden (F): ``[H, D]``;
+    class_output, word_output (V and G side by side): ``[C, H + D]`` and ``[V - 1, H + D]``, a row for every class and
+    every unit; direct: ``[direct_size]``; offsets: int64 ``[C + 1]``; unit_of_word, class_of_word: int32 ``[V]``, -1
+    for ``BOS``; direct_order: longest n-gram of the direct features.
+    """
+
+    embedding: np.ndarray
+    recurrent: np.ndarray
+    input_hidden: np.ndarray
+    class_output: np.ndarray
+    word_output: np.ndarray
+    direct: np.ndarray
+    offsets: np.ndarray
+    unit_of_word: np.ndarray
+    class_of_word: np.ndarray
+    direct_order: int
+
+    @classmethod
+    def of(cls, config: RecurrentConfig, classes: WordClasses, weights: Mapping[str, np.ndarray]) -> "RecurrentWeights":
+        """From the network's parameters by name; those that the configuration does without are empty."""
+        empty = {"input_hidden": (config.hidden, 0), "direct": (0,)}
+        arrays = {}
+        for name in cls._fields[:6]:
+            array = weights[name] if name in weights else np.zeros(empty[name])
+            arrays[name] = np.ascontiguousarray(array, dtype=np.float32)
+        return cls(
+            **arrays,
+            offsets=np.ascontiguousarray(classes.offsets, dtype=np.int64),
+            unit_of_word=classes.unit_of_word,
+            class_of_word=classes.class_of_word,
+            direct_order=config.direct_order,
+        )

@@ -1,16 +1,74 @@
-"""The network of the recurrent language model and the joint model (Auli et al. 2013, section 2)."""
+"""The recurrent language model and the joint model (Auli et al. 2013, section 2), and their model folder."""
 
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
+from neural_smt.errors import UserError
+from neural_smt.networks.folder import RECURRENT, read_folder, read_weights, save_folder, with_weights
 from neural_smt.networks.recurrent.class_softmax import class_log_probabilities
-from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
+from neural_smt.networks.recurrent.configuration import RecurrentConfig, RecurrentWeights, WordClasses
 from neural_smt.networks.recurrent.packing import SentenceBatch
-from neural_smt.networks.recurrent.recurrence import Recurrence
-from neural_smt.networks.recurrent.weights import RecurrentWeights
+from neural_smt.networks.weights import WEIGHTS
+from neural_smt.vocabulary import Vocabulary
+
+
+class Recurrence(torch.autograd.Function):
+    """h_t = s(x_t + W h_{t-1}) over packed steps, with h_{-1} = 0; one product a step for W, one in all for its
+    gradient.
+
+    Backpropagation through time is truncated by cutting sentences into chunks of ``bptt`` steps: the state goes on from
+    chunk to chunk, the gradient does not (0: sentences stay whole). So a sentence of up to ``bptt`` predictions is
+    trained in full, and of a longer one each state sees errors of at least one and at most ``bptt`` steps. ``cutoff``
+    limits every number of the error that reaches the sums of the hidden layer, as the RNNLM toolkit does (0: no limit).
+    """
+
+    @staticmethod
+    def forward(  # type: ignore[override]
+        ctx: Any, sums: Tensor, weight: Tensor, sizes: list[int], bptt: int, cutoff: float
+    ) -> Tensor:
+        """sums: x, ``[N, H]``; weight: W, ``[H, H]``, outputs first; sizes: rows of each step. Returns ``[N, H]``."""
+        states = torch.empty_like(sums)
+        turned, start, before = weight.t(), 0, None
+        for size in sizes:
+            here = slice(start, start + size)
+            if before is None:
+                torch.sigmoid(sums[here], out=states[here])
+            else:
+                torch.addmm(sums[here], before[:size], turned, out=states[here]).sigmoid_()
+            before, start = states[here], start + size
+        ctx.save_for_backward(states, weight)
+        ctx.sizes, ctx.bptt, ctx.cutoff = sizes, bptt, cutoff
+        return states
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        states, weight = ctx.saved_tensors
+        sizes, bptt, cutoff = ctx.sizes, ctx.bptt, ctx.cutoff
+        errors = torch.empty_like(states)
+        later, start = None, len(states)
+        for step in range(len(sizes) - 1, -1, -1):
+            size = sizes[step]
+            start -= size
+            here = slice(start, start + size)
+            reached = gradient[here]
+            if later is not None and not (bptt and (step + 1) % bptt == 0):
+                reached = reached.clone()
+                reached[: len(later)].addmm_(later, weight)
+            torch.ops.aten.sigmoid_backward.grad_input(reached, states[here], grad_input=errors[here])
+            if cutoff:
+                errors[here].clamp_(-cutoff, cutoff)
+            later = errors[here]
+        # row i of the later steps follows row i of the step before
+        before = [states[sum(sizes[:step]) :][:size] for step, size in enumerate(sizes[1:])]
+        if not before:
+            return errors, torch.zeros_like(weight), None, None, None
+        return errors, errors[sizes[0] :].t() @ torch.cat(before), None, None, None
 
 
 class Backpropagation(NamedTuple):
@@ -79,3 +137,30 @@ class RecurrentNetwork(nn.Module):
         """The weights as plain arrays, on the CPU."""
         weights = {name: parameter.detach().cpu().numpy() for name, parameter in self.named_parameters()}
         return RecurrentWeights.of(self.config, self.classes, weights)
+
+
+class TrainedRecurrent(NamedTuple):
+    """A recurrent or joint model's network and the words that it knows."""
+
+    network: RecurrentNetwork
+    vocabulary: Vocabulary
+
+
+def save_recurrent(folder: Path, trained: TrainedRecurrent) -> None:
+    """Write the folder of a recurrent model, all or nothing; its word classes lie beside the weights."""
+    classes = trained.network.classes
+    tensors = {"classes.units": torch.from_numpy(classes.units), "classes.offsets": torch.from_numpy(classes.offsets)}
+    save_folder(folder, RECURRENT, trained.network, {"target": trained.vocabulary}, tensors)
+
+
+def load_recurrent(folder: Path, device: torch.device) -> TrainedRecurrent:
+    """Read what ``save_recurrent`` wrote; raises ``UserError`` as ``load_model`` does."""
+    config, vocabularies = read_folder(folder, RECURRENT, RecurrentConfig.from_json, ("target",))
+    weights = read_weights(folder)
+    path = Path(folder) / WEIGHTS
+    try:
+        units, offsets = (weights.pop(f"classes.{name}").numpy() for name in ("units", "offsets"))
+        network = RecurrentNetwork(config, WordClasses(units.astype(np.int32), offsets.astype(np.int64)))
+    except (KeyError, ValueError, IndexError) as error:
+        raise UserError(f"{path}: its word classes cannot be used ({error}); train the model again") from None
+    return TrainedRecurrent(with_weights(folder, network, device, weights), vocabularies["target"])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentWeights
 from neural_smt.networks.recurrent.scorer_primitives import (
     InputLayer,
     Output,
@@ -27,7 +27,6 @@ from neural_smt.networks.recurrent.scorer_primitives import (
     word_scores,
 )
 from neural_smt.networks.recurrent.tries import Tries
-from neural_smt.networks.recurrent.weights import RecurrentWeights
 from neural_smt.vocabulary import BOS
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.distinct import number_rows
-from neural_smt.networks.recurrent.inputs import AuxiliaryInputs
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs
 from neural_smt.networks.recurrent.scorer import RecurrentScorer, RecurrentWalk, writable
 from neural_smt.networks.recurrent.tries import build_tries
 from neural_smt.vocabulary import BOS

@@ -1,15 +1,15 @@
-"""The hidden unit that remembers and forgets (Cho et al. 2014, section 2.3, equations 5-8), with its gradient.
+"""Layers of recurrent networks: word embeddings, and hidden units with their gradient (Cho et al. 2014, section 2.3).
 
-The recurrence is one autograd function: the forward pass writes into arrays made once, and the backward pass collects
-the gradient of each recurrent matrix in one product over all steps instead of one per step.
+The gated unit remembers and forgets (equations 5-8); the plain tanh unit, h_t = tanh(W e(x_t) + U h_{t-1}), is what the
+paper gave gates to. A recurrence is one autograd function: the forward pass writes into arrays made once, and the
+backward pass collects the gradient of each recurrent matrix in one product over all steps instead of one per step.
 """
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from neural_smt.networks.compiling import compilable
-from neural_smt.networks.precision import affine, product
+from neural_smt.networks.device import affine, compilable, product
 
 
 class GatedUnit(nn.Module):
@@ -167,3 +167,88 @@ class _Recurrence(torch.autograd.Function):
             d_gated[:size] += d_products[start : start + size]
             start += size
         return d_inputs.to(dtype), d_state, d_gates_weight, d_candidate_weight, d_gated, None
+
+
+class PlainUnit(nn.Module):
+    """``H`` tanh units fed by embeddings of ``E`` dimensions; the interface is that of ``GatedUnit``.
+
+    input_weight: ``[H, E]``, W; input_bias: ``[H]``; candidate_weight: ``[H, H]``, U.
+    """
+
+    blocks = 1
+    """Terms of ``H`` numbers that an input adds: there are no gates."""
+    reset_after = False
+
+    def __init__(self, embedding: int, hidden: int):
+        super().__init__()
+        self.hidden = hidden
+        self.input_weight = nn.Parameter(torch.empty(hidden, embedding))
+        self.input_bias = nn.Parameter(torch.zeros(hidden))
+        self.candidate_weight = nn.Parameter(torch.empty(hidden, hidden))
+
+    def inputs(self, embedded: Tensor) -> Tensor:
+        """W e with its bias: ``[N, E] -> [N, H]``, all steps in one product."""
+        terms = nn.functional.linear(embedded, self.input_weight)
+        return terms + self.input_bias.to(terms.dtype)
+
+    def forward(self, inputs: Tensor, initial: Tensor, sizes: list[int], gated: None = None) -> Tensor:
+        """States after every step of packed sequences: ``[N, H]``.
+
+        inputs: ``[N, H]``, everything inside the tanh but the recurrent term; initial: ``[B, H]``; sizes: rows alive
+        at each step.
+        """
+        return _PlainRecurrence.apply(inputs, initial, self.candidate_weight, sizes)
+
+    def step(self, inputs: Tensor, state: Tensor, gated: None = None) -> Tensor:
+        """The state after one step, without gradient: inputs ``[n, H]``, state ``[n, H]`` -> ``[n, H]``."""
+        return affine(inputs, state, self.candidate_weight).tanh_()
+
+
+class _PlainRecurrence(torch.autograd.Function):
+    """h_t = tanh(x_t + U h_{t-1}); the gradient of U is one product over all steps."""
+
+    @staticmethod
+    def forward(ctx, inputs, initial, candidate_weight, sizes):
+        total = sum(sizes)
+        states, previous = (initial.new_empty(total, initial.shape[1]) for _ in range(2))
+        state, start = initial, 0
+        for size in sizes:
+            here = slice(start, start + size)
+            previous[here] = state[:size]
+            state = affine(inputs[here], state[:size], candidate_weight, out=states[here]).tanh_()
+            start += size
+        ctx.save_for_backward(states, previous, candidate_weight)
+        ctx.sizes, ctx.rows, ctx.dtype = sizes, len(initial), inputs.dtype
+        return states
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_states):
+        states, previous, candidate_weight = ctx.saved_tensors
+        d_inputs = torch.empty_like(states)
+        d_state = states.new_zeros(ctx.rows, states.shape[1])
+        start = len(states)
+        for size in reversed(ctx.sizes):
+            start -= size
+            here = slice(start, start + size)
+            d_inputs[here] = torch.ops.aten.tanh_backward(d_states[here] + d_state[:size], states[here])
+            d_state[:size] = product(d_inputs[here], candidate_weight, ctx.dtype)
+        d_candidate_weight = product(d_inputs.t(), previous, ctx.dtype)
+        return d_inputs.to(ctx.dtype), d_state, d_candidate_weight, None
+
+
+STANDARD_DEVIATION = 0.01
+"""Of the initial weights that are not recurrent (section 4.1.1)."""
+
+
+class Embedding(nn.Module):
+    """A vector per word plus one learned bias; the gradient of the vectors is sparse."""
+
+    def __init__(self, words: int, dimensions: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(words, dimensions))
+        self.bias = nn.Parameter(torch.zeros(dimensions))
+
+    def forward(self, words: Tensor) -> Tensor:
+        """``[N]`` ids -> ``[N, dimensions]``."""
+        return nn.functional.embedding(words, self.weight, sparse=True) + self.bias
