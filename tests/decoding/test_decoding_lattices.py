@@ -22,30 +22,6 @@ SENTENCES = [["a", "b", "c", "a"], [], ["c", "unknown", "b", "a"], ["b"]]
 EVERYTHING = SearchSettings(stack_size=100_000, beam_threshold=0.0, table_limit=0)
 
 
-def test_flat_lattices_hold_every_derivation_and_go_through_files(tmp_path):
-    model, weights = random_model(4)
-    decoder = Decoder(model, EVERYTHING, weights)
-    flat = FlatLattices.of(decoder.lattices(SENTENCES), decoder.feature_set.size)
-    flat.save(tmp_path / "lattices")
-    flat = FlatLattices.load(tmp_path / "lattices")
-    assert len(flat) == 4 and flat.node_offsets[1] == flat.node_offsets[2]
-    scores = decoder.vector @ flat.features
-    for number, sentence in enumerate(SENTENCES):
-        first, last = flat.node_offsets[number : number + 2]
-        ways = {int(first): [((), 0.0)]} if sentence else {}
-        for node in range(int(first) + 1, int(last)):
-            arcs = range(int(flat.arc_offsets[node]), int(flat.arc_offsets[node + 1]))
-            ways[node] = [
-                (words + tuple(flat.words[arc].tolist()), score + scores[arc])
-                for arc in arcs
-                for words, score in ways[int(flat.tails[arc])]
-            ]
-        if sentence:
-            expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector)
-            found = sorted((score for _, score in ways[int(last) - 1]), reverse=True)
-            np.testing.assert_allclose(found, [e.score for e in expected], rtol=1e-4, atol=1e-4)
-
-
 def paths_of(lattice):
     """Every path as a tuple of arcs, by recursion."""
     ways = {0: [()]}
@@ -69,6 +45,27 @@ def assert_same_paths(found, expected, tolerance=1e-3):
     found, expected = (sorted(paths, key=lambda p: (p[1], p[0])) for paths in (found, expected))
     assert [words for _, words in found] == [words for _, words in expected]
     np.testing.assert_allclose([s for s, _ in found], [s for s, _ in expected], atol=tolerance)
+
+
+def test_lattices_hold_every_derivation_and_go_through_files(tmp_path):
+    model, weights = random_model(4)
+    decoder = Decoder(model, EVERYTHING, weights)
+    lattices = decoder.lattices(SENTENCES)
+    FlatLattices.of(lattices, decoder.feature_set.size).save(tmp_path / "lattices")
+    flat = FlatLattices.load(tmp_path / "lattices")
+    assert len(flat) == 4 and flat.node_offsets[1] == flat.node_offsets[2]
+    for number, sentence in enumerate(SENTENCES):
+        if sentence:
+            lattice, first = lattices[number], flat.node_offsets[number]
+            arcs = np.arange(*flat.arc_offsets[flat.node_offsets[number : number + 2]])
+            features = lattice.features(np.arange(len(arcs)))
+            assert (flat.tails[arcs] == lattice.tails + first).all() and (lattice.tails < lattice.heads).all()
+            assert (flat.features[:, arcs] == features.T).all()
+            assert flat.words.take(arcs).values.tolist() == lattice.words.values.tolist()
+            np.testing.assert_allclose(features @ decoder.vector, lattice.scores, rtol=1e-4, atol=1e-4)
+            expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector)
+            found = sorted((score for score, _ in described(lattice, decoder.vector)), reverse=True)
+            np.testing.assert_allclose(found, [e.score for e in expected], rtol=1e-4, atol=1e-4)
 
 
 @pytest.fixture(scope="module", params=range(3))

@@ -39,58 +39,43 @@ def assert_lists_equal(translation, expected, limit):
     assert translation.score == translation.nbest[0].score
 
 
-def only_distinct(derivations):
-    seen = {}
-    for derivation in derivations:
-        seen.setdefault(derivation.tokens, derivation)
-    return list(seen.values())
+def assert_finds_everything(decoder, listed, limit=6):
+    """The n-best lists of ``SENTENCES`` are the best of all derivations within the distortion limit."""
+    translations = decoder.decode(SENTENCES, nbest=listed, distinct=False)
+    for sentence, translation in zip(SENTENCES, translations, strict=True):
+        expected = all_derivations(
+            decoder.model, sentence, decoder.feature_set, decoder.vector, 63 if limit < 0 else limit, decoder.hook
+        )
+        assert_lists_equal(translation, expected, listed)
 
 
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])
 @pytest.mark.parametrize("seed", range(4))
 def test_every_derivation_is_found_in_order(algorithm, seed):
     model, weights = random_model(seed)
-    decoder = Decoder(model, search_all(algorithm), weights)
-    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=500, distinct=False), strict=True):
-        expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector)
-        assert_lists_equal(translation, expected, 500)
+    assert_finds_everything(Decoder(model, search_all(algorithm), weights), 500)
 
 
 def test_quantised_language_models_are_searched_as_exact_ones():
     model, weights = random_model(5)
     coded = NgramModel.from_tables(random_ngrams(np.random.default_rng(5)), TARGET, quantise=True)
-    model = replace(model, language_models=(coded,))
-    decoder = Decoder(model, search_all("cube"), weights)
-    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=500, distinct=False), strict=True):
-        expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector)
-        assert_lists_equal(translation, expected, 500)
+    assert_finds_everything(Decoder(replace(model, language_models=(coded,)), search_all("cube"), weights), 500)
 
 
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])
 @pytest.mark.parametrize("limit", [0, 1, 2, -1])
 def test_distortion_limit(algorithm, limit):
     model, weights = random_model(11)
-    decoder = Decoder(model, search_all(algorithm, limit), weights)
-    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=300, distinct=False), strict=True):
-        allowed = 63 if limit < 0 else limit
-        expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector, allowed)
-        assert_lists_equal(translation, expected, 300)
+    assert_finds_everything(Decoder(model, search_all(algorithm, limit), weights), 300, limit)
 
 
 @pytest.mark.parametrize(
     ("features", "language_models"),
-    [
-        (("phrase", "language_model"), 1),
-        ((*EVERYTHING, "encoder_decoder"), 1),
-        (EVERYTHING, 2),
-    ],
+    [(("phrase", "language_model"), 1), ((*EVERYTHING, "encoder_decoder"), 1), (EVERYTHING, 2)],
 )
 def test_feature_groups(features, language_models):
     model, weights = random_model(5, features, language_models)
-    decoder = Decoder(model, search_all("stack"), weights)
-    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=200, distinct=False), strict=True):
-        expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector)
-        assert_lists_equal(translation, expected, 200)
+    assert_finds_everything(Decoder(model, search_all("stack"), weights), 200)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -98,8 +83,10 @@ def test_distinct_lists_keep_the_best_of_each_string(seed):
     model, weights = random_model(seed)
     decoder = Decoder(model, search_all("stack"), weights)
     for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=20), strict=True):
-        derivations = all_derivations(model, sentence, decoder.feature_set, decoder.vector)
-        assert_lists_equal(translation, only_distinct(derivations[:400])[:20], 20)
+        distinct = {}
+        for derivation in all_derivations(model, sentence, decoder.feature_set, decoder.vector)[:400]:
+            distinct.setdefault(derivation.tokens, derivation)
+        assert_lists_equal(translation, list(distinct.values())[:20], 20)
 
 
 class LastWords:
@@ -139,10 +126,7 @@ class LastWords:
 def test_hook_is_part_of_every_score(algorithm, fallback_lm):
     model, weights = random_model(7)
     weights.values["Hook0"] = (0.7,)
-    decoder = Decoder(model, search_all(algorithm), weights, hook=LastWords(fallback_lm))
-    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=300, distinct=False), strict=True):
-        expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector, hook=decoder.hook)
-        assert_lists_equal(translation, expected, 300)
+    assert_finds_everything(Decoder(model, search_all(algorithm), weights, hook=LastWords(fallback_lm)), 300)
 
 
 def test_hook_sees_the_stack_of_every_sentence_at_once():
@@ -237,10 +221,8 @@ def test_prepared_sentences_serve_several_weights():
     _, others = random_model(9)
     prepared = Decoder(model, SearchSettings(), weights).prepare(SENTENCES)
     decoder = Decoder(model, SearchSettings(), others)
-    again = decoder.decode(prepared, nbest=4)
-    fresh = decoder.decode(SENTENCES, nbest=4)
-    assert [t.tokens for t in again] == [t.tokens for t in fresh]
-    assert [t.score for t in again] == [t.score for t in fresh]
+    again, fresh = ([(t.tokens, t.score) for t in decoder.decode(given, nbest=4)] for given in (prepared, SENTENCES))
+    assert again == fresh
 
 
 def test_settings_are_checked():
@@ -250,17 +232,3 @@ def test_settings_are_checked():
         SearchSettings(pop_limit=0)
     with pytest.raises(UserError, match="beam"):
         read_settings(SearchSettings, {"beam": 3}, "decoding")
-
-
-def test_lattice_sums_to_its_derivations():
-    model, weights = random_model(4)
-    decoder = Decoder(model, search_all("stack"), weights)
-    for lattice, sentence in zip(decoder.lattices(SENTENCES), SENTENCES, strict=True):
-        features = lattice.features(np.arange(len(lattice.tails)))
-        np.testing.assert_allclose(features @ decoder.vector, lattice.scores, rtol=1e-4, atol=1e-4)
-        assert (lattice.tails < lattice.heads).all()
-        ways = np.zeros(len(lattice.node_options))
-        ways[0] = 1
-        for head, tail in zip(lattice.heads.tolist(), lattice.tails.tolist(), strict=True):
-            ways[head] += ways[tail]
-        assert ways[-1] == len(all_derivations(model, sentence, decoder.feature_set, decoder.vector))
