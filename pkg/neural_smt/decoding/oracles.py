@@ -1,4 +1,4 @@
-"""How good the translations are that search could have chosen: oracle BLEU of n-best lists and lattices, as a table."""
+"""Oracle BLEU of n-best lists and lattices: how good the best translations are that they hold."""
 
 import time
 from collections.abc import Sequence

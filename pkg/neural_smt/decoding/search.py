@@ -38,22 +38,22 @@ HOOK_BATCH = 128
 """The same with a hook, whose matrix products gain by more rows."""
 
 HOOK_MARGIN = 4.0
-"""How many times the stack size is kept until a hook has scored."""
+"""So many times the stack size are kept until a hook has scored a stack."""
 
 LATE_MARGIN = 1.1
-"""The same where a language model stands in for the hook or where it only estimates: what is cut by then would rarely
-have come back, and costs most.
+"""The same where a language model stands in for the hook or where the hook only estimates: a wider margin costs time
+and rarely changes the result.
 """
 
 FINALISTS = 10
-"""Translations from which the best ones are chosen by exact scores, where a hook only estimated: its errors are small,
-but the best translation under them is one that they flatter.
+"""Where a hook only estimates, so many translations of a sentence are rescored exactly before the best is chosen. The
+errors of estimates are small, but the translation that scores best is often one that they overrate.
 """
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """What search may look at; the defaults are those of Moses (with the distortion limit its training sets).
+    """Settings of the search; defaults as in Moses, and the distortion limit as its training sets it.
 
     algorithm: ``stack`` or ``cube``; stack_size: hypotheses kept per stack; beam_threshold: those are dropped whose
     score is below the best one times this (0: none); distortion_limit: longest jump in words, at most 63 (-1: the
@@ -160,7 +160,7 @@ class Decoder:
         """Translate sentences (lists of tokens); an empty one has an empty translation, equal ones share theirs.
 
         nbest: length of the n-best lists; distinct: whether their entries must differ in their words; traced: whether
-        entries tell how they were made.
+        entries have a ``Trace``.
         """
         rescore = self.hook.rescore if estimated(self.hook) else None
         listed = max(nbest, FINALISTS) if rescore else nbest

@@ -46,7 +46,7 @@ class Arcs(NamedTuple):
 
 
 def start_arcs(lengths: np.ndarray) -> Arcs:
-    """No arcs, of sentences of these lengths (int64 [B])."""
+    """Empty arcs for sentences of these lengths (int64 [B])."""
     columns = (np.empty(64 * len(lengths), dtype) for dtype in (*[np.int32] * 4, *[np.float64] * 2))
     return Arcs(*columns, np.zeros((lengths.max() + 1, len(lengths) + 1), np.int64))
 

@@ -36,7 +36,7 @@ class Trace:
 class NBestEntry:
     """One entry of an n-best list.
 
-    features: float32 ``[F]``; score: their weighted sum; trace: how it was made, where that was asked for.
+    features: float32 ``[F]``; score: their weighted sum; trace: how it was made, where that was requested.
     """
 
     tokens: list[str]
@@ -59,10 +59,10 @@ class Spelling:
 
 @dataclass(frozen=True)
 class NBestList(Sequence[NBestEntry]):
-    """An n-best list of n entries, best first, in arrays; an entry is made each time it is asked for.
+    """An n-best list of n entries, best first, in arrays; entries are created when they are accessed.
 
     features: float32 ``[n, F]``; scores: float64 ``[n]``; words: int32 ``Ragged`` of n translations, target ids;
-    traces: how each was made, where that was asked for.
+    traces: how each was made, where that was requested.
     """
 
     features: np.ndarray
@@ -96,7 +96,7 @@ class Translation:
 
     features: float32 ``[F]``, in the order of the decoder's feature set; score: their weighted sum; alignment: (source,
     target) word positions; segmentation: (source start, source stop, target start, target stop) of each phrase in
-    target order, half open; nbest: as many entries as asked for, or all there are.
+    target order, half open; nbest: as many entries as requested, or all there are.
     """
 
     tokens: list[str]

@@ -1,4 +1,4 @@
-"""Exact k-best derivations of a lattice, made one by one as they are asked for.
+"""Exact k-best derivations of a lattice, found one by one.
 
 Every derivation is the best one with some arcs exchanged. The next-best is found among those that exchange one arc
 more than a derivation already taken (the sidetracks of Eppstein 1998; on lattices the same order as the lazy

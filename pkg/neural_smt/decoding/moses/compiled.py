@@ -182,7 +182,7 @@ def _build(places: list[Path], ini: MosesIni) -> TranslationModel:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """``UserError`` where something else than a compiled model would be replaced."""
+    """``UserError`` where a folder that is no compiled model would be replaced."""
     if folder.exists() and not (folder / META).is_file() and not (folder.is_dir() and not any(folder.iterdir())):
         raise UserError(f"{folder}: holds something else than a compiled model; name another folder")
 

@@ -1,6 +1,6 @@
-"""Text in and out while it comes: batches of the lines that are there, and outputs that are whole or not at all.
+"""Input and output of ``decode --moses-ini``, batch by batch: lines are translated as they arrive.
 
-What a decoding writes: translations, n-best lists, alignments and lattices, batch by batch.
+Outputs are translations, n-best lists, word alignments and lattices. A file appears only when it is complete.
 """
 
 import io
@@ -33,7 +33,7 @@ Writer = Callable[[int, list[Translation], Lattices], None]
 
 @dataclass(frozen=True)
 class Listing:
-    """What n-best lists are wanted."""
+    """The n-best lists to write."""
 
     path: Path
     size: int
@@ -52,7 +52,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where what goes; None for what is not wanted, but None as ``translations`` is standard output.
+    """Paths of the outputs; None for those not wanted, but None as ``translations`` is standard output.
 
     lattice_format: ``osg`` and ``osgx`` (Moses' search graph, without and with feature values; lattices is a file) or
     ``slf`` (HTK; lattices is a folder). ``UserError`` when two outputs would go to one place.
@@ -104,7 +104,7 @@ class Outputs:
             yield write
 
     def decode(self, decoder: Decoder, sentences: list[list[str]]) -> tuple[list[Translation], Lattices]:
-        """What the writer takes of some sentences; no lattices where none are wanted."""
+        """Translations of some sentences, and their lattices where lattices are to be written."""
         size, distinct = (self.listing.size, self.listing.distinct) if self.listing else (0, True)
         if not self.lattices:
             return decoder.decode(sentences, size, distinct), []
@@ -136,8 +136,8 @@ def alignment_line(translation: Translation) -> str:
 def read_batches(path: Path | None, size: int) -> Iterator[list[str]]:
     """Yield the lines of a text (None or ``-``: standard input; ``.gz`` is unpacked), at most ``size`` at once.
 
-    A batch ends early where the next line has not been written yet: whoever writes a line and waits gets its answer.
-    Lines come without ends. Raises ``UserError`` naming the line that is not UTF-8.
+    A batch ends early where the next line has not been written yet, so that a program that writes a line and waits gets
+    its answer. Lines come without ends. Raises ``UserError`` naming the line that is not UTF-8.
     """
     if path is not None and path.suffix == ".gz":
         lines = read_lines(path)
