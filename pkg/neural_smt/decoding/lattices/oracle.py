@@ -216,7 +216,9 @@ class _Partial(NamedTuple):
     """Partial translations, one row each.
 
     node, arc, before: int32, the node reached, the arc into it and the row extended (-1: none); state: int32 of the
-    reference automaton; statistics: int32 ``[rows, 9]``; key: uint64, equal for rows that no future can tell apart.
+    reference automaton; statistics: int32 ``[rows, 9]``; used: uint16 ``[rows, G]``, how often each n-gram of the
+    reference is matched already, since matches are clipped; key: uint64, the sum of a code for each match, which is
+    mixed with state and length only when compared.
     """
 
     node: np.ndarray
@@ -224,24 +226,25 @@ class _Partial(NamedTuple):
     before: np.ndarray
     state: np.ndarray
     statistics: np.ndarray
+    used: np.ndarray
     key: np.ndarray
 
 
 @kernel
-def _grown(partial: _Partial, used: np.ndarray, rows: int) -> tuple[_Partial, np.ndarray]:
+def _grown(partial: _Partial, rows: int) -> _Partial:
     """The same with room for ``rows`` in all."""
     if rows <= len(partial.node):
-        return partial, used
+        return partial
     rows = max(rows, 2 * len(partial.node))
-    larger = _Partial(
+    return _Partial(
         enlarged(partial.node, rows),
         enlarged(partial.arc, rows),
         enlarged(partial.before, rows),
         enlarged(partial.state, rows),
         enlarged_rows(partial.statistics, rows),
+        enlarged_rows(partial.used, rows),
         enlarged(partial.key, rows),
     )
-    return larger, enlarged_rows(used, rows)
 
 
 @leaf
@@ -249,7 +252,6 @@ def _preview(
     automaton: ReferenceAutomaton,
     words: np.ndarray,
     partial: _Partial,
-    used: np.ndarray,
     before: int,
     gains: np.ndarray,
     found: np.ndarray,
@@ -259,7 +261,7 @@ def _preview(
     Most extensions are dropped: writing only the chosen ones (``_extend``) halves the time. ``found``: int32, room for
     the n-grams matched on the way, which are counted in the row of ``before`` and then taken out again.
     """
-    state, key = np.int64(partial.state[before]), partial.key[before]
+    used, state, key = partial.used, np.int64(partial.state[before]), partial.key[before]
     length = partial.statistics[before, 1] + len(words)
     rank = -gains[ORDER] * length
     for n in range(ORDER):
@@ -283,19 +285,9 @@ def _preview(
 
 
 @kernel
-def _extend(
-    automaton: ReferenceAutomaton,
-    words: np.ndarray,
-    partial: _Partial,
-    used: np.ndarray,
-    before: int,
-    row: int,
-) -> None:
-    """Write the partial translation ``before`` with some words more (columns of the automaton) as ``row``.
-
-    ``used`` uint16 ``[rows, G]`` counts the n-grams of the reference that are matched already, so that matches are
-    clipped; ``key`` adds up a code for each of them and is mixed with state and length only when compared.
-    """
+def _extend(automaton: ReferenceAutomaton, words: np.ndarray, partial: _Partial, before: int, row: int) -> None:
+    """Write the partial translation ``before`` with some words more (columns of the automaton) as ``row``."""
+    used = partial.used
     partial.statistics[row] = partial.statistics[before]
     used[row] = used[before]
     state, key = np.int64(partial.state[before]), partial.key[before]
@@ -358,9 +350,9 @@ def _search_lattice(
     for i in range(len(read)):
         read[i] = column(automaton.words, words[first_word + i])
     nodes = len(arc_offsets) - 1
-    row32 = np.zeros(1, np.int32)
-    start = _Partial(row32, row32, row32 - 1, row32, np.zeros((1, SIZE), np.int32), np.zeros(1, np.uint64))
-    partial, used = _grown(start, np.zeros((1, len(automaton.order)), np.uint16), 256)
+    start = np.zeros(1, np.int32)
+    counts, used = np.zeros((1, SIZE), np.int32), np.zeros((1, len(automaton.order)), np.uint16)
+    partial = _grown(_Partial(start, start, start - 1, start, counts, used, np.zeros(1, np.uint64)), 256)
     ranges = np.zeros(nodes + 1, np.int64)
     ranges[1] = 1
     found = np.empty(ORDER * len(read), np.int32)
@@ -376,15 +368,15 @@ def _search_lattice(
             tail = np.int64(tails[arc]) - first_node
             added = read[word_offsets[arc] - first_word : word_offsets[arc + 1] - first_word]
             for before in range(ranges[tail], ranges[tail + 1]):
-                rank[count], identity[count] = _preview(automaton, added, partial, used, before, gains, found)
+                rank[count], identity[count] = _preview(automaton, added, partial, before, gains, found)
                 arcs[count], befores[count] = arc, before
                 count += 1
         chosen = _choose(rank, identity, beam if node < nodes - 1 else count)
-        partial, used = _grown(partial, used, ranges[node] + len(chosen))
+        partial = _grown(partial, ranges[node] + len(chosen))
         for i in range(len(chosen)):
             row, arc, before = ranges[node] + i, np.int64(arcs[chosen[i]]), np.int64(befores[chosen[i]])
             added = read[word_offsets[arc] - first_word : word_offsets[arc + 1] - first_word]
-            _extend(automaton, added, partial, used, before, row)
+            _extend(automaton, added, partial, before, row)
             partial.node[row], partial.arc[row], partial.before[row] = node, arc, before
         ranges[node + 1] = ranges[node] + len(chosen)
     best, best_value = ranges[nodes - 1], -np.inf
