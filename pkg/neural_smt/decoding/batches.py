@@ -32,7 +32,7 @@ from neural_smt.io.ragged import Ragged
 
 @dataclass(frozen=True)
 class NewHypotheses:
-    """The hypotheses that a hook is asked about at once, of every sentence of a batch: N of them, or ways into them.
+    """The hypotheses that a hook scores at once, of every sentence of a batch: N of them, or ways into them.
 
     sentences: int64 ``[N]``, number of the sentence; words: int32 ``Ragged`` of N phrases, the target words added (ids
     beyond the vocabulary for copied words); history: int32 ``[N, hook.history]``, the target words before them
@@ -88,7 +88,7 @@ class StatefulSearch(Protocol):
     def __call__(self, batch: NewHypotheses) -> np.ndarray: ...
 
     def settle(self, heads: np.ndarray, chosen: np.ndarray) -> None:
-        """Of the hypotheses last asked about, ``chosen`` (int64 ``[n]``) are the best ways into ``heads`` (int32
+        """Of the hypotheses scored last, ``chosen`` (int64 ``[n]``) are the best ways into ``heads`` (int32
         ``[n]``), which may be extended from now on.
         """
 
@@ -114,7 +114,7 @@ def fallback_lm(hook: Hook | None, language_models: list[str]) -> int:
     """The number of the language model that stands in for a hook until it has scored; -1 for none.
 
     A model of the same words, however coarse, leads the filling of stacks, their pruning and future costs far better
-    than nothing does, and well enough to ask the hook only about hypotheses that are extended (``lazy_scoring``).
+    than nothing does, and well enough that the hook need only score hypotheses that are extended (``lazy_scoring``).
     """
     name = getattr(hook, "fallback_lm", None)
     return -1 if name is None else language_models.index(name)
@@ -135,7 +135,7 @@ def search_batch(
     # only the winners are of use; and nothing is cut by the beam, unless something like its scores is there.
     keep_arcs = search.keep_arcs or (hook is not None and not estimated(hook))
     late = hook is not None and search.fallback_lm >= 0
-    asked = hook.begin(weighted, members) if hasattr(hook, "begin") else hook
+    stateful = hook.begin(weighted, members) if hasattr(hook, "begin") else hook
     beam = search.beam if hook is None or late else -math.inf
     filling = task._replace(search=search._replace(beam=beam, keep_arcs=keep_arcs))
     stacks, arcs = start_stacks(task, hook.history if hook else 0), start_arcs(sentences.lengths)
@@ -145,15 +145,17 @@ def search_batch(
         buffer, offsets = fill(size, filling, stacks, buffer, pop_limit)
         if late:
             claim_parents(stacks, buffer)
-            _score_claimed(asked, weighted, members, (max(1, size - phrase), size), False, stacks, arcs, buffer)
+            _score_claimed(stateful, weighted, members, (max(1, size - phrase), size), False, stacks, arcs, buffer)
         elif hook:
-            _score_candidates(asked, weighted, members, size == sentences.lengths, stacks.hypotheses, buffer, offsets)
+            _score_candidates(
+                stateful, weighted, members, size == sentences.lengths, stacks.hypotheses, buffer, offsets
+            )
         stacks, arcs = make_room(size, stacks, arcs, offsets)
         settle_stack(size, task, stacks, arcs, buffer, offsets, hook is not None)
     if late:
         clear(buffer)
         claim_complete(sentences.lengths, stacks)
-        _score_claimed(asked, weighted, members, (1, longest + 1), True, stacks, arcs, buffer)
+        _score_claimed(stateful, weighted, members, (1, longest + 1), True, stacks, arcs, buffer)
     return Lattice.build(weighted, members, sentences.lengths, stacks, arcs)
 
 
@@ -189,7 +191,7 @@ def _score_candidates(
         options=buffer.option[:count],
         starts=buffer.start[:count],
     )
-    scores = _ask(hook, batch)
+    scores = _query(hook, batch)
     buffer.extra[:count] = scores
     buffer.score[:count] += weighted.vector[weighted.hook_column] * scores
 
@@ -217,12 +219,12 @@ def _score_claimed(
         starts=arcs.start[chosen],
     )
     weight = weighted.vector[weighted.hook_column]
-    best = revise(chosen, _ask(hook, batch), weight, options, stacks, arcs, buffer)
+    best = revise(chosen, _query(hook, batch), weight, options, stacks, arcs, buffer)
     if hasattr(hook, "settle") and len(chosen):
         hook.settle(arcs.head[chosen[best]], best)
 
 
-def _ask(hook: Hook | StatefulSearch, batch: NewHypotheses) -> np.ndarray:
+def _query(hook: Hook | StatefulSearch, batch: NewHypotheses) -> np.ndarray:
     """float64 ``[N]``: the scores of the hook."""
     count = len(batch.sentences)
     if count == 0:

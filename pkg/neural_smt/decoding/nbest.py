@@ -56,29 +56,20 @@ def nbest_lines(
     for number, translation in enumerate(translations, start=first):
         for entry in translation.nbest:
             values = entry.features.tolist()
-            features = " ".join(
-                f"{name}= {' '.join(f'{v + 0.0:.6g}' for v in values[part])}" for name, part in shown.items()
-            )
-            alignment = _alignment(entry.trace.alignment if aligned and entry.trace else [] if aligned else None)
-            yield f"{number} ||| {' '.join(entry.tokens)} ||| {features} ||| {entry.score:.6g}{alignment}"
-
-
-def _alignment(pairs: Iterable[tuple[int, int]] | None) -> str:
-    """The field of an alignment; nothing for None."""
-    return "" if pairs is None else f" ||| {' '.join(f'{i}-{j}' for i, j in pairs)}"
+            features = {name: values[part] for name, part in shown.items()}
+            alignment = (entry.trace.alignment if entry.trace else []) if aligned else None
+            yield _line(ListedTranslation(number, entry.tokens, features, entry.score, alignment))
 
 
 def write_entries(path: Path, entries: Iterable[ListedTranslation]) -> None:
     """Write listed translations as they were read, atomically; six significant digits."""
-    write_lines(
-        path,
-        (
-            f"{e.sentence} ||| {' '.join(e.tokens)} ||| "
-            + " ".join(f"{name}= {' '.join(f'{v + 0.0:.6g}' for v in values)}" for name, values in e.features.items())
-            + f" ||| {e.score:.6g}{_alignment(e.alignment)}"
-            for e in entries
-        ),
-    )
+    write_lines(path, map(_line, entries))
+
+
+def _line(entry: ListedTranslation) -> str:
+    features = (f"{name}= {' '.join(f'{v + 0.0:.6g}' for v in values)}" for name, values in entry.features.items())
+    links = "" if entry.alignment is None else f" ||| {' '.join(f'{i}-{j}' for i, j in entry.alignment)}"
+    return f"{entry.sentence} ||| {' '.join(entry.tokens)} ||| {' '.join(features)} ||| {entry.score:.6g}{links}"
 
 
 def read_nbest(path: Path) -> list[ListedTranslation]:
