@@ -1,1 +1,1 @@
-"""Search graphs of sentences: building, k-best derivations, new weights, posteriors, oracles, and file formats."""
+"""Search graphs of sentences: building, k-best derivations, new weights, oracles, and file formats."""
