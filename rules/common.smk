@@ -170,14 +170,16 @@ FETCHED_TEXTS = {
     for name, sides in published_sources(config)
 }
 
-# sources of training text, which may be long: shards tokenise them
-LONG_SOURCES = [] if SHARDS == 1 else [*CORPUS["train"], *CORPUS["monolingual"]]
-
 
 def tokenised(sources, side):
     """Tokenised text of one source or of several."""
     pattern = "results/{{experiment}}/corpus/tokenised/{source}.{side}"
     return expand(pattern, source=sources, side=side)
+
+
+def tokenised_shards(sources, side):
+    """Training text, which may be long: the shards of each source, one source after the other."""
+    return [shard for source in sources for shard in of_shards(tokenised([source], side)[0])]
 
 
 def cleaned_in_domain(side):

@@ -144,19 +144,19 @@ rule check_experiment:
 
 
 rule tokenise:
-    """Normalise and tokenise one side of a source (NFC, sacremoses)."""
+    """Normalise and tokenise one side of a source (NFC, sacremoses), or a shard of it."""
     input:
         # an older one will do: what is tokenised does not follow from it; what is generated is good
         depends=ancient("results/{experiment}/corpus/checked.json") if FETCHED_TEXTS else [],
         text=lambda wildcards: raw_text(wildcards.source, wildcards.language),
     output:
-        output="results/{experiment}/corpus/tokenised/{source}.{language}",
+        output="results/{experiment}/corpus/tokenised/{source}.{language}{scatteritem}",
     log:
-        "results/{experiment}/logs/tokenise/{source}.{language}.log",
+        "results/{experiment}/logs/tokenise/{source}.{language}{scatteritem}.log",
     benchmark:
-        "results/{experiment}/benchmarks/corpus/tokenise/{source}.{language}.tsv"
+        "results/{experiment}/benchmarks/corpus/tokenise/{source}.{language}{scatteritem}.tsv"
     wildcard_constraints:
-        source=one_of([name for name in CORPUS["sources"] if name not in LONG_SOURCES]),
+        scatteritem=r"(\.\d+-of-\d+)?",
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -164,44 +164,9 @@ rule tokenise:
         runtime="4h",
     params:
         **step("corpus.steps:tokenise"),
-        language=lambda wildcards: wildcards.language,
+        language="{language}",
+        shard=lambda wildcards: wildcards.scatteritem[1:] or "1-of-1",
         tokenised=lambda wildcards: CORPUS["sources"][wildcards.source].get("tokenised", False),
-    script:
-        "../workflow_scripts/run_step.py"
-
-
-use rule tokenise as tokenise_shard with:
-    output:
-        output=temp("results/{experiment}/corpus/tokenised/shards/{source}.{language}.{scatteritem}"),
-    log:
-        "results/{experiment}/logs/tokenise/{source}.{language}.{scatteritem}.log",
-    benchmark:
-        "results/{experiment}/benchmarks/corpus/tokenise/{source}.{language}.{scatteritem}.tsv"
-    wildcard_constraints:
-        source=one_of(LONG_SOURCES),
-    params:
-        shard="{scatteritem}",
-
-
-rule join_lines:
-    """Put the shards of a tokenised text together."""
-    input:
-        parts=gather.shards("results/{{experiment}}/corpus/tokenised/shards/{{source}}.{{language}}.{scatteritem}"),
-    output:
-        output="results/{experiment}/corpus/tokenised/{source}.{language}",
-    log:
-        "results/{experiment}/logs/join_lines/{source}.{language}.log",
-    benchmark:
-        "results/{experiment}/benchmarks/corpus/join_lines/{source}.{language}.tsv"
-    wildcard_constraints:
-        source=one_of(LONG_SOURCES),
-    conda:
-        "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
-    params:
-        **step("corpus.steps:join_lines"),
     script:
         "../workflow_scripts/run_step.py"
 
@@ -209,8 +174,8 @@ rule join_lines:
 rule clean_pairs:
     """Join the sources of a training set and drop empty, overlong and lopsided pairs."""
     input:
-        sources=lambda wildcards: tokenised(CORPUS[wildcards.role], SOURCE),
-        targets=lambda wildcards: tokenised(CORPUS[wildcards.role], TARGET),
+        sources=lambda wildcards: tokenised_shards(CORPUS[wildcards.role], SOURCE),
+        targets=lambda wildcards: tokenised_shards(CORPUS[wildcards.role], TARGET),
     output:
         source_output=f"results/{{experiment}}/corpus/{{role}}.{SOURCE}",
         target_output=f"results/{{experiment}}/corpus/{{role}}.{TARGET}",
@@ -237,7 +202,7 @@ rule clean_pairs:
 rule clean_text:
     """Join the extra target-language text and drop empty and overlong lines."""
     input:
-        texts=tokenised(CORPUS["monolingual"], TARGET),
+        texts=tokenised_shards(CORPUS["monolingual"], TARGET),
     output:
         output=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
         table="results/{experiment}/corpus/cleaning.monolingual.csv",

@@ -10,7 +10,7 @@ from workflow import TINY, copy_results, planned, snakemake
 from neural_smt.io.files import read_json
 
 SHARDED = {
-    "selection": {"tokenise_shard", "join_lines", "train_selection_models", "score_pool"},
+    "selection": {"train_selection_models", "score_pool"},
     "decoding": {"decode_shard", "join_translations"},
 }
 LISTS = {"decode_lists_shard", "join_lists"}
@@ -26,13 +26,13 @@ REMADE = {
     "decoding": {f"{TRANSLATION}.hypothesis": {"decode_shard", "join_translations"}},
     "rescoring": {f"{COLUMN}.safetensors": {"score_phrase_table", "join_columns"}},
     "selection": {
-        "selection/train.fr": SHARDED["selection"] | {"clean_pairs", "select_pairs"},
+        "selection/train.fr": SHARDED["selection"] | {"tokenise", "clean_pairs", "select_pairs"},
         "selection/monolingual.fr": {"train_selection_models", "score_pool", "select_text"},
     },
 }
 """What is made again in shards, and the rules that do it, one stage after the other against the flow of the data."""
 
-CLEANED = ("tokenised/pool.en", "tokenised/pool.fr", "train.en", "train.fr", "cleaning.train.csv")
+CLEANED = ("train.en", "train.fr", "cleaning.train.csv")
 """The text that selection chooses from, and what it is made of."""
 
 SAME = (".hypothesis", ".safetensors", ".fr", ".en", ".gz", ".csv")

@@ -40,7 +40,7 @@ def rules_with_files(repository: Path) -> set[str]:
 
 def test_every_rule_that_makes_files_has_an_entry(repository: Path) -> None:
     rules = rules_with_files(repository)
-    assert {"tokenise", "tokenise_shard", "extract_phrases", "train_network"} <= rules
+    assert {"tokenise", "extract_phrases", "train_network"} <= rules
     # those about networks have an entry for each kind
     kinds = {f"train_{kind}" for kind in KINDS} | {f"measure_{name}" for name, kind in KINDS.items() if kind.measured}
     assert (rules - {"train_network", "measure_network"}) | kinds == set(WORK)

@@ -4,13 +4,14 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Any
 
 from neural_smt.corpus import archives, fetching, generation, splitting, storing, tokenisation
 from neural_smt.errors import UserError, check_as_many
 from neural_smt.io.files import atomic, write_csv, write_lines
-from neural_smt.io.streams import concatenate, count_lines, stream_lines, stream_parallel, write_pairs
+from neural_smt.io.streams import count_lines, stream_lines, stream_parallel, write_pairs
 from neural_smt.shards import Shard
 from neural_smt.vocabulary import Vocabulary
 
@@ -86,11 +87,6 @@ def tokenise(
         write_lines(output, tokenisation.tokenise_stream(lines, language, threads))
 
 
-def join_lines(*, parts: list[Path], output: Path) -> None:
-    """Write what the shards of a text became, one after the other."""
-    concatenate(parts, output)
-
-
 def clean_pairs(
     *,
     names: list[str],
@@ -103,15 +99,16 @@ def clean_pairs(
 ) -> None:
     """Join tokenised corpora, dropping pairs that are empty, too long or of very unequal length.
 
+    ``sources``, ``targets``: the files of each corpus, one after the other, where shards tokenised it as many of each.
     ``table``: CSV, one row per corpus: source, pairs, kept, empty, too_long, ratio. ``UserError`` when the two sides
     of a corpus differ in line count or nothing of a corpus is left.
     """
-    check_as_many(names=names, sources=sources, targets=targets)
+    check_as_many(sources=sources, targets=targets)
     rows: list[list[Any]] = []
     kept = (
         pair
-        for name, source, target in zip(names, sources, targets, strict=True)
-        for pair in _clean(name, source, stream_parallel(source, target), settings, rows)
+        for name, shards in _of_each(names, list(zip(sources, targets, strict=True)), "sources")
+        for pair in _clean(name, shards[0][0], chain.from_iterable(starmap(stream_parallel, shards)), settings, rows)
     )
     write_pairs(source_output, target_output, kept)
     write_csv(table, ["source", "pairs", "kept", *REASONS], rows)
@@ -119,15 +116,24 @@ def clean_pairs(
 
 def clean_text(*, names: list[str], texts: list[Path], output: Path, table: Path, settings: dict[str, Any]) -> None:
     """Join tokenised monolingual texts, dropping sentences that are empty or too long; ``table`` as in clean_pairs."""
-    check_as_many(names=names, texts=texts)
     rows: list[list[Any]] = []
     kept = (
         line
-        for name, text in zip(names, texts, strict=True)
-        for line, _ in _clean(name, text, ((line, None) for line in stream_lines(text)), settings, rows)
+        for name, shards in _of_each(names, texts, "texts")
+        for line, _ in _clean(
+            name, shards[0], ((line, None) for text in shards for line in stream_lines(text)), settings, rows
+        )
     )
     write_lines(output, kept)
     write_csv(table, ["source", "pairs", "kept", *REASONS], rows)
+
+
+def _of_each(names: list[str], files: list[Any], what: str) -> Iterator[tuple[str, list[Any]]]:
+    """Each corpus and its files, as many of each; ``UserError`` where that cannot be."""
+    count = len(files) // max(len(names), 1)
+    if len(files) != count * len(names):
+        check_as_many(names=names, **{what: files})
+    yield from ((name, files[number * count : (number + 1) * count]) for number, name in enumerate(names))
 
 
 def fault(source: str, target: str | None, max_length: int, max_ratio: float) -> str | None:

@@ -62,8 +62,6 @@ WORK = {
     "generate": Work(texts.generated, ("lines",), ("lines",), ("lines",)),
     "check_experiment": Work(texts.checked, ("words",), (), (), like="fetch"),
     "tokenise": Work(texts.tokenised, ("words",), (), TEXT),
-    "tokenise_shard": Work(sharing.shared(texts.tokenised), ("words",), (), TEXT, like="tokenise"),
-    "join_lines": Work(texts.joined_texts, ("words",), (), ("words",), like="fetch"),
     "clean_pairs": Work(texts.cleaned, ("words",), (), ("text",)),
     "clean_text": Work(texts.cleaned, ("words",), (), ("text",), like="clean_pairs"),
     "build_vocabulary": Work(texts.counted, ("words",), ("types",), ("types",)),

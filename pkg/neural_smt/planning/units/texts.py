@@ -49,7 +49,7 @@ def _source_words(job: Job, x: Experiment, language: str) -> float:
 
 def joined_texts(job: Job, x: Experiment) -> Units:
     """Words of a side that is put together."""
-    return {"words": _source_words(job, x, job.wildcards.get("side") or job.wildcards["language"])}
+    return {"words": _source_words(job, x, job.wildcards["side"])}
 
 
 def generated(job: Job, x: Experiment) -> Units:
@@ -64,8 +64,9 @@ def checked(job: Job, x: Experiment) -> Units:
 
 
 def tokenised(job: Job, x: Experiment) -> Units:
-    """Words of one side; of a text that is tokenised already, none."""
+    """Words of one side, or of a shard of it; of a text that is tokenised already, none."""
     words = _source_words(job, x, job.wildcards["language"])
+    words /= x.config["shards"] if job.wildcards.get("scatteritem") else 1
     done = x.config["corpus"]["sources"][job.wildcards["source"]]["tokenised"]
     return {"words": 0.0 if done else words, "text": words}
 
