@@ -173,6 +173,8 @@ def test_lattices_are_chosen_from_with_a_model_or_with_other_weights(tiny: Secti
         "attention_lists": rescored("attention"),
         "lattices": rescored("recurrent", beam=10),
         "without": rescored(drop_features=["TranslationModel0_2"]),
+        "attention_lattices": rescored("attention", candidates="lattice"),
+        "joint_lists": rescored("recurrent", candidates="lists"),
     }
     config = complete(experiment(tiny, {}, systems))
     found = {name: (is_rescored(own), rescores_lattices(config, name)) for name, own in config["systems"].items()}
@@ -183,6 +185,8 @@ def test_lattices_are_chosen_from_with_a_model_or_with_other_weights(tiny: Secti
         "attention_lists": (True, False),
         "lattices": (True, True),
         "without": (True, True),
+        "attention_lattices": (True, True),
+        "joint_lists": (True, False),
     }
 
 
@@ -276,7 +280,8 @@ def test_defaults_are_those_of_the_package(tiny: Section) -> None:
     config = complete(experiment(tiny, {"lsa": {"base": "recurrent", "input": {"kind": "sentence_lsa"}}}, {}))
     assert joint_inputs(config)["lsa"] == asdict(RepresentationSettings("sentence_lsa"))
     rescoring = dict(config["systems"]["baseline"]["rescoring"])
-    assert rescoring.pop("drop_features") == [] and rescoring.items() <= asdict(RescoringSettings()).items()
+    assert rescoring.pop("drop_features") == [] and rescoring.pop("candidates") == "auto"
+    assert rescoring.items() <= asdict(RescoringSettings()).items()
     assert VocabularySettings(**sentence_vocabularies(config)["default"]) == VocabularySettings()
     decoding = config["decoding"]["attention"]
     assert AttentionDecodingSettings(**decoding) == AttentionDecodingSettings()
