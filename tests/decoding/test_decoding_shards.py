@@ -13,7 +13,7 @@ from tiny_models import SOURCE, random_model, save_system
 from neural_smt.decoding import search
 from neural_smt.decoding.joining_steps import join_translations
 from neural_smt.decoding.search import SearchPlan
-from neural_smt.decoding.statistics import sum_asked
+from neural_smt.decoding.statistics import sum_counts
 from neural_smt.decoding.steps import decode
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, read_lines, write_json, write_lines
@@ -118,6 +118,6 @@ def test_what_a_network_was_asked_is_added_up() -> None:
     exact = {"ngrams": 10, "cache_hits": 5, "cache_hit_rate": 0.5, "seconds": 0.5, "ngrams_per_second": 10.0}
     other = {"ngrams": 30, "cache_hits": 5, "cache_hit_rate": 0.1667, "seconds": 1.5, "ngrams_per_second": 16.7}
     both = {"ngrams": 40, "cache_hits": 10, "cache_hit_rate": 0.25, "seconds": 2.0, "ngrams_per_second": 15.0}
-    assert sum_asked([{"cslm": exact}, {"cslm": other}]) == {"cslm": both}
-    assert sum_asked([{"recurrent": {"hypotheses": 2}}] * 3) == {"recurrent": {"hypotheses": 6}}
-    assert sum_asked([{}, {}]) == {}
+    assert sum_counts([{"cslm": exact}, {"cslm": other}]) == {"cslm": both}
+    assert sum_counts([{"recurrent": {"hypotheses": 2}}] * 3) == {"recurrent": {"hypotheses": 6}}
+    assert sum_counts([{}, {}]) == {}

@@ -1,9 +1,10 @@
-"""Scores of a hook for the hypotheses that are extended, when they first are.
+"""Scores of a stateful feature for the hypotheses that are extended, when they first are.
 
-Of the hypotheses of a stack, less than half ever have an heir that survives. Where a language model stands in for a
-hook, a hypothesis therefore keeps that model's score of its last phrase until candidates of a later stack extend it;
-then all arcs into it are scored, its best arc is chosen anew, and the candidates' scores move with its own. So every
-arc on the way to a complete translation is scored in the end, and what leads nowhere costs the hook nothing.
+Of the hypotheses of a stack, less than half ever have an heir that survives. Where a fallback language model stands in
+for a feature, a hypothesis therefore keeps that model's score of its last phrase until candidates of a later stack
+extend it; then all arcs into it are scored, its best arc is chosen anew, and the candidates' scores move with its own.
+So every arc on the way to a complete translation is scored in the end, and what leads nowhere costs the network
+nothing.
 """
 
 import numpy as np
@@ -19,7 +20,7 @@ CLAIMED, REVISED = 2, 3
 
 @kernel
 def claim_parents(stacks: Stacks, buffer: Buffer) -> None:
-    """Mark the hypotheses that candidates of the buffer extend and that the hook has not scored yet."""
+    """Mark the hypotheses that candidates of the buffer extend and that the feature has not scored yet."""
     pending = stacks.hypotheses.pending
     for candidate in range(buffer.counts[1, CANDIDATES]):
         if pending[buffer.parent[candidate]] == PENDING:
@@ -56,11 +57,11 @@ def arcs_into_claimed(first: int, last: int, stacks: Stacks, arcs: Arcs) -> tupl
 def revise(
     chosen: np.ndarray, scores: np.ndarray, weight: float, options: Options, stacks: Stacks, arcs: Arcs, buffer: Buffer
 ) -> np.ndarray:
-    """Put the hook's scores in place of those that stood in for them: in arcs, in the marked hypotheses they lead to,
+    """Put the feature's scores in place of those of the fallback model: in arcs, in marked hypotheses they lead to,
     and in the candidates that extend these.
 
-    chosen: int64 [n], all arcs into marked hypotheses; scores: float64 [n], the hook's, unweighted. Returns, for each
-    of these hypotheses, which of the arcs is the best (int64).
+    chosen: int64 [n], all arcs into marked hypotheses; scores: float64 [n], the feature's, unweighted. Returns for
+    each of these hypotheses, which of the arcs is the best (int64).
     """
     hypotheses = stacks.hypotheses
     best, ways = np.empty(len(chosen), dtype=np.int64), np.empty(len(hypotheses.score), dtype=np.int64)

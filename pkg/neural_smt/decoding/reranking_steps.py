@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -190,14 +191,17 @@ def rescore_lattices(
     """
     chosen = read_settings(RescoringSettings, settings, "rescoring")
     aligned = AlignedLattices.load(lattices, mapped=False)
-    feature = None
-    if model is None:
-        vector, network = Weights.load(weights).vector(aligned.features), None
-    else:
-        needs = {"representation": representation, "candidates": candidates, "language_model": language_model}
-        needs |= {"vocabulary": aligned.vocabulary, "settings": network_settings, "device": device}
-        feature, network = load_lattice_scorer(model, aligned, text, **needs)
-        vector = network_vector(weights, aligned, feature)
+    feature, network = load_lattice_scorer(
+        aligned,
+        model,
+        text,
+        representation=representation,
+        candidates=candidates,
+        language_model=language_model,
+        settings=network_settings,
+        device=device,
+    )
+    vector = feature_vector(weights, aligned, feature)
     began = time.perf_counter()
     if network is None:
         best = best_paths(aligned.flat, vector)
@@ -225,25 +229,29 @@ def rescore_lattices(
 
 
 def load_lattice_scorer(
-    model: Path, lattices: AlignedLattices, text: Path | None, **needs: object
-) -> tuple[str, LatticeScorer]:
-    """The name of a network's feature, and the network ready for lattices; needs: see ``load_network``.
+    lattices: AlignedLattices, model: Path | None, text: Path | None, **needs: Any
+) -> tuple[str, LatticeScorer] | tuple[None, None]:
+    """The name of a network's feature, and the network ready for lattices; None twice without a model.
 
-    Raises ``UserError`` when network, text and lattices do not belong together.
+    needs: see ``load_network``. Raises ``UserError`` when network, text and lattices do not belong together.
     """
+    if model is None:
+        return None, None
     lines = None if text is None else read_lines(text)
     if lines is not None and len(lines) != len(lattices):
         raise UserError(f"{text} has {len(lines)} lines, but there are lattices of {len(lattices)} sentences")
-    network = load_network(model, lines=lines, text=text, **needs)
+    network = load_network(model, lines=lines, text=text, vocabulary=lattices.vocabulary, **needs)
     sentences = None if lines is None else [line.split() for line in lines]
     return network.feature, LatticeScorer.of(network, lattices, sentences)
 
 
-def network_vector(weights: Path, lattices: AlignedLattices, feature: str) -> np.ndarray:
-    """float64 ``[F + 1]``: the weights of the lattices' scores, then that of the network's feature.
+def feature_vector(weights: Path, lattices: AlignedLattices, feature: str | None) -> np.ndarray:
+    """float64 ``[F]``: the weights of the lattices' scores, and after them that of a network's feature, if it has one.
 
     Raises ``UserError`` where one is missing."""
     loaded = Weights.load(weights)
+    if feature is None:
+        return loaded.vector(lattices.features)
     if feature not in loaded.values:
         raise UserError(f"{weights}: holds no weight of {feature}; tune with the network first")
     return loaded.vector(lattices.with_feature(feature))

@@ -50,14 +50,14 @@ class ShardStatistics(ABC):
 
 @dataclass(frozen=True)
 class PartStatistics(ShardStatistics):
-    """A phrase-based search of sentences, with their model scores and unknown words; asked: what a network computed."""
+    """A search of sentences, with their model scores and unknown words; counts: what a network computed."""
 
     members: list[int]
     scores: list[float]
     unknown: list[int]
     seconds: float
     threads: int
-    asked: dict[str, Any]
+    counts: dict[str, Any]
 
     @classmethod
     def join(cls, parts: Sequence[Self], same: Sequence[int]) -> Self:
@@ -71,7 +71,7 @@ class PartStatistics(ShardStatistics):
             [unknown[number] for number in same],
             sum(part.seconds for part in parts),
             parts[0].threads,
-            sum_asked([part.asked for part in parts]),
+            sum_counts([part.counts for part in parts]),
         )
 
     def summarise(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class PartStatistics(ShardStatistics):
             "mean_score": float(np.mean(self.scores)) if count else 0.0,
             "unknown_words": sum(self.unknown),
             "threads": self.threads,
-            **self.asked,
+            **self.counts,
         }
 
     def log_result(self) -> None:
@@ -94,11 +94,13 @@ class PartStatistics(ShardStatistics):
         log.info("translated %d sentences in %.1f s", len(self.scores), self.seconds)
 
 
-def sum_asked(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def sum_counts(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The counts of several searches together: sums, and rates of these."""
     total: dict[str, Any] = {}
     for key, value in (item for count in counts for item in count.items()):
-        total[key] = sum_asked([total.get(key, {}), value]) if isinstance(value, Mapping) else total.get(key, 0) + value
+        total[key] = (
+            sum_counts([total.get(key, {}), value]) if isinstance(value, Mapping) else total.get(key, 0) + value
+        )
     if "seconds" in total:
         total["seconds"] = round(total["seconds"], 3)
     if "cache_hit_rate" in total:

@@ -52,10 +52,10 @@ def decode(
         write_nbest(nbest, translations, decoder.feature_set, nbest_alignment)
     if alignment:
         write_lines(alignment, (" ".join(f"{i}-{j}" for i, j in t.alignment) for t in translations))
-    asked = {"cslm" if hook.name == HOOKS["cslm"] else "recurrent": hook.statistics()} if hook else {}
+    counts = {"cslm" if hook.name == HOOKS["cslm"] else "recurrent": hook.statistics()} if hook else {}
     scores = [translation.score for translation in translations]
     unknown = [sum(token not in model.source_vocabulary for token in tokens) for tokens in sentences]
-    result = PartStatistics(members, scores, unknown, seconds, threads, asked)
+    result = PartStatistics(members, scores, unknown, seconds, threads, counts)
     write_json(statistics, result.summarise() if shard is None else result.content())
     if hook:
         log.info("%s", hook.describe())

@@ -119,9 +119,9 @@ def propose_table(
     ids = shortlist_ids(vocabularies[0], model.source)
     lengths = wanted.lengths
     known = np.array([not (ids[phrase] == UNK).any() for phrase in wanted], dtype=bool)
-    asked = wanted.take(np.flatnonzero(known & (lengths <= settings.max_words)))
+    queries = wanted.take(np.flatnonzero(known & (lengths <= settings.max_words)))
     old = _rows_of(table, wanted)
-    new = _proposed_rows(table, model, vocabularies, lexical, asked, settings, precision)
+    new = _proposed_rows(table, model, vocabularies, lexical, queries, settings, precision)
     rows = old.followed_by(new)
     sources = intern_phrases(rows.source)[1].astype(np.int64)
     targets = intern_phrases(rows.target)[1].astype(np.int64)
@@ -157,16 +157,16 @@ def _proposed_rows(
     model: TrainedModel,
     vocabularies: tuple[Vocabulary, Vocabulary],
     lexical: LexicalTable,
-    asked: Ragged,
+    queries: Ragged,
     settings: ProposalSettings,
     precision: str,
 ) -> _Rows:
-    """The network's proposals for ``asked``, scored as pairs that were never seen."""
+    """The network's proposals for ``queries``, scored as pairs that were never seen."""
     ids = shortlist_ids(vocabularies[0], model.source)
     back = vocabularies[1].ids(model.target.words)
     found = beam_search(
         model.network,
-        Ragged(ids[asked.values], asked.offsets),
+        Ragged(ids[queries.values], queries.offsets),
         BeamSettings(size=settings.best, largest=WIDER * settings.best),
         precision,
     )
@@ -175,7 +175,7 @@ def _proposed_rows(
     sound = (words.lengths >= 1) & (words.lengths <= LONGEST_TARGET)
     sound &= reserved[words.offsets[1:]] == reserved[words.offsets[:-1]]
     rows = np.flatnonzero(sound)
-    source, target = asked.take(found.source[rows]), words.take(rows)
+    source, target = queries.take(found.source[rows]), words.take(rows)
     links = link_by_lexicon(
         source.values,
         source.offsets,

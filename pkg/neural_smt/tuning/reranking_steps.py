@@ -251,11 +251,9 @@ def tune_reranking(
         raise UserError(f"{reference} has {len(references)} lines, but there are lattices of {len(aligned)} sentences")
     if len(aligned.flat.tails) == 0:
         raise UserError(f"{lattices}: holds no translation; tuning needs a development set")
-    feature, network = None, None
-    if model is not None:
-        needs = {"representation": representation, "candidates": candidates, "language_model": language_model}
-        needs |= {"vocabulary": aligned.vocabulary, "settings": network_settings, "device": device}
-        feature, network = load_lattice_scorer(model, aligned, text, **needs)
+    needs = {"representation": representation, "candidates": candidates, "language_model": language_model}
+    needs |= {"settings": network_settings, "device": device}
+    feature, network = load_lattice_scorer(aligned, model, text, **needs)
     progress, feature_set = tune_on_lattices(
         aligned,
         network,

@@ -78,7 +78,7 @@ def with_words(sets: CandidateSets, words: np.ndarray, owner: np.ndarray) -> Can
 class SentenceBatch:
     """``S`` source sentences (at least one) that are read once for all prefixes and steps.
 
-    initial: s_0, ``[S, H]``; memory, output: of the sentences that ``groups`` was last asked about, and maybe others.
+    initial: s_0, ``[S, H]``; memory, output: of the sentences of the last call of ``groups``, and maybe others.
     """
 
     def __init__(self, network: AttentionNetwork, source: Ragged, output: OutputWords, kept: bool = False):
@@ -93,7 +93,7 @@ class SentenceBatch:
     def groups(self, owner: np.ndarray) -> Groups:
         """Which row of the memory and of the output each prefix needs, after leaving out those that none needs.
 
-        owner: int64 ``[n]``, rising, the sentence of each; a sentence that is missing must not be asked about again,
+        owner: int64 ``[n]``, rising, the sentence of each; a sentence that is missing must not come again,
         unless the batch was made with ``kept``.
         """
         needed = np.unique(owner)
@@ -162,7 +162,7 @@ class AttentionPredictions:
 
 
 class AttentionTextScorer(StepScorer):
-    """An attention network on source sentences (int32 ids, one word or more each where they are asked about).
+    """An attention network on source sentences (int32 ids).
 
     sets: the target words of each sentence, UNK and EOS among them; None: all target words; unknown: whether the
     unknown word may be predicted.
@@ -182,7 +182,7 @@ class AttentionTextScorer(StepScorer):
 
     @contextmanager
     def computing(self) -> Iterator[None]:
-        """Without gradients, in the precision asked for."""
+        """Without gradients, in the precision of the settings."""
         with torch.no_grad(), precision_context(self.network.output.weight.device, self.precision):
             yield
 

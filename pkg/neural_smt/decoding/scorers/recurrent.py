@@ -307,7 +307,7 @@ class RecurrentSearch:
         return scores
 
     def _remember(self, walk: RecurrentWalk, order: np.ndarray, tails: np.ndarray) -> None:
-        """The states after all that was asked about, until those of the best ways are chosen."""
+        """The states after all words of the last call, until those of the best ways are chosen."""
         rows = self.row_of[tails]
         hidden, before, word = self.hidden[rows], self.before[rows], self.word[rows]
         tries = walk.tries
