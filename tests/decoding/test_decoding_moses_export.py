@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tiny_models import SOURCE, TARGET, random_model, random_ngrams
+from tiny_models import SOURCE, TARGET, random_model, random_ngrams, save_system
 
 from neural_smt.cli import main
 from neural_smt.decoding.moses.compiled import OFF, load_model
@@ -21,43 +21,29 @@ SENTENCES = [["a", "b", "c"], ["b", "a", "b", "a"], [], ["q", "unknown", "a"], [
 
 @pytest.fixture
 def make_system(tmp_path):
-    """A function that writes the files of a random system; it returns the model, weights and options of ``export``."""
+    """A function that writes a random system as a folder; it returns model, weights and options of ``export``."""
 
-    def make(seed, groups, language_models=1):
+    def make(seed, groups, language_models=1, search=None):
         model, weights = random_model(seed, groups, language_models)
         ngrams = [random_ngrams(np.random.default_rng(seed + i), 3 - i) for i in range(language_models)]
         model = replace(model, language_models=tuple(NgramModel.from_tables(tables, TARGET) for tables in ngrams))
-        model.phrase_table.save(tmp_path / "table")
-        for number, tables in enumerate(ngrams):
-            model.language_models[number].save(tmp_path / f"model{number}")
-            write_arpa(tmp_path / f"model{number}.arpa.gz", tables, TARGET)
-        SOURCE.save(tmp_path / "source")
-        TARGET.save(tmp_path / "target")
-        weights.save(tmp_path / "weights.json")
-        options = {
-            "--phrase-table": "table",
-            "--source-vocabulary": "source",
-            "--target-vocabulary": "target",
-            "--weights": "weights.json",
-            "--output": "moses",
-        }
-        options = {name: str(tmp_path / value) for name, value in options.items()}
+        names = [f"model{number}" for number in range(language_models)]
+        for name, tables, language_model in zip(names, ngrams, model.language_models, strict=True):
+            language_model.save(tmp_path / name)
+            write_arpa(tmp_path / f"{name}.arpa.gz", tables, TARGET)
         for name, column in model.columns.items():
             save_column(tmp_path / f"{name}.safetensors", column, model.phrase_table)
-        columns = [
-            f'"{group}": "{tmp_path}/EncoderDecoder0.safetensors"' for group in groups if group == "encoder_decoder"
-        ]
-        options |= {"--columns": f"{{{', '.join(columns)}}}", "--features": list(groups)}
-        options["--language-models"] = [str(tmp_path / f"model{number}") for number in range(language_models)]
-        options["--arpas"] = [str(tmp_path / f"model{number}.arpa.gz") for number in range(language_models)]
-        return model, weights, options
+        columns = {group: "EncoderDecoder0.safetensors" for group in groups if group == "encoder_decoder"}
+        made_of = {"features": groups, "language_models": names, "columns": columns}
+        options = save_system(tmp_path, model, weights, search, **made_of) | {"output": tmp_path / "moses"}
+        return model, weights, options | {"arpas": [tmp_path / f"{name}.arpa.gz" for name in names]}
 
     return make
 
 
-def run_export(options, settings):
-    words = [["--settings", settings], *([name, *([v] if isinstance(v, str) else v)] for name, v in options.items())]
-    return main(["export", *(word for group in words for word in group)])
+def run_export(options):
+    words = [[f"--{name}", *(value if isinstance(value, list) else [value])] for name, value in options.items()]
+    return main(["export", *(str(word) for group in words for word in group)])
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -70,10 +56,11 @@ def run_export(options, settings):
     ],
 )
 def test_what_is_exported_translates_as_before(make_system, tmp_path, seed, groups, language_models):
-    model, weights, options = make_system(seed, groups, language_models)
-    assert run_export(options, '{"algorithm": "cube", "pop_limit": 50, "distortion_limit": 2}') == 0
+    search = {"algorithm": "cube", "pop_limit": 50, "distortion_limit": 2}
+    model, weights, options = make_system(seed, groups, language_models, search)
+    assert run_export(options) == 0
     ini = read_moses_ini(tmp_path / "moses" / "moses.ini")
-    assert ini.settings == SearchSettings(algorithm="cube", pop_limit=50, distortion_limit=2)
+    assert ini.settings == SearchSettings(**search)
     assert ini.phrase_scores == 4 + ("encoder_decoder" in groups)
     assert (ini.reordering_table is not None) == ("reordering" in groups)
     before = Decoder(model, ini.settings, weights).decode(SENTENCES, 5)
@@ -89,7 +76,7 @@ def test_what_is_exported_translates_as_before(make_system, tmp_path, seed, grou
 
 def test_the_folder_is_what_moses_expects(make_system, tmp_path):
     model, weights, options = make_system(0, ("phrase", "language_model", "reordering", "encoder_decoder"))
-    assert run_export(options, "{}") == 0
+    assert run_export(options) == 0
     assert sorted(path.name for path in (tmp_path / "moses").iterdir()) == [
         "lm0.arpa.gz",
         "moses.ini",
@@ -120,17 +107,17 @@ def test_the_folder_is_what_moses_expects(make_system, tmp_path):
 def test_what_cannot_be_exported_is_named(make_system, tmp_path, capsys):
     model, weights, options = make_system(0, ("phrase", "language_model"))
     Weights(weights.values | {"Cslm0": (0.1,)}).save(tmp_path / "weights.json")
-    assert run_export(options, "{}") == 1
+    assert run_export(options) == 1
     assert "the weights name a feature Cslm0 that the system does not have" in capsys.readouterr().err
     weights.save(tmp_path / "weights.json")
-    assert run_export(options | {"--arpas": str(tmp_path / "nowhere.arpa")}, "{}") == 1
+    assert run_export(options | {"arpas": [tmp_path / "nowhere.arpa"]}) == 1
     assert "nowhere.arpa: cannot be copied" in capsys.readouterr().err
-    assert run_export(options | {"--arpas": options["--arpas"] * 2}, "{}") == 1
+    assert run_export(options | {"arpas": options["arpas"] * 2}) == 1
     assert "1 language models but 2 ARPA files" in capsys.readouterr().err
     words = [word.replace("a", "a|b") for word in SOURCE.words]
     renamed = type(SOURCE)(words, SOURCE.counts)
-    renamed.save(tmp_path / "source")
+    renamed.save(tmp_path / "source.tsv")
     replace(model.phrase_table, source_digest=renamed.digest).save(tmp_path / "table")
-    assert run_export(options, "{}") == 1
+    assert run_export(options) == 1
     assert "the phrase table has the word 'a|b', but Moses takes | for a separator" in capsys.readouterr().err
     assert not (tmp_path / "moses").exists()
