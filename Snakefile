@@ -11,10 +11,8 @@ if "experiment" not in config:
 
 
 include: "rules/common.smk"
-include: "rules/results.smk"
 include: "rules/joint.smk"
 include: "rules/attention.smk"
-include: "rules/report/pages.smk"
 include: "rules/corpus.smk"
 include: "rules/selection.smk"
 include: "rules/alignment.smk"
@@ -32,10 +30,7 @@ include: "rules/decoding_attention.smk"
 include: "rules/tuning.smk"
 include: "rules/evaluation.smk"
 include: "rules/analysis.smk"
-include: "rules/report/tables.smk"
-include: "rules/report/papers.smk"
-include: "rules/report/costs.smk"
-include: "rules/report/sentences.smk"
+include: "rules/report_sentences.smk"
 include: "rules/report.smk"
 
 

@@ -11,9 +11,9 @@ rule show_phrases:
         samples="results/{experiment}/analysis/samples.csv",
         page=report(
             "results/{experiment}/analysis/phrases.html",
-            caption="report/phrases.rst",
-            category=CHO_PART,
-            labels={"page": "Tables 2 and 3: phrases"},
+            caption="report/caption.rst",
+            category=EVERY_PAGE["map"]["part"],
+            labels={"page": EVERY_PAGE["phrases"]["title"]},
         ),
     log:
         "results/{experiment}/logs/show_phrases.log",
@@ -26,6 +26,7 @@ rule show_phrases:
         runtime="4h",
     params:
         **step("analysis.steps:show_phrases"),
+        about=EVERY_PAGE["phrases"]["about"],
         settings=config["analysis"],
         seed=config["seed"],
     script:
@@ -139,9 +140,9 @@ rule show_map:
     output:
         output=report(
             "results/{experiment}/analysis/map.html",
-            caption="report/map.rst",
-            category=CHO_PART,
-            labels={"page": "Figures 4 and 5 to explore"},
+            caption="report/caption.rst",
+            category=EVERY_PAGE["map"]["part"],
+            labels={"page": EVERY_PAGE["map"]["title"]},
         ),
     log:
         "results/{experiment}/logs/show_map.log",
@@ -154,6 +155,7 @@ rule show_map:
         runtime="4h",
     params:
         **step("analysis.steps:show_map"),
+        about=EVERY_PAGE["map"]["about"],
         title=f"Words and phrases of {config['experiment']}",
     script:
         "../workflow_scripts/run_step.py"

@@ -36,39 +36,6 @@ def epoch_inputs(wildcards):
     }
 
 
-def attention_files():
-    """What the tables of attention networks are made from, by the names of the arguments of their step."""
-    folder = f"results/{EXPERIMENT}"
-    shown = [name for name in load_paper("mi2016.yaml").systems if name in SYSTEMS]
-    translated = [name for name in shown if name in TRANSLATED]
-    return {
-        "scores": {name: files for name, files in score_files(EXPERIMENT).items() if name in shown},
-        "significance": significance_files(EXPERIMENT),
-        "translations": {
-            name: {text: [f"{folder}/decoding/{name}/run1/{text}.json"] for text in SETS} for name in translated
-        },
-        "curves": {name: trained_files(name) for name in ATTENTION_NETWORKS},
-        "epochs": {name: f"{folder}/training/{name}/epochs.csv" for name in LEARNING_CURVES},
-        "coverage": f"{folder}/vocabularies/coverage.csv",
-    }
-
-
-def attention_rows():
-    """How each system of these tables is made: its label, and of attention networks what they translate with."""
-    rows = {name: {"label": labels()[name]} for name in load_paper("mi2016.yaml").systems if name in SYSTEMS}
-    for name in rows:
-        if chosen := translation(SYSTEMS[name]):
-            vocabulary = translating_words(config, name)
-            sizes = SENTENCE_VOCABULARIES.get(vocabulary, {})
-            rows[name] |= {
-                "network": chosen["network"],
-                "vocabulary": vocabulary,
-                "replace_unknown": chosen["replace_unknown"],
-                "frequent": sizes.get("frequent"),
-            }
-    return rows
-
-
 def need_attention_rows():
     """Nothing, where some system is an attention network; else say what is missing."""
     if not TRANSLATED:

@@ -25,13 +25,12 @@ from neural_smt.declared_networks import (
 from neural_smt.errors import UserError, sentence
 from neural_smt.layout import TABLES, Layout
 from neural_smt.network_kinds import KINDS
-from neural_smt.report.papers import load_paper
+from neural_smt.report.files import ReportFiles, listed_paths, read_pages
 from neural_smt.workflow.run_lock import begin_run
 from neural_smt.systems import (
     drawn_pairs,
     feature_groups,
     is_rescored,
-    paper_rows,
     rescored_candidates,
     rescores_lattices,
     rescoring_network,
@@ -63,6 +62,9 @@ if workflow.is_main_process and not workflow.dryrun:
 
 # where files lie that the search and translators need
 LAYOUT = Layout(config)
+# files that the report and tests of significance are made from, and all pages that a report can have
+FILES = ReportFiles(config)
+EVERY_PAGE = read_pages()
 EXPERIMENT = config["experiment"]
 CORPUS = config["corpus"]
 ARCHIVES = collect_archives(CORPUS["sources"])
@@ -86,7 +88,6 @@ RESCORED = [name for name in TUNED if name not in SEARCHED]
 EXPORTED = [name for name in SEARCHED if searched_network(config, name) is None]
 # several networks train (and score) side by side, which takes less time than one after the other with more threads
 NETWORK_THREADS = 2 if len(NETWORKS) + len(CSLMS) == 1 else 1
-PAPER_ROWS = paper_rows(config)
 USES_GPU = int(config["device"] == "cuda")
 # that train a network together, each on a GPU of its own or with its own threads
 PROCESSES = config["training"]["processes"]

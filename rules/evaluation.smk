@@ -27,7 +27,7 @@ rule compare:
     """Test every system against the baseline, over all tuning runs."""
     input:
         reference=lambda wildcards: raw_text(wildcards.set, TARGET),
-        depends=lambda wildcards: listed_paths(translations(SYSTEMS, EXPERIMENT, wildcards.set)),
+        depends=lambda wildcards: listed_paths(FILES.translations(SYSTEMS, wildcards.set)),
     output:
         output="results/{experiment}/evaluation/significance/{set}.json",
     log:
@@ -41,7 +41,7 @@ rule compare:
         runtime="1h",
     params:
         **step("evaluation.steps:compare"),
-        systems=lambda wildcards: translations(SYSTEMS, wildcards.experiment, wildcards.set),
+        systems=lambda wildcards: FILES.translations(SYSTEMS, wildcards.set),
         baseline=config["evaluation"]["baseline"],
         settings={key: config["evaluation"][key] for key in ("test", "trials")},
         seed=config["seed"],
@@ -53,7 +53,7 @@ rule compare_neighbours:
     """Test the systems that stand for the paper's rows against each other, each against the one before."""
     input:
         reference=lambda wildcards: raw_text(wildcards.set, TARGET),
-        depends=lambda wildcards: listed_paths(translations(PAPER_ROWS.values(), EXPERIMENT, wildcards.set)),
+        depends=lambda wildcards: listed_paths(FILES.translations(FILES.paper_rows.values(), wildcards.set)),
     output:
         output="results/{experiment}/evaluation/order/{set}.json",
     log:
@@ -67,7 +67,7 @@ rule compare_neighbours:
         runtime="1h",
     params:
         **step("evaluation.steps:compare_neighbours"),
-        systems=lambda wildcards: translations(PAPER_ROWS.values(), wildcards.experiment, wildcards.set),
+        systems=lambda wildcards: FILES.translations(FILES.paper_rows.values(), wildcards.set),
         settings={key: config["evaluation"][key] for key in ("test", "trials")},
         seed=config["seed"],
     script:
@@ -78,7 +78,7 @@ rule compare_joint:
     """Test the systems of Auli et al. (2013) against the target-only recurrent model by paired bootstrap, as they did."""
     input:
         reference=lambda wildcards: raw_text(wildcards.set, TARGET),
-        depends=lambda wildcards: listed_paths(translations(PAPER_SYSTEMS, EXPERIMENT, wildcards.set)),
+        depends=lambda wildcards: listed_paths(FILES.translations(FILES.joint_systems, wildcards.set)),
     output:
         output="results/{experiment}/evaluation/joint/{set}.json",
     log:
@@ -92,7 +92,7 @@ rule compare_joint:
         runtime="1h",
     params:
         **step("evaluation.steps:compare"),
-        systems=lambda wildcards: translations(PAPER_SYSTEMS, wildcards.experiment, wildcards.set),
+        systems=lambda wildcards: FILES.translations(FILES.joint_systems, wildcards.set),
         baseline="recurrent",
         settings={"test": "bootstrap", "trials": config["evaluation"]["trials"]},
         seed=config["seed"],

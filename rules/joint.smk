@@ -84,49 +84,6 @@ def reranking_settings(wildcards):
     return {"beam": settings["beam"], "lists": lists} | {key: config["tuning"][key] for key in keys}
 
 
-PAPER_SYSTEMS = [name for name in load_paper("auli2013.yaml").systems if name in SYSTEMS]
-
-
-def joint_files():
-    """What the tables of joint models are made from, by the names of the arguments of their step."""
-    folder = f"results/{EXPERIMENT}"
-    chosen = [name for name in PAPER_SYSTEMS if name in RESCORES_LATTICES]
-    networks = {name: rescoring_network(SYSTEMS[name]) for name in chosen}
-    bases = sorted({SYSTEMS[name]["base"] for name in chosen})
-    decoded = f"{folder}/decoding/{{system}}/run{{run}}/{{set}}"
-    tested = "recurrent" in PAPER_SYSTEMS
-    return {
-        "scores": {name: files for name, files in score_files(EXPERIMENT).items() if name in PAPER_SYSTEMS},
-        "significance": {name: f"{folder}/evaluation/joint/{name}.json" for name in SETS} if tested else {},
-        "perplexities": {
-            name: f"{folder}/training/{network}/perplexity.json" for name, network in networks.items() if network
-        },
-        "choices": {
-            system: {name: expand(f"{decoded}.json", system=system, run=RUNS, set=name) for name in SETS}
-            for system in chosen
-        },
-        "searches": {name: expand(f"{decoded}.lattices.json", system=bases[:1], run=RUNS, set=name) for name in SETS},
-        "oracles": (
-            {name: expand(f"{decoded}.oracles.csv", system=bases[:1], run=1, set=name)[0] for name in SETS}
-            if bases
-            else {}
-        ),
-    }
-
-
-def class_files():
-    """What the table of word classes is made from: model -> its settings of classes, and its files."""
-    folder = f"results/{EXPERIMENT}/training"
-    names = {"curve": "curve.csv", "held_out": "held_out.json", "perplexity": "perplexity.json"}
-    return {
-        network: {
-            "classes": NETWORK_SETTINGS[network]["classes"],
-            "files": {key: f"{folder}/{network}/{name}" for key, name in names.items()},
-        }
-        for network in COMPARED_CLASSES
-    }
-
-
 def need_joint_rows():
     """Nothing, where some system chooses among lattices; else say what is missing."""
     if not RESCORES_LATTICES:

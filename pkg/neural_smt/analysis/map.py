@@ -14,6 +14,7 @@ from scipy.spatial import cKDTree
 
 from neural_smt.analysis.embedding import Point
 from neural_smt.io.plots import BLUE
+from neural_smt.report.pages import to_html
 from neural_smt.report.rendering import render
 
 NEAR = 5
@@ -22,8 +23,8 @@ NEAR = 5
 TOOLTIPS = [("", "@text"), ("seen", "@count{0,0} times"), ("near", "@near")]
 
 
-def map_page(layers: Mapping[str, Sequence[Point]], title: str = "") -> list[str]:
-    """The page: a tab for each layer (name -> points, most frequent first).
+def map_page(layers: Mapping[str, Sequence[Point]], title: str = "", about: str = "") -> list[str]:
+    """The page: a tab for each layer (name -> points, most frequent first); about: Markdown.
 
     Characters that the tokeniser wrote as entities are shown as themselves. Which labels fit is decided in the browser,
     most frequent points first.
@@ -33,7 +34,7 @@ def map_page(layers: Mapping[str, Sequence[Point]], title: str = "") -> list[str
     script, element = components(Tabs(tabs=panels, name="layers", sizing_mode="stretch_both"))
     libraries = Resources(mode="inline", components=["bokeh"]).js_raw
     name = title or "Words and phrases as the encoder sees them"
-    return render("map.html", title=name, about="", libraries=libraries, script=script, element=element)
+    return render("map.html", title=name, about=to_html(about), libraries=libraries, script=script, element=element)
 
 
 def _plane(name: str, points: Sequence[Point]) -> Plot:

@@ -114,9 +114,9 @@ def plot_embedding(*, points: Path, plot: Path, title: str, settings: dict[str, 
     draw_embedding(plot, read_points(points), title, chosen.zooms)
 
 
-def show_map(*, words: Path, phrases: Path, output: Path, title: str = "") -> None:
-    """Write a page (HTML, self-contained) to search, zoom and read the projected words and phrases."""
-    write_lines(output, map_page({"words": read_points(words), "phrases": read_points(phrases)}, title))
+def show_map(*, words: Path, phrases: Path, output: Path, title: str = "", about: str = "") -> None:
+    """Write a page (HTML, self-contained) to search, zoom and read the projected words and phrases; about: Markdown."""
+    write_lines(output, map_page({"words": read_points(words), "phrases": read_points(phrases)}, title, about))
 
 
 def _scored_table(

@@ -14,20 +14,17 @@ rule choose_sentences:
         "results/{experiment}/benchmarks/report/choose_sentences.{set}.tsv"
     localrule: True
     conda:
-        "../../envs/neural_smt.yaml"
+        "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(1),
         runtime="1h",
     params:
         **step("report.translations:choose_sentences"),
-        systems=lambda wildcards: {
-            system: f"results/{wildcards.experiment}/evaluation/{system}/run1/{wildcards.set}.txt"
-            for system in SYSTEMS
-        },
+        systems=lambda wildcards: FILES.first_translations(wildcards.set),
         sentences=30,
         seed=config["seed"],
     script:
-        "../../workflow_scripts/run_step.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule explain_sentences:
@@ -45,7 +42,7 @@ rule explain_sentences:
     benchmark:
         "results/{experiment}/benchmarks/report/explain_sentences.{set}.{system}.tsv"
     conda:
-        "../../envs/neural_smt.yaml"
+        "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(4),
         runtime="4h",
@@ -53,7 +50,7 @@ rule explain_sentences:
         **step("report.explaining:explain_sentences"),
         run=1,
     script:
-        "../../workflow_scripts/run_step.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule show_translations:
@@ -63,15 +60,15 @@ rule show_translations:
         reference=lambda wildcards: raw_text(wildcards.set, TARGET),
         chosen="results/{experiment}/report/sentences/{set}.json",
         depends=lambda wildcards: [
-            *explanations(EXPLAINED, wildcards.set).values(),
-            *results("evaluation/{system}/run1/{set}.txt", system=SYSTEMS, set=wildcards.set),
+            *listed_paths(FILES.explanations(FILES.explained, wildcards.set)),
+            *listed_paths(FILES.first_translations(wildcards.set)),
         ],
     output:
         output=report(
             "results/{experiment}/report/translations.{set}.html",
-            caption="translations.rst",
-            category=SENTENCES_PART,
-            labels={"page": "Translations: {set}"},
+            caption="report/caption.rst",
+            category=EVERY_PAGE["translations"]["part"],
+            labels={"page": EVERY_PAGE["translations"]["title"]},
         ),
     log:
         "results/{experiment}/logs/show_translations.{set}.log",
@@ -79,33 +76,32 @@ rule show_translations:
         "results/{experiment}/benchmarks/report/show_translations.{set}.tsv"
     localrule: True
     conda:
-        "../../envs/neural_smt.yaml"
+        "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(1),
         runtime="1h",
     params:
         **step("report.translations:show_translations"),
         systems=lambda wildcards: {
-            label: f"results/{wildcards.experiment}/evaluation/{system}/run1/{wildcards.set}.txt"
-            for system, label in labels().items()
+            FILES.labels[system]: path for system, path in FILES.first_translations(wildcards.set).items()
         },
-        explanations=lambda wildcards: explanations(EXPLAINED, wildcards.set),
+        explanations=lambda wildcards: FILES.explanations(FILES.explained, wildcards.set),
         languages=config["languages"],
-        about=caption_text("translations"),
+        about=EVERY_PAGE["translations"]["about"],
     script:
-        "../../workflow_scripts/run_step.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule show_lattices:
     """Draw the lattice of a sentence, for each system that searches phrases."""
     input:
-        depends=list(explanations(DRAWN_LATTICES, FIRST_SHOWN).values()),
+        depends=listed_paths(FILES.drawn(SEARCHED)),
     output:
         output=report(
             "results/{experiment}/report/lattices.html",
-            caption="lattices.rst",
-            category=SENTENCES_PART,
-            labels={"page": "Lattice of a sentence"},
+            caption="report/caption.rst",
+            category=EVERY_PAGE["translations"]["part"],
+            labels={"page": EVERY_PAGE["lattices"]["title"]},
         ),
     log:
         "results/{experiment}/logs/show_lattices.log",
@@ -113,28 +109,28 @@ rule show_lattices:
         "results/{experiment}/benchmarks/report/show_lattices.tsv"
     localrule: True
     conda:
-        "../../envs/neural_smt.yaml"
+        "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(1),
         runtime="1h",
     params:
         **step("report.lattice_plot:show_lattices"),
-        explanations=explanations(DRAWN_LATTICES, FIRST_SHOWN),
-        about=caption_text("lattices"),
+        explanations=FILES.drawn(SEARCHED),
+        about=EVERY_PAGE["lattices"]["about"],
     script:
-        "../../workflow_scripts/run_step.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule show_attention:
     """Draw what attention networks look at while they write a sentence."""
     input:
-        depends=list(explanations(DRAWN_ATTENTION, FIRST_SHOWN).values()),
+        depends=listed_paths(FILES.drawn(TRANSLATED)),
     output:
         output=report(
             "results/{experiment}/report/attention_weights.html",
-            caption="attention_weights.rst",
-            category=SENTENCES_PART,
-            labels={"page": "Attention in a sentence"},
+            caption="report/caption.rst",
+            category=EVERY_PAGE["translations"]["part"],
+            labels={"page": EVERY_PAGE["attention_weights"]["title"]},
         ),
     log:
         "results/{experiment}/logs/show_attention.log",
@@ -142,33 +138,33 @@ rule show_attention:
         "results/{experiment}/benchmarks/report/show_attention.tsv"
     localrule: True
     conda:
-        "../../envs/neural_smt.yaml"
+        "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(1),
         runtime="1h",
     params:
         **step("report.alignment_plot:show_attention"),
-        explanations=explanations(DRAWN_ATTENTION, FIRST_SHOWN),
+        explanations=FILES.drawn(TRANSLATED),
         languages=config["languages"],
-        about=caption_text("attention_weights"),
+        about=EVERY_PAGE["attention_weights"]["about"],
     script:
-        "../../workflow_scripts/run_step.py"
+        "../workflow_scripts/run_step.py"
 
 
 rule show_alignments:
     """Draw the word alignments of a few sentence pairs, beside those made by hand where there are some."""
     input:
-        sources=drawn_alignments(SOURCE),
-        targets=drawn_alignments(TARGET),
-        forward=f"results/{{experiment}}/alignment/{'gold.' if ALIGNED_BY_HAND else ''}forward.align",
-        backward=f"results/{{experiment}}/alignment/{'gold.' if ALIGNED_BY_HAND else ''}backward.align",
+        sources=FILES.aligned_text(SOURCE),
+        targets=FILES.aligned_text(TARGET),
+        forward=f"results/{{experiment}}/alignment/{'gold.' if CORPUS['gold'] else ''}forward.align",
+        backward=f"results/{{experiment}}/alignment/{'gold.' if CORPUS['gold'] else ''}backward.align",
         gold=[raw_text(name, "alignment") for name in CORPUS["gold"]],
     output:
         output=report(
             "results/{experiment}/report/alignments.html",
-            caption="alignments.rst",
-            category=TEXT_PART,
-            labels={"page": "Alignment: pictures"},
+            caption="report/caption.rst",
+            category=EVERY_PAGE["alignments"]["part"],
+            labels={"page": EVERY_PAGE["alignments"]["title"]},
         ),
     log:
         "results/{experiment}/logs/show_alignments.log",
@@ -176,7 +172,7 @@ rule show_alignments:
         "results/{experiment}/benchmarks/report/show_alignments.tsv"
     localrule: True
     conda:
-        "../../envs/neural_smt.yaml"
+        "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(1),
         runtime="1h",
@@ -186,6 +182,6 @@ rule show_alignments:
         pairs=6,
         seed=config["seed"],
         languages=config["languages"],
-        about=caption_text("alignments"),
+        about=EVERY_PAGE["alignments"]["about"],
     script:
-        "../../workflow_scripts/run_step.py"
+        "../workflow_scripts/run_step.py"
