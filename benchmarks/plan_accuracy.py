@@ -2,7 +2,7 @@
 
     python benchmarks/plan_accuracy.py results/multi30k results/news ...
 
-Without folders, those of all finished runs below results/. Processor seconds; a factor of 1 is a perfect plan. Texts
+Without folders, those of all finished runs below results/. CPU seconds; a factor of 1 is a perfect plan. Texts
 that experiments take from a mirror are counted in the reference data (``data`` in NEURAL_SMT_SHARED, by default
 ``../shared``), where nothing else is set.
 """
@@ -12,8 +12,7 @@ from pathlib import Path
 
 from lib import SHARED
 
-from neural_smt.planning.accuracy import leave_one_out
-from neural_smt.planning.steps import read_runs
+from neural_smt.planning.calibration import leave_one_out, read_runs
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -30,10 +29,10 @@ def main() -> None:
     for run in runs:
         run.config["data_mirror"] = run.config["data_mirror"] or str(SHARED / "data")
         print(f"\n{run.name}, from {', '.join(other.name for other in runs if other is not run)}\n")
-        print("| stage | jobs | predicted s | measured s | factor |\n|---|---:|---:|---:|---:|")
-        for row in leave_one_out(runs, run.name, by_rule):
-            name = f"{row.stage}: {row.rule}" if by_rule else row.stage
-            print(f"| {name} | {row.jobs} | {row.predicted:,.1f} | {row.measured:,.1f} | {row.factor:.2f} |")
+        table = leave_one_out(runs, run.name, by_rule).rename(
+            columns={"predicted": "predicted s", "measured": "measured s"}
+        )
+        print(table.to_markdown(index=False, floatfmt=",.2f"))
 
 
 if __name__ == "__main__":

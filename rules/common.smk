@@ -49,7 +49,7 @@ except UserError as error:
 
 if workflow.output_settings.dryrun and config["check"]["texts"]:
     # a start for real does so in its first job, once all texts are fetched
-    from neural_smt.planning.texts import check_here
+    from neural_smt.planning.checking import check_here
 
     try:
         check_here(config)

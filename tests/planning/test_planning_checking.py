@@ -17,9 +17,9 @@ from neural_smt.io.files import read_json
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
-from neural_smt.planning import checking, gpu_memory
-from neural_smt.planning.checking import check_experiment
-from neural_smt.planning.texts import check_source
+from neural_smt.planning import checking
+from neural_smt.planning.checking import check_experiment, check_source
+from neural_smt.planning.network_sizes import count_weights
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -232,31 +232,31 @@ def weights(network: Any) -> int:
 def test_weights_are_those_of_the_networks(unit: str) -> None:
     sizes = {"hidden": 90, "embedding": 40, "maxout": 30, "rank": 20}
     made = EncoderDecoder(EncoderDecoderConfig(300, 200, unit=unit, **sizes))
-    counted = gpu_memory.encoder_decoder_weights(sizes | {"unit": unit}, 300, 200)
+    counted = count_weights(sizes | {"kind": "encoder_decoder", "unit": unit}, 300, 200)
     assert counted == pytest.approx(weights(made), rel=0.02)
     made = CslmNetwork(CslmConfig(200, order=4, projection=30, layers=(60, 40)))
-    counted = gpu_memory.cslm_weights({"order": 4, "projection": 30, "layers": (60, 40)}, 200)
+    counted = count_weights({"kind": "cslm", "order": 4, "projection": 30, "layers": (60, 40)}, 0, 200)
     assert counted == pytest.approx(weights(made), rel=0.02)
     sizes |= {"attention": 50}
     made = AttentionNetwork(AttentionConfig(300, 200, **sizes))
-    assert gpu_memory.attention_weights(sizes, 300, 200) == pytest.approx(weights(made), rel=0.02)
+    assert count_weights(sizes | {"kind": "attention"}, 300, 200) == pytest.approx(weights(made), rel=0.02)
 
 
 def test_memory_is_that_of_each_gpu(whole: dict[str, Any], repository: Path) -> None:
     config = yaml.safe_load((repository / "experiments" / "wmt14.yaml").read_text(encoding="utf-8"))
     needs = {}
     for processes in (1, 4):
-        config["training"]["processes"] = processes
+        config["training"] = {"processes": processes}
         made = complete(config)
         sizes = checking.expect_sizes(made, checking.RATIOS, Path("nowhere"))
         experiment = checking.Experiment(made, sizes, checking.HAZARDS, {})
-        needs[processes] = {need.where: need for need in gpu_memory.expect_memory(experiment)}
-    assert {"training.encoder_decoder", "training.cslm", "training.attention"} <= set(needs[1])
+        needs[processes] = {need.where: need for need in experiment.gpu_needs()}
+    assert {"networks.encoder_decoder", "networks.cslm", "networks.attention"} <= set(needs[1])
     for where, need in needs[1].items():
         assert needs[4][where].weights == need.weights
         assert needs[4][where].memory < need.memory
     # words of 500,000 a side, each with a vector of 620 numbers to read and, on the target side, another to write
-    assert needs[1]["training.attention"].weights > 500_000 * 3 * 620
+    assert needs[1]["networks.attention"].weights > 500_000 * 3 * 620
 
 
 def test_the_first_job_keeps_what_it_found(folder: Path, whole: dict[str, Any]) -> None:

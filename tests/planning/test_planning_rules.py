@@ -1,22 +1,21 @@
 """Every rule has its place in the table of work, and Snakemake's dry run gives the jobs."""
 
+import ast
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from neural_smt.cli import main
+from neural_smt.configuration import load_schema
 from neural_smt.errors import UserError
 from neural_smt.network_kinds import KINDS
-from neural_smt.planning.experiment import Experiment
-from neural_smt.planning.forecast import forecast_jobs
+from neural_smt.planning import quantities
 from neural_smt.planning.jobs import Job, dependencies, list_jobs, read_configuration, rule_stages
+from neural_smt.planning.quantities import CONSTANTS, FUNCTIONS, Experiment, Quantities, table
 from neural_smt.planning.sizes import Sizes
-from neural_smt.planning.throughputs import START, Throughputs
-from neural_smt.planning.units import texts
-from neural_smt.planning.work import WORK
+from neural_smt.planning.throughputs import START, Cost, Line, Throughputs, costs, forecast_jobs
 from neural_smt.selection import curve
 
 
@@ -41,18 +40,18 @@ def rules_with_files(repository: Path) -> set[str]:
 def test_every_rule_that_makes_files_has_an_entry(repository: Path) -> None:
     rules = rules_with_files(repository)
     assert {"tokenise", "extract_phrases", "train_network"} <= rules
-    # those about networks have an entry for each kind
-    kinds = {f"train_{kind}" for kind in KINDS} | {f"measure_{name}" for name, kind in KINDS.items() if kind.measured}
-    assert (rules - {"train_network", "measure_network"}) | kinds == set(WORK)
+    assert rules == {rule.split("/")[0] for rule in costs()}
+    measured = {f"measure_network/{name}" for name, kind in KINDS.items() if kind.measured}
+    assert {f"train_network/{name}" for name in KINDS} | measured <= set(costs())
 
 
 def test_rules_that_stand_in_for_others_are_there_and_lead_somewhere() -> None:
-    for rule in WORK:
+    for rule in costs():
         seen = []
         while rule:
             assert rule not in seen
             seen.append(rule)
-            rule = WORK[rule].like
+            rule = costs()[rule].like
 
 
 def test_stages_are_the_files_that_rules_stand_in(repository: Path) -> None:
@@ -60,7 +59,7 @@ def test_stages_are_the_files_that_rules_stand_in(repository: Path) -> None:
     assert stages["decode_lists"] == "decoding" and stages["write_table"] == "report"
     assert stages["extract_phrases"] == "phrases"
     assert stages["train_network"] == "training"
-    assert set(WORK) <= set(stages)
+    assert {rule.split("/")[0] for rule in costs()} <= set(stages)
 
 
 def test_a_job_needs_those_whose_files_or_folders_it_reads() -> None:
@@ -82,26 +81,43 @@ def test_later_configurations_are_put_over_earlier_ones(tmp_path: Path) -> None:
 
 
 def test_rates_come_from_the_rule_or_from_one_like_it() -> None:
-    rates = Throughputs({"train_encoder_decoder": {"time": {"fixed": 7.0}, "disk": {}}})
-    assert rates.of("train_encoder_decoder", "time") == ({"fixed": 7.0}, "train_encoder_decoder")
-    assert rates.of("train_attention", "time") == ({"fixed": 7.0}, "train_encoder_decoder")
-    assert rates.of("train_attention", "disk") == (START["disk"], "")
-    assert rates.of("align", "time") == (START["time"], "")
+    rates = Throughputs({"train_network/encoder_decoder": {"cpu": Line(7.0, 0.1)}})
+    assert rates.of("train_network/encoder_decoder", "cpu") == (Line(7.0, 0.1), "train_network/encoder_decoder")
+    assert rates.of("train_network/attention", "cpu") == (Line(7.0, 0.1), "train_network/encoder_decoder")
+    assert rates.of("train_network/attention", "disk") == (START["disk"], "")
+    assert rates.of("align", "cpu") == (START["cpu"], "")
 
 
 def test_pages_of_mapped_tables_are_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert all(set(work.mapped) <= set(work.memory) for work in WORK.values())
-    units = {"rows": 1e6, "n-grams": 1e5, "network": 2.0}
-    monkeypatch.setitem(WORK, "decode", replace(WORK["decode"], units=lambda job, experiment: units))
-    rates = {"fixed": 100.0, "rows": 1e-4, "n-grams": 1e-3, "network": 7.0}
-    throughputs = Throughputs({"decode": {"time": {"fixed": 1.0}, "memory": rates, "disk": {"fixed": 1.0}}})
-    experiment = Experiment({}, Sizes("en", "fr"), {}, {})
-    (found,) = forecast_jobs([job("decode")], experiment, throughputs)
+    monkeypatch.setitem(costs(), "decode", Cost(memory="7", mapped="1000 * rows"))
+    lines = Throughputs({"decode": dict.fromkeys(START, Line(100.0, 2.0))})
+    (found,) = forecast_jobs(
+        [job("decode")], Experiment({"networks": {}, "systems": {}, "shards": 1}, Sizes("en", "fr"), {}, {}), lines
+    )
     assert found.memory == pytest.approx(114.0)
 
 
+def test_expressions_name_what_there_is() -> None:
+    wildcards = {"density", "language", "table"}
+    known = {
+        *table()["quantities"],
+        *dir(Quantities),
+        *load_schema()["properties"],
+        *wildcards,
+        *FUNCTIONS,
+        *CONSTANTS,
+        "sizes",
+    }
+    expressions = list(table()["quantities"].values())
+    for cost in costs().values():
+        expressions += [cost.cpu, cost.memory, cost.mapped, cost.disk, cost.download, *cost.gpu]
+    for expression in filter(None, expressions):
+        used = {node.id for node in ast.walk(ast.parse(expression, mode="eval")) if isinstance(node, ast.Name)}
+        assert used <= known, expression
+
+
 def test_memory_that_stages_bound_is_planned_as_they_bound_it() -> None:
-    assert texts.CURVE_MEMORY == curve.MEMORY
+    assert quantities.CURVE_MEMORY == curve.MEMORY
 
 
 def test_snakefiles_that_are_not_there_are_named(tmp_path: Path) -> None:
@@ -114,7 +130,7 @@ def test_a_plan_of_the_tiny_experiment(
     repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(repository)
-    Throughputs({"tune": {"time": {"fixed": 3600.0}}}, machine="a machine", date="2020-01-02").save(tmp_path / "t.json")
+    Throughputs({"tune": {"cpu": Line(3600.0, 0.0)}}, machine="a machine", date="2020-01-02").save(tmp_path / "t.json")
     plan = ["plan", "--configfile", "experiments/tiny.yaml", "--nodes", "1", "--cores", "2"]
     assert main([*plan, "--throughputs", str(tmp_path / "t.json"), "--output", str(tmp_path / "plan.json")]) == 0
     shown = capsys.readouterr().out

@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neural_smt.errors import UserError
-from neural_smt.planning.forecast import MEASURED, Forecast
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.schedule import Machine, critical_path, schedule
-from neural_smt.planning.summary import duration, quantity, render, summarise
+from neural_smt.planning.sizes import quantity
+from neural_smt.planning.steps import duration, render, summarise
+from neural_smt.planning.throughputs import MEASURED, Forecast
 
 
 def forecast(

@@ -9,13 +9,18 @@ import yaml
 
 from neural_smt.configuration import complete
 from neural_smt.errors import UserError
-from neural_smt.planning import networks
-from neural_smt.planning.experiment import HAZARDS, Experiment, expected_iterations, expected_lists, read_lists
-from neural_smt.planning.forecast import DOWNLOAD, PACKED, forecast_jobs
+from neural_smt.planning import network_sizes
 from neural_smt.planning.jobs import Job
+from neural_smt.planning.quantities import (
+    HAZARDS,
+    Experiment,
+    Quantities,
+    expected_iterations,
+    expected_lists,
+    read_lists,
+)
 from neural_smt.planning.sizes import RATIOS, Text, count_text, count_words, expect_sizes, joined
-from neural_smt.planning.throughputs import Throughputs
-from neural_smt.planning.work import WORK
+from neural_smt.planning.throughputs import DOWNLOAD, PACKED, Line, Throughputs, costs, forecast_jobs
 
 
 @pytest.fixture
@@ -108,44 +113,47 @@ def test_iterations_end_by_chance_or_at_the_last() -> None:
 
 def test_multiply_adds_of_networks() -> None:
     gated = {"unit": "gated", "hidden": 10, "embedding": 4, "maxout": 5, "rank": 3}
-    read, written = networks.encoder_decoder(gated, 100)
+    read, written = network_sizes.encoder_decoder(gated, 100)
     assert read == 3 * 10 * 14
-    assert written == 3 * 10 * 14 + 2 * 5 * 24 + 5 * 3 + 100 * (3 + networks.OUTPUT)
-    assert networks.encoder_decoder({**gated, "unit": "tanh"}, 0)[0] == 10 * 14
+    assert written == 3 * 10 * 14 + 2 * 5 * 24 + 5 * 3 + 100 * (3 + network_sizes.OUTPUT)
+    assert network_sizes.encoder_decoder({**gated, "unit": "tanh"}, 0)[0] == 10 * 14
     small = {"order": 4, "projection": 2, "layers": [6, 5]}
-    assert networks.cslm(small, 10) == (3 * 2 * 6 + 6 * 5, 10 * (5 + networks.OUTPUT))
+    assert network_sizes.cslm(small, 10) == (3 * 2 * 6 + 6 * 5, 10 * (5 + network_sizes.OUTPUT))
 
 
 def test_units_of_jobs(declared: dict[str, Any], tmp_path: Path) -> None:
     sizes = expect_sizes(declared, RATIOS | {"kept lines": 1.0, "kept words": 1.0}, tmp_path)
     x = Experiment(declared, sizes, HAZARDS, {"tuning/baseline/run1": 2})
-    assert WORK["tokenise"].units(job("tokenise", source="pool", language="fr"), x)["words"] == 20_000
+
+    def quantities(rule: str, **wildcards: str) -> dict[str, float]:
+        of, cost = Quantities(job(rule, **wildcards), x), costs()[rule]
+        return {kind: of.value(getattr(cost, kind)) for kind in ("cpu", "memory", "disk")}
+
+    assert quantities("tokenise", source="pool", language="fr")["cpu"] == 20_000
     # 25,000 words of each side in 1,250 sentences; five iterations
-    aligner = declared["alignment"]["aligner"] = "fast_align"
-    assert aligner == "fast_align"
-    cells = WORK["align"].units(job("align", data="far"), x)["cells"]
-    assert cells == 5 * 25_000 * 25_000 / 1250
+    declared["alignment"]["aligner"] = "fast_align"
+    x = Experiment(declared, sizes, HAZARDS, {"tuning/baseline/run1": 2})
+    assert quantities("align", data="far")["cpu"] == 5 * 25_000 * 25_000 / 1250
     rows = sizes.rows["all"]
-    built = WORK["build_phrase_table"].units(job("build_phrase_table", data="far/data/all"), x)
-    assert built == {"rows": rows, "worked rows": rows}
-    tuned = WORK["tune"].units(job("tune", system="baseline", run="1"), x)
-    once = WORK["decode"].units(job("decode", system="baseline", run="1", set="dev"), x)
-    assert tuned["stack hypotheses"] == 2 * 20_000 * (200 + 600)
-    assert once["stack hypotheses"] == 20_000 * (200 + 100)
+    assert quantities("build_phrase_table", data="far/data/all") == dict.fromkeys(("cpu", "memory", "disk"), rows)
+    tuned = Quantities(job("tune", system="baseline", run="1"), x)
+    once = Quantities(job("decode", system="baseline", run="1", set="dev"), x)
+    assert tuned["stack_hypotheses"] == 2 * 20_000 * (200 + 600)
+    assert once["stack_hypotheses"] == 20_000 * (200 + 100)
     declared["shards"] = 4
-    whole = WORK["score_pool"].units(job("score_pool", text="train"), x)
-    assert whole["scored words"] == 40_000 / 4
+    x = Experiment(declared, sizes, HAZARDS, {})
+    assert quantities("score_pool", text="train", scatteritem="1-of-4")["cpu"] == pytest.approx(1.167 * 40_000 / 4)
     # every step has all rows of its shard in memory, and does its share of the work
-    shard = WORK["count_targets"].units(job("count_targets", data="far/data/all", scatteritem="1-of-4"), x)
-    assert shard == {"rows": rows / 4, "worked rows": pytest.approx(0.2 * rows / 4)}
+    shard = quantities("count_targets", data="far/data/all", scatteritem="1-of-4")
+    assert (shard["memory"], shard["cpu"]) == (rows / 4, pytest.approx(0.2 * rows / 4))
 
 
 def test_downloads_take_time_of_their_own(declared: dict[str, Any], tmp_path: Path) -> None:
-    x = Experiment(declared, expect_sizes(declared, RATIOS, tmp_path), HAZARDS, {})
-    rates = Throughputs({"fetch": {"time": {"fixed": 1.0}, "memory": {"fixed": 5.0}, "disk": {"words": 2.0}}})
+    sizes = expect_sizes(declared, RATIOS, tmp_path)
+    rates = Throughputs({"fetch": {"cpu": Line(1.0, 0.0), "memory": Line(5.0, 0.0), "disk": Line(0.0, 2.0)}})
     fetch = job("fetch", source="pool", side="en")
-    (far,) = forecast_jobs([fetch], x, rates)
+    (far,) = forecast_jobs([fetch], Experiment(declared, sizes, HAZARDS, {}), rates)
     assert (far.seconds, far.disk, far.basis) == (1 + 20_000 * PACKED / DOWNLOAD, 40_000, "assumed")
     declared["data_mirror"] = "/data"
-    (near,) = forecast_jobs([fetch], x, rates)
+    (near,) = forecast_jobs([fetch], Experiment(declared, sizes, HAZARDS, {}), rates)
     assert (near.seconds, near.basis) == (1.0, "measured")

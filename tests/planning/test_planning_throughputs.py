@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.planning.accuracy import fit_throughputs
-from neural_smt.planning.experiment import HAZARDS
-from neural_smt.planning.observing import told_seconds
+from neural_smt.planning.calibration import fit_line, fit_lines, fit_throughputs, logged_seconds
+from neural_smt.planning.quantities import HAZARDS
 from neural_smt.planning.sizes import RATIOS
-from neural_smt.planning.throughputs import Observation, Throughputs, fit_rates, fit_relative
+from neural_smt.planning.throughputs import START, Line, Throughputs
 from neural_smt.workflow.code_digest import PACKAGE
 from neural_smt.workflow.job_usage import read_benchmark, used
 
@@ -25,50 +25,46 @@ def benchmark(path: Path, seconds: float, sampled: str) -> Path:
     return path
 
 
-def test_rates_of_exact_times_are_found() -> None:
-    amounts = np.array([[1.0, 10, 3], [1, 200, 1], [1, 50, 900], [1, 7000, 40]])
-    rates = np.array([2.0, 0.5, 0.01])
-    found = fit_relative(amounts, amounts @ rates, np.ones(4))
-    np.testing.assert_allclose(found, rates, rtol=1e-6)
+def test_lines_through_exact_times_are_found() -> None:
+    amounts = np.array([10.0, 200, 50, 7000])
+    np.testing.assert_allclose(fit_line(amounts, 2 + 0.5 * amounts, np.ones(4)), (2.0, 0.5), rtol=1e-3)
 
 
 def test_no_rate_is_negative() -> None:
-    amounts = np.array([[1.0, 1], [1, 2], [1, 3]])
-    found = fit_relative(amounts, np.array([3.0, 2.0, 1.0]), np.ones(3))
-    assert (found >= 0).all() and found[0] > 0
+    fixed, rate = fit_line(np.array([1.0, 2, 3]), np.array([3.0, 2.0, 1.0]), np.ones(3))
+    assert rate >= 0 and fixed > 0
 
 
 def test_one_job_that_was_disturbed_changes_little() -> None:
-    amounts = np.column_stack([np.ones(9), np.arange(1, 10) * 100.0])
-    measured = amounts @ [1.0, 0.1]
+    amounts = np.arange(1, 10) * 100.0
+    measured = 1 + 0.1 * amounts
     measured[4] *= 10
-    found = fit_relative(amounts, measured, np.ones(9))
-    np.testing.assert_allclose(amounts @ found, amounts @ [1.0, 0.1], rtol=0.15)
+    fixed, rate = fit_line(amounts, measured, np.ones(9))
+    np.testing.assert_allclose(fixed + rate * amounts, 1 + 0.1 * amounts, rtol=0.15)
 
 
-def observation(experiment: str, rows: float, seconds: float, disk: float | None = 5e6) -> Observation:
-    return Observation(
-        experiment, "build_phrase_table", "", {"rows": rows, "worked rows": rows}, seconds, 300 + rows / 1e4, disk
-    )
+def observations(*rows: tuple[str, float, float, float | None]) -> pd.DataFrame:
+    """Phrase tables that were built: experiment, rows, CPU seconds, bytes on disk."""
+    table = pd.DataFrame(rows, columns=["experiment", "rows", "cpu", "disk"])
+    amounts = {f"{kind} quantity": table["rows"] for kind in START}
+    return table.assign(rule="build_phrase_table", memory=300 + table["rows"] / 1e4, **amounts)
 
 
 def test_experiments_count_alike_however_many_jobs_they_have() -> None:
-    few = [observation("a", 1e6, 10.0), *(observation("b", 1e6, 20.0) for _ in range(50))]
-    rates = fit_rates(few)["build_phrase_table"]["time"]
-    predicted = rates["fixed"] + 1e6 * rates["worked rows"]
-    assert 11 < predicted < 18
+    few = observations(("a", 1e6, 10.0, 5e6), *[("b", 1e6, 20.0, 5e6)] * 50)
+    fixed, rate = fit_lines(few)["build_phrase_table"]["cpu"]
+    assert 11 < fixed + 1e6 * rate < 18
 
 
 def test_without_other_sizes_time_grows_with_the_work() -> None:
-    rates = fit_rates([observation("a", 1e6, 100.0)])["build_phrase_table"]
-    assert rates["time"]["worked rows"] * 1e6 > 90 and rates["time"]["fixed"] < 2
+    fixed, rate = fit_lines(observations(("a", 1e6, 100.0, 5e6)))["build_phrase_table"]["cpu"]
+    assert rate * 1e6 > 90 and fixed < 2
 
 
 def test_disk_is_that_of_files_which_are_still_there() -> None:
-    rates = fit_rates([observation("a", 1e6, 10.0, None)])
-    assert rates["build_phrase_table"]["disk"] == {}
-    both = fit_rates([observation("a", 1e6, 10.0, None), observation("b", 1e6, 10.0, 8e6)])
-    assert both["build_phrase_table"]["disk"]["worked rows"] == pytest.approx(8, rel=0.05)
+    assert "disk" not in fit_lines(observations(("a", 1e6, 10.0, None)))["build_phrase_table"]
+    both = fit_lines(observations(("a", 1e6, 10.0, None), ("b", 1e6, 10.0, 8e6)))
+    assert both["build_phrase_table"]["disk"].rate == pytest.approx(8, rel=0.05)
 
 
 def test_processor_time_is_carried_on_from_the_last_sample(tmp_path: Path) -> None:
@@ -123,14 +119,14 @@ def test_files_that_are_no_benchmarks_are_named(tmp_path: Path) -> None:
 def test_jobs_tell_how_long_they_worked_in_all(tmp_path: Path) -> None:
     (tmp_path / "curve.csv").write_text("updates,seconds\n10,5.5\n20,11.5\n")
     (tmp_path / "history.csv").write_text("iteration,decode_seconds,mert_seconds\n1,2.0,0.5\n2,3.0,1.5\n")
-    assert told_seconds(tmp_path / "curve.csv") == 11.5
-    assert told_seconds(tmp_path / "history.csv") == 7.0
-    assert told_seconds(tmp_path / "weights.json") == 0.0
-    assert told_seconds(tmp_path / "gone" / "curve.csv") == float("inf")
+    assert logged_seconds(tmp_path / "curve.csv") == 11.5
+    assert logged_seconds(tmp_path / "history.csv") == 7.0
+    assert logged_seconds(tmp_path / "weights.json") == 0.0
+    assert logged_seconds(tmp_path / "gone" / "curve.csv") == float("inf")
 
 
 def test_throughputs_are_kept_as_they_are(tmp_path: Path) -> None:
-    made = Throughputs({"align": {"time": {"fixed": 1.0}}}, experiments=("a", "b"), machine="m", date="2020-01-02")
+    made = Throughputs({"align": {"cpu": Line(1.0, 0.5)}}, experiments=("a", "b"), machine="m", date="2020-01-02")
     made.save(tmp_path / "t.json")
     assert Throughputs.load(tmp_path / "t.json") == made
     (tmp_path / "other.json").write_text("{}")
@@ -140,7 +136,7 @@ def test_throughputs_are_kept_as_they_are(tmp_path: Path) -> None:
 
 def test_what_no_run_tells_stays_known() -> None:
     known = Throughputs(
-        {"tune": {"time": {"fixed": 1.0}}},
+        {"tune": {"cpu": Line(1.0, 0.5)}},
         dict.fromkeys(RATIOS, 2.0),
         dict.fromkeys(HAZARDS, 0.25),
         ("news",),
@@ -152,5 +148,5 @@ def test_what_no_run_tells_stays_known() -> None:
 def test_the_committed_throughputs_are_of_this_table(repository: Path) -> None:
     measured = Throughputs.load(repository / "benchmarks" / "throughputs.json")
     assert {"multi30k", "news"} <= set(measured.experiments)
-    assert all(rate >= 0 for rates in measured.rates.values() for units in rates.values() for rate in units.values())
-    assert {"tune", "decode", "train_encoder_decoder", "align"} <= set(measured.rates)
+    assert all(min(line) >= 0 for lines in measured.lines.values() for line in lines.values())
+    assert {"tune", "decode", "train_network/encoder_decoder", "align"} <= set(measured.lines)

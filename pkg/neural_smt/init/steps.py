@@ -19,9 +19,9 @@ from neural_smt.init.paths import (
 )
 from neural_smt.init.summary import report
 from neural_smt.io.files import atomic
-from neural_smt.planning.observing import complete_configuration
-from neural_smt.planning.prediction import predict
+from neural_smt.planning.jobs import complete_configuration
 from neural_smt.planning.schedule import Machine
+from neural_smt.planning.steps import predict
 from neural_smt.planning.throughputs import Throughputs
 
 

@@ -13,7 +13,8 @@ from neural_smt.corpus.splitting import LEFT_OUT, TRAIN
 from neural_smt.corpus.survey import count_pairs
 from neural_smt.init.experiment import SOURCES, Material
 from neural_smt.init.paths import CHECKOUT, EXPERIMENT
-from neural_smt.planning.summary import duration, quantity
+from neural_smt.planning.sizes import quantity
+from neural_smt.planning.steps import duration
 
 USEFUL = 5000
 """Training pairs below which translations will hardly be of use."""

@@ -3,22 +3,20 @@
 import logging
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from neural_smt.corpus.sources import published_sources
+from neural_smt.alignment.pharaoh import read_marked_alignments
+from neural_smt.corpus.fetching import is_url, locations, published_name
+from neural_smt.corpus.sources import ALIGNMENT, published_sources
 from neural_smt.errors import UserError
-from neural_smt.io.files import write_json
-from neural_smt.planning.experiment import HAZARDS, Experiment
-from neural_smt.planning.forecast import forecast_jobs
-from neural_smt.planning.gpu_memory import expect_memory
-from neural_smt.planning.jobs import list_jobs
-from neural_smt.planning.observing import complete_configuration, disk_use, whole_target
-from neural_smt.planning.sizes import RATIOS, Sizes, Text, expect_sizes
-from neural_smt.planning.summary import quantity
-from neural_smt.planning.texts import check_source, find_sides
-from neural_smt.planning.throughputs import Throughputs
+from neural_smt.io.files import unequal_lengths, write_json
+from neural_smt.planning.jobs import complete_configuration, list_jobs, whole_target
+from neural_smt.planning.quantities import HAZARDS, Experiment
+from neural_smt.planning.sizes import RATIOS, Sizes, Text, count_text, disk_use, expect_sizes, quantity
+from neural_smt.planning.throughputs import Throughputs, forecast_jobs
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +109,7 @@ def _check_gpu(config: Mapping[str, Any], sizes: Sizes, device: str) -> str:
     if device != "cuda":
         return f"GPU: not asked for (device: {device})"
     total = gpu_memory()
-    needs = list(expect_memory(Experiment(config, sizes, HAZARDS, {})))
+    needs = Experiment(config, sizes, HAZARDS, {}).gpu_needs()
     for need in needs:
         if need.memory > total and config["check"]["gpu"]:
             raise UserError(
@@ -130,3 +128,72 @@ def gpu_memory() -> float:
     from neural_smt.networks.device import select_device
 
     return float(torch.cuda.get_device_properties(select_device("cuda")).total_memory)
+
+
+class _Absent(UserError):
+    """A text that should be on this machine is not."""
+
+
+TOKENS_PER_WORD = 1.15
+"""Tokens that a word between blanks becomes, about."""
+
+
+def check_source(sides: Mapping[str, Path], tokenised: bool) -> Text:
+    """The size of a source whose sides are good: UTF-8, not empty, and of one length.
+
+    sides: language, or ``alignment``, -> its text (plain or ``.gz``). Raises ``UserError`` for the first fault.
+    """
+    lines: dict[str, int] = {}
+    words: dict[str, float] = {}
+    for side, path in sides.items():
+        if side == ALIGNMENT:
+            lines[side] = len(read_marked_alignments(path)[0])
+        else:
+            # a NUL in what is still to be tokenised is dropped there
+            lines[side], found = count_text(path, nul=not tokenised)
+            words[side] = found * (1.0 if tokenised else TOKENS_PER_WORD)
+        if not lines[side]:
+            raise UserError(f"{path}: empty; give a text, one sentence a line")
+    first = next(iter(sides))
+    for side, path in sides.items():
+        if lines[side] != lines[first]:
+            raise unequal_lengths(sides[first], lines[first], path, lines[side])
+    return Text(lines[first], words)
+
+
+def local_file(side: Mapping[str, Any], where: str, mirror: str) -> Path | None:
+    """The file that a side will be fetched from, where it is on this machine; None for what is to be downloaded.
+
+    Raises ``UserError``, naming the side (``where``), for a file that nothing else can stand in for.
+    """
+    places = [place for place in locations(dict(side), mirror) if not is_url(place)]
+    for place in map(Path, places):
+        if place.is_file():
+            return place
+    if not side.get("url") and not is_url(mirror):
+        raise _Absent(f"{where}: {' and '.join(places)}: no such file; correct its path, or set data_mirror")
+    return None
+
+
+def find_sides(config: Mapping[str, Any], name: str, sides: Iterable[str]) -> dict[str, Path | None]:
+    """The texts of a source's sides where they are on this machine, and neither in an archive nor SGML.
+
+    Raises ``UserError`` as ``local_file`` does.
+    """
+    found = {}
+    for side in sides:
+        declared = config["corpus"]["sources"][name][side]
+        path = local_file(declared, f"corpus.sources.{name}.{side}", config["data_mirror"])
+        packed = "member" in declared or published_name(dict(declared)).endswith(".sgm")
+        found[side] = None if packed else path
+    return found
+
+
+def check_here(config: Mapping[str, Any]) -> None:
+    """Check all texts that are on this machine; what is missing is left to be told where it is fetched."""
+    for name, sides in published_sources(config):
+        with suppress(_Absent):
+            files = find_sides(config, name, sides)
+            here = {side: path for side, path in files.items() if path is not None}
+            if here:
+                check_source(here, config["corpus"]["sources"][name]["tokenised"])

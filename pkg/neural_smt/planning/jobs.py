@@ -1,6 +1,7 @@
 """The jobs of an experiment as Snakemake would run them, were nothing done yet."""
 
 import logging
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from neural_smt.configuration import read_configuration_file
+from neural_smt.configuration import complete, read_configuration_file
 from neural_smt.errors import UserError
-from neural_smt.report.costs import STAGES
+from neural_smt.systems import rescores_lattices, translation
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,25 @@ def read_configuration(configfiles: Sequence[Path], changes: Mapping[str, Any]) 
     return merged
 
 
+def complete_configuration(snakefile: Path, configfiles: Sequence[Path], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """An experiment's configuration, checked, with its defaults."""
+    _check_file(snakefile)
+    return complete(read_configuration(configfiles, changes))
+
+
+def _check_file(snakefile: Path) -> None:
+    if not Path(snakefile).is_file():
+        raise UserError(f"{snakefile}: no such file; run this where the Snakefile is, or name it with --snakefile")
+
+
+def whole_target(config: Mapping[str, Any]) -> str:
+    """The target that leads to all systems of an experiment."""
+    if any(translation(system) for system in config["systems"].values()):
+        return "mi2016"
+    lattices = any(rescores_lattices(config, name) for name in config["systems"])
+    return "auli2013" if lattices else "all"
+
+
 def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, cores: int = 1 << 10) -> list[Job]:
     """Every job that leads to ``target``, in the order that Snakemake tells them.
 
@@ -56,14 +76,13 @@ def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, co
     from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
     snakefile = Path(snakefile).absolute()
-    if not snakefile.is_file():
-        raise UserError(f"{snakefile}: no such file; run this where the Snakefile is, or name it with --snakefile")
-    collector = _Collector(snakefile, configuration.get("networks", {}))
+    _check_file(snakefile)
+    collector = _Collector(snakefile)
     # what Snakemake says goes to the collector alone
     with (
         tempfile.TemporaryDirectory() as folder,
         SnakemakeApi(OutputSettings(quiet={Quietness.ALL}, dryrun=True)) as api,
-        _heard_by(logger, collector),
+        collector.alone(logger),
     ):
         try:
             workflow = api.workflow(
@@ -74,73 +93,66 @@ def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, co
             )
             workflow.dag(DAGSettings(targets={target}, force_incomplete=True)).execute_workflow(executor="dryrun")
         except WorkflowError as error:
-            raise UserError(f"{snakefile}: no plan of {target}: {_sentence(error)}") from None
+            reason = " ".join(" ".join(map(str, error.args)).split())
+            raise UserError(f"{snakefile}: no plan of {target}: {reason}") from None
     return collector.jobs
 
 
-@contextmanager
-def _heard_by(logger: logging.Logger, handler: logging.Handler) -> Iterator[None]:
-    """Give what a logger is told to this handler alone."""
-    handlers, propagates = list(logger.handlers), logger.propagate
-    logger.handlers[:], logger.propagate = [handler], False
-    try:
-        yield
-    finally:
-        logger.handlers[:], logger.propagate = handlers, propagates
-
-
-def _sentence(error: Exception) -> str:
-    return " ".join(" ".join(str(part) for part in error.args if str(part)).split())
-
-
 class _Collector(logging.Handler):
-    """Takes the jobs out of what Snakemake logs of a dry run."""
+    """Takes the jobs out of what Snakemake logs of a dry run, and all else that it says away."""
 
-    def __init__(self, snakefile: Path, networks: Mapping[str, Any]) -> None:
+    def __init__(self, snakefile: Path) -> None:
         super().__init__()
-        self.networks = networks
         self.jobs: list[Job] = []
         self.stages = rule_stages(snakefile)
 
     def emit(self, record: logging.LogRecord) -> None:
         event = getattr(record, "event", None)
-        if event is None or event.value != "job_info" or not record.output:  # type: ignore[attr-defined]
+        if event is None or event.value != "job_info":
             return
-        resources = record.resources  # type: ignore[attr-defined]
-        self.jobs.append(
-            Job(
-                rule=self._named(record.rule_name, dict(record.wildcards)),  # type: ignore[attr-defined]
-                stage=self.stages[record.rule_name],  # type: ignore[attr-defined]
-                wildcards=dict(record.wildcards),  # type: ignore[attr-defined]
-                inputs=tuple(map(str, record.input)),  # type: ignore[attr-defined]
-                outputs=tuple(map(str, record.output)),  # type: ignore[attr-defined]
-                benchmark=str(record.benchmark or ""),  # type: ignore[attr-defined]
-                threads=int(record.threads),  # type: ignore[attr-defined]
-                gpus=int(resources.get("gpu", 0)),
-                declared_memory=int(resources.get("mem_mb", 0)),
+        said = vars(record)
+        if said["output"]:
+            self.jobs.append(
+                Job(
+                    rule=said["rule_name"],
+                    stage=self.stages[said["rule_name"]],
+                    wildcards=dict(said["wildcards"]),
+                    inputs=tuple(map(str, said["input"])),
+                    outputs=tuple(map(str, said["output"])),
+                    benchmark=str(said["benchmark"] or ""),
+                    threads=int(said["threads"]),
+                    gpus=int(said["resources"].get("gpu", 0)),
+                    declared_memory=int(said["resources"].get("mem_mb", 0)),
+                )
             )
-        )
 
-    def _named(self, rule: str, wildcards: Mapping[str, str]) -> str:
-        """The rule, and of one that is about networks of all kinds (``train_network``) the kind (``train_cslm``)."""
-        kind = self.networks.get(wildcards.get("network", ""), {}).get("kind")
-        return rule.replace("_network", f"_{kind}") if rule in ("train_network", "measure_network") else rule
+    @contextmanager
+    def alone(self, logger: logging.Logger) -> Iterator[None]:
+        """Hear what a logger is told, and nobody else."""
+        handlers, propagates = list(logger.handlers), logger.propagate
+        logger.handlers[:], logger.propagate = [self], False
+        try:
+            yield
+        finally:
+            logger.handlers[:], logger.propagate = handlers, propagates
 
 
 def rule_stages(snakefile: Path) -> dict[str, str]:
     """Every rule -> its stage: a file under rules/, or a folder of such files, is named after it, or begins with it
     (``decoding_lists``).
     """
+    from neural_smt.report.costs import STAGES
+
     stages, folder = {}, Path(snakefile).parent / "rules"
     for path in sorted(folder.rglob("*.smk")):
         place = path.relative_to(folder).parts[0].removesuffix(".smk")
         stage = next((stage for stage in STAGES if f"{place}_".startswith(f"{stage}_")), place)
-        for line in map(str.strip, path.read_text(encoding="utf-8").splitlines()):
-            if line.startswith("rule ") and line.endswith(":"):
-                stages[line.split()[1].rstrip(":")] = stage
-            elif line.startswith("use rule ") and " as " in line:
-                stages[line.split(" as ")[1].split()[0]] = stage
+        for rule in _RULE.finditer(path.read_text(encoding="utf-8")):
+            stages[rule[1] or rule[2]] = stage
     return stages
+
+
+_RULE = re.compile(r"^\s*(?:rule (\w+):|use rule .* as (\w+))", re.MULTILINE)
 
 
 def dependencies(jobs: Sequence[Job]) -> list[tuple[int, ...]]:

@@ -1,14 +1,14 @@
 """How large an experiment's texts and tables are: counted where they are here, declared, or by measured ratios."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neural_smt.corpus.fetching import locations
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_pieces
+from neural_smt.io.files import read_json, read_pieces
 from neural_smt.systems import drawn_pairs, resolve_data
 
 GENERATED_WORDS = 9.0
@@ -85,79 +85,27 @@ class Sizes:
         return self.data[data].words[self.target] + self.extra[data].words.get(self.target, 0.0)
 
 
-def count_text(path: Path) -> tuple[int, int]:
-    """Lines and words (separated by white space) of a text file, ``.gz`` or plain."""
+def quantity(bytes_: float) -> str:
+    """Bytes as people say it."""
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if bytes_ >= size:
+            return f"{bytes_ / size:.1f} {unit}"
+    return f"{bytes_ / 1e3:.0f} kB"
+
+
+def disk_use(path: Path) -> float:
+    """Bytes of a file, or of all files below a folder."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return float(sum(file.stat().st_size for file in files if file.is_file()))
+
+
+def count_text(path: Path, nul: bool = False) -> tuple[int, int]:
+    """Lines and words (separated by white space) of a text file, ``.gz`` or plain; nul: allow NUL bytes."""
     lines = words = 0
-    for _, piece in read_pieces(Path(path)):
+    for _, piece in read_pieces(Path(path), nul=nul):
         lines += piece.count(b"\n") + (not piece.endswith(b"\n"))
         words += len(piece.split())
     return lines, words
-
-
-def expect_sizes(
-    config: Mapping[str, Any],
-    ratios: Mapping[str, float],
-    folder: Path,
-    counted: Mapping[str, Text] | None = None,
-) -> Sizes:
-    """The sizes to be expected before anything has run.
-
-    config: complete; ratios: see ``RATIOS``; folder: where ``results/`` of earlier runs may lie, whose tokenised texts
-    are counted; counted: sources whose sizes are known already. Raises ``UserError`` for a text that is not here and
-    whose size nobody declares.
-    """
-    source, target = config["languages"]["source"], config["languages"]["target"]
-    corpus, selection = config["corpus"], config["selection"]
-    plan = config["plan"]
-    sizes = Sizes(source, target)
-    counter = _Counter(config, folder, counted or {})
-    named = [*corpus["train"], *corpus["in_domain"], corpus["dev"], *corpus["test"], *corpus["gold"]]
-    for name in named:
-        sizes.sources[name] = counter.text(name, [source, target])
-    for name in corpus["monolingual"]:
-        sizes.sources.setdefault(name, counter.text(name, [target]))
-    kept = (ratios["kept lines"], ratios["kept words"])
-    sizes.pool = joined(sizes.sources[name] for name in corpus["train"]).part(*kept)
-    sizes.in_domain = joined(sizes.sources[name] for name in corpus["in_domain"]).part(*kept)
-    extra = joined(Text(text.lines, {target: text.words[target]}) for text in _named(sizes, corpus["monolingual"]))
-    sizes.monolingual = extra.part(*kept)
-
-    pairs, text = plan.get("selected_pairs"), plan.get("selected_text")
-    share = (pairs, pairs) if pairs else (ratios["selected lines"], ratios["selected words"])
-    share_of_text = (text, text) if text else (ratios["selected lines"], ratios["selected words"])
-    shares = {
-        "selected": (1, 1) if selection["method"] == "none" else share,
-        "random": share,
-        "all": (1, 1),
-    }
-    whole = joined([sizes.in_domain, sizes.pool])
-    for name in config["systems"]:
-        data = resolve_data(config["systems"], name)
-        drawn = drawn_pairs(data)
-        if drawn is not None and whole.lines:
-            shares[data] = (drawn / whole.lines, drawn / whole.lines)
-    for data, chosen in shares.items():
-        drawn = drawn_pairs(data) is not None
-        sizes.data[data] = whole.part(*chosen) if drawn else joined([sizes.in_domain, sizes.pool.part(*chosen)])
-        of_text = (1, 1) if data == "all" or selection["monolingual_method"] == "none" else share_of_text
-        sizes.extra[data] = sizes.monolingual.part(*of_text)
-        _expect_tables(sizes, data, ratios)
-    further = {source: [], target: corpus["monolingual"]}
-    for language in (source, target):
-        words = joined([sizes.pool, sizes.in_domain, sizes.monolingual]).words.get(language, 0.0)
-        counted = counter.types(language, [*corpus["train"], *corpus["in_domain"], *further[language]])
-        sizes.types[language] = counted or ratios["types"] * words**0.5
-    return sizes
-
-
-def _named(sizes: Sizes, names: Iterable[str]) -> list[Text]:
-    return [sizes.sources[name] for name in names]
-
-
-def _expect_tables(sizes: Sizes, data: str, ratios: Mapping[str, float]) -> None:
-    sizes.rows[data] = ratios["rows per word"] * sizes.data[data].words[sizes.target]
-    sizes.sources_of_rows[data] = ratios["sources per row"] * sizes.rows[data]
-    sizes.ngrams[data] = ratios["n-grams per word"] * sizes.language_model_words(data)
 
 
 _TOKEN = re.compile(r"\w+'?|[^\w\s]")
@@ -174,6 +122,54 @@ def count_words(path: Path, tokenised: bool) -> tuple[int, int, set[str]]:
         words += len(found)
         distinct.update(found)
     return lines, words, distinct
+
+
+def expect_sizes(
+    config: Mapping[str, Any], ratios: Mapping[str, float], folder: Path, counted: Mapping[str, Text] | None = None
+) -> Sizes:
+    """The sizes to be expected before anything has run.
+
+    config: complete; ratios: see ``RATIOS``; folder: where ``results/`` of earlier runs may lie, whose tokenised texts
+    are counted; counted: sources whose sizes are known already. Raises ``UserError`` for a text that is not here and
+    whose size nobody declares.
+    """
+    source, target = config["languages"]["source"], config["languages"]["target"]
+    corpus, selection, plan = config["corpus"], config["selection"], config["plan"]
+    sizes = Sizes(source, target)
+    counter = _Counter(config, folder, counted or {})
+    for name in [*corpus["train"], *corpus["in_domain"], corpus["dev"], *corpus["test"], *corpus["gold"]]:
+        sizes.sources[name] = counter.text(name, [source, target])
+    for name in corpus["monolingual"]:
+        sizes.sources.setdefault(name, counter.text(name, [target]))
+    sizes.pool, sizes.in_domain, monolingual = (
+        joined(sizes.sources[name] for name in corpus[role]).part(ratios["kept lines"], ratios["kept words"])
+        for role in ("train", "in_domain", "monolingual")
+    )
+    sizes.monolingual = Text(monolingual.lines, {target: monolingual.words.get(target, 0.0)})
+
+    measured = ratios["selected lines"], ratios["selected words"]
+    of_pairs, of_text = (
+        (plan[key], plan[key]) if plan.get(key) else measured for key in ("selected_pairs", "selected_text")
+    )
+    whole = joined([sizes.in_domain, sizes.pool])
+    for data in {"selected", "random", "all", *(resolve_data(config["systems"], name) for name in config["systems"])}:
+        drawn = drawn_pairs(data)
+        if drawn is not None:
+            fraction = drawn / max(whole.lines, 1)
+            sizes.data[data] = whole.part(fraction, fraction)
+        else:
+            chosen = (1, 1) if data == "all" or (data, selection["method"]) == ("selected", "none") else of_pairs
+            sizes.data[data] = joined([sizes.in_domain, sizes.pool.part(*chosen)])
+        takes_all = data == "all" or selection["monolingual_method"] == "none"
+        sizes.extra[data] = sizes.monolingual.part(*((1, 1) if takes_all else of_text))
+        sizes.rows[data] = ratios["rows per word"] * sizes.data[data].words[target]
+        sizes.sources_of_rows[data] = ratios["sources per row"] * sizes.rows[data]
+        sizes.ngrams[data] = ratios["n-grams per word"] * sizes.language_model_words(data)
+    for language, further in ((source, []), (target, corpus["monolingual"])):
+        words = joined([whole, sizes.monolingual]).words.get(language, 0.0)
+        types = counter.types(language, [*corpus["train"], *corpus["in_domain"], *further])
+        sizes.types[language] = types or ratios["types"] * words**0.5
+    return sizes
 
 
 class _Counter:
@@ -194,18 +190,18 @@ class _Counter:
         """The size of a source."""
         if name in self.counted:
             return self.counted[name]
-        source = self.config["corpus"]["sources"][name]
+        source, generator = self.config["corpus"]["sources"][name], self.config["corpus"]["generator"]
         done = {language: self.tokenised / f"{name}.{language}" for language in languages}
         if all(path.is_file() for path in done.values()):
             return self._count(name, done, True)
         if "join" in source:
             return joined(self.text(part, languages) for part in source["join"])
-        if "part" in source:
-            count = self._generated(source["part"])
+        if part := source.get("part"):
+            count = generator["pairs" if part == "train" else part]
             return Text(count, dict.fromkeys(languages, count * GENERATED_WORDS))
-        here = {language: self._published(source[language]) for language in languages}
-        if all(here.values()):
-            return self._count(name, {language: path for language, path in here.items() if path}, source["tokenised"])
+        here = {language: path for language in languages if (path := self._published(source[language]))}
+        if len(here) == len(languages):
+            return self._count(name, here, source["tokenised"])
         if "size" in source:
             return Text(source["size"]["sentences"], dict.fromkeys(languages, source["size"]["words"]))
         raise UserError(
@@ -213,65 +209,48 @@ class _Counter:
             "size: {sentences: ..., words: ...}, or set data_mirror to the folder that holds it"
         )
 
-    def _generated(self, part: str) -> float:
-        generator = self.config["corpus"]["generator"]
-        return generator["pairs" if part == "train" else part]
-
     def _published(self, side: Mapping[str, Any]) -> Path | None:
-        if "member" in side:
-            return None
-        below = side.get("mirror_path") or side.get("path") or side["url"].rsplit("/", 1)[-1]
-        places = [Path(self.config["data_mirror"] or ".") / below]
-        places += [Path(side["path"])] if "path" in side else []
-        return next((place for place in places if place.is_file()), None)
+        places = [] if "member" in side else locations(dict(side), self.config["data_mirror"])
+        return next((Path(place) for place in places if Path(place).is_file()), None)
 
     def _count(self, name: str, paths: Mapping[str, Path], tokenised: bool) -> Text:
-        counts = {language: count_words(path, tokenised) for language, path in paths.items()}
-        for language, (_, _, distinct) in counts.items():
-            self.distinct[name, language] = distinct
-        lines = max(lines for lines, _, _ in counts.values())
-        return Text(lines, {language: words for language, (_, words, _) in counts.items()})
-
-
-def _counted(paths: Mapping[str, Path]) -> Text:
-    counts = {language: count_text(path) for language, path in paths.items()}
-    lines = max(lines for lines, _ in counts.values())
-    return Text(lines, {language: words for language, (_, words) in counts.items()})
+        lines, words = 0, {}
+        for language, path in paths.items():
+            count, words[language], self.distinct[name, language] = count_words(path, tokenised)
+            lines = max(lines, count)
+        return Text(lines, words)
 
 
 def measure_sizes(folder: Path, config: Mapping[str, Any]) -> Sizes:
     """The sizes that a finished run has: folder: that of its results. What it did not make is 0 or missing."""
-    folder = Path(folder)
-    source, target = config["languages"]["source"], config["languages"]["target"]
-    sizes = Sizes(source, target)
+    corpus, languages = Path(folder) / "corpus", (config["languages"]["source"], config["languages"]["target"])
+    sizes = Sizes(*languages)
     for name in config["corpus"]["sources"]:
-        paths = {language: folder / "corpus" / "tokenised" / f"{name}.{language}" for language in (source, target)}
-        found = {language: path for language, path in paths.items() if path.is_file()}
-        if found:
-            sizes.sources[name] = _counted(found)
-    sizes.pool = _pair(folder / "corpus", "train", (source, target))
-    sizes.in_domain = _pair(folder / "corpus", "in_domain", (source, target))
-    sizes.monolingual = _pair(folder / "corpus", "monolingual", (target,))
-    for data in ("selected", *sorted(path.name for path in folder.glob("data/*"))):
-        place = folder if data == "selected" else folder / "data" / data
-        if not (place / "selection" / f"train.{source}").is_file():
-            continue
-        sizes.data[data] = _pair(place / "selection", "train", (source, target))
-        sizes.extra[data] = _pair(place / "selection", "monolingual", (target,))
-        table = _meta(place / "phrases" / "table")
-        sizes.rows[data], sizes.sources_of_rows[data] = table.get("rows", 0), table.get("sources", 0)
-        sizes.ngrams[data] = sum(_meta(place / "language_model" / "model").get("ngrams", []))
-    for language in (source, target):
-        vocabulary = folder / "corpus" / f"vocabulary.{language}.tsv"
+        text = _measure(corpus / "tokenised", name, languages)
+        if text.words:
+            sizes.sources[name] = text
+    sizes.pool, sizes.in_domain = (_measure(corpus, name, languages) for name in ("train", "in_domain"))
+    sizes.monolingual = _measure(corpus, "monolingual", languages[1:])
+    for data in ("selected", *sorted(path.name for path in Path(folder).glob("data/*"))):
+        place = Path(folder) if data == "selected" else Path(folder) / "data" / data
+        text = _measure(place / "selection", "train", languages)
+        if text.words:
+            sizes.data[data], sizes.extra[data] = text, _measure(place / "selection", "monolingual", languages[1:])
+            table = _meta(place / "phrases" / "table")
+            sizes.rows[data], sizes.sources_of_rows[data] = table.get("rows", 0), table.get("sources", 0)
+            sizes.ngrams[data] = sum(_meta(place / "language_model" / "model").get("ngrams", []))
+    for language in languages:
+        vocabulary = corpus / f"vocabulary.{language}.tsv"
         sizes.types[language] = count_text(vocabulary)[0] if vocabulary.is_file() else 0
     return sizes
 
 
-def _pair(folder: Path, name: str, languages: Iterable[str]) -> Text:
+def _measure(folder: Path, name: str, languages: Iterable[str]) -> Text:
     paths = {language: folder / f"{name}.{language}" for language in languages}
-    return _counted(paths) if all(path.is_file() for path in paths.values()) else Text(0, {})
+    counts = {language: count_text(path) for language, path in paths.items() if path.is_file()}
+    lines = max((lines for lines, _ in counts.values()), default=0)
+    return Text(lines, {language: words for language, (_, words) in counts.items()})
 
 
 def _meta(folder: Path) -> dict[str, Any]:
-    path = folder / "meta.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return read_json(folder / "meta.json") if (folder / "meta.json").is_file() else {}

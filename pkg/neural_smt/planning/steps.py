@@ -1,25 +1,32 @@
-"""Steps of planning: what an experiment will cost, and the rates that this is predicted from."""
+"""Plans: what an experiment will take, by stage or rule, as a table and as data; and the rates for that."""
 
 import datetime
-import logging
+import math
 import os
 import platform
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_json
-from neural_smt.planning.accuracy import fit_throughputs
-from neural_smt.planning.jobs import read_configuration
-from neural_smt.planning.observing import Run, complete_configuration, read_run
-from neural_smt.planning.prediction import predict
-from neural_smt.planning.schedule import Machine
-from neural_smt.planning.summary import render
-from neural_smt.planning.throughputs import Throughputs
+from neural_smt.planning.jobs import complete_configuration, list_jobs, whole_target
+from neural_smt.planning.quantities import Experiment
+from neural_smt.planning.schedule import Machine, critical_path, schedule
+from neural_smt.planning.sizes import expect_sizes, quantity
+from neural_smt.planning.throughputs import ALIKE, ASSUMED, MEASURED, Forecast, Throughputs, forecast_jobs
 from neural_smt.report.costs import STAGES
 
-logger = logging.getLogger(__name__)
+MARKS = {MEASURED: "", ALIKE: "~", ASSUMED: "*"}
+"""What stands behind the hours of a row whose rates are those of another rule, or nobody's."""
+
+NOTES = {
+    ALIKE: "~ at the rate of a rule like it: none of its own was measured",
+    ASSUMED: "* assumed: GPUs, downloads and rules that no finished run has",
+}
 
 
 def plan(
@@ -57,26 +64,6 @@ def plan(
     print("\n".join(render(made, rules, STAGES)))
 
 
-def read_runs(*, results: list[Path], snakefile: Path = Path("Snakefile")) -> list[Run]:
-    """The finished runs in these folders (``results/news``): those of experiments that stand beside the Snakefile."""
-    base = Path(snakefile).parent
-    files = [base / "config.yaml", *sorted((base / "experiments").glob("*.yaml"))]
-    declared = {_name(path): path for path in files if path.is_file()}
-    runs = []
-    for folder in results:
-        if folder.name not in declared:
-            logger.warning("%s: left out, for no experiment beside the Snakefile has that name", folder)
-        elif (folder / "benchmarks").is_dir():
-            runs.append(read_run(snakefile, [declared[folder.name]], folder))
-            logger.info("%s: %d jobs", folder, len(runs[-1].jobs))
-    return runs
-
-
-def _name(path: Path) -> Any:
-    """What an experiment is called; None for a file that only changes settings of another."""
-    return read_configuration([path], {}).get("experiment")
-
-
 def calibrate(
     *, results: list[Path], output: Path = Path("benchmarks/throughputs.json"), snakefile: Path = Path("Snakefile")
 ) -> None:
@@ -85,6 +72,8 @@ def calibrate(
     results: folders of results of experiments that stand beside the Snakefile, in which Snakemake's benchmarks are.
     Rates of rules that none of them has run stay in ``output``, where they were measured on this machine.
     """
+    from neural_smt.planning.calibration import fit_throughputs, read_runs
+
     runs = read_runs(results=results, snakefile=snakefile)
     if not runs:
         raise UserError("--results: no finished run among them; give folders such as results/multi30k")
@@ -100,3 +89,112 @@ def machine_name() -> str:
     lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+
+
+def predict(
+    config: Mapping[str, Any],
+    throughputs: Throughputs,
+    snakefile: Path,
+    folder: Path,
+    machine: Machine,
+    target: str = "",
+) -> dict[str, Any]:
+    """The plan of a complete configuration, see ``summarise``, with its name and whose rates it was made with.
+
+    folder: where ``results/`` of earlier runs may lie; target: what is to be made (all that its systems need).
+    """
+    sizes = expect_sizes(config, throughputs.ratios, folder)
+    experiment = Experiment(config, sizes, throughputs.hazards, {})
+    jobs = list_jobs(snakefile, config, target or whole_target(config), machine.cores)
+    made = summarise(forecast_jobs(jobs, experiment, throughputs), machine)
+    rates = {"machine": throughputs.machine, "date": throughputs.date}
+    return made | {"experiment": config["experiment"], "throughputs": rates}
+
+
+def summarise(forecasts: Sequence[Forecast], machine: Machine) -> dict[str, Any]:
+    """The plan as plain data: rows of stages and rules, the longest chain, seconds on that machine."""
+    chain = critical_path(forecasts)
+    columns = ["stage", "rule", "gpus", "declared_memory", "seconds", "cpu_seconds", "memory", "disk", "basis"]
+    table = pd.DataFrame([{**vars(one.job), **vars(one)} for one in forecasts], columns=columns)
+    table["rule"] = table["stage"] + ": " + table["rule"]
+    return {
+        "machine": {"nodes": machine.nodes, "cores": machine.cores, "gpus": machine.gpus},
+        "stages": _rows(table, "stage"),
+        "rules": _rows(table, "rule"),
+        "chain": [
+            {"rule": one.job.rule, "output": one.job.outputs[0].split("/", 2)[-1], "seconds": round(one.seconds, 1)}
+            for one in chain
+        ],
+        "chain_seconds": round(sum(one.seconds for one in chain), 1),
+        "seconds": round(max(schedule(forecasts, machine), default=0.0), 1),
+        "processor_seconds": round(table.loc[table["gpus"] == 0, "cpu_seconds"].sum(), 1),
+        "gpu_seconds": round((table["seconds"] * table["gpus"]).sum(), 1),
+        "disk_bytes": round(table["disk"].sum()),
+        "memory_mb": round(table["memory"].max()) if forecasts else 0,
+    }
+
+
+def _rows(table: pd.DataFrame, by: str) -> list[dict[str, Any]]:
+    """Jobs by stage or rule; a row's basis is what most of its time rests on."""
+    table = table.assign(beyond=table["memory"] > table["declared_memory"])
+    return [
+        {
+            "name": name,
+            "jobs": len(group),
+            "seconds": round(group["seconds"].sum(), 1),
+            "longest_seconds": round(group["seconds"].max(), 1),
+            "memory_mb": round(group["memory"].max()),
+            "beyond_request": int(group["beyond"].sum()),
+            "disk_bytes": round(group["disk"].sum()),
+            "basis": group.groupby("basis")["seconds"].sum().reindex(MARKS).idxmax(),
+        }
+        for name, group in table.groupby(by, sort=False)
+    ]
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say it."""
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def render(plan: dict[str, Any], by_rule: bool, order: Sequence[str]) -> list[str]:
+    """The plan as lines of Markdown; order: of the stages."""
+    place = {name: number for number, name in enumerate(order)}
+    rows = plan["rules" if by_rule else "stages"]
+    rows = sorted(rows, key=lambda row: place.get(row["name"].split(":")[0], len(place)))
+    lines = [
+        f"| {'rule' if by_rule else 'stage'} | jobs | time in all | longest job | largest job | disk |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for row in rows:
+        mark, beyond = MARKS[row["basis"]], " !" if row["beyond_request"] else ""
+        times = f"{duration(row['seconds'])}{mark} | {duration(row['longest_seconds'])}{mark}"
+        sizes = f"{quantity(row['memory_mb'] * 1e6)}{beyond} | {quantity(row['disk_bytes'])}"
+        lines.append(f"| {row['name']} | {row['jobs']} | {times} | {sizes} |")
+    notes = [note for basis, note in NOTES.items() if any(row["basis"] == basis for row in rows)]
+    # what Snakemake is told so that rules ask for the memory that they are planned to need
+    requests = [
+        f"{row['name'].partition(': ')[2]}:mem_mb={math.ceil(1.1 * row['memory_mb'] / 1000) * 1000}"
+        for row in plan["rules"]
+        if row["beyond_request"]
+    ]
+    if requests:
+        notes.append("! more memory than the rule asks for at its first try; to ask for it at once, with a tenth more:")
+        notes.append("--set-resources " + " ".join(requests))
+    chain = [step for step in plan["chain"] if step["seconds"] >= 0.01 * plan["chain_seconds"]]
+    machine = plan["machine"]
+    return [
+        *lines,
+        "",
+        *notes,
+        "",
+        f"Longest chain: {duration(plan['chain_seconds'])}: "
+        + ", ".join(f"{step['output']} ({duration(step['seconds'])})" for step in chain),
+        f"Processor time {duration(plan['processor_seconds'])}, GPU time {duration(plan['gpu_seconds'])}, "
+        f"disk {quantity(plan['disk_bytes'])}, largest job {quantity(plan['memory_mb'] * 1e6)}",
+        f"On {machine['nodes']} node(s) of {machine['cores']} cores and {machine['gpus']} GPUs: "
+        f"{duration(plan['seconds'])}",
+    ]

@@ -1,68 +1,83 @@
-"""Rates of every rule's units, fitted to what finished jobs took, and kept in a file."""
+"""What rules cost: a fitted line each for CPU seconds, memory and disk, and forecasts of jobs out of them."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
-
-import numpy as np
-import scipy.optimize
+from typing import NamedTuple
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_json
-from neural_smt.planning.experiment import HAZARDS
+from neural_smt.planning.jobs import Job
+from neural_smt.planning.quantities import HAZARDS, Experiment, Quantities, table
 from neural_smt.planning.sizes import RATIOS
-from neural_smt.planning.work import WORK
 
-FIXED = "fixed"
-"""In place of a unit's name: what every job of a rule costs."""
+GPU_MACS = 2.5e13
+"""MACs a second of one GPU, assumed: a twentieth of what an H100's tensor cores do in bf16 at best."""
 
-QUANTITIES = ("time", "memory", "disk")
-"""Processor seconds, MB, bytes."""
+GPU_STEP = 5e-4
+"""Seconds of launching the kernels of one time step, forward and backward, assumed."""
 
-Rates = dict[str, dict[str, float]]
+DOWNLOAD = 10e6
+"""Bytes a second from elsewhere, assumed."""
 
-START = {"time": {FIXED: 0.8}, "memory": {FIXED: 200.0}, "disk": {FIXED: 1e4}}
-"""What a job costs of which nothing is known but that it starts Python."""
+PACKED = 2.5
+"""Bytes of a word of published, compressed text, assumed."""
+
+MEASURED, ALIKE, ASSUMED = "measured", "alike", "assumed"
 
 
-START_SHARE = 0.3
-"""What this counts among observations, of which all jobs of an experiment are one."""
+class Line(NamedTuple):
+    """A cost: what is fixed, and what each unit of a rule's quantity adds."""
+
+    fixed: float
+    rate: float
+
+
+START = {"cpu": Line(0.8, 0.0), "memory": Line(200.0, 0.0), "disk": Line(1e4, 0.0)}
+"""CPU seconds, MB and bytes of a job of which nothing is known but that it starts Python."""
 
 
 @dataclass(frozen=True)
-class Observation:
-    """What a finished job took: its units of work, and the three quantities; benchmark: where they stand; disk:
-    None where its files are gone."""
+class Cost:
+    """How a rule's costs follow from quantities: expressions of ``costs.yaml``, which says what is what."""
 
-    experiment: str
-    rule: str
-    benchmark: str
-    units: Mapping[str, float]
-    time: float
-    memory: float
-    disk: float | None
+    cpu: str = ""
+    memory: str = ""
+    mapped: str = ""
+    disk: str = ""
+    parallel: float = 0.0
+    like: str = ""
+    start: float = 200.0
+    gpu: Sequence[str] = ()
+    download: str = ""
+
+
+@cache
+def costs() -> dict[str, Cost]:
+    """Every rule that makes files -> how its costs follow."""
+    return {rule: Cost(**entry) for rule, entry in table()["rules"].items()}
 
 
 @dataclass(frozen=True)
 class Throughputs:
-    """Rates by rule and quantity: of what is fixed, and of each unit; with the ratios that sizes follow by.
+    """Lines by rule and cost, with the ratios that sizes follow by.
 
     ``experiments``: those that they were measured with; ``machine`` and ``date``: on what, and when.
     """
 
-    rates: Mapping[str, Rates]
+    lines: Mapping[str, Mapping[str, Line]]
     ratios: Mapping[str, float] = field(default_factory=lambda: dict(RATIOS))
     hazards: Mapping[str, float] = field(default_factory=lambda: dict(HAZARDS))
     experiments: tuple[str, ...] = ()
     machine: str = ""
     date: str = ""
 
-    def of(self, rule: str, quantity: str) -> tuple[Mapping[str, float], str]:
-        """The rates of a rule, and whose they are: its own, those of a rule like it, or ('') of a start of Python."""
-        while rule and not self.rates.get(rule, {}).get(quantity):
-            rule = WORK[rule].like
-        return (self.rates[rule][quantity] if rule else START[quantity]), rule
+    def of(self, rule: str, cost: str) -> tuple[Line, str]:
+        """The line of a rule, and whose it is: its own, that of a rule like it, or ('') of a start of Python."""
+        while rule and cost not in self.lines.get(rule, {}):
+            rule = costs()[rule].like
+        return (self.lines[rule][cost] if rule else START[cost]), rule
 
     def save(self, path: Path) -> None:
         """Write as JSON."""
@@ -73,59 +88,48 @@ class Throughputs:
         """Read what ``save`` wrote; ``UserError`` for another file."""
         read = read_json(path)
         try:
-            return cls(**{**read, "experiments": tuple(read["experiments"])})
+            lines = {rule: {cost: Line(*line) for cost, line in own.items()} for rule, own in read["lines"].items()}
+            return cls(**{**read, "lines": lines, "experiments": tuple(read["experiments"])})
         except (TypeError, KeyError):
             raise UserError(f"{path}: not a file of throughputs; write one with `make bench`") from None
 
 
-def fit_rates(observations: Sequence[Observation]) -> dict[str, Rates]:
-    """The rates of every rule that was observed, none negative, that predict best in relation to what was measured."""
-    rules: dict[str, list[Observation]] = {}
-    for observation in observations:
-        rules.setdefault(observation.rule, []).append(observation)
-    return {rule: {quantity: _fit(seen, quantity) for quantity in QUANTITIES} for rule, seen in sorted(rules.items())}
+@dataclass(frozen=True)
+class Forecast:
+    """What a job will take.
 
-
-_LEAST = {"time": 0.3, "memory": 20.0, "disk": 1e3}
-
-
-def _fit(seen: Sequence[Observation], quantity: str) -> dict[str, float]:
-    rule, seen = seen[0].rule, [one for one in seen if getattr(one, quantity) is not None]
-    if not seen:
-        return {}
-    names = [FIXED, *getattr(WORK[rule], quantity)]
-    measured = np.array([max(getattr(one, quantity), _LEAST[quantity]) for one in seen])
-    amounts = np.array([[1.0, *(one.units.get(name, 0.0) for name in names[1:])] for one in seen])
-    # every experiment counts alike, however many jobs of it there are
-    jobs = Counter(one.experiment for one in seen)
-    shares = np.array([1 / jobs[one.experiment] for one in seen])
-    if len(names) > 1:
-        # jobs of one size do not tell what is fixed of what grows: without work there is only the start
-        amounts = np.vstack([amounts, np.eye(1, len(names))])
-        start = WORK[rule].start if quantity == "memory" else START[quantity][FIXED]
-        measured, shares = np.append(measured, start), np.append(shares, START_SHARE)
-    rates = fit_relative(amounts, measured, shares)
-    return {name: float(f"{rate:.4g}") for name, rate in zip(names, rates, strict=True) if rate > 0 or name == FIXED}
-
-
-def fit_relative(amounts: np.ndarray, measured: np.ndarray, shares: np.ndarray, rounds: int = 12) -> np.ndarray:
-    """Non-negative x so that ``amounts @ x`` is close to ``measured`` by its ratio, whatever the outliers.
-
-    amounts: (jobs, units); measured: (jobs,), positive; shares: (jobs,) weights. Least squares of the relative errors,
-    weighted anew in each round so that large errors count by their size and not by its square (Huber's weights, from
-    0.25 on), and that errors count alike in both directions.
+    seconds: by the clock, on a machine of its own; cpu_seconds: of all its threads; memory: MB, without pages of files
+    that it only maps; disk: bytes; basis: ``MEASURED``, ``ALIKE`` where rates are those of a rule like it, ``ASSUMED``
+    where nobody has measured.
     """
-    scaled = amounts / measured[:, None]
-    units = scaled.max(axis=0)
-    units[units == 0] = 1.0
-    weights = shares.copy()
-    found = np.zeros(amounts.shape[1])
-    for _ in range(rounds):
-        root = np.sqrt(weights)
-        found, _ = scipy.optimize.nnls(scaled / units * root[:, None], root)
-        ratio = np.maximum(scaled / units @ found, 1e-3)
-        error = np.abs(np.log(ratio))
-        linear = np.maximum(np.abs(ratio - 1), 1e-6)
-        weights = shares * (np.minimum(error, 0.25) * error / linear**2).clip(1e-4, 1e4)
-        weights[error < 1e-6] = shares[error < 1e-6]
-    return found / units
+
+    job: Job
+    seconds: float
+    cpu_seconds: float
+    memory: float
+    disk: float
+    basis: str
+
+
+def forecast_jobs(jobs: Sequence[Job], experiment: Experiment, throughputs: Throughputs) -> list[Forecast]:
+    """The forecast of every job."""
+    return [_forecast(job, Quantities(job, experiment), throughputs) for job in jobs]
+
+
+def _forecast(job: Job, quantities: Quantities, throughputs: Throughputs) -> Forecast:
+    cost = costs()[quantities.entry]
+    amounts = [quantities.value(expression) for expression in (cost.cpu, cost.memory, cost.disk)]
+    found = {kind: throughputs.of(quantities.entry, kind) for kind in START}
+    lines = [line for line, _ in found.values()]
+    cpu, memory, disk = (line.fixed + line.rate * amount for line, amount in zip(lines, amounts, strict=True))
+    line, origin = found["cpu"]
+    basis = MEASURED if origin == quantities.entry else ALIKE if origin else ASSUMED
+    seconds = cpu / (1 + (job.threads - 1) * cost.parallel)
+    if job.gpus and cost.gpu:
+        macs, steps = map(quantities.value, cost.gpu)
+        cpu = seconds = line.fixed + macs / (GPU_MACS * job.gpus) + steps * GPU_STEP
+        basis = ASSUMED
+    if cost.download and quantities.is_downloaded() and (words := quantities.value(cost.download)):
+        seconds += words * PACKED / DOWNLOAD
+        basis = ASSUMED
+    return Forecast(job, seconds, cpu, memory, disk, basis)

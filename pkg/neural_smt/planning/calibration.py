@@ -1,0 +1,253 @@
+"""What finished runs tell: the lines, ratios and hazards that plans are made with, and how good such plans are."""
+
+import logging
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import minimize
+from scipy.special import huber
+
+from neural_smt.planning.jobs import Job, complete_configuration, list_jobs, read_configuration, whole_target
+from neural_smt.planning.quantities import HAZARDS, Experiment, Quantities
+from neural_smt.planning.sizes import RATIOS, Sizes, count_text, disk_use, expect_sizes, measure_sizes
+from neural_smt.planning.throughputs import START, Line, Throughputs, costs, forecast_jobs
+from neural_smt.systems import rescores_lattices
+from neural_smt.workflow.job_usage import read_benchmark
+
+logger = logging.getLogger(__name__)
+
+NOWHERE = Path("/nonexistent")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished experiment: its complete configuration, its jobs, its sizes, and its results' folder."""
+
+    config: Mapping[str, Any]
+    jobs: Sequence[Job]
+    sizes: Sizes
+    iterations: Mapping[str, int]
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The experiment's name."""
+        return self.config["experiment"]
+
+    def path(self, path: str) -> Path:
+        """Where a file of a job lies."""
+        return self.folder / Path(path).relative_to(Path("results") / self.name)
+
+
+def read_runs(*, results: list[Path], snakefile: Path = Path("Snakefile")) -> list[Run]:
+    """The finished runs in these folders (``results/news``): those of experiments that stand beside the Snakefile."""
+    base = Path(snakefile).parent
+    files = [base / "config.yaml", *sorted((base / "experiments").glob("*.yaml"))]
+    # a file that only changes settings of another experiment has no name
+    declared = {read_configuration([path], {}).get("experiment"): path for path in files if path.is_file()}
+    runs = []
+    for folder in results:
+        if folder.name not in declared:
+            logger.warning("%s: left out, for no experiment beside the Snakefile has that name", folder)
+        elif (folder / "benchmarks").is_dir():
+            config = complete_configuration(snakefile, [declared[folder.name]], {})
+            jobs = list_jobs(snakefile, config, whole_target(config))
+            runs.append(Run(config, jobs, measure_sizes(folder, config), count_iterations(folder), Path(folder)))
+            logger.info("%s: %d jobs", folder, len(jobs))
+    return runs
+
+
+def count_iterations(folder: Path) -> dict[str, int]:
+    """Rows of histories and curves: iterations of tuning runs, validations or epochs of networks, by their folder."""
+    paths = [path for pattern in ("tuning/*/run*/history.csv", "training/*/curve.csv") for path in folder.glob(pattern)]
+    return {str(path.parent.relative_to(folder)): count_text(path)[0] - 1 for path in paths}
+
+
+def observe(run: Run) -> pd.DataFrame:
+    """What the jobs of a run took, a row each: experiment, rule, benchmark, and for each cost (CPU seconds, MB, bytes)
+    its value and the quantity that it grows with.
+
+    Jobs that wrote no benchmark, or one of a part of their work, are left out; disk is missing where files are gone.
+    """
+    experiment = Experiment(run.config, run.sizes, HAZARDS, run.iterations)
+    rows = []
+    for job in run.jobs:
+        if not job.benchmark or not run.path(job.benchmark).is_file():
+            continue
+        outputs = [run.path(output) for output in job.outputs]
+        wall, seconds, memory = read_benchmark(run.path(job.benchmark))
+        if any(logged_seconds(output) > RESUMED * wall for output in outputs):
+            continue
+        disk = sum(map(disk_use, outputs)) if all(output.exists() for output in outputs) else math.nan
+        quantities = Quantities(job, experiment)
+        row = {"experiment": run.name, "rule": quantities.entry, "benchmark": job.benchmark}
+        cost = costs()[quantities.entry]
+        amounts = [quantities.value(one) for one in (cost.cpu, cost.memory, cost.disk)]
+        amounts[1] += quantities.value(cost.mapped)
+        for kind, value, amount in zip(START, (seconds, memory, disk), amounts, strict=True):
+            row |= {kind: value, f"{kind} quantity": amount}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+RESUMED = 1.15
+"""A job whose own record has so many times the seconds of its benchmark was killed on the way, and went on."""
+
+
+def logged_seconds(path: Path) -> float:
+    """Seconds that a job records itself, over all its starts: in the curve of a training, the history of a tuning.
+
+    0 for another file; without end where curve or history is gone, so that nobody knows what a benchmark is of.
+    """
+    if path.name not in ("curve.csv", "history.csv"):
+        return 0.0
+    if not path.is_file():
+        return math.inf
+    table = pd.read_csv(path)
+    if path.name == "curve.csv":
+        return table["seconds"].max() if "seconds" in table and len(table) else 0.0
+    return table.reindex(columns=["decode_seconds", "mert_seconds"]).sum().sum()
+
+
+def fit_throughputs(runs: Sequence[Run], known: Throughputs | None = None) -> Throughputs:
+    """The throughputs that finished runs tell; of what they do not have, those that are known stay."""
+    known = known or Throughputs({})
+    lines = fit_lines(pd.concat([observe(run) for run in runs])) if runs else {}
+    return Throughputs(
+        dict(sorted({**known.lines, **lines}.items())),
+        measure_ratios(runs, known.ratios),
+        measure_hazards(runs, known.hazards),
+        tuple(sorted({*known.experiments, *(run.name for run in runs)})),
+    )
+
+
+START_SHARE = 0.3
+"""What the start of a job counts among its observations, of which all jobs of an experiment are one."""
+
+_LEAST = {"cpu": 0.3, "memory": 20.0, "disk": 1e3}
+
+
+def fit_lines(observations: pd.DataFrame) -> dict[str, dict[str, Line]]:
+    """The lines of every rule that was observed, out of rows such as ``observe`` makes.
+
+    Every experiment counts alike, however many jobs of it there are.
+    """
+    lines: dict[str, dict[str, Line]] = {}
+    for rule, seen in observations.groupby("rule"):
+        for kind, least in _LEAST.items():
+            table = seen.dropna(subset=[kind])
+            if table.empty:
+                continue
+            amounts, measured = table[f"{kind} quantity"].to_numpy(), table[kind].clip(lower=least).to_numpy()
+            shares = 1 / table.groupby("experiment")["rule"].transform("size").to_numpy()
+            if amounts.any():
+                # jobs of one size do not tell what is fixed of what grows: without work there is only the start
+                start = costs()[rule].start if kind == "memory" else START[kind].fixed
+                amounts, measured = np.append(amounts, 0.0), np.append(measured, start)
+                shares = np.append(shares, START_SHARE)
+            lines.setdefault(rule, {})[kind] = fit_line(amounts, measured, shares)
+    return lines
+
+
+def fit_line(amounts: np.ndarray, measured: np.ndarray, shares: np.ndarray) -> Line:
+    """The line through ``measured`` over ``amounts`` whose relative errors are least; neither part is negative.
+
+    shares: weights. Errors are ratios, alike in both directions; from a quarter on they count by their size and not by
+    its square (Huber), so that jobs that were disturbed change little.
+    """
+    scale = amounts.max() or 1.0
+    logs = np.log(measured)
+
+    def loss(line: np.ndarray) -> float:
+        fixed, slope = np.exp(np.clip(line, -50, 50))
+        return shares @ huber(0.25, np.log(fixed + slope * amounts / scale) - logs)
+
+    if not amounts.any():
+        found = minimize(lambda fixed: loss(np.array([fixed[0], -50])), [np.median(logs)], method="Nelder-Mead")
+        return Line(float(f"{math.exp(found.x[0]):.4g}"), 0.0)
+    starts = [(logs.min(), logs.max()), (logs.max(), logs.min()), (np.median(logs), logs.max() - 5)]
+    options = {"xatol": 1e-9, "fatol": 1e-13, "maxiter": 2000}
+    found = min((minimize(loss, start, method="Nelder-Mead", options=options) for start in starts), key=lambda f: f.fun)
+    fixed, slope = np.exp(np.clip(found.x, -50, 50))
+    return Line(float(f"{fixed:.4g}"), float(f"{slope / scale:.4g}") if slope > 1e-6 * fixed else 0.0)
+
+
+def measure_ratios(runs: Iterable[Run], known: Mapping[str, float] = RATIOS) -> dict[str, float]:
+    """``RATIOS`` of finished runs: the geometric mean over those that tell something of each, else the known one."""
+    table = pd.DataFrame([_ratios(run) for run in runs], columns=list(RATIOS), dtype=float)
+    means = np.exp(np.log(table.where(table > 0)).mean()).fillna(pd.Series(dict(known)))
+    return {name: float(f"{means[name]:.4g}") for name in RATIOS}
+
+
+def _ratios(run: Run) -> dict[str, float]:
+    sizes, corpus = run.sizes, run.config["corpus"]
+    found: dict[str, float] = {}
+    read = [sizes.sources[name] for name in corpus["train"] if name in sizes.sources]
+    if len(read) == len(corpus["train"]) and sizes.pool.lines:
+        found["kept lines"] = sizes.pool.lines / sum(text.lines for text in read)
+        found["kept words"] = sizes.pool.both / sum(text.both for text in read)
+    if "selected" not in sizes.data:
+        return found
+    selected, target = sizes.data["selected"], sizes.target
+    if run.config["selection"]["method"] != "none":
+        found["selected lines"] = (selected.lines - sizes.in_domain.lines) / sizes.pool.lines
+        found["selected words"] = (selected.both - sizes.in_domain.both) / sizes.pool.both
+    found["rows per word"] = sizes.rows["selected"] / selected.words[target]
+    found["sources per row"] = sizes.sources_of_rows["selected"] / max(sizes.rows["selected"], 1)
+    found["n-grams per word"] = sizes.ngrams["selected"] / sizes.language_model_words("selected")
+    words = sum(text.words.get(target, 0) for text in (sizes.pool, sizes.in_domain, sizes.monolingual))
+    found["types"] = sizes.types[target] / words**0.5
+    return found
+
+
+def measure_hazards(runs: Iterable[Run], known: Mapping[str, float] = HAZARDS) -> dict[str, float]:
+    """``HAZARDS`` of finished runs: ends before the last iteration, over the iterations that might have been ends; what
+    is known counts as one end.
+    """
+    ends, chances = dict.fromkeys(HAZARDS, 1.0), {name: 1 / known[name] for name in HAZARDS}
+    for run in runs:
+        for key, count in run.iterations.items():
+            kind, most = _loop(run, key)
+            if kind:
+                ends[kind] += count < most
+                chances[kind] += min(count, most - 1)
+    return {name: float(f"{ends[name] / chances[name]:.4g}") for name in HAZARDS}
+
+
+def _loop(run: Run, key: str) -> tuple[str, int]:
+    """The hazard of a loop, '' for none, and its iterations at most."""
+    stage, name = key.split("/")[:2]
+    if stage == "training":
+        settings = run.config["networks"].get(name, {})
+        return ("epochs", settings["epochs"]) if settings.get("kind") == "recurrent" else ("", 0)
+    system, most = run.config["systems"].get(name), run.config["tuning"]["iterations"]
+    if system is None or rescores_lattices(run.config, name):
+        return "choosing" if system else "", most
+    return ("tuning", most) if not system.get("rescore") else ("", 0)
+
+
+def leave_one_out(runs: Sequence[Run], name: str, by_rule: bool = False) -> pd.DataFrame:
+    """CPU seconds that the run of that name would have been predicted to take from all others, and those that it took.
+
+    A row for each stage, or rule: jobs, predicted, measured, and factor, which is predicted over measured. Sizes are
+    those that its texts have before anything ran; jobs that wrote no benchmark take no part.
+    """
+    run = next(run for run in runs if run.name == name)
+    return compare(run, fit_throughputs([other for other in runs if other is not run]), by_rule)
+
+
+def compare(run: Run, throughputs: Throughputs, by_rule: bool = False) -> pd.DataFrame:
+    """The same with given throughputs."""
+    seen = observe(run).set_index("benchmark")["cpu"]
+    experiment = Experiment(run.config, expect_sizes(run.config, throughputs.ratios, NOWHERE), throughputs.hazards, {})
+    forecasts = forecast_jobs([job for job in run.jobs if job.benchmark in seen], experiment, throughputs)
+    columns = ["stage", "rule", "predicted", "measured"]
+    rows = [(one.job.stage, one.job.rule, one.cpu_seconds, seen[one.job.benchmark]) for one in forecasts]
+    groups = pd.DataFrame(rows, columns=columns).groupby(["stage", "rule"] if by_rule else ["stage"])
+    table = groups.agg(jobs=("rule", "size"), predicted=("predicted", "sum"), measured=("measured", "sum"))
+    return table.assign(factor=table["predicted"] / table["measured"]).reset_index()
