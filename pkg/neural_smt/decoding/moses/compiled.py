@@ -29,13 +29,8 @@ log = logging.getLogger(__name__)
 
 META = "compiled_model.json"
 KIND = "compiled Moses model"
-MAKERS = (
-    "neural_smt.phrases.moses_format",
-    "neural_smt.phrases.table",
-    "neural_smt.language_model.arpa_model",
-    "neural_smt.language_model.model",
-)
-"""The modules that, with this one, decide what the folder holds."""
+MAKERS = (read_moses_text, PhraseTable, arpa_model, NgramModel)
+"""What, with this module, decides what the folder holds."""
 
 AUTO, OFF = "auto", "off"
 
@@ -99,7 +94,9 @@ def _expected(ini: MosesIni) -> dict[str, Any]:
     """What the folder must have been made with, besides the sources."""
     return {
         "kind": KIND,
-        "code": hashlib.sha256(Path(__file__).read_bytes() + code_digest(*MAKERS).encode()).hexdigest(),
+        "code": hashlib.sha256(
+            Path(__file__).read_bytes() + code_digest(*(maker.__module__ for maker in MAKERS)).encode()
+        ).hexdigest(),
         "reordering": ini.reordering_table is not None,
         "language_models": len(ini.language_models),
     }
