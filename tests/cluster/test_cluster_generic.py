@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from workflow import TINY, link_checkout, snakemake
+from checkouts import TINY, link_checkout, snakemake
 
 FAKE = Path(__file__).parent / "fake_pbs.py"
 

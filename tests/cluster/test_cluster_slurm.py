@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from checkouts import TINY, link_checkout, snakemake
 from compared_results import differing_files
 from slurm_daemons import Slurm, running_slurm
-from workflow import TINY, link_checkout, snakemake
 
 from neural_smt.io.files import read_lines
 

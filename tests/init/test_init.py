@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
+from checkouts import snakemake
 from german_english import sentences, write_corpus
-from workflow import snakemake
 
 from neural_smt.cli import main
 from neural_smt.configuration import complete

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from checkouts import TINY, link_checkout, planned
 from compared_results import differing_files, list_files
 from kill_plans import Kill, Victim, draw_kills
 from killed_workflow import Workflow, temporaries
-from workflow import TINY, link_checkout, planned
 
 EXPERIMENT = os.environ.get("KILLS_EXPERIMENT") or TINY
 

@@ -1,4 +1,4 @@
-"""ARPA files spoilt at random: what is read is a sound model, anything else one sentence naming the file."""
+"""ARPA files corrupted at random: what is read is a sound model, anything else one sentence naming the file."""
 
 import gzip
 import re
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from corruption import corrupted
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spoiling import spoilt
 
 from neural_smt.errors import UserError
 from neural_smt.language_model.arpa import arpa_model, read_arpa
@@ -43,7 +43,7 @@ LARGER = Vocabulary([*RESERVED, "z", "b", "été"], [0] * 6)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("spoilt")
+    return tmp_path_factory.mktemp("corrupted")
 
 
 def read(path: Path, data: bytes, vocabulary: Vocabulary | None) -> int:
@@ -75,16 +75,16 @@ def test_the_good_model_is_read(folder: Path, vocabulary: Vocabulary | None) -> 
 
 
 @pytest.mark.parametrize("vocabulary", [None, WORDS])
-@given(data=spoilt(ARPA))
+@given(data=corrupted(ARPA))
 @settings(max_examples=200)
 def test_spoilt_models(folder: Path, vocabulary: Vocabulary | None, data: bytes) -> None:
-    read(folder / "spoilt", data, vocabulary)
+    read(folder / "corrupted", data, vocabulary)
 
 
-@given(data=spoilt(gzip.compress(ARPA, mtime=0)))
+@given(data=corrupted(gzip.compress(ARPA, mtime=0)))
 @settings(max_examples=50)
 def test_spoilt_archives(folder: Path, data: bytes) -> None:
-    assert read(folder / "spoilt.gz", data, None) in (0, 3)
+    assert read(folder / "corrupted.gz", data, None) in (0, 3)
 
 
 @given(data=st.binary(max_size=100))

@@ -1,4 +1,4 @@
-"""Tables spoilt at random: what is read is a sound table, anything else one sentence naming the file."""
+"""Tables corrupted at random: what is read is a sound table, anything else one sentence naming the file."""
 
 import gzip
 import re
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from corruption import corrupted
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spoiling import spoilt
 
 from neural_smt.errors import UserError
 from neural_smt.phrases.moses_format import read_moses, read_moses_text, write_moses
@@ -29,7 +29,7 @@ a ||| une ||| 0.2 0.2 0.6 0.142857 0.428571 0.428571
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("spoilt")
+    return tmp_path_factory.mktemp("corrupted")
 
 
 def read(folder: Path, phrases: bytes, reordering: bytes) -> PhraseTable | None:
@@ -69,13 +69,13 @@ def test_the_good_table_is_read(folder: Path) -> None:
     assert read(folder, PHRASES, REORDERING) is not None
 
 
-@given(data=spoilt(PHRASES))
+@given(data=corrupted(PHRASES))
 @settings(max_examples=300)
 def test_spoilt_phrase_tables(folder: Path, data: bytes) -> None:
     read(folder, data, REORDERING)
 
 
-@given(data=spoilt(REORDERING))
+@given(data=corrupted(REORDERING))
 @settings(max_examples=200)
 def test_spoilt_reordering_tables(folder: Path, data: bytes) -> None:
     read(folder, PHRASES, data)
@@ -89,7 +89,7 @@ def test_bytes_of_any_kind(folder: Path, data: bytes) -> None:
         read_moses_text(folder / "any", None)
 
 
-@given(data=spoilt(gzip.compress(PHRASES, mtime=0)))
+@given(data=corrupted(gzip.compress(PHRASES, mtime=0)))
 @settings(max_examples=100)
 def test_spoilt_archives(folder: Path, data: bytes) -> None:
     (folder / "archive.gz").write_bytes(data)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from workflow import TINY, copy_checkout, snakemake
+from checkouts import TINY, copy_checkout, snakemake
 
 
 @pytest.fixture(scope="session")

@@ -143,7 +143,7 @@ def test_vocabulary_orders_by_count_then_spelling(tmp_path: Path) -> None:
     assert Vocabulary.load(tmp_path / "v.tsv").digest == vocabulary.digest
 
 
-def test_a_spoilt_vocabulary_is_named_with_its_line(tmp_path: Path) -> None:
+def test_a_corrupted_vocabulary_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "v.tsv").write_text("<unk>\t0\n<s>\t0\n</s>\t0\nword only\n")
     with pytest.raises(UserError, match=r"v\.tsv, line 4: expected 'word<TAB>count'"):
         Vocabulary.load(tmp_path / "v.tsv")

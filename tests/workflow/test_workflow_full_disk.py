@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from workflow import TINY, link_checkout, snakemake
+from checkouts import TINY, link_checkout, snakemake
 
 from neural_smt.cli import main
 from neural_smt.errors import sentence

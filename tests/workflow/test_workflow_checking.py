@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from workflow import TINY, link_checkout, planned, snakemake
+from checkouts import TINY, link_checkout, planned, snakemake
 
 SOURCES = {"pool": "talks", "news": "talks", "news_dev": "talks", "news_test": "short", "news_gold": "talks"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import published_archives as published
 import pytest
 import yaml
-from workflow import planned, snakemake
+from checkouts import planned, snakemake
 
 
 def experiment(address: str) -> dict:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from workflow import TINY, copy_results, planned, snakemake, translated
+from checkouts import TINY, copy_results, planned, snakemake, translated
 
 from neural_smt.io.files import read_csv, read_json, read_lines
 from neural_smt.networks.attention.network import load_attention

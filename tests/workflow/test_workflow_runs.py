@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from workflow import TINY, copy_results, planned, snakemake, translated
+from checkouts import TINY, copy_results, planned, snakemake, translated
 
 from neural_smt.cli import STAGES, main
 from neural_smt.io.files import read_csv, read_json, read_lines

@@ -1,10 +1,13 @@
 """One lock file; every other list of versions agrees with it."""
 
+import importlib
 import re
+import sys
 import tomllib
 from itertools import chain
 from pathlib import Path
 
+import pytest
 import yaml
 
 
@@ -28,3 +31,18 @@ def test_every_dependency_is_locked(repository: Path) -> None:
     names = {re.split("[=><]", requirement)[0] for requirement in wanted}
     assert {"torch", "pytest", "snakemake-executor-plugin-slurm"} <= names
     assert names <= set(locked(repository))
+
+
+NAMES = sorted(path.stem for path in (Path(__file__).parents[2] / "benchmarks").glob("*.py"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_benchmark_measures_is_there(name: str, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    before = set(sys.modules)
+    try:
+        assert callable(importlib.import_module(name).main)
+    finally:
+        for module in set(sys.modules) - before:
+            if module == name or module.split(".")[0] == "lib":
+                del sys.modules[module]

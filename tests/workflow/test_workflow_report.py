@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from browser import CHROMIUM, Browser
-from workflow import TINY, snakemake
+from checkouts import TINY, snakemake
 
 pytestmark = [
     pytest.mark.slow,

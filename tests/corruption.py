@@ -1,4 +1,4 @@
-"""Spoiling the bytes of a file at random, for tests of readers."""
+"""Corrupting the bytes of a file at random, for tests of readers."""
 
 from hypothesis import strategies as st
 
@@ -10,7 +10,7 @@ SCRAPS = [
 
 
 @st.composite
-def spoilt(draw: st.DrawFn, good: bytes) -> bytes:
+def corrupted(draw: st.DrawFn, good: bytes) -> bytes:
     """``good`` after up to four changes: bytes put in, replaced or cut out, lines moved, doubled or dropped."""
     data = good
     for _ in range(draw(st.integers(1, 4))):
