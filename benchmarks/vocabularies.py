@@ -15,10 +15,9 @@ from neural_smt.io.files import read_parallel, write_json
 from neural_smt.phrases.extraction import extract_pairs
 from neural_smt.phrases.scoring import score_pairs
 from neural_smt.vocabulary_selection.building import build_sets
-from neural_smt.vocabulary_selection.candidates import CandidateSets
-from neural_smt.vocabulary_selection.coverage import measure
+from neural_smt.vocabulary_selection.candidates import CandidateSets, VocabularySettings
+from neural_smt.vocabulary_selection.coverage_steps import measure
 from neural_smt.vocabulary_selection.partitions import partitions
-from neural_smt.vocabulary_selection.settings import VocabularySettings
 from neural_smt.vocabulary_selection.sources import Sources
 
 BATCH = 80

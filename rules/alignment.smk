@@ -122,7 +122,7 @@ rule measure_error_rate:
         mem_mb=memory(2),
         runtime="1h",
     params:
-        **step("alignment.steps:measure_error_rate"),
+        **step("alignment.error_rate_steps:measure_error_rate"),
         names=CORPUS["gold"],
     script:
         "../workflow_scripts/run_step.py"

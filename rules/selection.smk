@@ -17,7 +17,7 @@ rule train_selection_models:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        **step("selection.scoring_steps:train_selection_models"),
+        **step("selection.steps:train_selection_models"),
         settings=lambda wildcards: {"method": SELECTED[wildcards.text], "order": config["selection"]["order"]},
         seed=config["seed"],
     script:
@@ -43,7 +43,7 @@ rule score_pool:
         mem_mb=memory(1),
         runtime="4h",
     params:
-        **step("selection.scoring_steps:score_pool"),
+        **step("selection.steps:score_pool"),
         shard="{scatteritem}",
     script:
         "../workflow_scripts/run_step.py"

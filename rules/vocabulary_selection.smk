@@ -74,7 +74,7 @@ rule measure_candidates:
         mem_mb=memory(8),
         runtime="8h",
     params:
-        **step("vocabulary_selection.steps:measure_candidates"),
+        **step("vocabulary_selection.coverage_steps:measure_candidates"),
         texts={text: [candidate_text(text, side) for side in (SOURCE, TARGET)] for text in ("train", *SETS)},
         settings=SENTENCE_VOCABULARIES[DEFAULT_SETS],
         tops=config["vocabulary_selection"]["dictionary_sizes"],

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from neural_smt.alignment.error_rate_steps import measure_error_rate
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.alignment.pharaoh import read_alignments
-from neural_smt.alignment.steps import align, align_sets, build_lexical_tables, measure_error_rate, symmetrise
+from neural_smt.alignment.steps import align, align_sets, build_lexical_tables, symmetrise
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_lines, write_lines
 from neural_smt.vocabulary import Vocabulary

@@ -7,9 +7,9 @@ import pytest
 
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.alignment.pharaoh import read_alignments
-from neural_smt.alignment.primitives import find_pair
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, read_parallel
+from neural_smt.io.lookup_primitives import find_pair
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 

@@ -27,7 +27,7 @@ from neural_smt.systems import (
     translating_words,
     used_networks,
 )
-from neural_smt.vocabulary_selection.settings import VocabularySettings
+from neural_smt.vocabulary_selection.candidates import VocabularySettings
 
 Section = dict[str, Any]
 

@@ -9,7 +9,7 @@ from neural_smt.alignment.lexical import lexical_table
 from neural_smt.alignment.pharaoh import read_alignments
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
-from neural_smt.io.hash_primitives import add_lists, empty_slots, hash_words
+from neural_smt.io.lookup_primitives import add_lists, empty_slots, hash_words
 from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses, write_moses
 from neural_smt.phrases.primitives import find_phrase

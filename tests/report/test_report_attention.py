@@ -33,8 +33,7 @@ from neural_smt.report.mi2016 import (
 from neural_smt.report.networks import Training
 from neural_smt.report.papers import load_paper
 from neural_smt.training.learning_curve import Record, write_curve
-from neural_smt.vocabulary_selection.coverage import TRAINING, Coverage
-from neural_smt.vocabulary_selection.coverage_table import Row, write_coverage
+from neural_smt.vocabulary_selection.coverage_steps import TRAINING, Coverage, Row, write_coverage
 
 BLEU = {
     "baseline": (30.0, 31.0),

@@ -8,8 +8,7 @@ import pytest
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
-from neural_smt.selection.comparison import compared_lines, count_kept
-from neural_smt.selection.steps import take_pairs, take_text
+from neural_smt.selection.steps import compared_lines, count_kept, take_pairs, take_text
 
 
 @pytest.fixture

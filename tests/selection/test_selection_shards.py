@@ -11,8 +11,7 @@ from neural_smt.io.files import write_lines
 from neural_smt.io.streams import TextLines
 from neural_smt.selection import cross_entropy, curve
 from neural_smt.selection.cross_entropy import cross_entropy_difference
-from neural_smt.selection.scoring_steps import score_pool, train_selection_models
-from neural_smt.selection.steps import select_pairs, select_text
+from neural_smt.selection.steps import score_pool, select_pairs, select_text, train_selection_models
 
 SETTINGS = {"method": "axelrod", "order": 3, "fractions": [0.2, 0.5], "random_samples": 1}
 WORDS = ["the", "of", "law", "rain", "sun", "wind", "cold", "storm", "court", "shall", "article", "vote"]

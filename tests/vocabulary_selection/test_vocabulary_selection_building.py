@@ -13,10 +13,15 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection import building
-from neural_smt.vocabulary_selection.building import build_sets, frequent_ids, write_sets
-from neural_smt.vocabulary_selection.candidates import text_digest
-from neural_smt.vocabulary_selection.lists import _first_of_each, top_entries, word_lists
-from neural_smt.vocabulary_selection.settings import VocabularySettings, candidate_lists
+from neural_smt.vocabulary_selection.building import (
+    _first_of_each,
+    build_sets,
+    frequent_ids,
+    top_entries,
+    word_lists,
+    write_sets,
+)
+from neural_smt.vocabulary_selection.candidates import VocabularySettings, candidate_lists, text_digest
 from neural_smt.vocabulary_selection.sources import Sources, load_sources
 
 LINES = ["the red house", "", "a zebra is red", "zebra", "a car a car the house is red"]

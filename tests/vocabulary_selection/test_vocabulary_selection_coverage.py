@@ -8,12 +8,11 @@ from vocabularies_world import SOURCE, TARGET, load_world
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import EOS, UNK
-from neural_smt.vocabulary_selection import coverage
+from neural_smt.vocabulary_selection import coverage_steps
 from neural_smt.vocabulary_selection.building import build_sets
-from neural_smt.vocabulary_selection.candidates import CandidateSets
-from neural_smt.vocabulary_selection.coverage import Coverage, combinations, measure, measure_combinations
+from neural_smt.vocabulary_selection.candidates import CandidateSets, VocabularySettings
+from neural_smt.vocabulary_selection.coverage_steps import Coverage, combinations, measure, measure_combinations
 from neural_smt.vocabulary_selection.inspection import explain, reason_rows
-from neural_smt.vocabulary_selection.settings import VocabularySettings
 from neural_smt.vocabulary_selection.sources import Sources
 
 
@@ -94,7 +93,7 @@ def test_a_text_measured_in_pieces_gives_the_same_coverage(sources: Sources, mon
     settings = VocabularySettings(2, 2, 1)
     arguments = sources, settings, [1], SOURCE, TARGET, 2, 1, True
     whole = list(measure_combinations(*arguments))
-    monkeypatch.setattr(coverage, "PIECE", 3)
+    monkeypatch.setattr(coverage_steps, "PIECE", 3)
     assert list(measure_combinations(*arguments)) == whole
     sets = build_sets(sources, settings, SOURCE, TARGET).sets
     assert whole[-1][2] == measure(sets, sources.encode_reference(TARGET), 2, 1)

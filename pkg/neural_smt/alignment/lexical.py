@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.alignment.primitives import find_pair
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, load_array, read_object, save_arrays, write_json, write_lines
+from neural_smt.io.lookup_primitives import find_pair
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
 from neural_smt.vocabulary import Vocabulary

@@ -8,19 +8,17 @@ from typing import Any, TypeVar
 import numpy as np
 
 from neural_smt.alignment.eflomal import EflomalSettings, eflomal_align
-from neural_smt.alignment.error_rate import ErrorCounts, count_errors
 from neural_smt.alignment.fast_align import FastAlignSettings, fast_align
 from neural_smt.alignment.lexical import LinkCounts
 from neural_smt.alignment.pharaoh import (
     count_pairs,
     read_aligned,
     read_alignments,
-    read_marked_alignments,
     write_alignments,
 )
-from neural_smt.alignment.symmetrisation import HEURISTICS, symmetrise_alignments
+from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.errors import UserError, check_as_many
-from neural_smt.io.files import read_parallel, write_csv
+from neural_smt.io.files import read_parallel
 from neural_smt.io.ragged import Ragged
 from neural_smt.settings import read_settings
 from neural_smt.vocabulary import Vocabulary
@@ -136,38 +134,3 @@ def build_lexical_tables(
     table = counts.table()
     log.info("%d word pairs", len(table.targets))
     table.save(output)
-
-
-def measure_error_rate(*, forward: Path, backward: Path, gold: list[Path], names: list[str], table: Path) -> None:
-    """Measure precision, recall and alignment error rate of both directions and of every heuristic.
-
-    ``forward`` and ``backward`` hold the alignments of all sets, one set after the other; ``gold`` and ``names`` the
-    gold alignment (``i-j`` sure, ``i?j`` possible) and the name of each set. Several sets also get a row for all.
-    """
-    check_as_many(gold=gold, names=names)
-    directions = read_alignments(forward), read_alignments(backward)
-    answers = [read_marked_alignments(path) for path in gold]
-    ends = list(accumulate((len(links) for links, _ in answers), initial=0))
-    for path, alignments in zip((forward, backward), directions, strict=True):
-        if len(alignments) != ends[-1]:
-            raise UserError(
-                f"{path} has {len(alignments)} lines but the gold alignments {', '.join(map(str, gold))} have "
-                f"{ends[-1]} in all; align the gold sets again"
-            )
-    methods = dict(zip(("forward", "backward"), directions, strict=True))
-    methods |= {heuristic: symmetrise_alignments(*directions, heuristic) for heuristic in HEURISTICS}
-    rows = []
-    totals = dict.fromkeys(methods, ErrorCounts())
-    for number, name in enumerate(names):
-        for method, alignments in methods.items():
-            counts = count_errors(alignments.take(np.arange(ends[number], ends[number + 1])), *answers[number])
-            totals[method] += counts
-            rows.append(_error_row(name, method, counts))
-    if len(names) > 1:
-        rows += [_error_row("all", method, counts) for method, counts in totals.items()]
-    write_csv(table, ("set", "method", "precision", "recall", "aer", "links"), rows)
-
-
-def _error_row(name: str, method: str, counts: ErrorCounts) -> tuple[str, str, str, str, str, int]:
-    figures = (f"{value:.4f}" for value in (counts.precision, counts.recall, counts.error_rate))
-    return name, method, *figures, counts.links

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neural_smt.io.hash_primitives import empty_slots, find_words
+from neural_smt.io.lookup_primitives import empty_slots, find_words
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.language_model.columns import blocks

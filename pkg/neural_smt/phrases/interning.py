@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from neural_smt.io.hash_primitives import empty_slots, find_key
+from neural_smt.io.lookup_primitives import empty_slots, find_key
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
 from neural_smt.phrases.primitives import LENGTH_BITS

@@ -9,7 +9,7 @@ import numpy as np
 
 from neural_smt.io.array_files import ArrayReader, ArrayWriter, ListWriter, OffsetWriter
 from neural_smt.io.files import save_arrays
-from neural_smt.io.hash_primitives import add_lists, empty_slots
+from neural_smt.io.lookup_primitives import add_lists, empty_slots
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
 from neural_smt.phrases.interning import gather_phrases

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from neural_smt.io.hash_primitives import find_words
+from neural_smt.io.lookup_primitives import find_words
 from neural_smt.jit import kernel
 
 LENGTH_BITS = 8

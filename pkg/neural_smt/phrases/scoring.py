@@ -6,8 +6,8 @@ Follows Moses' ``score``, ``consolidate`` and ``lexical-reordering-score``; f is
 import numpy as np
 
 from neural_smt.alignment.lexical import LexicalTable
-from neural_smt.alignment.primitives import find_pair
 from neural_smt.errors import UserError
+from neural_smt.io.lookup_primitives import find_pair
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.phrases.consolidation import ConsolidatedPairs, consolidate_pairs, unpack_links

@@ -18,7 +18,7 @@ import numpy as np
 from neural_smt.alignment.pharaoh import AlignedText
 from neural_smt.errors import UserError
 from neural_smt.io.files import load_array, save_arrays
-from neural_smt.io.hash_primitives import hash_words
+from neural_smt.io.lookup_primitives import hash_words
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
 from neural_smt.phrases.consolidation import ConsolidatedPairs, consolidate_pairs

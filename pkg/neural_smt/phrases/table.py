@@ -10,7 +10,7 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, load_array, read_object, save_arrays, write_json
-from neural_smt.io.hash_primitives import add_lists, empty_slots
+from neural_smt.io.lookup_primitives import add_lists, empty_slots
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.phrases.primitives import find_phrase

@@ -15,7 +15,7 @@ from neural_smt.planning import network_sizes
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.sizes import Sizes, Text, joined
 from neural_smt.systems import rescoring_network, resolve_data, searched_network, used_networks
-from neural_smt.vocabulary_selection.settings import PIECE
+from neural_smt.vocabulary_selection.candidates import PIECE
 
 HAZARDS = {"tuning": 0.15, "choosing": 0.15, "epochs": 0.12}
 """Chance that a loop ends with an iteration before its last: MERT with searches, MERT among candidates that are there,

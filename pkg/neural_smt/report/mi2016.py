@@ -21,10 +21,9 @@ from neural_smt.report.papers import NUMBERS, load_paper
 from neural_smt.report.rendering import render
 from neural_smt.report.scores import Scores, p_value_text, read_scores, score_texts, set_names
 from neural_smt.settings import read_settings
-from neural_smt.vocabulary_selection.coverage import TRAINING
-from neural_smt.vocabulary_selection.coverage_table import COLUMNS as COVERAGE
-from neural_smt.vocabulary_selection.coverage_table import PAPER as PAPER_COVERAGE
-from neural_smt.vocabulary_selection.coverage_table import PAPER_TOPS
+from neural_smt.vocabulary_selection.coverage_steps import COLUMNS as COVERAGE
+from neural_smt.vocabulary_selection.coverage_steps import PAPER as PAPER_COVERAGE
+from neural_smt.vocabulary_selection.coverage_steps import PAPER_TOPS, TRAINING
 
 PAPER = load_paper("mi2016.yaml")
 

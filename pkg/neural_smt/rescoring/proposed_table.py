@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from neural_smt.alignment.lexical import LexicalTable
-from neural_smt.alignment.primitives import find_pair
 from neural_smt.errors import UserError
+from neural_smt.io.lookup_primitives import find_pair
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.networks.beam_search import BeamSettings, beam_search

@@ -15,7 +15,11 @@ from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from neural_smt.io.plots import BLUE, GREY, clean, drawing
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate_within
 from neural_smt.language_model.model import NgramModel
@@ -160,3 +164,61 @@ def _halfway(fractions: list[float], best: float) -> list[float]:
 def _mean(points: Sequence[Point]) -> Point:
     sentences, words, perplexity = np.mean([(p.sentences, p.words, p.perplexity) for p in points], axis=0).tolist()
     return Point(points[0].fraction, sentences, words, perplexity)
+
+
+def curve_table(curve: Curve | None) -> pd.DataFrame:
+    """The points of a curve as its CSV file shows them; no rows without one."""
+    rows = [
+        {
+            "kept_fraction": f"{fraction:g}",
+            "sentences": round(point.sentences),
+            "words": round(point.words),
+            "dev_perplexity": f"{point.perplexity:.4f}",
+            "method": method,
+            "chosen": int(method == "selected" and fraction == curve.chosen),
+        }
+        for method in ("selected", "random")
+        for fraction, point in (sorted(getattr(curve, method).items()) if curve else ())
+    ]
+    return pd.DataFrame(rows, columns=["kept_fraction", "sentences", "words", "dev_perplexity", "method", "chosen"])
+
+
+def plot_curve(curve: Curve | None, title: str, path: Path) -> None:
+    """Draw dev perplexity against the part of the pool that is kept, as PNG; without a curve, say that it is all."""
+    with drawing(path, 6.4, 4.0) as figure:
+        axes = figure.add_subplot()
+        if curve is None:
+            axes.text(0.5, 0.5, "selection is off: the whole pool is kept", ha="center", va="center")
+            axes.set_axis_off()
+        else:
+            _draw(axes, curve, title)
+
+
+def _draw(axes: Axes, curve: Curve, title: str) -> None:
+    if curve.random:
+        x, y = _coordinates(curve.random)
+        axes.plot(x, y, color=GREY, marker="o", markersize=3, label="random, as many words")
+    x, y = _coordinates(curve.selected)
+    axes.plot(x, y, color=BLUE, marker="o", markersize=3, label="selected")
+    best = curve.selected[curve.chosen]
+    axes.plot(
+        [100 * best.fraction],
+        [best.perplexity],
+        color=BLUE,
+        marker="*",
+        markersize=14,
+        linestyle="none",
+        label=f"kept: {100 * best.fraction:.3g} %, perplexity {best.perplexity:.1f}",
+    )
+    axes.set_xscale("log")
+    axes.set_xticks([t for t in (1, 2, 5, 10, 20, 50, 100) if min(x) <= t <= max(x)])
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set(xlabel="part of the pool kept (%, log scale)", ylabel="dev perplexity", title=title)
+    clean(axes)
+    axes.legend(frameon=False)
+
+
+def _coordinates(points: dict[float, Point]) -> tuple[list[float], list[float]]:
+    ordered = [points[fraction] for fraction in sorted(points)]
+    return [100 * point.fraction for point in ordered], [point.perplexity for point in ordered]

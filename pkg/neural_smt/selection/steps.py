@@ -1,7 +1,7 @@
 """The steps of the stage ``selection``."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
 from pathlib import Path
@@ -10,17 +10,46 @@ from typing import Any
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, load_array, read_lines, read_parallel, write_csv, write_lines
-from neural_smt.io.streams import TextLines, count_lines, count_parallel
-from neural_smt.selection.checks import check_settings
-from neural_smt.selection.comparison import compared_lines
-from neural_smt.selection.cross_entropy import cross_entropy_difference
-from neural_smt.selection.curve import Curve, PoolModels, draw_curve, lines_of
-from neural_smt.selection.plot import plot_curve
+from neural_smt.io.files import atomic, load_array, read_lines, read_parallel, write_lines
+from neural_smt.io.streams import TextLines, count_lines, count_parallel, stream_lines
+from neural_smt.io.tables import write_frame
+from neural_smt.selection.cross_entropy import SideModels, cross_entropy_difference, score_sides, train_sides
+from neural_smt.selection.curve import Curve, PoolModels, curve_table, draw_curve, lines_of, plot_curve
+from neural_smt.shards import Shard
 
 logger = logging.getLogger(__name__)
 
-CURVE_COLUMNS = ("kept_fraction", "sentences", "words", "dev_perplexity", "method", "chosen")
+
+def train_selection_models(
+    *, pool: list[Path], in_domain: list[Path], settings: dict[str, Any], seed: int, output: Path
+) -> None:
+    """Train the models that score a pool, for ``score_pool``: a folder with one of models for each side.
+
+    pool, in_domain: the sides of a bilingual text, the target last, or one text; settings, seed: as of ``select_pairs``
+    and ``select_text``, which train the same models where no scores are given.
+    """
+    inside = [read_lines(path) for path in in_domain]
+    _check_in_domain(settings["method"], in_domain[-1] if in_domain else None, inside[-1] if inside else [])
+    _check_texts(*pool)
+    count_parallel(pool[0], pool[-1])
+    models = train_sides([TextLines(path) for path in pool], inside, settings["order"], np.random.default_rng(seed))
+    with atomic(output, directory=True) as folder:
+        for number, side in enumerate(models):
+            (folder / str(number)).mkdir()
+            side.save(folder / str(number))
+
+
+def score_pool(*, pool: list[Path], models: Path, output: Path, shard: str = "1-of-1") -> None:
+    """Score the lines of a shard of a pool under models of ``train_selection_models``: float64 ``[lines]``, ``.npy``.
+
+    shard: its share of the lines, as ``2-of-4``; the scores of all shards make those of the pool.
+    """
+    sides = [SideModels.load(models / str(number)) for number in range(len(pool))]
+    part = Shard.parse(shard).range(count_parallel(pool[0], pool[-1]))
+    scores = score_sides(sides, [TextLines(path, part) for path in pool])
+    with atomic(output) as temporary:
+        np.save(temporary, scores, allow_pickle=False)
+    logger.info("scored lines %d to %d", part.start + 1, part.stop)
 
 
 def select_pairs(
@@ -53,7 +82,7 @@ def select_pairs(
     pool = (TextLines(pool_source), TextLines(pool_target))
     in_domain = _in_domain_pairs(in_domain_source, in_domain_target)
     dev = read_parallel(dev_source, dev_target)[1]
-    check_settings(settings, "axelrod", in_domain_target, in_domain[1], pool_target, dev_target)
+    _check_settings(settings, "axelrod", in_domain_target, in_domain[1], pool_target, dev_target)
     selection = _select(pool, lines, in_domain, dev, settings, seed, scored, threads)
     for path, inside, side in zip((source_output, target_output), in_domain, pool, strict=True):
         write_lines(path, chain(inside, compress(side, selection.kept)))
@@ -81,7 +110,7 @@ def select_text(
     """
     text, lines, dev_lines = TextLines(pool), count_lines(pool), read_lines(dev)
     inside = read_lines(in_domain) if in_domain else []
-    check_settings(settings, "moore_lewis", in_domain, inside, pool, dev)
+    _check_settings(settings, "moore_lewis", in_domain, inside, pool, dev)
     selection = _select([text], lines, [inside], dev_lines, settings, seed, scored, threads)
     write_lines(output, compress(text, selection.kept))
     _write_report(selection, scores, curve, plot, "Selection of extra language-model text")
@@ -119,6 +148,49 @@ def take_text(*, pool: Path, scores: Path | None = None, seed: int, output: Path
     count, (taken,) = compared_lines([TextLines(pool)], lines, scores, seed)
     write_lines(output, taken)
     logger.info("took %d of %d lines", count, lines)
+
+
+def compared_lines(
+    pool: Sequence[Iterable[str]], lines: int, scores: Path | None, seed: int, number: int | None = None
+) -> tuple[int, list[Iterable[str]]]:
+    """What is taken of every side of a pool of so many lines, and how many lines that is.
+
+    All lines, with ``scores`` as many as selection kept, or ``number``. Those are drawn without replacement, any set of
+    lines as likely as another, and stay in the pool's order; the same lines are taken of every side. Of one seed, a
+    smaller number of lines is among a larger one. ``UserError`` where the pool has fewer.
+    """
+    generator = np.random.default_rng(seed)
+    if number is not None:
+        if number > lines:
+            raise UserError(f"{number} pairs are to be drawn, but the pool has {lines}; lower 'pairs' of the system")
+        drawn = generator.permutation(lines)[:number]
+    elif scores is not None:
+        drawn = generator.choice(lines, size=count_kept(scores, lines), replace=False)
+    else:
+        return lines, list(pool)
+    taken = np.zeros(lines, dtype=np.bool_)
+    taken[drawn] = True
+    return len(drawn), [compress(side, taken) for side in pool]
+
+
+def count_kept(scores: Path, lines: int) -> int:
+    """How many lines of a pool selection kept, by the scores it wrote.
+
+    ``UserError`` when they are not scores of ``lines`` lines, or a line of them is no score and 0 or 1.
+    """
+    scores = Path(scores)
+    flags = load_array(scores)["kept"] if scores.suffix == ".npy" else np.fromiter(_kept_flags(scores), dtype=np.bool_)
+    if len(flags) != lines:
+        raise UserError(f"{scores} has {len(flags)} scores but the pool has {lines} lines; run the selection again")
+    return int(flags.sum())
+
+
+def _kept_flags(scores: Path) -> Iterator[bool]:
+    for number, line in enumerate(stream_lines(scores), start=1):
+        flag = line.rpartition("\t")[2]
+        if flag not in ("0", "1"):
+            raise UserError(f"{scores}, line {number}: ends neither in 0 nor in 1; run the selection again")
+        yield flag == "1"
 
 
 @dataclass(frozen=True)
@@ -176,12 +248,30 @@ def _write_report(selection: _Selection, scores: Path, curve: Path, plot: Path, 
     else:
         pairs = zip(selection.scores, selection.kept, strict=True)
         write_lines(scores, (f"{score:.6f}\t{int(kept)}" for score, kept in pairs))
-    rows = []
-    for method in ("selected", "random") if selection.curve else ():
-        for fraction, point in sorted(getattr(selection.curve, method).items()):
-            chosen = int(method == "selected" and fraction == selection.curve.chosen)
-            rows.append(
-                (f"{fraction:g}", round(point.sentences), round(point.words), f"{point.perplexity:.4f}", method, chosen)
-            )
-    write_csv(curve, CURVE_COLUMNS, rows)
+    write_frame(curve, curve_table(selection.curve))
     plot_curve(selection.curve, title, plot)
+
+
+def _check_settings(
+    settings: dict[str, Any], method: str, in_domain: Path | None, in_domain_lines: list[str], *texts: Path
+) -> None:
+    """Raise ``UserError`` unless selection is off, or is by ``method`` and has all the text it needs."""
+    if settings["method"] not in (method, "none"):
+        raise UserError(f"selection: unknown method '{settings['method']}'; set it to {method} or none")
+    if settings["method"] != "none":
+        _check_in_domain(method, in_domain, in_domain_lines)
+        _check_texts(*texts)
+
+
+def _check_in_domain(method: str, in_domain: Path | None, lines: list[str]) -> None:
+    """Raise ``UserError`` unless the lines of the in-domain text hold words."""
+    if not any(lines):
+        where = f"{in_domain} is empty" if in_domain else "corpus.in_domain names none"
+        raise UserError(f"selection: method {method} needs in-domain text, but {where}; give some or set method: none")
+
+
+def _check_texts(*texts: Path) -> None:
+    """Raise ``UserError`` unless some line of each text, of a pool or a dev set, is not empty."""
+    for path in texts:
+        if not any(stream_lines(path)):
+            raise UserError(f"{path}: no text, but selection needs a pool and a dev set; give some or set method: none")

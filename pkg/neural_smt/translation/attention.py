@@ -16,9 +16,8 @@ from neural_smt.system_folder import System
 from neural_smt.translation.results import Candidate, Origin, Translated
 from neural_smt.vocabulary import RESERVED, UNK
 from neural_smt.vocabulary_selection.building import build_sets
-from neural_smt.vocabulary_selection.candidates import CandidateSets
+from neural_smt.vocabulary_selection.candidates import CandidateSets, VocabularySettings
 from neural_smt.vocabulary_selection.inspection import Reasons, explain
-from neural_smt.vocabulary_selection.settings import VocabularySettings
 from neural_smt.vocabulary_selection.sources import Sources, load_sources
 
 FIRST_RANK = len(RESERVED) - 1

@@ -1,4 +1,8 @@
-"""V_x = V^D u V^P u V^T (u V^R) of every sentence of a text (Mi et al. 2016, section 3.1)."""
+"""V_x = V^D u V^P u V^T (u V^R) of every sentence of a text (Mi et al. 2016, section 3.1).
+
+Of what a source word or phrase is translated with, target words outside the network vocabulary are left out first, and
+do not count among the best.
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -7,15 +11,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel, leaf
 from neural_smt.phrases.table import PhraseTable, find_spans
 from neural_smt.vocabulary import EOS, RESERVED, UNK
-from neural_smt.vocabulary_selection.candidates import CandidateSets, save_pieces, text_digest
-from neural_smt.vocabulary_selection.lists import phrase_lists, word_lists
-from neural_smt.vocabulary_selection.settings import PIECE, VocabularySettings
+from neural_smt.vocabulary_selection.candidates import (
+    PIECE,
+    CandidateSets,
+    VocabularySettings,
+    save_pieces,
+    text_digest,
+)
 from neural_smt.vocabulary_selection.sources import Sources
+
+DIRECT = 2
+"""The column of p(e|f) among the scores of a phrase table."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +171,55 @@ def _applicable(sources: Sources, settings: VocabularySettings, piece: Ragged) -
         return np.full((len(piece.values), 1), -1, dtype=np.int32), _empty_lists(0)
     spans, phrases = applicable_phrases(sources.phrase_table, piece, settings.max_length)
     return spans, phrase_lists(sources.phrase_table, sources.ids, phrases, settings.phrases)
+
+
+def _first_of_each(lists: Ragged, wanted: np.ndarray, count: int) -> Ragged:
+    """The first ``count`` of those values of each list that are ``wanted`` (bool, one for every value)."""
+    before = offsets_of(wanted)
+    rank = before[:-1] - np.repeat(before[lists.offsets[:-1]], lists.lengths)
+    kept = wanted & (rank < count)
+    return Ragged(lists.values[kept], offsets_of(kept)[lists.offsets])
+
+
+def word_lists(table: LexicalTable, ids: np.ndarray, count: int) -> Ragged:
+    """D(x) of every source word x: at most ``count`` words by falling w(t|s), ties by id of the target vocabulary.
+
+    ids: int32, the network id of every id of the target vocabulary. Returns int32 network ids.
+    """
+    ranked = table.top_translations(max(len(table.targets), 1))
+    words = ids[ranked.values]
+    return _first_of_each(Ragged(words, ranked.offsets), words != UNK, count)
+
+
+def top_entries(table: PhraseTable, phrases: np.ndarray, count: int) -> Ragged:
+    """The ``count`` most probable entries by p(e|f) of each phrase in ``phrases``, best first, ties in row order.
+
+    Returns int64 rows of the table. Raises ``UserError`` for a table without that score.
+    """
+    if table.scores.shape[1] <= DIRECT:
+        raise UserError(
+            f"the phrase table has {table.scores.shape[1]} scores, but V^P needs p(e|f), the third; "
+            "give a table with Moses' four scores or set vocabularies.phrases to 0"
+        )
+    starts = table.entry_offsets[phrases]
+    lengths = table.entry_offsets[phrases + 1] - starts
+    offsets = offsets_of(lengths)
+    rows = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
+    owner = np.repeat(np.arange(len(phrases)), lengths)
+    order = np.lexsort((-table.scores[rows, DIRECT], owner))  # stable: equal ones stay in row order
+    return _first_of_each(Ragged(rows[order], offsets), np.ones(len(rows), dtype=np.bool_), count)
+
+
+def phrase_lists(table: PhraseTable, ids: np.ndarray, phrases: np.ndarray, count: int) -> Ragged:
+    """P(x_i .. x_j) of each source phrase: the words of its ``count`` best target phrases, which may repeat.
+
+    ids: as for ``word_lists``; phrases: int64, numbers of source phrases. Returns int32 network ids. The paper speaks
+    of the top 10 candidates of each phrase: these are target phrases here, as in a phrase table.
+    """
+    entries = top_entries(table, phrases, count)
+    targets = table.target.take(entries.values)
+    words = Ragged(ids[targets.values], targets.offsets[entries.offsets])
+    return _first_of_each(words, words.values != UNK, len(words.values))
 
 
 @leaf

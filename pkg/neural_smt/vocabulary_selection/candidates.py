@@ -15,6 +15,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.array_files import ListWriter
 from neural_smt.io.files import atomic, load_array, read_json, save_arrays, write_json
 from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.settings import read_settings
 from neural_smt.vocabulary import Vocabulary
 
 ORIGINS = {
@@ -29,7 +30,41 @@ ORIGINS = {
 CHECKED = 1 << 22
 """Ids checked at once when sets are read."""
 
+PIECE = 1 << 14
+"""Sentences whose sets are drawn together: what is held of them does not grow with the text."""
+
 _ADVICE = "run the vocabularies stage again"
+
+
+@dataclass(frozen=True)
+class VocabularySettings:
+    """Sizes of the parts; 0 switches a part off. The defaults are those the systems of Mi et al. (2016) were run with.
+
+    UNK and EOS are in every set, whatever the settings.
+    """
+
+    dictionary: int = 10
+    """V^D: most probable target words by w(t|s) of each source word."""
+    phrases: int = 10
+    """V^P: most probable target phrases by p(e|f) of each source phrase of the sentence, as sets of words."""
+    frequent: int = 2000
+    """V^T: most frequent target words."""
+    max_length: int = 0
+    """Longest source phrase in words; 0 for the longest of the table."""
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any], where: str = "vocabularies") -> "VocabularySettings":
+        """From a section of the configuration; raises ``UserError`` for an unknown key or a value below 0."""
+        settings = read_settings(cls, values, where)
+        for name, value in vars(settings).items():
+            if value < 0:
+                raise UserError(f"setting {where}.{name} is {value}; set it to 0 or more")
+        return settings
+
+
+def candidate_lists(first: int, per_word: int) -> VocabularySettings:
+    """The candidate lists that Jean et al. (2015) decode with: the K most frequent words, K' for each source word."""
+    return VocabularySettings(dictionary=per_word, phrases=0, frequent=first)
 
 
 def text_digest(lines: list[str]) -> str:

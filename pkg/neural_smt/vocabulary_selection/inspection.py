@@ -6,9 +6,8 @@ import numpy as np
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import UNK
-from neural_smt.vocabulary_selection.building import applicable_phrases, frequent_ids
-from neural_smt.vocabulary_selection.lists import DIRECT, top_entries, word_lists
-from neural_smt.vocabulary_selection.settings import VocabularySettings
+from neural_smt.vocabulary_selection.building import DIRECT, applicable_phrases, frequent_ids, top_entries, word_lists
+from neural_smt.vocabulary_selection.candidates import VocabularySettings
 from neural_smt.vocabulary_selection.sources import Sources
 
 

@@ -1,5 +1,6 @@
 """The tables and vocabularies that target vocabularies of sentences are drawn from."""
 
+import hashlib
 from array import array
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,6 @@ from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
-from neural_smt.vocabulary_selection.lists import table_digest
 
 
 @dataclass(frozen=True)
@@ -84,3 +84,11 @@ def load_sources(
     if table is not None:
         table.check_vocabularies(source, target)
     return Sources(source, target, Vocabulary.load(network_vocabulary), words, table)
+
+
+def table_digest(table: LexicalTable, source: Vocabulary, target: Vocabulary) -> str:
+    """SHA-256 (hex) of what V^D is read from: both vocabularies' digests, word pairs, w(t|s)."""
+    digest = hashlib.sha256(f"{source.digest} {target.digest}".encode())
+    for values in (table.offsets, table.targets, table.target_given_source):
+        digest.update(np.ascontiguousarray(values))
+    return digest.hexdigest()

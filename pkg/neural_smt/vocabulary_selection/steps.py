@@ -10,10 +10,8 @@ from neural_smt.io.files import read_lines, read_parallel, write_csv
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import RESERVED, Vocabulary
 from neural_smt.vocabulary_selection.building import write_sets
-from neural_smt.vocabulary_selection.coverage import measure_combinations
-from neural_smt.vocabulary_selection.coverage_table import Row, share, write_coverage
+from neural_smt.vocabulary_selection.candidates import VocabularySettings
 from neural_smt.vocabulary_selection.inspection import HEADER, explain, reason_rows
-from neural_smt.vocabulary_selection.settings import VocabularySettings
 from neural_smt.vocabulary_selection.sources import Sources, load_sources
 
 log = logging.getLogger(__name__)
@@ -59,54 +57,6 @@ def build_candidates(
         "%d sentences, %d applicable phrases, %.0f phrases/s; %.1f words a sentence on average",
         *(len(lines), written.phrases, written.phrases / seconds, written.ids / max(len(lines), 1)),
     )
-
-
-def measure_candidates(
-    *,
-    texts: dict[str, list[str]],
-    source_vocabulary: Path,
-    target_vocabulary: Path,
-    network_vocabulary: Path,
-    lexical: Path,
-    phrase_table: Path,
-    settings: dict[str, Any],
-    tops: list[int],
-    batch: int,
-    training: str,
-    seed: int,
-    csv_output: Path,
-    markdown_output: Path,
-) -> None:
-    """Measure how much of the reference the sets hold and how large they are (Tables 1 and 2 of Mi et al. 2016).
-
-    texts: name -> its source and target file; training: the text that sets are measured with V^R for, besides; tops:
-    sizes n of V^D, besides that of ``settings`` (``VocabularySettings``); batch: sentences whose sets are united. A
-    word of the reference that the network does not know is not covered.
-    """
-    chosen = VocabularySettings.read(settings)
-    sources = load_sources(
-        source_vocabulary=source_vocabulary,
-        target_vocabulary=target_vocabulary,
-        network_vocabulary=network_vocabulary,
-        lexical=lexical,
-        phrase_table=phrase_table,
-    )
-    sizes = sorted({*tops, chosen.dictionary} - {0})
-    if batch < 1 or min(sizes, default=0) < 1:
-        raise UserError(
-            f"coverage is measured with the top {tops} of V^D and batches of {batch}; give 1 or more of each"
-        )
-    rows = []
-    for name, (source, target) in texts.items():
-        lines, references = read_parallel(Path(source), Path(target))
-        found = measure_combinations(
-            sources, chosen, sizes, lines, references, batch=batch, seed=seed, training=name == training
-        )
-        for parts, top, coverage in found:
-            rows.append(Row(name, parts, top, coverage))
-            covered = 100 * share(coverage.covered, coverage.words)
-            log.info("%s, %s (%s): %.2f %% of the reference", name, parts, top or "-", covered)
-    write_coverage(csv_output, markdown_output, rows, chosen.dictionary, batch)
 
 
 def inspect_sentence(

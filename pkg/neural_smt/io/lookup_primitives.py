@@ -1,7 +1,8 @@
-"""Hash tables for kernels: open addressing with linear probing over keys that stand in arrays of their own.
+"""Look-ups for kernels: hash tables over keys that stand in arrays of their own, and sorted lists.
 
-A table is an int32 array of slots, a power of two: the number of the entry kept there, or -1. A hash (``jit.mix``) only
-says where to look: keys are compared whole, so nothing is ever taken for equal that only hashes alike.
+A hash table (open addressing with linear probing) is an int32 array of slots, a power of two: the number of the entry
+kept there, or -1. A hash (``jit.mix``) only says where to look: keys are compared whole, so nothing is ever taken for
+equal that only hashes alike.
 """
 
 import numpy as np
@@ -69,3 +70,21 @@ def add_lists(slots: np.ndarray, values: np.ndarray, offsets: np.ndarray, first:
         while slots[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask
         slots[slot] = first + entry
+
+
+@kernel
+def find_pair(offsets: np.ndarray, targets: np.ndarray, source: int, target: int) -> int:
+    """Row of the word pair (source, target) in a ``LexicalTable``, or -1 when the two were never linked.
+
+    offsets: int64 ``[Vs + 1]``; targets: int32 ``[nnz]``, ascending within each source word.
+    """
+    low, high = offsets[source], offsets[source + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if targets[middle] < target:
+            low = middle + 1
+        else:
+            high = middle
+    if low < offsets[source + 1] and targets[low] == target:
+        return low
+    return -1

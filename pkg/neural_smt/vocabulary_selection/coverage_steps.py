@@ -1,0 +1,268 @@
+"""How much of the reference the sets hold and how large they are (Tables 1 and 2 of Mi et al. 2016)."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from neural_smt.errors import UserError
+from neural_smt.io.files import read_parallel, write_lines
+from neural_smt.io.ragged import Ragged
+from neural_smt.io.tables import formatted, markdown, table, write_frame
+from neural_smt.jit import kernel
+from neural_smt.vocabulary import UNK
+from neural_smt.vocabulary_selection.building import build_pieces
+from neural_smt.vocabulary_selection.candidates import PIECE, CandidateSets, VocabularySettings
+from neural_smt.vocabulary_selection.sources import Sources, load_sources
+
+log = logging.getLogger(__name__)
+
+TRAINING = "V^P + V^D + V^T + V^R"
+"""The sets that a network is trained with."""
+
+COLUMNS = (
+    *("text", "parts", "top", "reference_words", "known", "covered", "coverage"),
+    *("sentences", "complete_sentences", "sentence_size", "batch_size"),
+)
+
+PAPER = {
+    "paper, train": (("73.6", "82.1", "87.8", "93.5", "86.6", "89.4", "93.7", "92.7", "94.2", "96.2"), "2080", "6153"),
+    "paper, dev": (("73.5", "80.0", "85.5", "91.0", "86.6", "88.4", "91.7", "91.7", "92.7", "94.3"), "2067", ""),
+}
+"""Coverage in %, columns as ``PAPER_TOPS``, then sizes of a sentence and of a batch; 12 million pairs, |V_y| = 500k."""
+
+PAPER_TOPS = [
+    ("V^P", None),
+    *((name, top) for name in ("V^D", "V^P + V^D", "V^P + V^D + V^T") for top in (10, 20, 50)),
+]
+
+
+def measure_candidates(
+    *,
+    texts: dict[str, list[str]],
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    network_vocabulary: Path,
+    lexical: Path,
+    phrase_table: Path,
+    settings: dict[str, Any],
+    tops: list[int],
+    batch: int,
+    training: str,
+    seed: int,
+    csv_output: Path,
+    markdown_output: Path,
+) -> None:
+    """Measure how much of the reference the sets hold and how large they are (Tables 1 and 2 of Mi et al. 2016).
+
+    texts: name -> its source and target file; training: the text that sets are measured with V^R for, besides; tops:
+    sizes n of V^D, besides that of ``settings`` (``VocabularySettings``); batch: sentences whose sets are united. A
+    word of the reference that the network does not know is not covered.
+    """
+    chosen = VocabularySettings.read(settings)
+    sources = load_sources(
+        source_vocabulary=source_vocabulary,
+        target_vocabulary=target_vocabulary,
+        network_vocabulary=network_vocabulary,
+        lexical=lexical,
+        phrase_table=phrase_table,
+    )
+    sizes = sorted({*tops, chosen.dictionary} - {0})
+    if batch < 1 or min(sizes, default=0) < 1:
+        raise UserError(
+            f"coverage is measured with the top {tops} of V^D and batches of {batch}; give 1 or more of each"
+        )
+    rows = []
+    for name, (source, target) in texts.items():
+        lines, references = read_parallel(Path(source), Path(target))
+        found = measure_combinations(
+            sources, chosen, sizes, lines, references, batch=batch, seed=seed, training=name == training
+        )
+        for parts, top, coverage in found:
+            rows.append(Row(name, parts, top, coverage))
+            covered = 100 * coverage.covered / max(coverage.words, 1)
+            log.info("%s, %s (%s): %.2f %% of the reference", name, parts, top or "-", covered)
+    write_coverage(csv_output, markdown_output, rows, chosen.dictionary, batch)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What sets hold of the reference, and their sizes, UNK and EOS counted.
+
+    words: running words of the reference; known: of these, words that the network knows; covered: of these, words in
+    their sentence's set; sentences; complete: sentences with all their words covered; sentence_size, batch_size: mean
+    number of ids of a sentence, and of the union of a batch.
+    """
+
+    words: int
+    known: int
+    covered: int
+    sentences: int
+    complete: int
+    sentence_size: float
+    batch_size: float
+
+
+@kernel
+def _covered(
+    values: np.ndarray, offsets: np.ndarray, common: np.ndarray, words: np.ndarray, word_offsets: np.ndarray
+) -> np.ndarray:
+    """int64 ``[n]``: how many words of each list are in ``common`` or in the same list of values, both rising."""
+    counts = np.zeros(len(word_offsets) - 1, dtype=np.int64)
+    for sentence in range(len(counts)):
+        own = values[offsets[sentence] : offsets[sentence + 1]]
+        for word in words[word_offsets[sentence] : word_offsets[sentence + 1]]:
+            place = np.searchsorted(own, word)
+            found = place < len(own) and own[place] == word
+            if not found:
+                place = np.searchsorted(common, word)
+                found = place < len(common) and common[place] == word
+            counts[sentence] += found and word != UNK
+    return counts
+
+
+def measure(sets: CandidateSets, references: Ragged, batch: int, seed: int) -> Coverage:
+    """Compare sets with references (int32 network ids, ``Sources.encode_reference``); unknown words are not covered.
+
+    batch: sentences of a batch; these are drawn at random, each sentence once, and the last may be smaller.
+    """
+    if len(sets) != len(references):
+        raise ValueError(f"{len(sets)} sets but {len(references)} references")
+    rows = shuffled(len(sets), seed)
+    return measure_pieces([(sets.take(rows), references.take(rows))], batch)
+
+
+def shuffled(sentences: int, seed: int) -> np.ndarray:
+    """int64 ``[sentences]``: the order in which sentences come into batches."""
+    return np.random.default_rng(seed).permutation(sentences)
+
+
+def measure_pieces(pieces: Iterable[tuple[CandidateSets, Ragged]], batch: int) -> Coverage:
+    """Compare sets with references as ``measure`` does, piece by piece, in the order of the batches.
+
+    Each piece but the last is of whole batches.
+    """
+    counts, unions = np.zeros(6, dtype=np.int64), []
+    for sets, references in pieces:
+        own, known = sets.own, references.values != UNK
+        covered = _covered(own.values, own.offsets, np.array(sets.common), references.values, references.offsets)
+        complete = np.count_nonzero(covered == references.lengths)
+        counts += [len(known), np.count_nonzero(known), covered.sum(), len(sets), complete, sets.sizes.sum()]
+        rows = np.arange(len(sets))
+        unions += [len(sets.union(rows[start : start + batch])) for start in range(0, len(rows), batch)]
+    *counted, ids = counts.tolist()
+    sentences = counted[3]
+    return Coverage(*counted, ids / sentences if sentences else 0.0, float(np.mean(unions)) if unions else 0.0)
+
+
+def combinations(settings: VocabularySettings, tops: list[int]) -> Iterator[tuple[str, int | None, VocabularySettings]]:
+    """The columns of Table 1 of the paper: name of the parts, top n of V^D or None where there is no V^D, settings.
+
+    tops: sizes n of V^D; the sizes of the other parts are those of ``settings``.
+    """
+    yield "V^P", None, replace(settings, dictionary=0, frequent=0)
+    for name, phrases, frequent in (
+        ("V^D", 0, 0),
+        ("V^P + V^D", settings.phrases, 0),
+        ("V^P + V^D + V^T", settings.phrases, settings.frequent),
+    ):
+        for top in tops:
+            yield name, top, replace(settings, dictionary=top, phrases=phrases, frequent=frequent)
+
+
+def measure_combinations(
+    sources: Sources,
+    settings: VocabularySettings,
+    tops: list[int],
+    lines: list[str],
+    references: list[str],
+    batch: int,
+    seed: int,
+    training: bool,
+) -> Iterator[tuple[str, int | None, Coverage]]:
+    """Coverage and sizes of a text with every combination, and for ``training`` of the sets with V^R besides.
+
+    Sets are built in the order of the batches and forgotten once they are counted.
+    """
+    rows = shuffled(len(lines), seed)
+    lines, references = ([text[row] for row in rows] for text in (lines, references))
+    size = max(PIECE // batch, 1) * batch
+
+    def measured(chosen: VocabularySettings, known: list[str] | None = None) -> Coverage:
+        built = build_pieces(sources, chosen, lines, known, size)
+        starts = range(0, max(len(lines), 1), size)
+        encoded = (sources.encode_reference(references[start : start + size]) for start in starts)
+        return measure_pieces(((piece.sets, words) for piece, words in zip(built, encoded, strict=True)), batch)
+
+    for name, top, chosen in combinations(settings, tops):
+        yield name, top, measured(chosen)
+    if training:
+        yield TRAINING, settings.dictionary, measured(settings, references)
+
+
+class Row(NamedTuple):
+    """Coverage of one text by one combination of parts."""
+
+    text: str
+    parts: str
+    top: int | None
+    coverage: Coverage
+
+
+def write_coverage(csv_output: Path, markdown_output: Path, rows: Sequence[Row], top: int, batch: int) -> None:
+    """Write Tables 1 and 2 of the paper as CSV and Markdown, there with the paper's figures below ours.
+
+    top: n of V^D of the sets whose sizes are shown; batch: sentences of a batch.
+    """
+    measured = ({"text": row.text, "parts": row.parts, "top": row.top or ""} | vars(row.coverage) for row in rows)
+    frame = pd.DataFrame(measured)
+    frame = frame.rename(columns={"words": "reference_words", "complete": "complete_sentences"})
+    # of nothing, nothing is covered
+    frame["coverage"] = (frame.covered / frame.reference_words).fillna(0.0)
+    frame["known_fraction"] = (frame.known / frame.reference_words).fillna(0.0)
+    frame["complete_fraction"] = (frame.complete_sentences / frame.sentences).fillna(0.0)
+    write_frame(csv_output, formatted(frame[list(COLUMNS)], {"coverage": ".6f", **dict.fromkeys(COLUMNS[-2:], ".2f")}))
+    lines = [
+        "# Target vocabularies of sentences",
+        "",
+        "Running words of the reference (%) that the network knows, and that the sets hold by the top n of V^D:",
+        "",
+        markdown(_coverage_table(frame)),
+        "",
+        f"Mean size of the sets with the top {top} of V^D, UNK and EOS counted:",
+        "",
+        markdown(_size_table(frame, top, batch)),
+    ]
+    write_lines(markdown_output, lines)
+
+
+def _percent(fractions: Iterable[float]) -> list[str]:
+    return [f"{100 * fraction:.1f}" for fraction in fractions]
+
+
+def _coverage_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Table 1: a row a text, a column a combination."""
+    known = frame.drop_duplicates("text")
+    columns = [("", [*known.text, *PAPER]), ("known", [*_percent(known.known_fraction), *("" for _ in PAPER)])]
+    for (parts, top), held in frame[frame.parts != TRAINING].groupby(["parts", "top"], sort=False):
+        ours = dict(zip(held.text, _percent(held.coverage), strict=True))
+        place = PAPER_TOPS.index((parts, top or None)) if (parts, top or None) in PAPER_TOPS else None
+        theirs = ["" if place is None else figures[place] for figures, _, _ in PAPER.values()]
+        columns.append((f"{parts} ({top})" if top else parts, [*(ours.get(text, "") for text in known.text), *theirs]))
+    return table(*columns)
+
+
+def _size_table(frame: pd.DataFrame, top: int, batch: int) -> pd.DataFrame:
+    """Table 2: sizes with V^D of the top n, and with V^R where a network trains on the text."""
+    shown = frame[frame.parts.isin(["V^P + V^D + V^T", TRAINING]) & (frame.top == top)]
+    _, sentences, batches = zip(*PAPER.values(), strict=True)
+    return table(
+        ("", [*(shown.text + ", " + shown.parts), *PAPER]),
+        ("sentence", [*shown.sentence_size.map("{:.0f}".format), *sentences]),
+        (f"batch of {batch}", [*shown.batch_size.map("{:.0f}".format), *batches]),
+        ("complete references (%)", [*_percent(shown.complete_fraction), *("" for _ in PAPER)]),
+    )
