@@ -1,11 +1,12 @@
 """What a job goes through, from an experiment's settings and sizes: words, phrase pairs, hypotheses, MACs."""
 
+import ast
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from types import CodeType
 from typing import Any, NamedTuple
 
 from neural_smt.corpus.archives import archive_name
@@ -175,10 +176,50 @@ def table() -> dict[str, dict[str, Any]]:
 
 
 @cache
-def _compiled(expression: str) -> CodeType:
-    return compile(" ".join(expression.split()), expression, "eval")
+def _parsed(expression: str) -> ast.expr:
+    return ast.parse(" ".join(expression.split()), mode="eval").body
 
 
+def evaluate(node: ast.expr, names: "Quantities") -> Any:
+    """The value of a parsed expression; a syntax that ``costs.yaml`` has no use for is a ``ValueError``.
+
+    Numbers, names, attributes, items, arithmetic, comparisons, conditions and calls of ``FUNCTIONS``.
+    """
+    match node:
+        case ast.Constant(value):
+            return value
+        case ast.Name(name):
+            return CONSTANTS[name] if name in CONSTANTS else names[name]
+        case ast.Attribute(of, name):
+            return getattr(evaluate(of, names), name)
+        case ast.Subscript(of, key):
+            return evaluate(of, names)[evaluate(key, names)]
+        case ast.Tuple(items):
+            return tuple(evaluate(item, names) for item in items)
+        case ast.BinOp(left, operation, right):
+            return OPERATIONS[type(operation)](evaluate(left, names), evaluate(right, names))
+        case ast.Compare(left, [comparison], [right]):
+            return OPERATIONS[type(comparison)](evaluate(left, names), evaluate(right, names))
+        case ast.BoolOp(ast.Or(), [first, second]):
+            return evaluate(first, names) or evaluate(second, names)
+        case ast.IfExp(test, then, otherwise):
+            return evaluate(then if evaluate(test, names) else otherwise, names)
+        case ast.Call(ast.Name(name), arguments, []):
+            return FUNCTIONS[name](*(evaluate(argument, names) for argument in arguments))
+    raise ValueError(f"{ast.unparse(node)}: not an expression that quantities are given by")
+
+
+OPERATIONS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Gt: operator.gt,
+    ast.In: lambda value, values: value in values,
+}
 FUNCTIONS = {"len": len, "max": max, "min": min, "sum": sum, "read_lists": read_lists}
 CONSTANTS = {"HELD": HELD, "CURVE_MEMORY": CURVE_MEMORY}
 
@@ -203,8 +244,7 @@ class Quantities:
 
     def value(self, expression: str) -> float:
         """What an expression amounts to for this job; '' to nothing."""
-        functions = {"__builtins__": {}, **FUNCTIONS, **CONSTANTS}
-        return float(eval(_compiled(expression), functions, self)) if expression else 0.0  # noqa: S307
+        return float(evaluate(_parsed(expression), self)) if expression else 0.0
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.known:
@@ -257,6 +297,10 @@ class Quantities:
         """Words of all sources."""
         return sum(text.both for text in self.sizes.sources.values())
 
+    def types(self) -> float:
+        """Distinct words of both languages."""
+        return sum(self.sizes.types.values())
+
     def language_words(self) -> float:
         """Words of all training texts in a language."""
         texts = (self.sizes.pool, self.sizes.in_domain, self.sizes.monolingual)
@@ -308,6 +352,10 @@ class Quantities:
     def train(self) -> Words:
         """The selected training pairs."""
         return self._words(self.sizes.data["selected"])
+
+    def language_model_words(self) -> float:
+        """Words of the text of a language model of that choice."""
+        return self.sizes.language_model_words(self.data())
 
     def memory_bytes(self) -> float:
         """Memory of a language model; without end for shares of the machine's."""
