@@ -73,7 +73,9 @@ def read_folder(
         config = parse(description["config"])
         digests = {side: description["vocabularies"][side] for side in vocabularies}
     except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{folder / CONFIG}: not {NAMES[kind]}'s configuration ({error}); train it again") from None
+        raise UserError(
+            f"{folder / CONFIG}: not {NAMES.get(kind, kind)}'s configuration ({error}); train it again"
+        ) from None
     for side, vocabulary in vocabularies.items():
         if vocabulary.digest != digests[side]:
             raise UserError(

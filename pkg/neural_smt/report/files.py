@@ -13,6 +13,7 @@ import yaml
 
 from neural_smt.declared_networks import compared_classes, joint_inputs, sentence_vocabularies
 from neural_smt.layout import Layout
+from neural_smt.network_kinds import KINDS
 from neural_smt.report.papers import FOLDER, load_paper
 from neural_smt.systems import (
     drawn_pairs,
@@ -123,7 +124,7 @@ class ReportFiles:
     def networks(self) -> dict[str, dict[str, Any]]:
         """What the table of networks is made from: network -> its files, and which weights it kept."""
         found: dict[str, dict[str, Any]] = {}
-        for kind in ("encoder_decoder", "recurrent", "attention", "cslm"):
+        for kind in sorted(KINDS, key=lambda kind: kind == "cslm"):
             for name in used_networks(self.config, kind):
                 found[name] = self.trained(name) | {"keep": self.keep(name)}
                 if kind == "encoder_decoder":

@@ -1,5 +1,6 @@
 """Trained networks of any kind as scorers of target words."""
 
+import importlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ def load_network(
     settings: Mapping[str, Any] | None = None,
     device: str = "cpu",
 ) -> TargetNetwork:
-    """The network in a model folder, whatever its kind.
+    """The network in a model folder, whatever its kind; a kind that is not known here has a ``load_scorer`` of its own.
 
     lines, text: the tokenised source sentences and where they are from; representation: what a joint model reads;
     candidates: target vocabularies of the sentences for an attention network; language_model, vocabulary: of the
@@ -57,4 +58,9 @@ def load_network(
             )
         beside = NgramModel.load(language_model, vocabulary)
         return CslmScoring(CslmFeature.load(model, beside, vocabulary, settings or {}, device), vocabulary)
-    raise UserError(f"{model}: a network of kind {kind!r} scores no target sentences; name one of another kind")
+    try:
+        further = importlib.import_module(f"neural_smt.training.{kind}").load_scorer
+    except (ImportError, AttributeError):
+        message = f"{model}: a network of kind {kind!r} scores no target sentences; name one of another kind"
+        raise UserError(message) from None
+    return further(model)
