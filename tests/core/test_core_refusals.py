@@ -26,7 +26,7 @@ from neural_smt.report.scores import read_runs
 from neural_smt.representations.settings import RepresentationSettings
 from neural_smt.rescoring.proposed_table import ProposalSettings
 from neural_smt.settings import read_settings
-from neural_smt.training.snapshots import read_snapshots
+from neural_smt.training.checkpoint import read_snapshots
 from neural_smt.tuning.mira import MiraSettings
 from neural_smt.tuning.moses_format import read_lists
 from neural_smt.tuning.settings import RerankingTuningSettings, TuningSettings

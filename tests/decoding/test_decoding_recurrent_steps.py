@@ -14,8 +14,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, read_lines, write_json, write_lines
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork, TrainedRecurrent, save_recurrent
-from neural_smt.representations.folder import save_representation
-from neural_smt.representations.representation import WordRepresentation
+from neural_smt.representations.representation import WordRepresentation, save_representation
 from neural_smt.representations.settings import RepresentationSettings
 from neural_smt.tuning.reranking_steps import tune_reranking
 from neural_smt.vocabulary import Vocabulary

@@ -5,8 +5,7 @@ import pytest
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.representations.lsa import LatentSemantics, analyse
-from neural_smt.representations.text import repeated_words, word_ids
+from neural_smt.representations.lsa import LatentSemantics, analyse, repeated_words, word_ids
 
 WORDS, SENTENCES, DIMENSIONS = 40, 120, 6
 

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.representations.features import count_collisions, feature_matrix, word_hashes
 from neural_smt.representations.projection import (
     Projection,
     choose_projection,
+    count_collisions,
+    feature_matrix,
     mean_cosine,
     mean_squared_error,
     train_projection,
+    word_hashes,
 )
 from neural_smt.vocabulary import Vocabulary
 

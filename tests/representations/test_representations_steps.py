@@ -14,10 +14,9 @@ from neural_smt.io.files import read_json, write_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import LinkSets, RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork, TrainedRecurrent, save_recurrent
-from neural_smt.representations.folder import load_representation, save_representation
-from neural_smt.representations.lsa import analyse
+from neural_smt.representations.lsa import analyse, repeated_words, word_ids
+from neural_smt.representations.representation import load_representation, save_representation
 from neural_smt.representations.steps import build_representation
-from neural_smt.representations.text import repeated_words, word_ids
 from neural_smt.vocabulary import UNK, Vocabulary
 
 SOURCE = ["un", "une", "chien", "chat", "fille", "noir", "court", "saute", "mange", "dort"]

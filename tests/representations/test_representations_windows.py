@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import LINKS, LinkSets
-from neural_smt.representations.windows import Window, parse_window, window_rows
+from neural_smt.representations.settings import Window, parse_window, window_rows
 
 
 def link_sets(sets: list[tuple[int, list[int]]]) -> LinkSets:

@@ -14,7 +14,7 @@ from neural_smt.io.files import read_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import load_attention, read_training
 from neural_smt.training import attention
-from neural_smt.training.snapshots import Snapshots, read_snapshots, write_average
+from neural_smt.training.checkpoint import Snapshots, read_snapshots, write_average
 from neural_smt.training.steps import train_network
 from neural_smt.vocabulary import Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets
@@ -146,7 +146,7 @@ def test_a_file_system_without_links_gets_copies(tmp_path: Path, monkeypatch: py
     def refuse(source: str, target: str) -> None:
         raise OSError("not here")
 
-    monkeypatch.setattr("neural_smt.training.snapshots.os.link", refuse)
+    monkeypatch.setattr("neural_smt.training.checkpoint.os.link", refuse)
     snapshots = Snapshots(tmp_path / "state", "run", lambda folder, epoch: write_lines(folder / "model", [str(epoch)]))
     snapshots.keep(1)
     snapshots.publish(tmp_path / "epochs", 1)

@@ -127,7 +127,7 @@ def measure_epochs(
     from neural_smt.decoding.attention.translator import Translator
     from neural_smt.networks.attention.network import read_training
     from neural_smt.networks.device import select_device
-    from neural_smt.training.snapshots import read_snapshots
+    from neural_smt.training.checkpoint import read_snapshots
 
     chosen = replace(read_settings(AttentionDecodingSettings, settings, "decoding.attention"), replace_unknown=False)
     place = select_device(device)

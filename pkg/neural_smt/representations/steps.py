@@ -1,14 +1,142 @@
-"""Steps of the representations stage, from files to files."""
+"""The representations stage: a representation of each kind from parallel text, and what there is to say about it."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_parallel, write_json
-from neural_smt.representations import building
-from neural_smt.representations.folder import save_representation
+from neural_smt.io.ragged import Ragged
+from neural_smt.representations.lsa import LatentSemantics, analyse, repeated_words, word_ids
+from neural_smt.representations.projection import (
+    choose_projection,
+    count_collisions,
+    feature_matrix,
+    mean_cosine,
+    word_hashes,
+)
+from neural_smt.representations.representation import (
+    Representation,
+    SentenceRepresentation,
+    WordRepresentation,
+    save_representation,
+)
 from neural_smt.representations.settings import RepresentationSettings
+from neural_smt.vocabulary import Vocabulary
+
+Sentences = Sequence[Sequence[str]]
+Built = tuple[Representation, dict[str, Any]]
+"""A representation and its statistics."""
+
+
+def build_sentence_lsa(settings: RepresentationSettings, sentences: Sentences, seed: int) -> Built:
+    """Rows of R for the sentences of one text."""
+    vocabulary, ids, semantics = _analysed(settings, sentences, seed)
+    scale = settings.length / root_mean_square(semantics.sentences(ids))
+    weights = (scale * semantics.folding).astype(np.float32)
+    return SentenceRepresentation(settings, vocabulary, weights), _spectrum(semantics)
+
+
+def build_word_lsa(settings: RepresentationSettings, sentences: Sentences, seed: int) -> Built:
+    """Rows of T for the words of a window, equally long but for words that are in no sentence or in all."""
+    vocabulary, _, semantics = _analysed(settings, sentences, seed)
+    lengths = np.linalg.norm(semantics.words, axis=1, keepdims=True)
+    words = np.divide(semantics.words, lengths, out=np.zeros_like(semantics.words), where=lengths > 1e-12)
+    words *= settings.length / np.sqrt(settings.chosen_window.slots)
+    return WordRepresentation(settings, vocabulary, _with_row_of_no_word(words)), _spectrum(semantics)
+
+
+def build_word_rnn(settings: RepresentationSettings, model: Path) -> Built:
+    """Rows of U, the embedding of a recurrent model of the source, for the words of a window."""
+    import torch  # takes a second to load, needed here only
+
+    from neural_smt.networks.recurrent.network import load_recurrent
+
+    trained = load_recurrent(model, torch.device("cpu"))
+    words = trained.network.state_dict()["embedding"].double().numpy()
+    length = root_mean_square(words, trained.vocabulary.counts)
+    words = words * (settings.length / np.sqrt(settings.chosen_window.slots) / length)
+    table = _with_row_of_no_word(words)
+    return WordRepresentation(settings, trained.vocabulary, table), {"length_in_the_model": length}
+
+
+def build_learned(settings: RepresentationSettings, sentences: Sentences) -> Built:
+    """Only which words there are: their vectors are parameters of the joint network."""
+    return WordRepresentation(settings, repeated_words(sentences), None), {}
+
+
+def build_projected_lsa(settings: RepresentationSettings, source: Sentences, target: Sentences, seed: int) -> Built:
+    """The transform of the source sentence into the row of R of its reference."""
+    _, ids, semantics = _analysed(settings, target, seed)
+    references = semantics.sentences(ids)
+    references /= root_mean_square(references)
+    vocabulary = repeated_words(source)
+    words, hashes = word_ids(vocabulary, source), word_hashes(vocabulary)
+    matrix = feature_matrix(words, hashes, settings.bits)
+    held_out = _held_out(len(source), settings.held_out, seed)
+    projection, fit = choose_projection(matrix, references, held_out, settings.rate, settings.epochs, seed)
+    vectors = projection.project(matrix)
+    features, sharing = count_collisions(words, hashes, settings.bits)
+    statistics = _spectrum(semantics) | {
+        "cosine": _cosines(vectors, references, held_out),
+        "rate": fit.rate,
+        "epoch": fit.epoch,
+        "held_out_errors": fit.errors,
+        "features": features,
+        "features_sharing_a_number": sharing,
+        "trained_features": len(projection.features),
+    }
+    weights = projection.weights * np.float32(settings.length / root_mean_square(vectors))
+    return SentenceRepresentation(settings, vocabulary, weights, projection.features), statistics
+
+
+def root_mean_square(vectors: np.ndarray, counts: np.ndarray | None = None) -> float:
+    """The root mean square length of vectors ``[n, d]``, each counting as often as ``counts`` says; 1 for zeros."""
+    squares = (vectors.astype(np.float64) ** 2).sum(axis=1)
+    weights = counts if counts is not None and counts.any() else None
+    return float(np.sqrt(np.average(squares, weights=weights))) or 1.0
+
+
+def _analysed(
+    settings: RepresentationSettings, sentences: Sentences, seed: int
+) -> tuple[Vocabulary, Ragged, LatentSemantics]:
+    vocabulary = repeated_words(sentences)
+    ids = word_ids(vocabulary, sentences)
+    return vocabulary, ids, analyse(ids, len(vocabulary), settings.dimensions, seed)
+
+
+def _with_row_of_no_word(words: np.ndarray) -> np.ndarray:
+    return np.concatenate((np.zeros((1, words.shape[1])), words)).astype(np.float32)
+
+
+def _spectrum(semantics: LatentSemantics) -> dict[str, Any]:
+    return {
+        "singular_values": [float(semantics.singular[0]), float(semantics.singular[-1])],
+        "energy_share": float((semantics.singular**2).sum() / semantics.energy),
+    }
+
+
+def _held_out(sentences: int, share: float, seed: int) -> np.ndarray:
+    """bool ``[n]``: a random share of the sentences, at least one unless the share is 0."""
+    chosen = np.zeros(sentences, dtype=bool)
+    count = max(1, round(share * sentences)) if share > 0 else 0
+    chosen[np.random.default_rng(seed).permutation(sentences)[:count]] = True
+    return chosen
+
+
+def _cosines(vectors: np.ndarray, references: np.ndarray, held_out: np.ndarray) -> dict[str, float | None]:
+    """Of the transform, in training and held out, and of a constant that knows nothing of the source, held out."""
+    constant = np.broadcast_to(references[~held_out].mean(axis=0), references.shape)
+    tested = bool(held_out.any())
+    return {
+        "training": mean_cosine(vectors[~held_out], references[~held_out]),
+        "held_out": mean_cosine(vectors[held_out], references[held_out]) if tested else None,
+        "constant": mean_cosine(constant[held_out], references[held_out]) if tested else None,
+    }
+
 
 log = logging.getLogger(__name__)
 
@@ -39,16 +167,16 @@ def build_representation(
     sources, targets = ([line.split() for line in lines] for lines in read_parallel(source, target))
     log.info("building %s from %d sentence pairs", chosen.kind, len(sources))
     if recurrent is not None:
-        built, found = building.build_word_rnn(chosen, recurrent)
+        built, found = build_word_rnn(chosen, recurrent)
     elif chosen.kind == "sentence_lsa":
         text = targets if chosen.side == "target" else sources
-        built, found = building.build_sentence_lsa(chosen, text, seed)
+        built, found = build_sentence_lsa(chosen, text, seed)
     elif chosen.kind == "word_lsa":
-        built, found = building.build_word_lsa(chosen, sources, seed)
+        built, found = build_word_lsa(chosen, sources, seed)
     elif chosen.kind == "learned":
-        built, found = building.build_learned(chosen, sources)
+        built, found = build_learned(chosen, sources)
     else:
-        built, found = building.build_projected_lsa(chosen, sources, targets, seed)
+        built, found = build_projected_lsa(chosen, sources, targets, seed)
     save_representation(output, built)
     sizes = {"slots": built.slots, "dimensions": built.dimensions, "words": len(built.vocabulary)}
     write_json(statistics, {"kind": chosen.kind, "side": chosen.side, "sentences": len(sources)} | sizes | found)

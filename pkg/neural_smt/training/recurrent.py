@@ -28,7 +28,7 @@ from neural_smt.networks.recurrent.network import (
     save_recurrent,
 )
 from neural_smt.networks.recurrent.packing import SentenceBatch, find_places, pack_sentences
-from neural_smt.representations.folder import load_representation
+from neural_smt.representations.representation import load_representation
 from neural_smt.settings import Settings
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.training.gradient_descent import GradientDescent, HalvingSchedule

@@ -63,7 +63,7 @@ class RecurrentScoring(TargetNetwork):
         import torch
 
         from neural_smt.networks.recurrent.network import load_recurrent
-        from neural_smt.representations.folder import load_representation
+        from neural_smt.representations.representation import load_representation
 
         trained = load_recurrent(folder, torch.device("cpu"))
         config = trained.network.config
