@@ -195,7 +195,7 @@ rule write_classes_table:
 rule write_attention_tables:
     """Write the experiment beside the tables of Mi et al. (2016), and draw their Figure 2."""
     input:
-        depends=listed_paths(FILES.attention()),
+        depends=FILES.attention_inputs(),
     output:
         csv_output="results/{experiment}/report/attention.csv",
         markdown_output="results/{experiment}/report/attention.md",

@@ -63,8 +63,12 @@ def markdown(frame: pd.DataFrame, left: int | Sequence[str] = 1) -> str:
     """
     columns = len(frame.columns)
     sides = ["left"] * left + ["right"] * (columns - left) if isinstance(left, int) else left
-    safe = frame.map(lambda text: str(text).strip().replace("|", "\\|").replace("*", "\\*"))
+    safe = frame.map(_escaped).set_axis([_escaped(heading) for heading in frame.columns], axis=1)
     return safe.to_markdown(index=False, disable_numparse=True, colalign=sides[:columns])
+
+
+def _escaped(text: object) -> str:
+    return str(text).strip().replace("|", "\\|").replace("*", "\\*")
 
 
 def rounded(frame: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:

@@ -205,10 +205,15 @@ class ReportFiles:
                 for system in self.attention_systems
                 if system in self.translated
             },
-            "curves": {name: self.trained(name) for name in used},
+            "curves": {name: self.trained(name) | {"keep": self.keep(name)} for name in used},
             "epochs": {name: f"{self.folder}/training/{name}/epochs.csv" for name in curves},
             "coverage": f"{self.folder}/vocabularies/coverage.csv",
         }
+
+    def attention_inputs(self) -> list[str]:
+        """The paths among ``attention``."""
+        files = self.attention()
+        return listed_paths(files | {"curves": _without("keep", files["curves"])})
 
     def attention_rows(self) -> dict[str, dict[str, Any]]:
         """How each system of these tables is made: its label, and of attention networks what they translate with."""

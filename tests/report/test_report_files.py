@@ -1,0 +1,56 @@
+"""Files that the report is made from, and its pages, by the configuration of an experiment."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from neural_smt.configuration import complete
+from neural_smt.report.files import ReportFiles, every, listed_paths, read_pages
+
+TRANSLATING = {"networks": {"attention": {"kind": "attention", "learning_curve": True}}}
+TRANSLATING |= {"systems": {"limited": {"features": [], "translate": {"network": "attention"}}}}
+
+
+def files(repository: Path, **further: dict[str, Any]) -> ReportFiles:
+    """Of the tiny experiment, with further entries in its sections."""
+    config = yaml.safe_load((repository / "experiments" / "tiny.yaml").read_text(encoding="utf-8"))
+    for section, entries in further.items():
+        config[section] = config.get(section, {}) | entries if isinstance(entries, dict) else entries
+    return ReportFiles(complete(config))
+
+
+def test_paths_of_nested_files_and_of_all_values() -> None:
+    assert listed_paths({"a": ["x", {"b": "y"}]}, "z") == ["x", "y", "z"]
+    assert every("{a}.{b}", a=[1, 2], b="xy") == ["1.x", "1.y", "2.x", "2.y"]
+
+
+def test_every_page_of_an_experiment_has_what_it_shows(repository: Path) -> None:
+    pages = files(repository).pages()
+    assert {"systems", "networks", "curve_encoder_decoder", "figure4_cho2014", "costs"} <= pages.keys()
+    assert not {"tables_auli2013", "tables_mi2016", "classes", "data", "scaling", "map", "curve_cslm"} & pages.keys()
+    assert pages["curve_encoder_decoder"]["title"] == "Learning curve: encoder_decoder"
+    assert pages["curve_encoder_decoder"]["figures"] == ["training/encoder_decoder/curve.png"]
+    assert pages["cleaning"]["tables"][0] == "corpus/cleaning.train.csv"
+    for page in [*pages.values(), *read_pages().values()]:
+        assert page["part"] and page["title"] and page["about"]
+
+
+def test_attention_networks_have_one_run_and_pages(repository: Path) -> None:
+    found = files(repository, **TRANSLATING)
+    assert {"tables_mi2016", "vocabularies", "curve_attention"} <= found.pages().keys()
+    assert found.runs("limited") == [1]
+    assert found.attention_rows()["limited"]["network"] == "attention"
+    curves = found.attention()["curves"]["attention"]
+    assert set(curves) == {"model", "curve", "keep"} and curves["keep"] not in found.attention_inputs()
+    assert "results/tiny/training/attention/epochs.csv" in found.attention_inputs()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_benchmarks_are_those_of_all_shards(repository: Path, count: int) -> None:
+    jobs = files(repository, shards=count).benchmarks()
+    scored = [job for job in jobs if "score_phrase_table" in job]
+    assert len(scored) == count and scored[-1].endswith(f"encoder_decoder.extracted.{count}-of-{count}.tsv")
+    assert len([job for job in jobs if "extract_phrases" in job]) == (count if count > 1 else 0)
+    assert len(jobs) == len(set(jobs))
