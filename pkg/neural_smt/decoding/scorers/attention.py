@@ -216,7 +216,8 @@ class AttentionTextScorer(StepScorer):
 
     def walk(self, tries: Tries, used: np.ndarray, sentences: np.ndarray, most: np.ndarray) -> Walk:
         """See ``TextScorer``: every sentence is read once for all levels."""
-        return StepWalk(_OneBatch(self, np.unique(sentences)), tries, sentences, most)
+        scorer = _OneBatch(self, np.unique(sentences)) if len(sentences) else self
+        return StepWalk(scorer, tries, sentences, most)
 
 
 class _OneBatch(AttentionTextScorer):
