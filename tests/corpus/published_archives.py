@@ -1,6 +1,7 @@
 """A loopback server of archives laid out as WMT's, which counts what it is asked for and can break off."""
 
 import gzip
+import hashlib
 import http.server
 import io
 import tarfile
@@ -10,6 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+
+import pytest
+
+from neural_smt.errors import UserError
 
 SOURCE = b"Resumption of the session\nI declare resumed the session\n"
 TARGET = "Reprise de la session\nJe déclare reprise la session\n".encode()
@@ -64,13 +69,16 @@ def publish(folder: Path) -> Path:
 
 
 class Mirror(http.server.SimpleHTTPRequestHandler):
-    """A file server without a log; ``asked`` and ``cut`` belong to the server."""
+    """A file server without a log; ``asked``, ``cut`` and ``failing`` belong to the server."""
 
     def log_message(self, *_):
         """Say nothing."""
 
     def do_GET(self):
         self.server.asked.append(self.path)
+        if self.server.failing and len(self.server.asked) == 1:
+            self.send_error(503)
+            return
         if self.path not in self.server.cut:
             super().do_GET()
             return
@@ -84,10 +92,26 @@ class Mirror(http.server.SimpleHTTPRequestHandler):
 
 @contextmanager
 def serve(folder: Path) -> Iterator[http.server.ThreadingHTTPServer]:
-    """Serve a folder on loopback: ``address``, ``asked`` (paths in order), ``cut`` (paths that break off half-way)."""
+    """Serve a folder on loopback: ``address``, ``asked`` (paths in order), ``cut`` (paths that break off half-way),
+    ``failing`` (whether the first request fails)."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Mirror, directory=folder)) as running:
-        running.asked, running.cut = [], set()
+        running.asked, running.cut, running.failing = [], set(), False
         running.address = f"http://127.0.0.1:{running.server_port}"
         threading.Thread(target=running.serve_forever, daemon=True).start()
         yield running
         running.shutdown()
+
+
+def refused(output: Path, step, **arguments) -> str:
+    """The one sentence of a step that fails, and leaves nothing half-written."""
+    with pytest.raises(UserError) as caught:
+        step(output=output, **arguments)
+    assert not output.exists() and (not output.parent.exists() or not list(output.parent.glob(".*")))
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def sha256(data: bytes) -> str:
+    """As it is declared."""
+    return hashlib.sha256(data).hexdigest()

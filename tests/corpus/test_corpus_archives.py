@@ -10,17 +10,13 @@ from pathlib import Path
 
 import published_archives as published
 import pytest
+from published_archives import refused, sha256
 
 from neural_smt.corpus import archives, fetching, steps
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
 
 ENGLISH = "training/europarl-v7.fr-en.en"
-
-
-@pytest.fixture(autouse=True)
-def no_retries(monkeypatch):
-    monkeypatch.setattr(fetching, "RETRIES", 0)
 
 
 @pytest.fixture
@@ -37,16 +33,6 @@ def server(folder):
 def extract(archive: Path, member: str, output: Path) -> bytes:
     steps.extract_member(archive=archive, member=member, output=output)
     return gzip.decompress(output.read_bytes())
-
-
-def refused(output: Path, step, **arguments) -> str:
-    """The one sentence of a step that fails, and leaves nothing half-written."""
-    with pytest.raises(UserError) as caught:
-        step(output=output, **arguments)
-    assert not output.exists() and (not output.parent.exists() or not list(output.parent.glob(".*")))
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
 
 
 def test_members_of_every_kind_of_archive(folder, tmp_path):
@@ -264,10 +250,10 @@ def test_the_checksum_of_the_first_download_holds(server, folder, tmp_path):
     side = {"url": f"{server.address}/{published.EUROPARL}"}
     first = (folder / published.EUROPARL).read_bytes()
     steps.fetch_archive(side=side, mirror=None, output=output)
-    known = hashlib.sha256(first).hexdigest()
+    known = sha256(first)
     assert record.read_text() == f"{known}  {side['url']}\n"
     (folder / published.EUROPARL).write_bytes(published.packed({ENGLISH: b"another text\n"}))
-    other = hashlib.sha256((folder / published.EUROPARL).read_bytes()).hexdigest()
+    other = sha256((folder / published.EUROPARL).read_bytes())
     output.unlink()
     assert refused(output, steps.fetch_archive, side=side, mirror=None) == (
         f"{server.address}/{published.EUROPARL}: its sha256 is {other} but that of the first download was {known} "
@@ -297,7 +283,7 @@ def test_the_checksum_of_a_plain_text_is_that_of_the_published_file(server, tmp_
     output = tmp_path / "out" / "news.fr.gz"
     side = {"url": f"{server.address}/news.2013.fr.shuffled.gz"}
     steps.fetch(side=side, mirror=None, output=output)
-    digest = hashlib.sha256(output.read_bytes()).hexdigest()
+    digest = sha256(output.read_bytes())
     assert (tmp_path / "out" / "news.fr.gz.sha256").read_text() == f"{digest}  {side['url']}\n"
 
 

@@ -1,31 +1,17 @@
 """Fetching from folders, mirrors and a loopback server."""
 
 import gzip
-import hashlib
-import http.server
-import threading
-from functools import partial
 from pathlib import Path
 
+import published_archives
 import pytest
+from published_archives import refused, sha256
 
 from neural_smt.corpus import fetching, steps
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
 
 TEXT = b"une phrase\nune autre\n"
 PACKED = gzip.compress(TEXT, mtime=12345)
-
-
-def sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """A file server that keeps no log."""
-
-    def log_message(self, *_):
-        """Say nothing."""
 
 
 @pytest.fixture
@@ -38,17 +24,14 @@ def published(tmp_path) -> Path:
 
 
 @pytest.fixture
-def server(published):
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=published)) as running:
-        thread = threading.Thread(target=running.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{running.server_port}"
-        running.shutdown()
+def running(published):
+    with published_archives.serve(published) as running:
+        yield running
 
 
-@pytest.fixture(autouse=True)
-def no_retries(monkeypatch):
-    monkeypatch.setattr(fetching, "RETRIES", 0)
+@pytest.fixture
+def server(running) -> str:
+    return running.address
 
 
 def fetch(side, mirror, output):
@@ -56,12 +39,7 @@ def fetch(side, mirror, output):
 
 
 def fails(side, mirror, output) -> str:
-    with pytest.raises(UserError) as caught:
-        fetch(side, mirror, output)
-    assert not output.exists() and (not output.parent.exists() or not list(output.parent.glob(".*")))
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
+    return refused(output, steps.fetch, side=side, mirror=None if mirror is None else str(mirror))
 
 
 def test_a_gzipped_download_is_kept_byte_for_byte(server, tmp_path):
@@ -143,24 +121,10 @@ def test_damaged_and_unusable_archives(published, tmp_path):
     assert "an archive of several files" in fails({"path": "many.tar"}, published, output)
 
 
-def test_retries(published, tmp_path, monkeypatch):
+def test_retries(running, tmp_path, monkeypatch):
     """A server that fails once is asked again."""
     monkeypatch.setattr(fetching, "RETRIES", 1)
-    asked = []
-
-    class Flaky(Quiet):
-        """Fail the first request."""
-
-        def do_GET(self):
-            asked.append(self.path)
-            if len(asked) == 1:
-                self.send_error(503)
-            else:
-                super().do_GET()
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Flaky, directory=published)) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        output = tmp_path / "out" / "a.fr.gz"
-        fetch({"url": f"http://127.0.0.1:{running.server_port}/text.fr.gz"}, None, output)
-        running.shutdown()
-    assert len(asked) == 2 and output.read_bytes() == PACKED
+    running.failing = True
+    output = tmp_path / "out" / "a.fr.gz"
+    fetch({"url": f"{running.address}/text.fr.gz"}, None, output)
+    assert running.asked == ["/text.fr.gz"] * 2 and output.read_bytes() == PACKED
