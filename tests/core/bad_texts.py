@@ -86,7 +86,7 @@ ROWS = [
     Row(
         "a segment without its end",
         FETCH + ' \'{"path": "a.sgm"}\'',
-        "a.sgm, line 2: a <seg> without </seg>; fetch the file again or mend it",
+        "a.sgm, line 2: a <seg> without </seg>; fetch the file again or fix it",
         {"a.sgm": "<seg>one</seg>\n<seg>two\n"},
     ),
     # archives

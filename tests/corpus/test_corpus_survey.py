@@ -84,7 +84,7 @@ def test_pairs_are_counted_by_what_is_odd(tmp_path: Path) -> None:
     assert survey.spaced[0] == 2 + 2 + 0 + 1 + 1 + 81 + 2 + 1
     remarks = survey.remarks(tokenised=False)
     assert [remark for remark in remarks if remark.startswith(("2 ", "1 "))] == [
-        "2 pairs with odd characters (controls, invisible ones, not NFC), which are mended",
+        "2 pairs with odd characters (controls, invisible ones, not NFC), which are replaced",
         "1 pair with an empty side, which are left out",
         "1 pair with more than 80 words on a side, which training leaves out",
         "2 pairs with the same text on both sides",

@@ -86,7 +86,7 @@ def test_german_english_from_two_files_to_a_planned_experiment(
     assert [len(parts[part]) for part in ("train", "dev", "test")] == [540, 30, 30]
     assert sorted(itertools.chain(*parts.values())) == sorted(sentences(600))
     assert "corpus.de -> corpus.en: 600 pairs, words: 5,307 of de, 5,458 of en\n" in said
-    assert "note: 540 pairs to train on are few: enough to run, not to translate\n" in said
+    assert "note: 540 pairs to train on are few: enough to try the workflow, not to translate well\n" in said
     assert "sacreBLEU" not in said
     assert "corpus/: 540 train, 30 dev, 30 test pairs; experiment.yaml\nexpected: " in said
     assert f"next:\n  cd {repository}\n" in said
@@ -136,7 +136,7 @@ def test_sets_of_ones_own_are_taken_as_they_are(
     assert Path("corpus/dev.de").read_text() == Path("mine.de").read_text()
     assert Path("corpus/test.en").read_text() == Path("theirs.en").read_text()
     said = capsys.readouterr().out
-    assert "note: 5 pairs of --test in --dev, whole or one side: scores will flatter\n" in said
+    assert "note: 5 pairs of --test in --dev, whole or one side: scores will be too high\n" in said
     assert "note: 20 pairs in --dev or --test, whole or one side, and so not in the training text\n" in said
     assert "corpus/: 580 train, 50 dev, 15 test pairs; experiment.yaml\n" in said
     assert complete_of(Path("corpus"), repository)["corpus"]["dev"] == "dev"
@@ -166,7 +166,7 @@ def test_tokenised_text_may_be_of_any_language(
     Path("corpus.de").rename("corpus.tlh")
     said = fault(capsys, "corpus.tlh", "corpus.en")
     assert said.startswith("corpus.tlh: sacremoses does not tokenise 'tlh'; it knows as, bn, ca, cs, de, ")
-    assert said.endswith("; split the text into words yourself and say that it is tokenised")
+    assert said.endswith("; split the text into words and declare it as tokenised")
     assert main(["init", "corpus.tlh", "corpus.en", "--tokenised"]) == 0
     config = complete_of(Path("corpus"), repository)
     assert all(source["tokenised"] for source in config["corpus"]["sources"].values())
@@ -192,16 +192,17 @@ def test_an_earlier_init_is_written_over_only_when_told_to(unplanned: Path, caps
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["corpus.de"], "1 files given; give two, the source side first, as in: init mycorpus.en mycorpus.fr"),
+        (["corpus.de"], "1 files given; give two, the source side first, for example: init mycorpus.en mycorpus.fr"),
         (["corpus.de", "corpus.de"], "corpus.de and corpus.de are one file; give a text and its translation"),
         (["corpus.de", "nowhere.en"], "nowhere.en: no such file; check the path"),
         (
             ["corpus.de", "text.txt"],
-            "text.txt: its name tells no language, as mycorpus.en would; say it with --target en",
+            "text.txt: its name does not end in a language code, as mycorpus.en does; "
+            "give the language with --target en",
         ),
         (
             ["corpus.de", "other.de"],
-            "corpus.de and other.de: both are taken for 'de'; say otherwise with --source, --target",
+            "corpus.de and other.de: both seem to be 'de'; give the languages with --source and --target",
         ),
         (
             ["corpus.de", "corpus.en", "--target", "english"],

@@ -34,7 +34,7 @@ def check_language(code: str, setting: str) -> None:
     if code not in LANGUAGES:
         raise UserError(
             f"{setting}: sacremoses does not tokenise '{code}'; it knows {', '.join(sorted(LANGUAGES))}; "
-            "split the text into words yourself and say that it is tokenised"
+            "split the text into words and declare it as tokenised"
         )
 
 

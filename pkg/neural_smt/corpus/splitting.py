@@ -14,7 +14,7 @@ from neural_smt.io.files import open_text, write_csv
 log = logging.getLogger(__name__)
 
 LEFT_OUT, TRAIN, DEV, TEST = range(4)
-"""What becomes of a pair."""
+"""Where a pair of the corpus goes."""
 
 PARTS = {TRAIN: "train", DEV: "dev", TEST: "test"}
 """What pairs become -> the name of the text that they stand in."""

@@ -135,4 +135,4 @@ def read_segments(data: bytes, origin: str) -> list[str]:
 def _refuse_opening(text: str, start: int, end: int, origin: str) -> None:
     if opening := _OPENING.search(text, start, end):
         line = text.count("\n", 0, opening.start()) + 1
-        raise UserError(f"{origin}, line {line}: a <seg> without </seg>; fetch the file again or mend it")
+        raise UserError(f"{origin}, line {line}: a <seg> without </seg>; fetch the file again or fix it")

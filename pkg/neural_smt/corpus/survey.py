@@ -1,4 +1,4 @@
-"""What there is to say of parallel text before it is used: one pass over the pairs, faults that no stage could mend.
+"""Statistics and checks of parallel text before it is used, in one pass over the pairs.
 
 Texts are compared by their words alone, whatever their case, punctuation and spaces, as 64-bit hashes: a million pairs
 take 25 MB, and two different lines count as the same with a chance of one in ten million.
@@ -237,7 +237,7 @@ class Survey:
     def remarks(self, tokenised: bool) -> list[str]:
         """What is odd about the text but no fault, a sentence each; tokenised: whether the user says that it is."""
         counts = (
-            (self.altered, "with odd characters (controls, invisible ones, not NFC), which are mended"),
+            (self.altered, "with odd characters (controls, invisible ones, not NFC), which are replaced"),
             (self.empty, "with an empty side, which are left out"),
             (self.long, f"with more than {LONGEST} words on a side, which training leaves out"),
             (self.identical, "with the same text on both sides"),

@@ -35,34 +35,34 @@ def read_sides(files: Sequence[Path], source: str | None, target: str | None, to
     """The sides of a corpus of two files, from their suffixes or from the languages that the user names.
 
     The first file is the source side, unless its suffix is the language that is named as target or the second's the one
-    named as source. ``UserError`` for other than two files, for a language that nobody tells or that is not known
+    named as source. ``UserError`` for other than two files, for a language that is not given or not known
     (``tokenised`` text may be of any), and for the same one twice.
     """
     if len(files) != 2:
         raise UserError(
-            f"{len(files)} files given; give two, the source side first, as in: init mycorpus.en mycorpus.fr"
+            f"{len(files)} files given; give two, the source side first, for example: init mycorpus.en mycorpus.fr"
         )
     one, other = (Path(file) for file in files)
     if _same(one, other):
         raise UserError(f"{one} and {other} are one file; give a text and its translation")
-    told = [_suffix(one), _suffix(other)]
-    if (target is not None and target == told[0] != told[1]) or (source is not None and source == told[1] != told[0]):
-        (one, other), told = (other, one), told[::-1]
+    suffixes = [_suffix(one), _suffix(other)]
+    if suffixes[0] != suffixes[1] and (suffixes[0] == target or suffixes[1] == source):
+        (one, other), suffixes = (other, one), suffixes[::-1]
     languages = (
-        _language(one, told[0], source, "--source", tokenised),
-        _language(other, told[1], target, "--target", tokenised),
+        _language(one, suffixes[0], source, "--source", tokenised),
+        _language(other, suffixes[1], target, "--target", tokenised),
     )
     if languages[0] == languages[1]:
         raise UserError(
-            f"{one} and {other}: both are taken for '{languages[0]}'; say otherwise with --source, --target"
+            f"{one} and {other}: both seem to be '{languages[0]}'; give the languages with --source and --target"
         )
     return Sides((one, other), languages, source is not None and target is not None, _name(one, other))
 
 
 def order_set(files: Sequence[Path], languages: tuple[str, str]) -> list[Path]:
-    """The files of a set, source side first where their suffixes tell."""
-    told = [_suffix(Path(file)) for file in files]
-    return list(files)[::-1] if told == list(languages)[::-1] else list(files)
+    """The files of a set, source side first where their suffixes say so."""
+    suffixes = [_suffix(Path(file)) for file in files]
+    return list(files)[::-1] if suffixes == list(languages)[::-1] else list(files)
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -82,7 +82,9 @@ def _suffix(path: Path) -> str:
 def _language(path: Path, suffix: str, stated: str | None, option: str, tokenised: bool) -> str:
     code = suffix if stated is None else stated
     if stated is None and (suffix == "txt" or not re.fullmatch("[a-z]{2,3}", suffix)):
-        raise UserError(f"{path}: its name tells no language, as mycorpus.en would; say it with {option} en")
+        raise UserError(
+            f"{path}: its name does not end in a language code, as mycorpus.en does; give the language with {option} en"
+        )
     if not re.fullmatch("[a-z]{2,3}", code):
         raise UserError(f"{option} {code}: no code of a language; give one of two or three letters, such as en")
     if not tokenised:

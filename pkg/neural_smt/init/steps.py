@@ -46,12 +46,12 @@ def init(
     The files (plain or .gz, UTF-8, one sentence a line) are source and target side; their suffixes tell the languages
     unless --source and --target do. The text is checked and split into training, development and test text that share
     no pair and no side of more than three words. Written into a new folder: that text, and experiment.yaml, which
-    Snakemake takes with --configfile. What the experiment will take is told beforehand.
+    Snakemake takes with --configfile. The time, memory and disk that the experiment will take are printed.
 
     name: of the experiment and its results (that of the files); output: the folder (the name); dev, test: two files
     each, of sets that you have already; dev_size, test_size: pairs to draw (1,000, or a twentieth of a small corpus);
     tokenised: words are separated by spaces already, in any language; seed: of what is drawn; cores: of the machine
-    that the time is told for (all of this one); force: write over the folder of an earlier init.
+    that the time is estimated for (all of this one); force: write over the folder of an earlier init.
     """
     sides = read_sides(files, source, target, tokenised)
     name = check_name(sides.name if name is None else name, shipped_names())

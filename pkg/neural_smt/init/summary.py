@@ -1,4 +1,4 @@
-"""What init says: what it found, what it wrote, how long the experiment will take, what to type next."""
+"""The summary that init prints: what it found and wrote, how long the experiment will take, what to type next."""
 
 import shlex
 import shutil
@@ -43,14 +43,15 @@ def _remarks(material: Material) -> list[str]:
     found = survey.remarks(material.tokenised)
     found += [f"{given.files[0]}: {remark}" for given in sets.values() for remark in given.remarks(tokenised=True)]
     if len(sets) == 2 and (shared := int(sets["test"].keys.shared(sets["dev"].keys).sum())):
-        found.append(f"{count_pairs(shared)} of --test in --dev, whole or one side: scores will flatter")
+        found.append(f"{count_pairs(shared)} of --test in --dev, whole or one side: scores will be too high")
     if lost := int((roles == LEFT_OUT).sum()) - survey.empty:
         found.append(f"{count_pairs(lost)} in --dev or --test, whole or one side, and so not in the training text")
     trained = survey.keys.pairs[roles == TRAIN]
     if repeated := len(trained) - len(np.unique(trained)):
         found.append(f"{count_pairs(repeated)} of the training text repeat others")
     if material.pairs["train"] < USEFUL:
-        found.append(f"{count_pairs(material.pairs['train'])} to train on are few: enough to run, not to translate")
+        few = count_pairs(material.pairs["train"])
+        found.append(f"{few} to train on are few: enough to try the workflow, not to translate well")
     if (target := material.sides.languages[1]) in UNSPACED:
         found.append(f"sacreBLEU counts words between spaces, which '{target}' has none of: look at BLEU on tokens")
     return found
