@@ -80,9 +80,11 @@ def test_sizes_follow_from_what_is_declared(declared: dict[str, Any], tmp_path: 
 def test_texts_that_are_here_are_counted(declared: dict[str, Any], tmp_path: Path) -> None:
     for name in ("pool", "news", "dev", "test"):
         for language in ("en", "fr"):
-            path = tmp_path / "results" / "far" / "corpus" / "tokenised" / f"{name}.{language}"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("a b c\nd e\n" if name == "pool" else "a\n")
+            folder = tmp_path / "results" / "far" / "corpus" / "tokenised"
+            folder.mkdir(parents=True, exist_ok=True)
+            shards = {".1-of-2": "a b c\n", ".2-of-2": "d e\n"} if name == "pool" else {"": "a\n"}
+            for shard, text in shards.items():
+                (folder / f"{name}.{language}{shard}").write_text(text)
     sizes = expect_sizes(declared, RATIOS, tmp_path)
     assert sizes.sources["pool"] == Text(2, {"en": 5, "fr": 5})
     assert sizes.types == {"en": 5, "fr": 5}

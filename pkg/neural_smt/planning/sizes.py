@@ -111,6 +111,14 @@ def count_text(path: Path, nul: bool = False) -> tuple[int, int]:
 _TOKEN = re.compile(r"\w+'?|[^\w\s]")
 
 
+def text_files(path: Path) -> list[Path]:
+    """The files of a text: itself, or its shards where all of them are there."""
+    if path.is_file():
+        return [path]
+    shards = sorted(path.parent.glob(f"{path.name}.*-of-*"))
+    return shards if shards and shards[0].name.endswith(f"-of-{len(shards)}") else []
+
+
 def count_words(path: Path, tokenised: bool) -> tuple[int, int, set[str]]:
     """Lines, words and distinct words of a text; of one that is not tokenised nearly those that it will have."""
     lines = words = 0
@@ -191,15 +199,15 @@ class _Counter:
         if name in self.counted:
             return self.counted[name]
         source, generator = self.config["corpus"]["sources"][name], self.config["corpus"]["generator"]
-        done = {language: self.tokenised / f"{name}.{language}" for language in languages}
-        if all(path.is_file() for path in done.values()):
+        done = {language: text_files(self.tokenised / f"{name}.{language}") for language in languages}
+        if all(done.values()):
             return self._count(name, done, True)
         if "join" in source:
             return joined(self.text(part, languages) for part in source["join"])
         if part := source.get("part"):
             count = generator["pairs" if part == "train" else part]
             return Text(count, dict.fromkeys(languages, count * GENERATED_WORDS))
-        here = {language: path for language in languages if (path := self._published(source[language]))}
+        here = {language: [path] for language in languages if (path := self._published(source[language]))}
         if len(here) == len(languages):
             return self._count(name, here, source["tokenised"])
         if "size" in source:
@@ -213,11 +221,12 @@ class _Counter:
         places = [] if "member" in side else locations(dict(side), self.config["data_mirror"])
         return next((Path(place) for place in places if Path(place).is_file()), None)
 
-    def _count(self, name: str, paths: Mapping[str, Path], tokenised: bool) -> Text:
+    def _count(self, name: str, files: Mapping[str, list[Path]], tokenised: bool) -> Text:
         lines, words = 0, {}
-        for language, path in paths.items():
-            count, words[language], self.distinct[name, language] = count_words(path, tokenised)
-            lines = max(lines, count)
+        for language, paths in files.items():
+            counts, numbers, distinct = zip(*(count_words(path, tokenised) for path in paths), strict=True)
+            lines, words[language] = max(lines, sum(counts)), sum(numbers)
+            self.distinct[name, language] = set().union(*distinct)
         return Text(lines, words)
 
 
@@ -246,10 +255,10 @@ def measure_sizes(folder: Path, config: Mapping[str, Any]) -> Sizes:
 
 
 def _measure(folder: Path, name: str, languages: Iterable[str]) -> Text:
-    paths = {language: folder / f"{name}.{language}" for language in languages}
-    counts = {language: count_text(path) for language, path in paths.items() if path.is_file()}
-    lines = max((lines for lines, _ in counts.values()), default=0)
-    return Text(lines, {language: words for language, (_, words) in counts.items()})
+    files = {language: text_files(folder / f"{name}.{language}") for language in languages}
+    counts = {language: [count_text(path) for path in paths] for language, paths in files.items() if paths}
+    lines = max((sum(lines for lines, _ in found) for found in counts.values()), default=0)
+    return Text(lines, {language: sum(words for _, words in found) for language, found in counts.items()})
 
 
 def _meta(folder: Path) -> dict[str, Any]:
