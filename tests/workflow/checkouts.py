@@ -1,6 +1,7 @@
 """A checkout to run Snakemake in, as a user does."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -75,3 +76,12 @@ def planned(folder: Path, *arguments: str) -> set[str]:
     return {
         line.split()[1].rstrip(":") for line in done.stdout.splitlines() if line.startswith(("rule ", "localrule "))
     }
+
+
+def retrained(folder: Path, *arguments: str) -> set[str]:
+    """Names of the networks that a dry run would train."""
+    done = snakemake(folder, "training", *arguments, "-n", "--cores", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    jobs = re.split(r"^(?:local)?rule ", done.stdout, flags=re.MULTILINE)
+    found = [re.search(r"wildcards: .*network=(\w+)", job) for job in jobs if job.startswith("train_network:")]
+    return {job[1] for job in found if job}

@@ -2,11 +2,12 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 import yaml
-from checkouts import TINY, copy_results, planned, snakemake, translated
+from checkouts import TINY, copy_results, planned, retrained, snakemake, translated
 
 from neural_smt.cli import STAGES, main
 from neural_smt.io.files import read_csv, read_json, read_lines
@@ -197,6 +198,36 @@ def test_rows_of_every_kind_come_out(finished: Path, tmp_path: Path) -> None:
     systems = [system for system in ("baseline", *ROWS["systems"]) if not system.startswith("oracle")]
     assert translated(checkout, [TINY, "rows.yaml"], systems) == [f"{system} 0 True" for system in systems]
     assert planned(checkout, *configuration[:-2]) == set()
+    check_what_edits_retrain(checkout, configuration[:-2])
+
+
+PHRASE_NETWORKS = {"encoder_decoder", "tanh", "reverse"}
+RECURRENT_NETWORKS = {"recurrent", "recurrent_source", "lsa", "window", "oracle", "by_frequency"}
+RETRAINED = {
+    "networks/encoder_decoder.py": PHRASE_NETWORKS,
+    "networks/cslm_network.py": {"cslm"},
+    "networks/recurrent/class_softmax.py": RECURRENT_NETWORKS,
+    "training/gradient_descent.py": RECURRENT_NETWORKS,
+    "training/loop.py": PHRASE_NETWORKS | RECURRENT_NETWORKS | {"cslm"},
+    "networks/attention/network.py": set(),
+    "tuning/mert.py": set(),
+    "schema.yaml": set(),
+}
+"""File of the package -> the networks that are trained again when it is edited."""
+
+
+def check_what_edits_retrain(checkout: Path, configuration: list[str]) -> None:
+    """Only what an edited file has a part in is trained again."""
+    package = checkout / "pkg"
+    original = package.resolve()
+    package.unlink()
+    shutil.copytree(original, package)
+    for name, networks in RETRAINED.items():
+        file = package / "neural_smt" / name
+        content = file.read_text(encoding="utf-8")
+        file.write_text(content + "\n# edited\n", encoding="utf-8")
+        assert retrained(checkout, *configuration) == networks, name
+        file.write_text(content, encoding="utf-8")
 
 
 def check_joint_tables(folder: Path) -> None:
