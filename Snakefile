@@ -11,8 +11,6 @@ if "experiment" not in config:
 
 
 include: "rules/common.smk"
-include: "rules/joint.smk"
-include: "rules/attention.smk"
 include: "rules/corpus.smk"
 include: "rules/selection.smk"
 include: "rules/alignment.smk"
@@ -55,7 +53,11 @@ rule auli2013:
     """Auli et al. (2013): recurrent and joint models on lattices and lists, all their tables, and all that leads there."""
     input:
         rules.all.input,
-        lambda wildcards: need_joint_rows(),
+        lambda wildcards: need(
+            RESCORES_LATTICES,
+            "no system rescores lattices with a recurrent model; "
+            "take --configfile experiments/multi30k_fr_en.yaml or give systems a 'rescore'",
+        ),
 
 
 rule mi2016:
@@ -63,4 +65,8 @@ rule mi2016:
     input:
         rules.all.input,
         rules.vocabulary_selection.input,
-        lambda wildcards: need_attention_rows(),
+        lambda wildcards: need(
+            TRANSLATED,
+            "no system is an attention network; take --configfile experiments/multi30k_nmt.yaml "
+            "or give a system a 'translate'",
+        ),

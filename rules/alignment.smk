@@ -109,7 +109,7 @@ rule measure_error_rate:
     input:
         forward="results/{experiment}/alignment/gold.forward.align",
         backward="results/{experiment}/alignment/gold.backward.align",
-        gold=[raw_text(name, "alignment") for name in CORPUS["gold"]],
+        gold=[INPUTS.raw_text(name, "alignment") for name in CORPUS["gold"]],
     output:
         table="results/{experiment}/alignment/error_rate.csv",
     log:

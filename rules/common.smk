@@ -10,11 +10,10 @@ sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 
 from neural_smt.workflow.code_digest import step_digest
 from neural_smt.configuration import complete
-from neural_smt.corpus.archives import archive_name, collect_archives
+from neural_smt.corpus.archives import collect_archives
 from neural_smt.corpus.sources import published_sources
 from neural_smt.declared_networks import (
     DEFAULT_SETS,
-    compared_classes,
     joint_inputs,
     kind_of,
     lending_network,
@@ -23,21 +22,18 @@ from neural_smt.declared_networks import (
     training_settings,
 )
 from neural_smt.errors import UserError, sentence
-from neural_smt.layout import TABLES, Layout
+from neural_smt.layout import Layout
 from neural_smt.network_kinds import KINDS
 from neural_smt.report.files import ReportFiles, listed_paths, read_pages
+from neural_smt.workflow.inputs import Inputs
 from neural_smt.workflow.run_lock import begin_run
 from neural_smt.systems import (
     drawn_pairs,
-    feature_groups,
     is_rescored,
-    rescored_candidates,
     rescores_lattices,
-    rescoring_network,
     resolve_data,
     searched_network,
     training_threads,
-    translating_words,
     translation,
     used_networks,
 )
@@ -62,6 +58,8 @@ if workflow.is_main_process and not workflow.dryrun:
 
 # where files lie that the search and translators need
 LAYOUT = Layout(config)
+# what rules read, where that depends on wildcards
+INPUTS = Inputs(config)
 # files that the report and tests of significance are made from, and all pages that a report can have
 FILES = ReportFiles(config)
 EVERY_PAGE = read_pages()
@@ -77,7 +75,8 @@ NETWORK_SETTINGS = config["networks"]
 NETWORKS = used_networks(config, "encoder_decoder")
 CSLMS = used_networks(config, "cslm")
 RECURRENT = used_networks(config, "recurrent")
-COMPARED_CLASSES = compared_classes(config)
+LEARNING_CURVES = [name for name in used_networks(config, "attention") if NETWORK_SETTINGS[name]["learning_curve"]]
+SENTENCE_VOCABULARIES = sentence_vocabularies(config)
 JOINT_INPUTS = {name: settings for name, settings in joint_inputs(config).items() if name in RECURRENT}
 RESCORES_LATTICES = [name for name in SYSTEMS if rescores_lattices(config, name)]
 RESCORES_LISTS = [name for name, system in SYSTEMS.items() if system["rescore"] and name not in RESCORES_LATTICES]
@@ -129,11 +128,6 @@ def runs(system):
     return RUNS[:1] if system in TRANSLATED else RUNS
 
 
-def of_shards(pattern):
-    """A file of a job, or those of the shards that share its work."""
-    return [pattern] if SHARDS == 1 else [f"{pattern}.{shard}" for shard in scatter.shards("{scatteritem}")]
-
-
 def results_of_all_data(pattern, **values):
     """As `results`, and the same for every variant of the data that systems use."""
     return [*results(pattern, **values), *results(f"data/{{variant}}/{pattern}", variant=VARIANTS, **values)]
@@ -148,27 +142,9 @@ def step(function, *modules):
     return {"step": function, "code": step_digest(function, *modules)}
 
 
-def raw_text(source, side):
-    """The text of one side of a source (a language, or `alignment`) before tokenisation."""
-    declared = CORPUS["sources"][source]
-    if "join" in declared:
-        return f"results/{{experiment}}/corpus/joined/{source}.{side}.gz"
-    if "part" not in declared:
-        folder = "extracted" if "member" in declared[side] else "raw"
-        return f"results/{{experiment}}/corpus/{folder}/{source}.{side}.gz"
-    suffix = "align" if side == "alignment" else f"{side}.gz"
-    return f"results/{{experiment}}/corpus/generated/{declared['part']}.{suffix}"
-
-
-def archive_path(source, side):
-    """Where the archive that one side of a source is a member of is kept."""
-    return f"results/{EXPERIMENT}/corpus/archives/{archive_name(CORPUS['sources'][source][side])}"
-
-
 # source -> side -> its text, of all that is not generated: those that are joined one by one
 FETCHED_TEXTS = {
-    name: {side: raw_text(name, side).format(experiment=EXPERIMENT) for side in sides}
-    for name, sides in published_sources(config)
+    name: {side: INPUTS.raw_text(name, side) for side in sides} for name, sides in published_sources(config)
 }
 
 
@@ -178,33 +154,12 @@ def tokenised(sources, side):
     return expand(pattern, source=sources, side=side)
 
 
-def tokenised_shards(sources, side):
-    """Training text, which may be long: the shards of each source, one source after the other."""
-    return [shard for source in sources for shard in of_shards(tokenised([source], side)[0])]
-
-
-def cleaned_in_domain(side):
-    """In-domain text after cleaning; nothing where the experiment names none."""
-    return [f"results/{{experiment}}/corpus/in_domain.{side}"] if CORPUS["in_domain"] else []
-
-
-# how lines are chosen of each text that they are chosen of
+# how lines are selected of each text that they are selected of
 SELECTED = {"train": config["selection"]["method"]}
 if CORPUS["monolingual"]:
     SELECTED["monolingual"] = config["selection"]["monolingual_method"]
+SELECTED_TEXTS = list(SELECTED)
 SHARDED_POOLS = [text for text, method in SELECTED.items() if SHARDS > 1 and method != "none"]
-
-
-def pool_texts(wildcards):
-    """The sides of a text that lines are chosen of: both of pairs, that of the target language alone of extra text."""
-    sides = [SOURCE, TARGET] if wildcards.text == "train" else [TARGET]
-    return [f"results/{wildcards.experiment}/corpus/{wildcards.text}.{side}" for side in sides]
-
-
-def in_domain_texts(wildcards):
-    """The same sides of the in-domain text."""
-    sides = [SOURCE, TARGET] if wildcards.text == "train" else [TARGET]
-    return [f"results/{wildcards.experiment}/corpus/in_domain.{side}" for side in sides] if CORPUS["in_domain"] else []
 
 
 def scores_of_shards(text):
@@ -213,73 +168,22 @@ def scores_of_shards(text):
     return gather.shards(pattern) if text in SHARDED_POOLS else []
 
 
-def scores_of(name):
-    """The scores that selection gave a text, where a variant of the data takes as many lines as it kept."""
-    scores = f"results/{EXPERIMENT}/selection/{name}.scores.tsv.gz"
-    return lambda wildcards: [scores] if wildcards.variant == "random" else []
+def training_text(sources, side):
+    """Tokenised training text, which may be long: the shards of each source, one source after the other."""
+    names = tokenised(sources, side)
+    return names if SHARDS == 1 else [f"{name}.{shard}" for name in names for shard in scatter.shards("{scatteritem}")]
 
 
-def candidate_text(text, side):
-    """One side of the training text or of a set."""
-    pattern = f"selection/train.{side}" if text == "train" else f"corpus/tokenised/{text}.{side}"
-    return f"results/{EXPERIMENT}/{pattern}"
-
-
-def vocabulary_texts(language):
-    """All cleaned text of a language, before selection: one id per word, whatever is selected."""
-    names = ["train", *(["in_domain"] if CORPUS["in_domain"] else [])]
-    if language == TARGET and CORPUS["monolingual"]:
-        names.append("monolingual")
-    return [f"results/{{experiment}}/corpus/{name}.{language}" for name in names]
-
-
-def language_model_texts():
-    """Text of the language model: the target side of the training pairs, then selected extra text."""
-    names = ["train", "monolingual"] if CORPUS["monolingual"] else ["train"]
-    return [f"results/{{data}}/selection/{name}.{TARGET}" for name in names]
-
-
-def table_folder(wildcards):
-    """The folder of a phrase table of the selected data, `extracted` or `proposed`."""
-    return f"results/{wildcards.experiment}/{TABLES[wildcards.table]}"
-
-
-def system_inputs(wildcards):
-    """A system and all that it is made of."""
-    return LAYOUT.system_inputs(wildcards.system)
-
-
-def arpa(wildcards):
-    """The language model of a system as ARPA."""
-    return f"{LAYOUT.data_folder(wildcards.system)}/language_model/model.arpa.gz"
-
-
-def optional(path):
-    """A path as a list of inputs, which is empty for None."""
-    return [] if path is None else [path]
-
-
-def first_weights(wildcards):
-    """What tuning a system with features of its own starts from: its base's tuned weights, if the experiment wants."""
-    system = SYSTEMS[wildcards.system]
-    wanted = config["tuning"]["start"] == "base" and "base" in system and system["features"]
-    return [base_weights(wildcards)] if wanted else []
-
-
-def base_weights(wildcards):
-    """The tuned weights of a system's base."""
-    base = SYSTEMS[wildcards.system]["base"]
-    return LAYOUT.weights(base, wildcards.run)
+def need(rows, message):
+    """Nothing, where a paper's tables have rows; else say what is missing."""
+    if not rows:
+        raise WorkflowError(f"experiment {EXPERIMENT}: {message}")
+    return []
 
 
 def one_of(names):
     """A wildcard constraint: one of these names, or nothing at all when there is none."""
     return "|".join(names) or "(?!)"
-
-
-def run_seed(wildcards):
-    """A seed of its own for every tuning run."""
-    return 1000 * config["seed"] + int(wildcards.run)
 
 
 def memory(gigabytes):

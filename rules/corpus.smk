@@ -47,7 +47,7 @@ rule fetch_archive:
 rule extract_member:
     """Take one side of a source out of its archive."""
     input:
-        archive=lambda wildcards: archive_path(wildcards.source, wildcards.side),
+        archive=INPUTS.archive,
     output:
         output="results/{experiment}/corpus/extracted/{source}.{side}.gz",
     log:
@@ -71,7 +71,9 @@ rule extract_member:
 rule join_texts:
     """Put one side of several sources together, as one source."""
     input:
-        texts=lambda wildcards: [raw_text(part, wildcards.side) for part in CORPUS["sources"][wildcards.source]["join"]],
+        texts=lambda wildcards: [
+            INPUTS.raw_text(part, wildcards.side) for part in CORPUS["sources"][wildcards.source]["join"]
+        ],
     output:
         output="results/{experiment}/corpus/joined/{source}.{side}.gz",
     log:
@@ -148,7 +150,7 @@ rule tokenise:
     input:
         # an older one will do: what is tokenised does not follow from it; what is generated is good
         depends=ancient("results/{experiment}/corpus/checked.json") if FETCHED_TEXTS else [],
-        text=lambda wildcards: raw_text(wildcards.source, wildcards.language),
+        text=lambda wildcards: INPUTS.raw_text(wildcards.source, wildcards.language),
     output:
         output="results/{experiment}/corpus/tokenised/{source}.{language}{scatteritem}",
     log:
@@ -174,8 +176,8 @@ rule tokenise:
 rule clean_pairs:
     """Join the sources of a training set and drop empty, overlong and lopsided pairs."""
     input:
-        sources=lambda wildcards: tokenised_shards(CORPUS[wildcards.role], SOURCE),
-        targets=lambda wildcards: tokenised_shards(CORPUS[wildcards.role], TARGET),
+        sources=lambda wildcards: training_text(CORPUS[wildcards.role], SOURCE),
+        targets=lambda wildcards: training_text(CORPUS[wildcards.role], TARGET),
     output:
         source_output=f"results/{{experiment}}/corpus/{{role}}.{SOURCE}",
         target_output=f"results/{{experiment}}/corpus/{{role}}.{TARGET}",
@@ -202,7 +204,7 @@ rule clean_pairs:
 rule clean_text:
     """Join the extra target-language text and drop empty and overlong lines."""
     input:
-        texts=tokenised_shards(CORPUS["monolingual"], TARGET),
+        texts=training_text(CORPUS["monolingual"], TARGET),
     output:
         output=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
         table="results/{experiment}/corpus/cleaning.monolingual.csv",
@@ -226,7 +228,7 @@ rule clean_text:
 rule build_vocabulary:
     """Count the words of one language over all training text; the ids every later stage uses."""
     input:
-        texts=lambda wildcards: vocabulary_texts(wildcards.language),
+        texts=INPUTS.vocabulary_texts,
     output:
         output="results/{experiment}/corpus/vocabulary.{language}.tsv",
     log:

@@ -33,7 +33,7 @@ use rule describe_system as describe_search with:
 rule decode:
     """Translate a set with a tuned system."""
     input:
-        unpack(system_inputs),
+        unpack(INPUTS.system),
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
     output:
@@ -101,9 +101,9 @@ rule join_translations:
 rule export_moses:
     """Write a tuned system as a folder that Moses loads."""
     input:
-        unpack(system_inputs),
+        unpack(INPUTS.system),
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
-        arpas=arpa,
+        arpas=INPUTS.arpa,
     output:
         output=directory("results/{experiment}/decoding/{system}/run{run}/moses"),
     log:

@@ -1,7 +1,7 @@
 rule translate_attention:
     """Translate a set with an attention network alone (Mi et al. 2016)."""
     input:
-        unpack(attention_translation_inputs),
+        unpack(INPUTS.attention_translation),
     output:
         output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}"),
         statistics=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.json"),
@@ -29,7 +29,7 @@ rule translate_attention:
 
 use rule join_translations as join_attention with:
     input:
-        text=lambda wildcards: candidate_text(wildcards.set, SOURCE),
+        text=lambda wildcards: LAYOUT.text(wildcards.set, SOURCE),
         parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}"),
         part_statistics=gather.shards(
             "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.json"
@@ -52,7 +52,7 @@ use rule join_translations as join_attention with:
 rule measure_epochs:
     """Translate the development set with the weights of every epoch of an attention network (Mi et al. 2016, Figure 2)."""
     input:
-        unpack(epoch_inputs),
+        unpack(INPUTS.epochs),
     output:
         output="results/{experiment}/training/{network}/epochs.csv",
     log:

@@ -1,7 +1,7 @@
 rule decode_lattices:
     """Translate a set with a tuned system and keep its lattices, to be rescored or, less pruned, to draw lists from."""
     input:
-        unpack(system_inputs),
+        unpack(INPUTS.system),
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
     output:
@@ -31,7 +31,7 @@ rule decode_lattices:
 rule rescore_lattices:
     """Choose translations among the lattices of a system's base with a network (Auli et al. 2013)."""
     input:
-        unpack(rescored_set),
+        unpack(INPUTS.candidates),
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
     output:
         output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
@@ -49,8 +49,8 @@ rule rescore_lattices:
         runtime="12h",
     params:
         **step("decoding.reranking_steps:rescore_lattices"),
-        settings=candidate_settings,
-        network_settings=network_settings,
+        settings=INPUTS.candidate_settings,
+        network_settings=INPUTS.network_settings,
     script:
         "../workflow_scripts/run_step.py"
 

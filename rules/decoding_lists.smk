@@ -1,7 +1,7 @@
 rule decode_lists:
     """Translate a set with a tuned system and list its best translations, to be rescored."""
     input:
-        unpack(system_inputs),
+        unpack(INPUTS.system),
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
     output:
@@ -22,7 +22,7 @@ rule decode_lists:
     params:
         **step("decoding.steps:decode"),
         nbest_size=config["decoding"]["rescored_nbest"],
-        nbest_alignment=lists_need_alignment,
+        nbest_alignment=INPUTS.lists_need_alignment,
     script:
         "../workflow_scripts/run_step.py"
 
@@ -68,7 +68,7 @@ use rule join_translations as join_lists with:
 rule score_lists:
     """Score n-best lists of a system's base with a network; shards score some sentences each."""
     input:
-        unpack(rescored_set),
+        unpack(INPUTS.candidates),
     output:
         output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.scored.{scatteritem}.nbest.gz"),
     log:
@@ -79,15 +79,15 @@ rule score_lists:
         system=one_of(RESCORES_LISTS),
     conda:
         "../envs/neural_smt.yaml"
-    threads: scoring_threads
+    threads: INPUTS.scoring_threads
     resources:
         mem_mb=memory(8),
         runtime="12h",
         gpu=USES_GPU,
     params:
         **step("decoding.reranking_steps:score_lists"),
-        settings=network_settings,
-        nbest_size=listed_entries,
+        settings=INPUTS.network_settings,
+        nbest_size=INPUTS.scored_entries,
         shard="{scatteritem}",
     script:
         "../workflow_scripts/run_step.py"

@@ -3,7 +3,7 @@ rule evaluate:
     input:
         hypothesis="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
         reference_tokens=f"results/{{experiment}}/corpus/tokenised/{{set}}.{TARGET}",
-        reference_text=lambda wildcards: raw_text(wildcards.set, TARGET),
+        reference_text=lambda wildcards: INPUTS.raw_text(wildcards.set, TARGET),
     output:
         output="results/{experiment}/evaluation/{system}/run{run}/{set}.json",
         translation="results/{experiment}/evaluation/{system}/run{run}/{set}.txt",
@@ -26,7 +26,7 @@ rule evaluate:
 rule compare:
     """Test every system against the baseline, over all tuning runs."""
     input:
-        reference=lambda wildcards: raw_text(wildcards.set, TARGET),
+        reference=lambda wildcards: INPUTS.raw_text(wildcards.set, TARGET),
         depends=lambda wildcards: listed_paths(FILES.translations(SYSTEMS, wildcards.set)),
     output:
         output="results/{experiment}/evaluation/significance/{set}.json",
@@ -52,7 +52,7 @@ rule compare:
 rule compare_neighbours:
     """Test the systems that stand for the paper's rows against each other, each against the one before."""
     input:
-        reference=lambda wildcards: raw_text(wildcards.set, TARGET),
+        reference=lambda wildcards: INPUTS.raw_text(wildcards.set, TARGET),
         depends=lambda wildcards: listed_paths(FILES.translations(FILES.paper_rows.values(), wildcards.set)),
     output:
         output="results/{experiment}/evaluation/order/{set}.json",
@@ -77,7 +77,7 @@ rule compare_neighbours:
 rule compare_joint:
     """Test the systems of Auli et al. (2013) against the target-only recurrent model by paired bootstrap, as they did."""
     input:
-        reference=lambda wildcards: raw_text(wildcards.set, TARGET),
+        reference=lambda wildcards: INPUTS.raw_text(wildcards.set, TARGET),
         depends=lambda wildcards: listed_paths(FILES.translations(FILES.joint_systems, wildcards.set)),
     output:
         output="results/{experiment}/evaluation/joint/{set}.json",

@@ -1,7 +1,7 @@
 rule build_language_model:
     """Estimate the target language model (interpolated modified Kneser-Ney)."""
     input:
-        texts=language_model_texts(),
+        texts=[f"results/{{data}}/selection/{name}.{TARGET}" for name in SELECTED_TEXTS],
         vocabulary=f"results/{EXPERIMENT}/corpus/vocabulary.{TARGET}.tsv",
     output:
         output=directory("results/{data}/language_model/model"),

@@ -56,8 +56,8 @@ rule explain_sentences:
 rule show_translations:
     """Show sentences that the systems translate differently, side by side, and the phrases they are made of."""
     input:
-        source=lambda wildcards: raw_text(wildcards.set, SOURCE),
-        reference=lambda wildcards: raw_text(wildcards.set, TARGET),
+        source=lambda wildcards: INPUTS.raw_text(wildcards.set, SOURCE),
+        reference=lambda wildcards: INPUTS.raw_text(wildcards.set, TARGET),
         chosen="results/{experiment}/report/sentences/{set}.json",
         depends=lambda wildcards: [
             *listed_paths(FILES.explanations(FILES.explained, wildcards.set)),
@@ -158,7 +158,7 @@ rule show_alignments:
         targets=FILES.aligned_text(TARGET),
         forward=f"results/{{experiment}}/alignment/{'gold.' if CORPUS['gold'] else ''}forward.align",
         backward=f"results/{{experiment}}/alignment/{'gold.' if CORPUS['gold'] else ''}backward.align",
-        gold=[raw_text(name, "alignment") for name in CORPUS["gold"]],
+        gold=[INPUTS.raw_text(name, "alignment") for name in CORPUS["gold"]],
     output:
         output=report(
             "results/{experiment}/report/alignments.html",

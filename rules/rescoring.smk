@@ -1,7 +1,7 @@
 rule score_phrase_table:
     """Give every phrase pair the network's log probability: one more column of the table."""
     input:
-        phrase_table=table_folder,
+        phrase_table=INPUTS.table,
         model="results/{experiment}/training/{network}/model",
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
@@ -33,7 +33,7 @@ rule score_phrase_table:
 rule join_columns:
     """Put the scores that shards gave phrase pairs together."""
     input:
-        phrase_table=table_folder,
+        phrase_table=INPUTS.table,
         parts=gather.shards("results/{{experiment}}/rescoring/{{table}}/shards/{{network}}.{scatteritem}.safetensors"),
         part_statistics=gather.shards(
             "results/{{experiment}}/rescoring/{{table}}/shards/{{network}}.{scatteritem}.json"
@@ -62,7 +62,7 @@ rule join_columns:
 rule count_unknown_words:
     """Count the target words of every phrase pair that the networks do not know: the paper's word penalty."""
     input:
-        phrase_table=table_folder,
+        phrase_table=INPUTS.table,
         source_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{SOURCE}.tsv",
         target_vocabulary=f"results/{{experiment}}/corpus/vocabulary.{TARGET}.tsv",
         target_shortlist=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",

@@ -1,8 +1,8 @@
 rule train_selection_models:
     """Train the models of the in-domain text and of the pool that shards of the pool are scored with."""
     input:
-        pool=pool_texts,
-        in_domain=in_domain_texts,
+        pool=INPUTS.pool,
+        in_domain=INPUTS.pool_in_domain,
     output:
         output=directory("results/{experiment}/selection/models/{text}"),
     log:
@@ -27,7 +27,7 @@ rule train_selection_models:
 rule score_pool:
     """Score a shard of the pool by how much more its lines resemble the in-domain text."""
     input:
-        pool=pool_texts,
+        pool=INPUTS.pool,
         models="results/{experiment}/selection/models/{text}",
     output:
         output=temp("results/{experiment}/selection/shards/{text}.{scatteritem}.npy"),
@@ -54,8 +54,8 @@ rule select_pairs:
     input:
         pool_source=f"results/{{experiment}}/corpus/train.{SOURCE}",
         pool_target=f"results/{{experiment}}/corpus/train.{TARGET}",
-        in_domain_source=cleaned_in_domain(SOURCE),
-        in_domain_target=cleaned_in_domain(TARGET),
+        in_domain_source=INPUTS.in_domain(SOURCE),
+        in_domain_target=INPUTS.in_domain(TARGET),
         dev_source=tokenised(CORPUS["dev"], SOURCE)[0],
         dev_target=tokenised(CORPUS["dev"], TARGET)[0],
         scored=scores_of_shards("train"),
@@ -87,7 +87,7 @@ rule select_text:
     """Keep the extra text that resembles the in-domain text most (Moore and Lewis 2010)."""
     input:
         pool=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
-        in_domain=cleaned_in_domain(TARGET),
+        in_domain=INPUTS.in_domain(TARGET),
         dev=tokenised(CORPUS["dev"], TARGET)[0],
         scored=scores_of_shards("monolingual"),
     output:
@@ -117,9 +117,9 @@ rule take_pairs:
     input:
         pool_source=f"results/{{experiment}}/corpus/train.{SOURCE}",
         pool_target=f"results/{{experiment}}/corpus/train.{TARGET}",
-        in_domain_source=cleaned_in_domain(SOURCE),
-        in_domain_target=cleaned_in_domain(TARGET),
-        scores=scores_of("train"),
+        in_domain_source=INPUTS.in_domain(SOURCE),
+        in_domain_target=INPUTS.in_domain(TARGET),
+        scores=INPUTS.pair_scores,
     output:
         source_output=f"results/{{experiment}}/data/{{variant}}/selection/train.{SOURCE}",
         target_output=f"results/{{experiment}}/data/{{variant}}/selection/train.{TARGET}",
@@ -144,7 +144,7 @@ rule take_text:
     """Take all extra text, or as many lines at random as selection keeps."""
     input:
         pool=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
-        scores=scores_of("monolingual"),
+        scores=INPUTS.line_scores,
     output:
         output=f"results/{{experiment}}/data/{{variant}}/selection/monolingual.{TARGET}",
     log:

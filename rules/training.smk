@@ -1,20 +1,10 @@
-def kind(wildcards):
-    """The kind of a job's network."""
-    return KINDS[NETWORK_SETTINGS[wildcards.network]["kind"]]
-
-
-def paths(inputs):
-    """All paths among named inputs."""
-    return [path for value in inputs.values() for path in ([value] if isinstance(value, str) else value)]
-
-
 MEASURED = [name for name in scoring_networks(config, *KINDS) if KINDS[kind_of(config, name)].measured]
 
 
 rule train_network:
     """Train a network of any kind: an encoder-decoder, a CSLM, a recurrent or an attention network."""
     input:
-        depends=lambda wildcards: paths(kind(wildcards).inputs(LAYOUT, wildcards.network)),
+        depends=lambda wildcards: listed_paths(INPUTS.training(wildcards)),
     output:
         output=directory("results/{experiment}/training/{network}/model"),
         curve="results/{experiment}/training/{network}/curve.csv",
@@ -32,7 +22,7 @@ rule train_network:
     threads: lambda wildcards: training_threads(config, wildcards.network) * PROCESSES
     resources:
         mem_mb=memory(8),
-        runtime=lambda wildcards: f"{kind(wildcards).hours}h",
+        runtime=lambda wildcards: f"{INPUTS.kind(wildcards).hours}h",
         gpu=USES_GPU * PROCESSES,
     params:
         step="training.steps:train_network",
@@ -41,10 +31,10 @@ rule train_network:
             "training.steps:train_network", f"training.{kind_of(config, wildcards.network)}"
         ),
         kind=lambda wildcards: kind_of(config, wildcards.network),
-        inputs=lambda wildcards: kind(wildcards).inputs(LAYOUT, wildcards.network),
+        inputs=INPUTS.training,
         settings=lambda wildcards: training_settings(config, wildcards.network),
         by_epoch=lambda wildcards: wildcards.network in LEARNING_CURVES,
-        title=lambda wildcards: f"{kind(wildcards).title} ({wildcards.network})",
+        title=lambda wildcards: f"{INPUTS.kind(wildcards).title} ({wildcards.network})",
         seed=config["seed"],
         # not an output: a killed run finds its state there and goes on
         state=lambda wildcards: f"results/{wildcards.experiment}/training/{wildcards.network}/state",
@@ -55,10 +45,7 @@ rule train_network:
 rule measure_network:
     """Measure a network's perplexity of texts beside that of an n-gram model."""
     input:
-        depends=lambda wildcards: [
-            LAYOUT.network(wildcards.network),
-            *paths(kind(wildcards).measured(LAYOUT, wildcards.network)),
-        ],
+        depends=lambda wildcards: listed_paths(INPUTS.measuring(wildcards)),
     output:
         output="results/{experiment}/training/{network}/perplexity.json",
     log:
@@ -79,8 +66,7 @@ rule measure_network:
             "training.steps:measure_network", f"training.{kind_of(config, wildcards.network)}"
         ),
         kind=lambda wildcards: kind_of(config, wildcards.network),
-        inputs=lambda wildcards: kind(wildcards).measured(LAYOUT, wildcards.network)
-        | {"model": LAYOUT.network(wildcards.network)},
+        inputs=INPUTS.measuring,
         settings=lambda wildcards: training_settings(config, wildcards.network),
     script:
         "../workflow_scripts/run_step.py"

@@ -1,10 +1,10 @@
 rule tune:
     """Tune a system's weights on the development set with MERT or MIRA."""
     input:
-        unpack(lambda wildcards: LAYOUT.system_inputs(wildcards.system, searched=False)),
+        unpack(INPUTS.tuned_system),
         source=tokenised(CORPUS["dev"], SOURCE)[0],
         reference=tokenised(CORPUS["dev"], TARGET)[0],
-        start=first_weights,
+        start=INPUTS.first_weights,
     output:
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
         history="results/{experiment}/tuning/{system}/run{run}/history.csv",
@@ -24,7 +24,7 @@ rule tune:
         **step("tuning.steps:tune"),
         decoding=config["decoding"]["tuning"],
         settings={key: value for key, value in config["tuning"].items() if key not in ("runs", "start")},
-        seed=run_seed,
+        seed=INPUTS.seed,
         # not an output: a killed run goes on at its last iteration
         state=lambda wildcards: f"results/{wildcards.experiment}/tuning/{wildcards.system}/run{wildcards.run}/state",
     script:
@@ -34,9 +34,9 @@ rule tune:
 rule tune_reranking:
     """Tune the weights of a system that chooses among candidates of its base, on those of the development set."""
     input:
-        unpack(tuning_candidates),
+        unpack(INPUTS.tuning_candidates),
         reference=tokenised(CORPUS["dev"], TARGET)[0],
-        start=base_weights,
+        start=INPUTS.base_weights,
     output:
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
         history="results/{experiment}/tuning/{system}/run{run}/history.csv",
@@ -54,10 +54,10 @@ rule tune_reranking:
         runtime="12h",
     params:
         **step("tuning.reranking_steps:tune_reranking"),
-        settings=reranking_settings,
-        network_settings=network_settings,
+        settings=INPUTS.tuning_settings,
+        network_settings=INPUTS.network_settings,
         drop_features=lambda wildcards: SYSTEMS[wildcards.system]["rescoring"]["drop_features"],
-        seed=run_seed,
+        seed=INPUTS.seed,
     script:
         "../workflow_scripts/run_step.py"
 

@@ -31,8 +31,8 @@ rule build_candidates:
     input:
         **LAYOUT.candidate_tables,
         network_vocabulary=lambda wildcards: LAYOUT.network_vocabulary(wildcards.words, TARGET),
-        source=lambda wildcards: candidate_text(wildcards.text, SOURCE),
-        reference=lambda wildcards: candidate_text("train", TARGET) if wildcards.text == "train" else [],
+        source=lambda wildcards: LAYOUT.text(wildcards.text, SOURCE),
+        reference=lambda wildcards: LAYOUT.text("train", TARGET) if wildcards.text == "train" else [],
     output:
         output=directory("results/{experiment}/vocabularies/{words}/{sets}/{text}"),
     log:
@@ -60,7 +60,7 @@ rule measure_candidates:
     input:
         **LAYOUT.candidate_tables,
         network_vocabulary=LAYOUT.network_vocabulary(MEASURED_WORDS, TARGET),
-        depends=[candidate_text(text, side) for text in ("train", *SETS) for side in (SOURCE, TARGET)],
+        depends=[LAYOUT.text(text, side) for text in ("train", *SETS) for side in (SOURCE, TARGET)],
     output:
         csv_output="results/{experiment}/vocabularies/coverage.csv",
         markdown_output="results/{experiment}/vocabularies/coverage.md",
@@ -75,7 +75,7 @@ rule measure_candidates:
         runtime="8h",
     params:
         **step("vocabulary_selection.coverage_steps:measure_candidates"),
-        texts={text: [candidate_text(text, side) for side in (SOURCE, TARGET)] for text in ("train", *SETS)},
+        texts={text: [LAYOUT.text(text, side) for side in (SOURCE, TARGET)] for text in ("train", *SETS)},
         settings=SENTENCE_VOCABULARIES[DEFAULT_SETS],
         tops=config["vocabulary_selection"]["dictionary_sizes"],
         batch=config["vocabulary_selection"]["batch"],

@@ -1,0 +1,215 @@
+"""What rules read and with which settings, where that depends on wildcards: input functions of Snakemake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from neural_smt.corpus.archives import archive_name
+from neural_smt.declared_networks import joint_inputs, kind_of
+from neural_smt.layout import TABLES, Layout
+from neural_smt.network_kinds import KINDS, Kind
+from neural_smt.systems import (
+    rescored_candidates,
+    rescores_lattices,
+    rescoring_network,
+    translating_words,
+    translation,
+)
+
+
+class Inputs:
+    """Input functions of the rules of one experiment, given its complete configuration.
+
+    Methods take the wildcards of a job and give paths, or mappings of names to paths for ``unpack``.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.config = config
+        self.corpus: Mapping[str, Any] = config["corpus"]
+        self.systems: Mapping[str, Mapping[str, Any]] = config["systems"]
+        self.layout = Layout(config)
+        self.folder = self.layout.folder
+
+    # texts
+
+    def raw_text(self, source: str, side: str) -> str:
+        """One side of a source (a language, or ``alignment``) before tokenisation."""
+        declared = self.corpus["sources"][source]
+        if "join" in declared:
+            return f"{self.folder}/corpus/joined/{source}.{side}.gz"
+        if "part" not in declared:
+            return f"{self.folder}/corpus/{'extracted' if 'member' in declared[side] else 'raw'}/{source}.{side}.gz"
+        suffix = "align" if side == "alignment" else f"{side}.gz"
+        return f"{self.folder}/corpus/generated/{declared['part']}.{suffix}"
+
+    def archive(self, wildcards: Any) -> str:
+        """The archive that one side of a source is a member of."""
+        declared = self.corpus["sources"][wildcards.source][wildcards.side]
+        return f"{self.folder}/corpus/archives/{archive_name(declared)}"
+
+    def in_domain(self, *languages: str) -> list[str]:
+        """In-domain text after cleaning; nothing where the experiment names none."""
+        return [f"{self.folder}/corpus/in_domain.{side}" for side in languages] if self.corpus["in_domain"] else []
+
+    def _sides(self, text: str) -> list[str]:
+        """The languages of a text that lines are selected from: extra text has the target language alone."""
+        return [self.layout.source, self.layout.target] if text == "train" else [self.layout.target]
+
+    def pool(self, wildcards: Any) -> list[str]:
+        """The sides of a text that lines are selected from."""
+        return [f"{self.folder}/corpus/{wildcards.text}.{side}" for side in self._sides(wildcards.text)]
+
+    def pool_in_domain(self, wildcards: Any) -> list[str]:
+        """The same sides of the in-domain text."""
+        return self.in_domain(*self._sides(wildcards.text))
+
+    def pair_scores(self, wildcards: Any) -> list[str]:
+        """The scores of training pairs, where as many are drawn at random as selection kept."""
+        return [f"{self.folder}/selection/train.scores.tsv.gz"] if wildcards.variant == "random" else []
+
+    def line_scores(self, wildcards: Any) -> list[str]:
+        """The same of lines of the extra text."""
+        return [f"{self.folder}/selection/monolingual.scores.tsv.gz"] if wildcards.variant == "random" else []
+
+    def vocabulary_texts(self, wildcards: Any) -> list[str]:
+        """All cleaned text of a language, before selection: ids do not depend on what is selected."""
+        language = wildcards.language
+        extra = self.corpus["monolingual"] and language == self.layout.target
+        monolingual = [f"{self.folder}/corpus/monolingual.{language}"] if extra else []
+        return [f"{self.folder}/corpus/train.{language}", *self.in_domain(language), *monolingual]
+
+    # networks
+
+    def kind(self, wildcards: Any) -> Kind:
+        """The kind of a job's network."""
+        return KINDS[self.config["networks"][wildcards.network]["kind"]]
+
+    def training(self, wildcards: Any) -> dict[str, Any]:
+        """What a network is trained on."""
+        return self.kind(wildcards).inputs(self.layout, wildcards.network)
+
+    def measuring(self, wildcards: Any) -> dict[str, Any]:
+        """What its perplexity is measured with."""
+        measured = self.kind(wildcards).measured
+        files = {} if measured is None else measured(self.layout, wildcards.network)
+        return {"model": self.layout.network(wildcards.network)} | files
+
+    # systems
+
+    def table(self, wildcards: Any) -> str:
+        """A phrase table of the selected data, ``extracted`` or ``proposed``."""
+        return f"{self.folder}/{TABLES[wildcards.table]}"
+
+    def system(self, wildcards: Any) -> dict[str, Any]:
+        """A system and all that it is made of."""
+        return self.layout.system_inputs(wildcards.system)
+
+    def tuned_system(self, wildcards: Any) -> dict[str, Any]:
+        """The same for tuning, which searches with settings of its own."""
+        return self.layout.system_inputs(wildcards.system, searched=False)
+
+    def arpa(self, wildcards: Any) -> str:
+        """The language model of a system as ARPA."""
+        return f"{self.layout.data_folder(wildcards.system)}/language_model/model.arpa.gz"
+
+    def base_weights(self, wildcards: Any) -> str:
+        """The tuned weights of a system's base."""
+        return self.layout.weights(self.systems[wildcards.system]["base"], wildcards.run)
+
+    def first_weights(self, wildcards: Any) -> list[str]:
+        """What tuning a system with features of its own starts from: its base's weights, if the experiment says so."""
+        system = self.systems[wildcards.system]
+        wanted = self.config["tuning"]["start"] == "base" and "base" in system and system["features"]
+        return [self.base_weights(wildcards)] if wanted else []
+
+    def seed(self, wildcards: Any) -> int:
+        """A seed of its own for every tuning run."""
+        return 1000 * self.config["seed"] + int(wildcards.run)
+
+    # reranking
+
+    def _network(self, wildcards: Any) -> str | None:
+        return rescoring_network(self.systems[wildcards.system])
+
+    def candidates(self, wildcards: Any, text: str | None = None) -> dict[str, str]:
+        """What a system chooses among for a set, and what its network reads; lists that are drawn from lattices come
+        from lattices that are less pruned.
+        """
+        text = text or wildcards.set
+        network, base = self._network(wildcards), self.systems[wildcards.system]["base"]
+        decoded = f"{self.folder}/decoding/{base}/run{wildcards.run}/{text}"
+        found = {
+            "lists": {"nbest": f"{decoded}.nbest.gz"},
+            "lattice": {"lattices": f"{decoded}.lattices"},
+            "nbest": {"lattices": f"{decoded}.dense"},
+        }[rescored_candidates(self.config, wildcards.system)]
+        return found | (self.layout.scoring_files(network, text) if network else {})
+
+    def tuning_candidates(self, wildcards: Any) -> dict[str, str]:
+        """The same for the development set: lists are tuned on once they are scored."""
+        dev = self.corpus["dev"]
+        if rescores_lattices(self.config, wildcards.system):
+            return self.candidates(wildcards, dev)
+        return {"nbest": f"{self.folder}/decoding/{wildcards.system}/run{wildcards.run}/{dev}.scored.nbest.gz"}
+
+    def network_settings(self, wildcards: Any) -> dict[str, Any]:
+        """How the network of a system that reranks is used."""
+        return self.layout.scoring_settings(self._network(wildcards))
+
+    def lists_need_alignment(self, wildcards: Any) -> bool:
+        """Whether a joint model scores the lists of a system: it reads what words are aligned to."""
+        based = [name for name, system in self.systems.items() if system.get("base") == wildcards.system]
+        scored = [name for name in based if not rescores_lattices(self.config, name)]
+        return any(rescoring_network(self.systems[name]) in joint_inputs(self.config) for name in scored)
+
+    def scoring_threads(self, wildcards: Any) -> int:
+        """Two for a CSLM, whose products are large; attention networks score with one."""
+        return 2 if kind_of(self.config, self._network(wildcards)) == "cslm" else 1
+
+    def scored_entries(self, wildcards: Any) -> int:
+        """Entries of each list that a network scores: all (0) for a CSLM, which is fast."""
+        is_cslm = kind_of(self.config, self._network(wildcards)) == "cslm"
+        return 0 if is_cslm else self.systems[wildcards.system]["rescoring"]["nbest"]
+
+    def candidate_settings(self, wildcards: Any) -> dict[str, Any]:
+        """How a system chooses among lattices."""
+        settings = self.systems[wildcards.system]["rescoring"]
+        candidates = rescored_candidates(self.config, wildcards.system)
+        return {"beam": settings["beam"], "nbest": settings["nbest"], "candidates": candidates}
+
+    def tuning_settings(self, wildcards: Any) -> dict[str, Any]:
+        """How the weights of a system that reranks are tuned: on lists random points are enough, lattices iterate."""
+        candidates, tuning = rescored_candidates(self.config, wildcards.system), self.config["tuning"]
+        if candidates == "lists":
+            return {key: tuning[key] for key in ("restarts", "refinements")}
+        settings = self.systems[wildcards.system]["rescoring"]
+        keys = ("nbest", "iterations", "restarts", "refinements", "min_gain", "select")
+        lists = settings["nbest"] if candidates == "nbest" else 0
+        return {"beam": settings["beam"], "lists": lists} | {key: tuning[key] for key in keys}
+
+    # attention networks
+
+    def attention_translation(self, wildcards: Any) -> dict[str, Any]:
+        """What a system that is an attention network translates a set with."""
+        chosen, layout = translation(self.systems[wildcards.system]) or {}, self.layout
+        vocabulary = translating_words(self.config, wildcards.system)
+        return {
+            "text": layout.text(wildcards.set, layout.source),
+            "model": layout.network(chosen["network"]),
+            "candidates": layout.sentence_sets(chosen["network"], vocabulary, wildcards.set) or [],
+            **(layout.dictionary if chosen["replace_unknown"] else {}),
+        }
+
+    def epochs(self, wildcards: Any) -> dict[str, Any]:
+        """What the BLEU of every epoch of a network is measured with."""
+        dev, layout = self.corpus["dev"], self.layout
+        folder = f"{self.folder}/training/{wildcards.network}"
+        vocabulary = self.config["networks"][wildcards.network]["vocabulary"]
+        return {
+            "epochs": f"{folder}/epochs",
+            "curve": f"{folder}/curve.csv",
+            "text": layout.text(dev, layout.source),
+            "reference": layout.text(dev, layout.target),
+            "candidates": layout.sentence_sets(wildcards.network, vocabulary, dev) or [],
+        }
