@@ -24,11 +24,11 @@ import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 import torch  # isort: skip
 
+from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.settings import network_settings
 from neural_smt.training.adadelta import ClippedAdaDelta
 from neural_smt.training.attention import AttentionTask, SentencePairs
 from neural_smt.training.loop import Trainer

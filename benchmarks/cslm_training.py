@@ -16,6 +16,7 @@ import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 from lib.products import Bare, Recorder, in_turn  # isort: skip
 
+from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
@@ -23,7 +24,6 @@ from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.cslm import CslmScorer
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.settings import network_settings
 from neural_smt.training.cslm import NgramTask
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_text import NgramText

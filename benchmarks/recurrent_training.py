@@ -19,12 +19,12 @@ import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 import torch  # isort: skip
 from lib.training_speed import speed_of  # isort: skip
 
+from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
 from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork
-from neural_smt.settings import network_settings
 from neural_smt.training.gradient_descent import GradientDescent
 from neural_smt.training.joint_text import JointText, predicted_counts
 from neural_smt.training.loop import Trainer

@@ -18,10 +18,10 @@ import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 import torch  # isort: skip
 from lib.training_speed import speed_of  # isort: skip
 
+from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
-from neural_smt.settings import network_settings
 from neural_smt.training.encoder_decoder import PhraseTask
 from neural_smt.training.loop import Trainer
 

@@ -9,10 +9,10 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 
 from neural_smt.workflow.code_digest import step_digest
-from neural_smt.configuration import complete
+from neural_smt.experiment.configuration import complete
 from neural_smt.corpus.archives import collect_archives
 from neural_smt.corpus.sources import published_sources
-from neural_smt.declared_networks import (
+from neural_smt.experiment.networks import (
     DEFAULT_SETS,
     joint_inputs,
     kind_of,
@@ -22,12 +22,12 @@ from neural_smt.declared_networks import (
     training_settings,
 )
 from neural_smt.errors import UserError, sentence
-from neural_smt.layout import Layout
-from neural_smt.network_kinds import KINDS
+from neural_smt.experiment.layout import Layout
+from neural_smt.experiment.kinds import KINDS
 from neural_smt.report.files import ReportFiles, listed_paths, read_pages
 from neural_smt.workflow.inputs import Inputs
 from neural_smt.workflow.run_lock import begin_run
-from neural_smt.systems import (
+from neural_smt.experiment.systems import (
     drawn_pairs,
     is_rescored,
     rescores_lattices,

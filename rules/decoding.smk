@@ -13,7 +13,7 @@ rule describe_system:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("system_folder:write_description"),
+        **step("experiment.system_folder:write_description"),
         description=lambda wildcards: LAYOUT.description(wildcards.system),
     script:
         "../workflow_scripts/run_step.py"

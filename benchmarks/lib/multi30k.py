@@ -16,6 +16,7 @@ from neural_smt.alignment.pharaoh import read_alignments, write_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.corpus.tokenisation import tokenise_lines
 from neural_smt.decoding.model import TranslationModel
+from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, read_parallel, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.arpa import write_arpa
@@ -23,7 +24,6 @@ from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.phrases.extraction import extract_pairs
 from neural_smt.phrases.scoring import score_pairs
-from neural_smt.system_folder import System
 from neural_smt.vocabulary import Vocabulary
 
 FOLDER = RESULTS / "multi30k"

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from neural_smt.configuration import complete
-from neural_smt.declared_networks import training_settings
 from neural_smt.errors import UserError
-from neural_smt.systems import (
+from neural_smt.experiment.configuration import complete
+from neural_smt.experiment.networks import training_settings
+from neural_smt.experiment.systems import (
     drawn_pairs,
     resolve_data,
     resolve_features,

@@ -7,19 +7,18 @@ from typing import Any
 import pytest
 import yaml
 
-from neural_smt.configuration import MOVED, complete
-from neural_smt.declared_networks import (
+from neural_smt.decoding.attention.results import AttentionDecodingSettings
+from neural_smt.decoding.reranking.push_forward import RescoringSettings
+from neural_smt.errors import UserError
+from neural_smt.experiment.configuration import MOVED, complete
+from neural_smt.experiment.networks import (
     joint_inputs,
     lending_network,
     networks_of_kind,
     sentence_vocabularies,
     training_settings,
 )
-from neural_smt.decoding.attention.results import AttentionDecodingSettings
-from neural_smt.decoding.reranking.push_forward import RescoringSettings
-from neural_smt.errors import UserError
-from neural_smt.representations.settings import RepresentationSettings
-from neural_smt.systems import (
+from neural_smt.experiment.systems import (
     feature_groups,
     is_rescored,
     rescores_lattices,
@@ -27,6 +26,7 @@ from neural_smt.systems import (
     translating_words,
     used_networks,
 )
+from neural_smt.representations.settings import RepresentationSettings
 from neural_smt.vocabulary_selection.candidates import VocabularySettings
 
 Section = dict[str, Any]

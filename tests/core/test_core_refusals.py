@@ -16,6 +16,7 @@ from neural_smt.decoding.scorers.cslm import CslmSettings
 from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.errors import UserError, check_as_many, sentence
+from neural_smt.experiment.settings import read_settings
 from neural_smt.io.files import read_csv, read_json, read_object
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.beam_search import BeamSettings
@@ -25,7 +26,6 @@ from neural_smt.report.costs import read_jobs
 from neural_smt.report.scores import read_runs
 from neural_smt.representations.settings import RepresentationSettings
 from neural_smt.rescoring.proposed_table import ProposalSettings
-from neural_smt.settings import read_settings
 from neural_smt.training.checkpoint import read_snapshots
 from neural_smt.tuning.mira import MiraSettings
 from neural_smt.tuning.moses_format import read_lists

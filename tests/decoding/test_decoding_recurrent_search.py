@@ -13,9 +13,9 @@ from neural_smt.decoding.scorers.recurrent import RecurrentFeature
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.experiment.system_folder import System
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork, TrainedRecurrent, save_recurrent
-from neural_smt.system_folder import System
 
 WEIGHT = 0.7
 

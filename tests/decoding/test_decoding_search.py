@@ -8,8 +8,8 @@ from tiny_models import TARGET, all_derivations, random_model, random_ngrams
 
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import read_settings
 from neural_smt.language_model.model import NgramModel
-from neural_smt.settings import read_settings
 
 EXHAUSTIVE = {"stack_size": 100_000, "beam_threshold": 0.0, "table_limit": 0, "pop_limit": 100_000}
 SENTENCES = [["a", "b", "c", "a"], ["c", "unknown", "b", "a", "b"], ["b"], ["x", "a", "b"]]

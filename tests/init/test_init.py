@@ -13,8 +13,8 @@ from checkouts import snakemake
 from german_english import sentences, write_corpus
 
 from neural_smt.cli import main
-from neural_smt.configuration import complete
 from neural_smt.corpus.tokenisation import tokenise_lines
+from neural_smt.experiment.configuration import complete
 from neural_smt.init import steps
 from neural_smt.io.files import read_json, read_lines
 

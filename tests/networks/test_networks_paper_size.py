@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import nn
 
+from neural_smt.experiment.settings import Settings, network_settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, word_classes
 from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.rescoring.scorer import PairScorer
-from neural_smt.settings import Settings, network_settings
 from neural_smt.training.cslm import NgramTask
 from neural_smt.training.encoder_decoder import PhrasePairs, PhraseTask
 from neural_smt.training.loop import Task, Trainer

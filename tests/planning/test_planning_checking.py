@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from neural_smt.cli import main
-from neural_smt.configuration import complete
 from neural_smt.corpus.sources import published_sources
 from neural_smt.errors import UserError
+from neural_smt.experiment.configuration import complete
 from neural_smt.io.files import read_json
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from neural_smt.cli import main
-from neural_smt.configuration import load_schema
 from neural_smt.errors import UserError
-from neural_smt.network_kinds import KINDS
+from neural_smt.experiment.configuration import load_schema
+from neural_smt.experiment.kinds import KINDS
 from neural_smt.planning import quantities
 from neural_smt.planning.jobs import Job, dependencies, list_jobs, read_configuration, rule_stages
 from neural_smt.planning.quantities import CONSTANTS, FUNCTIONS, Experiment, Quantities, table

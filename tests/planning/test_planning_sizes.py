@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from neural_smt.configuration import complete
 from neural_smt.errors import UserError
+from neural_smt.experiment.configuration import complete
 from neural_smt.planning import network_sizes
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.quantities import (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from neural_smt.configuration import complete
+from neural_smt.experiment.configuration import complete
 from neural_smt.report.files import ReportFiles, every, listed_paths, read_pages
 
 TRANSLATING = {"networks": {"attention": {"kind": "attention", "learning_curve": True}}}

@@ -11,10 +11,10 @@ from killed_runs import check_going_on, places, weights
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import read_csv, read_lines, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
-from neural_smt.settings import network_settings
 from neural_smt.training import attention
 from neural_smt.training.adadelta import ClippedAdaDelta
 from neural_smt.training.attention import AttentionTask, SentencePairs

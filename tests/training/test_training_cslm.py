@@ -10,6 +10,7 @@ import torch
 from killed_runs import check_going_on, kill_at, places, weights
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import read_csv, read_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
@@ -17,7 +18,6 @@ from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import measure_perplexity
 from neural_smt.networks.cslm import CslmScorer
 from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, load_cslm, word_classes
-from neural_smt.settings import network_settings
 from neural_smt.shortlist import most_frequent
 from neural_smt.training import cslm
 from neural_smt.training.cslm import NgramTask

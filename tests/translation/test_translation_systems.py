@@ -11,9 +11,9 @@ from tiny_models import all_derivations
 from neural_smt.cli import main
 from neural_smt.decoding.attention_steps import translate_attention
 from neural_smt.errors import UserError
+from neural_smt.experiment.layout import Layout
+from neural_smt.experiment.system_folder import pack_system
 from neural_smt.io.files import read_lines, write_lines
-from neural_smt.layout import Layout
-from neural_smt.system_folder import pack_system
 from neural_smt.translation.experiment import Experiment, open_system
 from neural_smt.translation.results import Candidate
 from neural_smt.translation.search import load_translator

@@ -26,6 +26,8 @@ SETTINGS = """
       clip: {type: number, default: 100}
 """
 
+REGISTERED = '\n    "toy": Kind("Toy", target_text, scores=("lists",)),'
+
 ROWS = {
     "networks": {"small": {"kind": "toy", "updates": 20}},
     "systems": {"toy": {"base": "baseline", "features": [], "rescore": ["small"]}},
@@ -38,8 +40,8 @@ def test_a_further_kind_of_network(finished: Path, tmp_path: Path) -> None:
     package = checkout / "pkg" / "neural_smt"
     shutil.copy(Path(__file__).with_name("toy_kind.py"), package / "training" / "toy.py")
     for file, before, added in (
-        ("schema.yaml", "\n  names:\n", SETTINGS.rstrip()),
-        ("network_kinds.py", '\n    "attention": Kind(', '\n    "toy": Kind("Toy", target_text, scores=("lists",)),'),
+        ("experiment/schema.yaml", "\n  names:\n", SETTINGS.rstrip()),
+        ("experiment/kinds.py", '\n    "attention": Kind(', REGISTERED),
     ):
         text = (package / file).read_text(encoding="utf-8")
         assert text.count(before) == 1, file

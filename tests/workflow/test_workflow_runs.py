@@ -211,7 +211,7 @@ RETRAINED = {
     "training/loop.py": PHRASE_NETWORKS | RECURRENT_NETWORKS | {"cslm"},
     "networks/attention/network.py": set(),
     "tuning/mert.py": set(),
-    "schema.yaml": set(),
+    "experiment/schema.yaml": set(),
 }
 """File of the package -> the networks that are trained again when it is edited."""
 

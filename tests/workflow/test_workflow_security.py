@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from neural_smt.configuration import complete
 from neural_smt.errors import UserError
+from neural_smt.experiment.configuration import complete
 
 MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "telnetlib", "xmlrpc"}
 """Imports that run what they read, or talk to the network unasked."""

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from neural_smt.experiment.system_folder import System, pack_system
 from neural_smt.io.files import read_lines
-from neural_smt.system_folder import System, pack_system
 from neural_smt.translation.experiment import Experiment
 from neural_smt.translation.search import load_translator
 from neural_smt.translation.text import TextTranslator

@@ -18,9 +18,9 @@ from neural_smt.alignment.pharaoh import (
 )
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.errors import UserError, check_as_many
+from neural_smt.experiment.settings import read_settings
 from neural_smt.io.files import read_parallel
 from neural_smt.io.ragged import Ragged
-from neural_smt.settings import read_settings
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)

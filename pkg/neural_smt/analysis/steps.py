@@ -14,11 +14,11 @@ from neural_smt.analysis.phrase_tables import DIRECT, Preferred, Sampled, phrase
 from neural_smt.analysis.scatter import draw_scatter
 from neural_smt.analysis.settings import AnalysisSettings
 from neural_smt.analysis.source_phrases import draw_groups, known_phrases, phrase_counts
+from neural_smt.experiment.settings import read_settings
 from neural_smt.io.files import write_csv, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.columns import load_column
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.settings import read_settings
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import RESERVED, Vocabulary
 

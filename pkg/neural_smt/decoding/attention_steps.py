@@ -16,9 +16,9 @@ from neural_smt.decoding.attention.results import AttentionDecodingSettings, Att
 from neural_smt.decoding.attention.search import shard_members
 from neural_smt.decoding.nbest import write_entries
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import read_settings
 from neural_smt.io.files import read_csv, read_json, read_lines, read_parallel, write_csv, write_json, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.settings import read_settings
 from neural_smt.shards import Shard
 from neural_smt.vocabulary_selection.candidates import CandidateSets, read_sets, text_digest
 from neural_smt.workflow.code_digest import code_digest

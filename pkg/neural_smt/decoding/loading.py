@@ -8,8 +8,8 @@ from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.settings import read_settings
-from neural_smt.system_folder import System
+from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.system_folder import System
 
 if TYPE_CHECKING:
     from neural_smt.decoding.scorers.cslm import CslmFeature

@@ -6,10 +6,10 @@ import numpy as np
 
 from neural_smt.decoding.features import FeatureSet, build_feature_set, column_name, is_column
 from neural_smt.errors import UserError
+from neural_smt.experiment.system_folder import System
 from neural_smt.language_model.model import NgramModel
 from neural_smt.phrases.columns import load_column
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.system_folder import System
 from neural_smt.vocabulary import Vocabulary
 
 

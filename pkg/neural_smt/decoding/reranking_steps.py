@@ -30,12 +30,12 @@ from neural_smt.decoding.reranking.push_forward import (
 from neural_smt.decoding.scorers.loading import load_network
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, write_csv, write_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.streams import stream_lines
-from neural_smt.settings import read_settings
 from neural_smt.shards import Shard
-from neural_smt.system_folder import System
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)

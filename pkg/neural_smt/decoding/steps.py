@@ -8,9 +8,9 @@ from neural_smt.decoding.features import HOOKS
 from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.nbest import write_nbest
 from neural_smt.decoding.statistics import PartStatistics
+from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, write_json, write_lines
 from neural_smt.shards import Shard
-from neural_smt.system_folder import System
 
 log = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import huber
 
+from neural_smt.experiment.systems import rescores_lattices
 from neural_smt.planning.jobs import Job, complete_configuration, list_jobs, read_configuration, whole_target
 from neural_smt.planning.quantities import HAZARDS, Experiment, Quantities
 from neural_smt.planning.sizes import RATIOS, Sizes, count_text, disk_use, expect_sizes, measure_sizes
 from neural_smt.planning.throughputs import START, Line, Throughputs, costs, forecast_jobs
-from neural_smt.systems import rescores_lattices
 from neural_smt.workflow.job_usage import read_benchmark
 
 logger = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from neural_smt.configuration import complete, read_configuration_file
 from neural_smt.errors import UserError
-from neural_smt.systems import rescores_lattices, translation
+from neural_smt.experiment.configuration import complete, read_configuration_file
+from neural_smt.experiment.systems import rescores_lattices, translation
 
 
 @dataclass(frozen=True)

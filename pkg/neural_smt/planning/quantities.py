@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from neural_smt.corpus.archives import archive_name
-from neural_smt.declared_networks import ALL_WORDS, joint_inputs, sentence_vocabularies
+from neural_smt.experiment.networks import ALL_WORDS, joint_inputs, sentence_vocabularies
+from neural_smt.experiment.systems import rescoring_network, resolve_data, searched_network, used_networks
 from neural_smt.io.files import read_yaml
 from neural_smt.planning import network_sizes
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.sizes import Sizes, Text, joined
-from neural_smt.systems import rescoring_network, resolve_data, searched_network, used_networks
 from neural_smt.vocabulary_selection.candidates import PIECE
 
 HAZARDS = {"tuning": 0.15, "choosing": 0.15, "epochs": 0.12}

@@ -8,8 +8,8 @@ from typing import Any
 
 from neural_smt.corpus.fetching import locations
 from neural_smt.errors import UserError
+from neural_smt.experiment.systems import drawn_pairs, resolve_data
 from neural_smt.io.files import read_json, read_pieces
-from neural_smt.systems import drawn_pairs, resolve_data
 
 GENERATED_WORDS = 9.0
 """Words of a generated sentence."""

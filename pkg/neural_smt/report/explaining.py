@@ -10,10 +10,10 @@ from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.lattices.pruning import max_marginals, prune
 from neural_smt.decoding.search import Decoder
 from neural_smt.errors import UserError
+from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.report.explanations import Arc, Chosen, DrawnLattice, Explained, Explanation, spelled
-from neural_smt.system_folder import System
 from neural_smt.translation.results import Candidate
 from neural_smt.translation.search import SearchTranslator, load_translator
 

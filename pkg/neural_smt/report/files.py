@@ -11,11 +11,10 @@ from typing import Any
 
 import yaml
 
-from neural_smt.declared_networks import compared_classes, joint_inputs, sentence_vocabularies
-from neural_smt.layout import Layout
-from neural_smt.network_kinds import KINDS
-from neural_smt.report.papers import FOLDER, load_paper
-from neural_smt.systems import (
+from neural_smt.experiment.kinds import KINDS
+from neural_smt.experiment.layout import Layout
+from neural_smt.experiment.networks import compared_classes, joint_inputs, sentence_vocabularies
+from neural_smt.experiment.systems import (
     drawn_pairs,
     is_rescored,
     paper_rows,
@@ -27,6 +26,7 @@ from neural_smt.systems import (
     translation,
     used_networks,
 )
+from neural_smt.report.papers import FOLDER, load_paper
 
 EXPLAINED, DRAWN = 8, 4
 """How many systems, the first ones declared, tell how they translate (each of them is loaded for it), and of how many

@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import read_settings
 from neural_smt.io.files import read_object, write_lines
 from neural_smt.io.plots import BLUE, GREY, RED, clean, drawing
 from neural_smt.io.tables import formatted, markdown, read_frame, table, texts, write_frame
@@ -20,7 +21,6 @@ from neural_smt.report.networks import Training
 from neural_smt.report.papers import NUMBERS, load_paper
 from neural_smt.report.rendering import render
 from neural_smt.report.scores import Scores, p_value_text, read_scores, score_texts, set_names
-from neural_smt.settings import read_settings
 from neural_smt.vocabulary_selection.coverage_steps import COLUMNS as COVERAGE
 from neural_smt.vocabulary_selection.coverage_steps import PAPER as PAPER_COVERAGE
 from neural_smt.vocabulary_selection.coverage_steps import PAPER_TOPS, TRAINING

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import read_settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import leaf
 from neural_smt.networks.recurrent.configuration import LINKS, LinkSets
-from neural_smt.settings import read_settings
 
 _NAME = re.compile(r"(?:p([1-9]\d?))?(?:c([1-9]))?(?:n([1-9]\d?))?")
 

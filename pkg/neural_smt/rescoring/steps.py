@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import read_settings
 from neural_smt.io.files import read_lines, read_object, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import describe_device, select_device
@@ -25,7 +26,6 @@ from neural_smt.phrases.columns import load_part, save_column, save_part
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.rescoring.proposed_table import ProposalSettings, propose_table
 from neural_smt.rescoring.scorer import NOTHING, PairScorer, WorkDone
-from neural_smt.settings import read_settings
 from neural_smt.shards import Shard
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import UNK, Vocabulary

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.continuations import score_ngrams
@@ -27,7 +28,6 @@ from neural_smt.networks.cslm_network import (
     save_cslm,
     word_classes,
 )
-from neural_smt.settings import Settings
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, Record, Training, held_out_perplexity
 from neural_smt.training.ngram_text import NgramText, split_sentences

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, mix
 from neural_smt.networks.encoder_decoder import (
@@ -19,7 +20,6 @@ from neural_smt.networks.encoder_decoder import (
 )
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.settings import Settings
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, Training
 from neural_smt.vocabulary import Vocabulary

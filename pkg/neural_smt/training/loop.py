@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import precision_context, repeatable
-from neural_smt.settings import Settings
 from neural_smt.training.adadelta import ClippedAdaDelta
 from neural_smt.training.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
 from neural_smt.training.learning_curve import Record

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.continuations import score_ngrams
 from neural_smt.language_model.estimation import estimate
@@ -29,7 +30,6 @@ from neural_smt.networks.recurrent.network import (
 )
 from neural_smt.networks.recurrent.packing import SentenceBatch, find_places, pack_sentences
 from neural_smt.representations.representation import load_representation
-from neural_smt.settings import Settings
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.training.gradient_descent import GradientDescent, HalvingSchedule
 from neural_smt.training.joint_text import (

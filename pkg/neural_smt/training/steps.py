@@ -11,9 +11,9 @@ from types import ModuleType
 from typing import Any
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
 from neural_smt.networks.device import compile_steps, describe_device, select_device
-from neural_smt.settings import network_settings
 from neural_smt.training.checkpoint import Snapshots
 from neural_smt.training.launch import in_processes
 from neural_smt.training.learning_curve import plot_curve, write_curve

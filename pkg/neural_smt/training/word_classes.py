@@ -9,10 +9,10 @@ import math
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.networks.recurrent.configuration import WordClasses
-from neural_smt.settings import Settings
 from neural_smt.training.joint_text import predicted_counts
 from neural_smt.training.word_exchange import exchange
 from neural_smt.vocabulary import BOS

@@ -9,10 +9,10 @@ import numpy as np
 from neural_smt.decoding.attention.results import AttentionDecodingSettings, Hypothesis
 from neural_smt.decoding.attention.translator import FEATURE
 from neural_smt.decoding.attention.translator import Translator as Network
+from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.system_folder import System
 from neural_smt.networks.device import select_device
 from neural_smt.networks.folder import VOCABULARY
-from neural_smt.settings import read_settings
-from neural_smt.system_folder import System
 from neural_smt.translation.results import Candidate, Origin, Translated
 from neural_smt.vocabulary import RESERVED, UNK
 from neural_smt.vocabulary_selection.building import build_sets

@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from neural_smt.configuration import complete, read_configuration_file
 from neural_smt.errors import UserError
-from neural_smt.layout import Layout
-from neural_smt.system_folder import FILE, System
-from neural_smt.systems import is_rescored
+from neural_smt.experiment.configuration import complete, read_configuration_file
+from neural_smt.experiment.layout import Layout
+from neural_smt.experiment.system_folder import FILE, System
+from neural_smt.experiment.systems import is_rescored
 from neural_smt.translation.search import check_inputs
 
 DEFAULT = Path("config.yaml")

@@ -27,9 +27,9 @@ from neural_smt.decoding.scorers.loading import load_network
 from neural_smt.decoding.search import Decoder
 from neural_smt.decoding.translations import NBestEntry, trace
 from neural_smt.decoding.weights import Weights
+from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged
-from neural_smt.settings import read_settings
-from neural_smt.system_folder import System
 from neural_smt.translation.attention import SetMaker
 from neural_smt.translation.results import Candidate, Phrase, Translated
 from neural_smt.translation.search import candidate, listed, whole_scores

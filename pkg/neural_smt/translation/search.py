@@ -11,7 +11,7 @@ from neural_smt.decoding.search import Decoder, Translation
 from neural_smt.decoding.translations import NBestEntry, Trace
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.system_folder import System
+from neural_smt.experiment.system_folder import System
 from neural_smt.translation.results import Candidate, Phrase, Translated, Translator
 
 

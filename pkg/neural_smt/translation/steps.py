@@ -8,7 +8,7 @@ from typing import Literal
 
 from neural_smt.decoding.moses.outputs import open_output, read_batches
 from neural_smt.errors import UserError
-from neural_smt.system_folder import System, pack_system
+from neural_smt.experiment.system_folder import System, pack_system
 from neural_smt.translation.experiment import open_system
 from neural_smt.translation.formats import json_line, listed_lines, plain_lines
 from neural_smt.translation.search import check_inputs, load_translator

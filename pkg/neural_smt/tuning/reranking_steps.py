@@ -24,9 +24,9 @@ from neural_smt.decoding.reranking.push_forward import LatticeScorer, push_forwa
 from neural_smt.decoding.reranking_steps import load_lattice_scorer
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import read_settings
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.settings import read_settings
 from neural_smt.tuning.candidates import Candidates, digest_words
 from neural_smt.tuning.history import Iteration, write_run
 from neural_smt.tuning.loop import Progress, run, select

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from neural_smt.errors import UserError
-from neural_smt.settings import read_settings
+from neural_smt.experiment.settings import read_settings
 from neural_smt.tuning.mira import MiraSettings
 
 Optimiser = Literal["mert", "mira"]

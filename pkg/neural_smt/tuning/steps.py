@@ -9,9 +9,9 @@ from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_object, read_parallel
-from neural_smt.settings import read_settings
-from neural_smt.system_folder import System
 from neural_smt.tuning.history import write_run
 from neural_smt.tuning.loop import State, fingerprint, run, select
 from neural_smt.tuning.methods import method_for

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import read_settings
 from neural_smt.io.array_files import ListWriter
 from neural_smt.io.files import atomic, load_array, read_json, save_arrays, write_json
 from neural_smt.io.ragged import Ragged, offsets_of
-from neural_smt.settings import read_settings
 from neural_smt.vocabulary import Vocabulary
 
 ORIGINS = {

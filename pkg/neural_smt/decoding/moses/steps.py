@@ -18,9 +18,9 @@ from neural_smt.decoding.oracles import HEADER, oracle_table
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_parallel, write_csv
-from neural_smt.settings import read_settings
-from neural_smt.system_folder import System
 
 log = logging.getLogger(__name__)
 

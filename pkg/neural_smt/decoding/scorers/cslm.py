@@ -14,10 +14,10 @@ from neural_smt.decoding.features import HOOKS
 from neural_smt.decoding.scorers.interface import StepScorer, TargetNetwork, TargetText
 from neural_smt.decoding.scorers.ngrams import NgramCache, NgramFeature
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import read_settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.cslm import CslmScorer
-from neural_smt.settings import read_settings
 from neural_smt.vocabulary import BOS, Vocabulary
 
 log = logging.getLogger(__name__)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from neural_smt.declared_networks import ALL_WORDS, joint_inputs, kind_of, sentence_vocabularies
 from neural_smt.decoding.features import is_column
-from neural_smt.system_folder import FILE, System, map_paths
-from neural_smt.systems import (
+from neural_smt.experiment.networks import ALL_WORDS, joint_inputs, kind_of, sentence_vocabularies
+from neural_smt.experiment.system_folder import FILE, System, map_paths
+from neural_smt.experiment.systems import (
     feature_groups,
     is_rescored,
     rescored_candidates,

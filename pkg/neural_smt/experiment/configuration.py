@@ -8,11 +8,11 @@ from typing import Any
 from neural_smt.corpus.archives import collect_archives, member_name
 from neural_smt.corpus.languages import check_language
 from neural_smt.corpus.sources import expand_test_set
-from neural_smt.declared_networks import inherit_networks, networks_schema
 from neural_smt.errors import UserError
+from neural_smt.experiment.networks import inherit_networks, networks_schema
+from neural_smt.experiment.settings import check_section, fill_defaults, load_schema
+from neural_smt.experiment.systems import check_systems
 from neural_smt.io.files import read_yaml
-from neural_smt.settings import check_section, fill_defaults, load_schema
-from neural_smt.systems import check_systems
 
 MOVED = {
     "training.encoder_decoder": "move it to networks.encoder_decoder",

@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.network_kinds import KINDS
+from neural_smt.experiment.kinds import KINDS
 
 DECLARED: dict[str, dict[str, Any]] = {
     **{kind: {"kind": kind} for kind in KINDS},

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from neural_smt.declared_networks import (
+from neural_smt.errors import UserError
+from neural_smt.experiment.kinds import KINDS, kinds_that_score
+from neural_smt.experiment.networks import (
     check_networks,
     check_vocabulary,
     compared_classes,
@@ -13,8 +15,6 @@ from neural_smt.declared_networks import (
     networks_of_kind,
     scoring_networks,
 )
-from neural_smt.errors import UserError
-from neural_smt.network_kinds import KINDS, kinds_that_score
 
 SEARCH_KINDS = kinds_that_score("search")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from neural_smt.layout import Layout
+    from neural_smt.experiment.layout import Layout
 
 Inputs = dict[str, Any]
 """Files by the names of the arguments of ``prepare`` or ``measure``: a path, or a list of paths."""
