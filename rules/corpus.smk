@@ -16,6 +16,8 @@ rule fetch:
         mem_mb=memory(1),
         runtime="2h",
     params:
+        # no digest of code: a change of it is no reason to fetch again
+        step="corpus.steps:fetch",
         side=lambda wildcards: CORPUS["sources"][wildcards.source][wildcards.side],
     script:
         "../workflow_scripts/run_step.py"
@@ -39,6 +41,7 @@ rule fetch_archive:
         mem_mb=memory(1),
         runtime="12h",
     params:
+        step="corpus.steps:fetch_archive",
         side=lambda wildcards: ARCHIVES[wildcards.archive],
     script:
         "../workflow_scripts/run_step.py"

@@ -107,7 +107,7 @@ def clean_pairs(
     rows: list[list[Any]] = []
     kept = (
         pair
-        for name, shards in _of_each(names, list(zip(sources, targets, strict=True)), "sources")
+        for name, shards in _of_each(names, list(zip(sources, targets, strict=True)), sources=sources, targets=targets)
         for pair in _clean(name, shards[0][0], chain.from_iterable(starmap(stream_parallel, shards)), settings, rows)
     )
     write_pairs(source_output, target_output, kept)
@@ -119,7 +119,7 @@ def clean_text(*, names: list[str], texts: list[Path], output: Path, table: Path
     rows: list[list[Any]] = []
     kept = (
         line
-        for name, shards in _of_each(names, texts, "texts")
+        for name, shards in _of_each(names, texts, texts=texts)
         for line, _ in _clean(
             name, shards[0], ((line, None) for text in shards for line in stream_lines(text)), settings, rows
         )
@@ -128,11 +128,11 @@ def clean_text(*, names: list[str], texts: list[Path], output: Path, table: Path
     write_csv(table, ["source", "pairs", "kept", *REASONS], rows)
 
 
-def _of_each(names: list[str], files: list[Any], what: str) -> Iterator[tuple[str, list[Any]]]:
-    """Each corpus and its files, as many of each; ``UserError`` where that cannot be."""
+def _of_each(names: list[str], files: list[Any], **given: list[Path]) -> Iterator[tuple[str, list[Any]]]:
+    """Each corpus and its files, as many of each; ``UserError`` about what was ``given`` where that cannot be."""
     count = len(files) // max(len(names), 1)
     if len(files) != count * len(names):
-        check_as_many(names=names, **{what: files})
+        check_as_many(names=names, **given)
     yield from ((name, files[number * count : (number + 1) * count]) for number, name in enumerate(names))
 
 
