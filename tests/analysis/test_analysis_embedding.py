@@ -19,8 +19,8 @@ from neural_smt.analysis.embedding import (
     summaries,
     write_points,
 )
-from neural_smt.analysis.embedding_plot import _label, draw_embedding
 from neural_smt.analysis.map import _neighbours, map_page
+from neural_smt.analysis.plots import _label, draw_embedding
 from neural_smt.analysis.steps import embed_words, plot_embedding, show_map
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged

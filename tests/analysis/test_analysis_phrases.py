@@ -12,10 +12,18 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
-from neural_smt.analysis import scatter
-from neural_smt.analysis.phrase_tables import Preferred, Sampled, phrases_page, preferred, sampled
-from neural_smt.analysis.settings import AnalysisSettings
-from neural_smt.analysis.source_phrases import draw_groups, known_phrases, phrase_counts
+from neural_smt.analysis import plots
+from neural_smt.analysis.phrase_tables import (
+    AnalysisSettings,
+    Preferred,
+    Sampled,
+    draw_groups,
+    known_phrases,
+    phrase_counts,
+    phrases_page,
+    preferred,
+    sampled,
+)
 from neural_smt.analysis.steps import plot_pair_scores, show_phrases
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, write_lines
@@ -134,8 +142,8 @@ def test_the_page_escapes_what_it_shows() -> None:
 def test_rank_correlation_is_spearmans() -> None:
     random = np.random.default_rng(1)
     first, second = random.integers(0, 5, 50).astype(float), random.normal(size=50)
-    assert scatter.rank_correlation(first, second) == pytest.approx(spearmanr(first, second).statistic)
-    assert scatter.rank_correlation(np.ones(3), np.arange(3.0)) == 0.0
+    assert plots.rank_correlation(first, second) == pytest.approx(spearmanr(first, second).statistic)
+    assert plots.rank_correlation(np.ones(3), np.arange(3.0)) == 0.0
 
 
 def test_the_scatter_names_its_axes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -147,8 +155,8 @@ def test_the_scatter_names_its_axes(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         FigureCanvasAgg(figures[0])
         yield figures[0]
 
-    monkeypatch.setattr(scatter, "drawing", kept)
-    scatter.draw_scatter(tmp_path / "x.png", np.array([-1.0, -2.0]), np.array([-3.0, -1.0]), np.array([1, 9]))
+    monkeypatch.setattr(plots, "drawing", kept)
+    plots.draw_scatter(tmp_path / "x.png", np.array([-1.0, -2.0]), np.array([-3.0, -1.0]), np.array([1, 9]))
     left, right = figures[0].axes[:2]
     assert left.get_xlabel() == right.get_xlabel() == "network, log p(target | source) (nats)"
     assert left.get_ylabel() == "translation model, log p(target | source) (nats)"

@@ -4,21 +4,95 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from neural_smt.analysis.source_phrases import TARGETS, phrase_counts
 from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.report.pages import to_html
 from neural_smt.report.rendering import render
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary import UNK, Vocabulary
 
 if TYPE_CHECKING:
-    from neural_smt.networks.encoder_decoder import TrainedModel
+    from neural_smt.networks.folder import TrainedModel
+
+
+@dataclass(frozen=True)
+class AnalysisSettings:
+    """phrases: source phrases drawn for each group of Tables 2 and 3; min_words: length from which a phrase is long;
+    frequent: how many of the most frequent long phrases the frequent ones are drawn from; rare: most often that a rare
+    phrase was extracted; samples: drawn for each source phrase; pairs: points of Figure 3; words, long_phrases: points
+    of Figures 4 and 5; perplexity: of t-SNE; zooms: regions drawn larger.
+    """
+
+    phrases: int = 5
+    min_words: int = 4
+    frequent: int = 200
+    rare: int = 10
+    samples: int = 50
+    pairs: int = 20000
+    words: int = 2500
+    long_phrases: int = 5000
+    perplexity: float = 30.0
+    zooms: int = 3
+
+
+FREQUENT, RARE = "frequent", "rare"
+
+TARGETS = 3
+"""Table 2 shows so many target phrases, so a source phrase needs as many."""
+
+SHARED_WORDS = 3
+"""Phrases of a group have no such number of words in a row in common: one long phrase is not shown in pieces."""
+
+
+def phrase_counts(table: PhraseTable) -> np.ndarray:
+    """int32 ``[S]``: how often each source phrase was extracted."""
+    return np.asarray(table.counts[:, 1])[np.asarray(table.entry_offsets[:-1])]
+
+
+def known_phrases(table: PhraseTable, ids: np.ndarray) -> np.ndarray:
+    """bool ``[S]``: source phrases whose words all have a shortlist id other than ``UNK`` in ``ids``."""
+    return table.source.count(ids == UNK) == 0
+
+
+def draw_groups(table: PhraseTable, ids: np.ndarray, settings: AnalysisSettings, seed: int) -> dict[str, np.ndarray]:
+    """The numbers of the source phrases of each group, in falling order of frequency.
+
+    Long means at least ``min_words`` words (the paper: more than three). Drawn from are long phrases whose words the
+    network knows and that have at least three target phrases: as frequent ones the ``frequent`` most often extracted
+    that were extracted more than ``rare`` times, as rare ones those extracted at most ``rare`` times.
+    """
+    counts, lengths = phrase_counts(table), table.source.lengths
+    usable = (lengths >= settings.min_words) & (np.diff(table.entry_offsets) >= TARGETS) & known_phrases(table, ids)
+    often = np.flatnonzero(usable & (counts > settings.rare))
+    often = often[np.argsort(-counts[often], kind="stable")][: settings.frequent]
+    seldom = np.flatnonzero(usable & (counts <= settings.rare))
+    groups = {}
+    for number, (name, pool) in enumerate({FREQUENT: often, RARE: seldom}.items()):
+        drawn = _distinct(table.source, np.random.default_rng([seed, number]).permutation(pool), settings.phrases)
+        groups[name] = drawn[np.argsort(-counts[drawn], kind="stable")]
+    return groups
+
+
+def _distinct(phrases: Ragged, order: np.ndarray, count: int) -> np.ndarray:
+    """The first ``count`` of ``order`` of which no two share ``SHARED_WORDS`` words in a row."""
+    seen: set[tuple[int, ...]] = set()
+    chosen: list[int] = []
+    for number in order.tolist():
+        if len(chosen) == count:
+            break
+        words = phrases[number].tolist()
+        pieces = {tuple(words[i : i + SHARED_WORDS]) for i in range(max(len(words) - SHARED_WORDS, 0) + 1)}
+        if not pieces & seen:
+            seen |= pieces
+            chosen.append(number)
+    return np.array(chosen, dtype=np.int64)
+
 
 TRANSLATION_MODEL, NETWORK = "translation model", "network"
 DIRECT = 2

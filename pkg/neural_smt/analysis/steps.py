@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neural_smt.analysis.embedding import project, read_points, summaries, write_points
-from neural_smt.analysis.embedding_plot import draw_embedding
 from neural_smt.analysis.map import map_page
-from neural_smt.analysis.phrase_tables import DIRECT, Preferred, Sampled, phrases_page, preferred, sampled
-from neural_smt.analysis.scatter import draw_scatter
-from neural_smt.analysis.settings import AnalysisSettings
-from neural_smt.analysis.source_phrases import draw_groups, known_phrases, phrase_counts
+from neural_smt.analysis.phrase_tables import (
+    DIRECT,
+    AnalysisSettings,
+    Preferred,
+    Sampled,
+    draw_groups,
+    known_phrases,
+    phrase_counts,
+    phrases_page,
+    preferred,
+    sampled,
+)
+from neural_smt.analysis.plots import draw_embedding, draw_scatter
 from neural_smt.experiment.settings import read_settings
 from neural_smt.io.files import write_csv, write_lines
 from neural_smt.io.ragged import Ragged

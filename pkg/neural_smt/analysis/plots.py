@@ -1,4 +1,4 @@
-"""Figures 4 and 5 of Cho et al. (2014): the whole plane, and zoomed regions of it."""
+"""Figures 3 to 5 of Cho et al. (2014): scores of phrase pairs, and the plane of words or phrases with regions of it."""
 
 from collections.abc import Sequence
 from html import unescape
@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Bbox
 
 from neural_smt.analysis.embedding import Point, Region, densest_regions
-from neural_smt.io.plots import COLOURS, GREY, drawing
+from neural_smt.io.plots import COLOURS, GREY, clean, drawing
 
 OFFSETS = (
     (5, 0, "left", "center"),
@@ -126,3 +127,51 @@ def _are_free(boxes: np.ndarray, taken: np.ndarray, frame: Bbox) -> np.ndarray:
     inside = (boxes[:, :2] >= frame.min).all(axis=1) & (boxes[:, 2:] <= frame.max).all(axis=1)
     low, high = boxes[:, None, :2] < taken[:, 2:], taken[:, :2] < boxes[:, None, 2:]
     return inside & ~(low & high).all(axis=2).any(axis=1)
+
+
+def draw_scatter(path: Path, network: np.ndarray, translation: np.ndarray, extracted: np.ndarray) -> None:
+    """Draw natural log-probabilities of pairs (all ``[n]``); extracted: how often each pair's source phrase was.
+
+    Left, all pairs as a density, since most lie on few values of the translation model; right, the pairs as points
+    whose colour shows how often the source phrase was extracted.
+    """
+    correlation = rank_correlation(network, translation)
+    with drawing(path, 10.0, 4.4) as figure:
+        left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+        cells = left.hexbin(network, translation, gridsize=45, cmap="Blues", norm=LogNorm(vmin=0.7), linewidths=0.1)
+        figure.colorbar(cells, ax=left, label="phrase pairs in a cell (log scale)")
+        order = np.argsort(extracted, kind="stable")
+        points = right.scatter(
+            network[order],
+            translation[order],
+            c=extracted[order],
+            s=5,
+            alpha=0.6,
+            linewidths=0,
+            cmap="viridis",
+            norm=LogNorm(1, max(2, int(extracted.max(initial=1)))),
+            rasterized=True,
+        )
+        figure.colorbar(points, ax=right, label="times the source phrase was extracted")
+        for axes, title in (
+            (left, f"{len(network):,} phrase pairs, rank correlation {correlation:.2f}"),
+            (right, "the same pairs by frequency"),
+        ):
+            axes.set_xlabel("network, log p(target | source) (nats)")
+            axes.set_title(title, fontsize=10)
+            clean(axes)
+        left.set_ylabel("translation model, log p(target | source) (nats)")
+
+
+def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
+    """Spearman's rank correlation with mean ranks for ties; 0 where one of them is constant."""
+    ranks = [_ranks(values) for values in (first, second)]
+    deviations = [values - values.mean() for values in ranks]
+    scale = np.sqrt((deviations[0] ** 2).sum() * (deviations[1] ** 2).sum())
+    return float((deviations[0] * deviations[1]).sum() / scale) if scale > 0 else 0.0
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    return (ends - (counts - 1) / 2)[inverse]
