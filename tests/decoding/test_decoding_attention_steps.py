@@ -289,7 +289,7 @@ def test_settings_and_sizes_of_lists_are_checked(world: dict[str, Any], tmp_path
 def test_it_is_a_step_of_the_command_line() -> None:
     found = steps("decoding")
     assert found["translate_attention"] is translate_attention
-    assert {"decode", "decode_lattices", "reorder", "rescore"} < set(found)
+    assert {"decode", "decode_lattices", "rerank", "score_lists"} < set(found)
 
 
 def test_phrase_based_decoding_does_not_depend_on_it() -> None:

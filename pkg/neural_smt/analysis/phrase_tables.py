@@ -18,7 +18,7 @@ from neural_smt.report.rendering import render
 from neural_smt.vocabulary import UNK, Vocabulary
 
 if TYPE_CHECKING:
-    from neural_smt.networks.folder import TrainedModel
+    from neural_smt.networks.encoder_decoder import TrainedModel
 
 
 @dataclass(frozen=True)
