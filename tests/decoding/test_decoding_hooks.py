@@ -109,5 +109,5 @@ def test_equal_sentences_are_searched_once():
         assert [(e.tokens, e.score) for e in found.nbest] == [(e.tokens, e.score) for e in expected.nbest]
         assert found.segmentation == expected.segmentation
     lattices = decoder.lattices(sentences)
-    assert [lattice and lattice.sentence for lattice in lattices] == [0, 1, None, 3, 4, None]
+    assert [lattice and lattice.sentences.tolist() for lattice in lattices] == [[0], [1], None, [3], [4], None]
     assert lattices[0].tails is lattices[4].tails
