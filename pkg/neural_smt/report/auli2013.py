@@ -99,7 +99,7 @@ def read_results(
     """Read the files of an experiment.
 
     scores: as in ``read_scores``; significance: set -> what ``compare`` wrote with target-only as its baseline;
-    perplexities: system -> what ``measure_recurrent`` wrote of its network; choices: system -> set -> what
+    perplexities: system -> what ``measure_network`` wrote of its network; choices: system -> set -> what
     ``rescore_lattices`` wrote, one file per run; searches: set -> what ``decode_lattices`` wrote; oracles: set -> the
     table of ``measure_oracles``.
     """

@@ -43,7 +43,7 @@ def write_paper_order(
     rows: row of the paper -> system; scores: as in write_table; order: files of compare_neighbours, one for each of
     ``sets``, of which the first is the one that weights are tuned on; networks: the CSV of write_networks_table;
     phrase_table, target_vocabulary, target_shortlist: what the share of rows with words outside the shortlist is
-    counted in; perplexity: what measure_cslm wrote; remarks: Markdown.
+    counted in; perplexity: what `measure_network` wrote; remarks: Markdown.
     """
     paper = load_paper("cho2014.yaml").rows().set_index("system")
     steps = read_steps(paper, dict(zip(sets, order, strict=True)), rows, dev=sets[0])

@@ -152,7 +152,7 @@ def class_row(
     """The columns of one model.
 
     sets: whose perplexity is shown, in this order; classes: the model's settings of them; curve: its learning curve;
-    held_out: what ``train_recurrent`` wrote of it; perplexity: what ``measure_recurrent`` wrote.
+    held_out: what ``train_network`` wrote of it; perplexity: what ``measure_network`` wrote.
     """
     training = Training.read(curve)
     made = read_object(Path(held_out))["classes"]
