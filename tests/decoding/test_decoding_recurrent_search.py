@@ -133,14 +133,14 @@ def test_a_hypothesis_is_asked_about_after_those_that_it_extends(plain, monkeypa
     settings = SearchSettings("cube", 6, 0.0, table_limit=0, pop_limit=20)
     _, decoder = make(plain, 5, "none", 1, settings)
     asked = []
-    ask = batches._ask
+    ask = batches._query
 
     def watch(search, batch):
         assert (search.row_of[batch.tails[batch.tails >= 5]] > 0).all()  # 5 sentences have words
         asked.append(len(batch.tails))
         return ask(search, batch)
 
-    monkeypatch.setattr(batches, "_ask", watch)
+    monkeypatch.setattr(batches, "_query", watch)
     decoder.decode(SENTENCES)
     assert sum(asked) == decoder.hook.statistics()["hypotheses"] > 20
 
@@ -163,7 +163,7 @@ def test_models_that_do_not_fit_are_refused(plain, tmp_path: Path):
     for features, network, message in (
         (groups, {}, "no model folder"),
         ([*groups, "cslm"], {"model": tmp_path / "plain"}, "a search has one hook"),
-        (groups, {"model": tmp_path / "plain", "representation": tmp_path / "r"}, "leave out its representation"),
+        (groups, {"model": tmp_path / "plain", "representation": tmp_path / "r"}, "leave out the representation"),
         (groups, {"model": tmp_path / "joint"}, "name the representation"),
     ):
         with pytest.raises(UserError, match=message):
