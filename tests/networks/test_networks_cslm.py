@@ -231,7 +231,7 @@ def test_an_estimate_reads_few_words_and_the_mean_of_the_others(
         errors.append(score - (logits[word - 1] - np.log(np.exp(logits).sum())))
     assert len(errors) > 20
     # What is left is the normalisers' estimate, which is fitted: no more than a few of its own standard deviations.
-    assert np.abs(errors).max() < 6 * estimating.cslm.error + 1e-6
+    assert np.abs(errors).max() < 6 * estimating.normalisers.error + 1e-6
 
 
 def test_a_renormalised_distribution_sums_to_that_of_the_ngram_model(language_model: NgramModel) -> None:
