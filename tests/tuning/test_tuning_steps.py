@@ -187,7 +187,7 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
 
     def gather_and_count(*given: Any) -> Any:
         result = gather(*given)
-        counts.append([(cache.counts.asked, cache.counts.found) for cache in (hooks[-1].score, hooks[-1].exact)])
+        counts.append([(cache.counts.queries, cache.counts.hits) for cache in (hooks[-1].score, hooks[-1].exact)])
         return result
 
     monkeypatch.setattr(steps, "load_hook", load_and_keep)
