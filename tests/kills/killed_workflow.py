@@ -17,6 +17,8 @@ import psutil
 from kill_plans import Kill, Victim
 from safetensors import safe_open
 
+from neural_smt.cli import STAGES
+
 LIMIT = 3600
 """Seconds that one run of Snakemake may take."""
 
@@ -243,10 +245,11 @@ def recognise(process: psutil.Process) -> tuple[str, str] | None:
     """Stage and name of a job, when the process is the script of one."""
     with contextlib.suppress(psutil.Error, OSError):
         for argument in process.cmdline():
-            if found := re.search(r"\.snakemake/scripts/tmp\w+\.(\w+)\.py$", argument):
+            if re.search(r"\.snakemake/scripts/tmp\w+\.run_step\.py$", argument):
                 script = Path(argument).read_bytes()
+                step = re.search(rb"(%s)[\w.]*:\w+" % "|".join(STAGES).encode(), script)
                 named = re.search(rb"results/[\w/.-]*?logs/([\w./-]+?)\.log", script)
-                return (found[1], named[1].decode()) if named else None
+                return (step[1].decode(), named[1].decode()) if step and named else None
     return None
 
 
