@@ -82,6 +82,6 @@ def retrained(folder: Path, *arguments: str) -> set[str]:
     """Names of the networks that a dry run would train."""
     done = snakemake(folder, "training", *arguments, "-n", "--cores", "2")
     assert done.returncode == 0, done.stdout + done.stderr
-    jobs = re.split(r"^(?:local)?rule ", done.stdout, flags=re.MULTILINE)
+    jobs = re.split(r"^(?:local)?rule ", done.stdout + done.stderr, flags=re.MULTILINE)
     found = [re.search(r"wildcards: .*network=(\w+)", job) for job in jobs if job.startswith("train_network:")]
     return {job[1] for job in found if job}
