@@ -112,7 +112,7 @@ def build_phrase_table(
     max_length: int,
     smoothing: float,
     output: Path,
-    parts: Sequence[Path] = (),
+    parts: list[Path] = (),  # type: ignore[assignment]
     threads: int = 1,
 ) -> None:
     """Write the phrase table of an aligned text with its reordering model.
