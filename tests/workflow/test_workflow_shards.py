@@ -53,7 +53,7 @@ SHARDED = {
 LISTS = {"decode_lists_shard", "join_lists"}
 AT_ONCE = {"decode", "decode_lists"}
 RESCORED = {
-    "training": {"cslm": {"order": 4, "projection": 8, "layers": [16, 8], "updates": 60}},
+    "networks": {"cslm": {"order": 4, "projection": 8, "layers": [16, 8], "updates": 60}},
     "systems": {"rescored": {"base": "rnn", "features": [], "rescore": ["cslm"]}},
 }
 
