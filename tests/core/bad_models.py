@@ -265,13 +265,13 @@ ROWS = [
     Row(
         "an option of tuning with a slip",
         RESCORE + " '{\"restart\": 1}'",
-        "setting tuning.restart is unknown; use one of optimiser, candidates, nbest, density, iterations, restarts, refinements, mira, min_gain, select",
+        "setting tuning.restart is unknown; use one of optimiser, candidates, nbest, density, iterations, restarts, refinements, mira, min_gain, select, beam, lists",
         {"n": LIST, "r": "a\n", "w.json": '{"LM0": [1]}'},
     ),
     Row(
         "statistics of a shard that are none",
         SHARDS,
-        "s.json: not the statistics of a shard; decode the shards again",
+        "s.json: holds no JSON object; run the step that makes it again",
         {"t": "a\n", "p": "x\n", "s.json": "[]"},
     ),
     # networks
@@ -341,7 +341,7 @@ ROWS = [
     Row(
         "a table of results that is another",
         TABLE_OF,
-        "t.csv: not a table of systems; run the report stage again",
+        "t.csv: has no column 'system'; give a table of systems",
         {"t.csv": "a,b\n1,2\n"},
     ),
     Row(
@@ -353,13 +353,13 @@ ROWS = [
     Row(
         "a table without one of its columns",
         TABLE_OF,
-        "t.csv, line 2: has no 'dev:sacrebleu_std'; run the step that makes it again",
+        "t.csv: has no column 'runs'; give a table of systems",
         {"t.csv": "system,dev:sacrebleu\nrnn,1\n"},
     ),
     Row(
         "an evaluation without a score",
         REPORT,
-        "e.json: no 'tokenised_bleu' among sacrebleu; run the evaluation stage again",
+        "e.json: has no 'tokenised_bleu'; run the step that makes it again",
         {"e.json": '{"sacrebleu": 1}'},
     ),
 ]
