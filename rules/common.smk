@@ -134,10 +134,10 @@ def results_of_all_data(pattern, **values):
 
 
 def step(function, *modules):
-    """The params of a rule that say which function it calls (``module:name``), and what code that depends on.
+    """The params that say which function a job calls (``module:name``), and what code that depends on.
 
-    The digest is of the files that the function's module and the further ``modules`` reach: when these change, the rule
-    runs again.
+    The digest is of the files that the function's module and the further ``modules`` reach: when these change, its jobs
+    run again.
     """
     return {"step": function, "code": step_digest(function, *modules)}
 
