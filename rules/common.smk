@@ -52,7 +52,7 @@ if workflow.output_settings.dryrun and config["check"]["texts"]:
     except UserError as error:
         raise WorkflowError(sentence(error))
 
-if workflow.is_main_process and not workflow.dryrun:
+if workflow.is_main_process and not workflow.output_settings.dryrun:
     # a run that was killed here left locks, and jobs that are about to end
     begin_run(config["experiment"], workflow.local_exec)
 

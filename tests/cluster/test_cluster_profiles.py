@@ -30,7 +30,7 @@ def test_rules_of_profiles_exist(repository: Path, profile: str) -> None:
 def test_commented_rules_exist_too(repository: Path) -> None:
     text = (repository / "profiles" / "slurm" / "profile.yaml").read_text(encoding="utf-8")
     examples = re.findall(r"^#   (\w+): \{", text, flags=re.MULTILINE)
-    assert len(examples) == 2
+    assert examples
     assert set(examples) <= rule_names(repository)
 
 

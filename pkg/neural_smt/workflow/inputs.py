@@ -9,6 +9,7 @@ from neural_smt.corpus.archives import archive_name
 from neural_smt.experiment.kinds import KINDS, Kind
 from neural_smt.experiment.layout import TABLES, Layout
 from neural_smt.experiment.networks import joint_inputs, kind_of
+from neural_smt.experiment.system_folder import FILE
 from neural_smt.experiment.systems import (
     rescored_candidates,
     rescores_lattices,
@@ -144,7 +145,8 @@ class Inputs:
             "lattice": {"lattices": f"{decoded}.lattices"},
             "nbest": {"lattices": f"{decoded}.dense"},
         }[rescored_candidates(self.config, wildcards.system)]
-        return found | (self.layout.scoring_files(network, text) if network else {})
+        described = {"depends": f"{self.layout.system(wildcards.system)}/{FILE}"}
+        return found | described | (self.layout.scoring_files(network, text) if network else {})
 
     def tuning_candidates(self, wildcards: Any) -> dict[str, str]:
         """The same for the development set: lists are tuned on once they are scored."""
