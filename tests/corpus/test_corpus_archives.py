@@ -8,6 +8,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import pooch
 import published_archives as published
 import pytest
 from published_archives import refused, sha256
@@ -224,7 +225,7 @@ def test_a_broken_transfer(server, tmp_path):
 def test_a_transfer_that_breaks_once_is_tried_again(server, tmp_path, monkeypatch):
     monkeypatch.setattr(fetching, "RETRIES", 1)
     server.cut.add(f"/{published.OPUS}")
-    monkeypatch.setattr(fetching.pooch.core.time, "sleep", lambda _: server.cut.clear())
+    monkeypatch.setattr(pooch.core.time, "sleep", lambda _: server.cut.clear())
     output = tmp_path / "out" / "opus.zip"
     steps.fetch_archive(side={"url": f"{server.address}/{published.OPUS}"}, mirror=None, output=output)
     assert extract(output, "News.en-fr.en", tmp_path / "a.gz") == published.SOURCE

@@ -13,9 +13,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import pooch
-import requests
-
 from neural_smt.corpus.archives import verify
 from neural_smt.corpus.storing import file_pieces, store_text, store_whole
 from neural_smt.errors import FULL, UserError
@@ -117,6 +114,10 @@ def _local_copy(location: str, output: Path) -> Iterator[Path]:
 
 def _download(url: str, folder: Path) -> Path:
     """Download with pooch; any failure left after the retries means that this place does not have the file."""
+    # a quarter of a second, which only downloads should take
+    import pooch
+    import requests
+
     pooch.get_logger().setLevel(logging.WARNING)
     registry = pooch.create(
         path=folder, base_url="", registry={"file": None}, urls={"file": url}, retry_if_failed=RETRIES

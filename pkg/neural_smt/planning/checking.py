@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from neural_smt.alignment.pharaoh import read_marked_alignments
 from neural_smt.corpus.fetching import is_url, locations, published_name
 from neural_smt.corpus.sources import ALIGNMENT, published_sources
 from neural_smt.errors import UserError
@@ -147,6 +146,9 @@ def check_source(sides: Mapping[str, Path], tokenised: bool) -> Text:
     words: dict[str, float] = {}
     for side, path in sides.items():
         if side == ALIGNMENT:
+            # loads Numba, which takes half a second of every dry run
+            from neural_smt.alignment.pharaoh import read_marked_alignments
+
             lines[side] = len(read_marked_alignments(path)[0])
         else:
             # a NUL in what is still to be tokenised is dropped there
