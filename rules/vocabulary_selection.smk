@@ -7,11 +7,11 @@ rule build_network_vocabulary:
     input:
         text="results/{experiment}/selection/train.{language}",
     output:
-        output="results/{experiment}/vocabularies/{words}/network.{language}.tsv",
+        output="results/{experiment}/vocabulary_selection/{words}/network.{language}.tsv",
     log:
         "results/{experiment}/logs/build_network_vocabulary.{words}.{language}.log",
     benchmark:
-        "results/{experiment}/benchmarks/vocabularies/build_network_vocabulary.{words}.{language}.tsv"
+        "results/{experiment}/benchmarks/vocabulary_selection/build_network_vocabulary.{words}.{language}.tsv"
     wildcard_constraints:
         words=r"\d+",
     conda:
@@ -34,11 +34,11 @@ rule build_candidates:
         source=lambda wildcards: LAYOUT.text(wildcards.text, SOURCE),
         reference=lambda wildcards: LAYOUT.text("train", TARGET) if wildcards.text == "train" else [],
     output:
-        output=directory("results/{experiment}/vocabularies/{words}/{sets}/{text}"),
+        output=directory("results/{experiment}/vocabulary_selection/{words}/{sets}/{text}"),
     log:
         "results/{experiment}/logs/build_candidates.{words}.{sets}.{text}.log",
     benchmark:
-        "results/{experiment}/benchmarks/vocabularies/build_candidates.{words}.{sets}.{text}.tsv"
+        "results/{experiment}/benchmarks/vocabulary_selection/build_candidates.{words}.{sets}.{text}.tsv"
     wildcard_constraints:
         words=r"\d+",
         sets=one_of(SENTENCE_VOCABULARIES),
@@ -62,12 +62,12 @@ rule measure_candidates:
         network_vocabulary=LAYOUT.network_vocabulary(MEASURED_WORDS, TARGET),
         depends=[LAYOUT.text(text, side) for text in ("train", *SETS) for side in (SOURCE, TARGET)],
     output:
-        csv_output="results/{experiment}/vocabularies/coverage.csv",
-        markdown_output="results/{experiment}/vocabularies/coverage.md",
+        csv_output="results/{experiment}/vocabulary_selection/coverage.csv",
+        markdown_output="results/{experiment}/vocabulary_selection/coverage.md",
     log:
         "results/{experiment}/logs/measure_candidates.log",
     benchmark:
-        "results/{experiment}/benchmarks/vocabularies/measure_candidates.tsv"
+        "results/{experiment}/benchmarks/vocabulary_selection/measure_candidates.tsv"
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -88,5 +88,5 @@ rule measure_candidates:
 rule vocabulary_selection:
     """Target vocabularies of the sentences of all texts, what they cover and how large they are."""
     input:
-        results(f"vocabularies/{MEASURED_WORDS}/{DEFAULT_SETS}/{{text}}", text=["train", *SETS]),
-        results("vocabularies/coverage.csv"),
+        results(f"vocabulary_selection/{MEASURED_WORDS}/{DEFAULT_SETS}/{{text}}", text=["train", *SETS]),
+        results("vocabulary_selection/coverage.csv"),

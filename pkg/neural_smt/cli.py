@@ -20,29 +20,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from neural_smt import __version__
+from neural_smt import STAGES, __version__
 from neural_smt.errors import Section, UserError, sentence
 from neural_smt.io.files import read_yaml
 from neural_smt.workflow.invoke import find_step, invoke, is_list, is_path, optional, parameters
-
-STAGES = (
-    "corpus",
-    "selection",
-    "alignment",
-    "phrases",
-    "language_model",
-    "shortlist",
-    "vocabulary_selection",
-    "representations",
-    "training",
-    "rescoring",
-    "decoding",
-    "tuning",
-    "evaluation",
-    "analysis",
-    "report",
-)
-"""The stages, in the order in which each uses those before it; see ``steps``."""
 
 VERBS = {
     "decode": "decoding.moses.steps:decode_moses",

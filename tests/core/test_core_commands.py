@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from neural_smt.cli import STAGES, VERBS, main, steps, verb
+from neural_smt import STAGES
+from neural_smt.cli import VERBS, main, steps, verb
 from neural_smt.vocabulary import Vocabulary
 from neural_smt.workflow.code_digest import PACKAGE, _imported, module_file, reached_files
 from neural_smt.workflow.invoke import invoke

@@ -17,7 +17,7 @@ import psutil
 from kill_plans import Kill, Victim
 from safetensors import safe_open
 
-from neural_smt.cli import STAGES
+from neural_smt import STAGES
 
 LIMIT = 3600
 """Seconds that one run of Snakemake may take."""

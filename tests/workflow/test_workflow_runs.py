@@ -9,7 +9,8 @@ import pytest
 import yaml
 from checkouts import TINY, copy_results, planned, retrained, snakemake, translated
 
-from neural_smt.cli import STAGES, main
+from neural_smt import STAGES
+from neural_smt.cli import main
 from neural_smt.io.files import read_csv, read_json, read_lines
 from neural_smt.vocabulary import Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
@@ -304,17 +305,19 @@ def test_target_vocabularies_of_every_text(finished: Path) -> None:
     done = snakemake(finished, "vocabulary_selection", "--configfile", TINY, "--cores", "2")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     folder = finished / "results" / "tiny"
-    network = Vocabulary.load(folder / "vocabularies/500000/network.fr.tsv")
+    network = Vocabulary.load(folder / "vocabulary_selection/500000/network.fr.tsv")
     for name, text in (("train", "selection/train"), ("news_test", "corpus/tokenised/news_test")):
         source, target = (read_lines(folder / f"{text}.{side}") for side in ("en", "fr"))
         digests = {"vocabulary": network.digest, "source": text_digest(source)}
-        sets = CandidateSets.load(folder / f"vocabularies/500000/default/{name}", **digests)
+        sets = CandidateSets.load(folder / f"vocabulary_selection/500000/default/{name}", **digests)
         assert len(sets) == len(source)
         assert ("reference" in sets.origins) == (name == "train")
         if name == "train":
             encoded = encode_words(network, target)
             assert all(set(words.tolist()) <= set(sets.of(i).tolist()) for i, words in enumerate(encoded))
-    rows = {(row["text"], row["parts"], row["top"]): row for row in read_csv(folder / "vocabularies/coverage.csv")}
+    rows = {
+        (row["text"], row["parts"], row["top"]): row for row in read_csv(folder / "vocabulary_selection/coverage.csv")
+    }
     covered = {parts: int(rows["news_test", parts, top]["covered"]) for parts, top in COVERED}
     whole = rows["news_test", "V^P + V^D + V^T", "10"]
     assert covered["V^P + V^D + V^T"] == int(whole["known"]), "V^T holds more words than the network knows"

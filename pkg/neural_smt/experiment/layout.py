@@ -101,7 +101,7 @@ class Layout:
 
     def network_vocabulary(self, words: int, language: str) -> str:
         """The words of a language that an attention network knows: the most frequent ones of the training text."""
-        return f"{self.folder}/vocabularies/{words}/network.{language}.tsv"
+        return f"{self.folder}/vocabulary_selection/{words}/network.{language}.tsv"
 
     @property
     def dictionary(self) -> dict[str, str]:
@@ -120,7 +120,7 @@ class Layout:
     def sentence_sets(self, network: str, vocabulary: str, text: str) -> str | None:
         """The target vocabularies of a text's sentences for an attention network; None where it takes all words."""
         words = self.config["networks"][network]["target_words"]
-        return None if vocabulary == ALL_WORDS else f"{self.folder}/vocabularies/{words}/{vocabulary}/{text}"
+        return None if vocabulary == ALL_WORDS else f"{self.folder}/vocabulary_selection/{words}/{vocabulary}/{text}"
 
     def scoring_files(self, network: str, text: str) -> dict[str, str]:
         """What a network reads that scores candidates of a set ``text``, by the names of the steps' arguments."""

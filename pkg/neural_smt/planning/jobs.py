@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from neural_smt import STAGES
 from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete, read_configuration_file
 from neural_smt.experiment.systems import rescores_lattices, translation
@@ -141,8 +142,6 @@ def rule_stages(snakefile: Path) -> dict[str, str]:
     """Every rule -> its stage: a file under rules/, or a folder of such files, is named after it, or begins with it
     (``decoding_lists``).
     """
-    from neural_smt.report.costs import STAGES
-
     stages, folder = {}, Path(snakefile).parent / "rules"
     for path in sorted(folder.rglob("*.smk")):
         place = path.relative_to(folder).parts[0].removesuffix(".smk")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from neural_smt import STAGES
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_json
 from neural_smt.planning.jobs import complete_configuration, list_jobs, whole_target
@@ -18,7 +19,6 @@ from neural_smt.planning.quantities import Experiment
 from neural_smt.planning.schedule import Machine, critical_path, schedule
 from neural_smt.planning.sizes import expect_sizes, quantity
 from neural_smt.planning.throughputs import ALIKE, ASSUMED, MEASURED, Forecast, Throughputs, forecast_jobs
-from neural_smt.report.costs import STAGES
 
 MARKS = {MEASURED: "", ALIKE: "~", ASSUMED: "*"}
 """What stands behind the hours of a row whose rates are those of another rule, or nobody's."""

@@ -11,29 +11,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from neural_smt import STAGES
 from neural_smt.errors import UserError
 from neural_smt.io.plots import BLUE, COLOURS, GREY, clean, drawing
 from neural_smt.io.tables import formatted, write_frame
 from neural_smt.workflow.job_usage import Place, read_benchmark
-
-STAGES = (
-    "corpus",
-    "selection",
-    "alignment",
-    "phrases",
-    "language_model",
-    "shortlist",
-    "vocabularies",
-    "representations",
-    "training",
-    "rescoring",
-    "decoding",
-    "tuning",
-    "evaluation",
-    "analysis",
-    "report",
-)
-"""The stages in the order in which data flows through them."""
 
 TOTAL = "total"
 """What the rows of all stages together are called."""

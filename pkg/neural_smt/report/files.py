@@ -207,7 +207,7 @@ class ReportFiles:
             },
             "curves": {name: self.trained(name) | {"keep": self.keep(name)} for name in used},
             "epochs": {name: f"{self.folder}/training/{name}/epochs.csv" for name in curves},
-            "coverage": [f"{self.folder}/vocabularies/coverage.csv"],
+            "coverage": [f"{self.folder}/vocabulary_selection/coverage.csv"],
         }
 
     def attention_inputs(self) -> list[str]:
