@@ -1,33 +1,124 @@
-"""Every row of the table of bad inputs: its one sentence, its status, and nothing left behind."""
+"""What people do wrong and the sentence that each mistake gets: the tables ``bad_*.yaml``, whole sentences.
 
+A row says what is wrong (``name``), what is typed after ``python -m neural_smt`` (``command``) in a folder that holds
+``files``, and all that is said behind ``error: `` (``says``). ``settings`` in place of a command: they are put over the
+smallest experiment, which is checked. ``moses``: a model of Moses with other lines; ``network``: the folder ``m`` of an
+encoder-decoder with another description. ``$NAME`` stands for one of the file's ``commands`` or, as contents, of
+``CONTENTS``; ``{repository}`` for this checkout.
+"""
+
+import gzip
+import io
+import json
 import os
+import pickle
+import re
 import shlex
 import subprocess
 import sys
+import tarfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import bad_models
-import bad_settings
-import bad_texts
+import numpy as np
 import pytest
-from bad_inputs import Row
+import yaml
+from safetensors.numpy import save
 
 from neural_smt.cli import main
+from neural_smt.vocabulary import Vocabulary
 from neural_smt.workflow.code_digest import PACKAGE
 
-ROWS = [*bad_settings.ROWS, *bad_texts.ROWS, *bad_models.ROWS]
+Row = dict[str, Any]
+
+CHECK = "check --configfile {repository}/experiments/tiny.yaml mine.yaml --snakefile {repository}/Snakefile"
+MOSES = """[feature]
+{table}
+{lm}
+{length}
+[weight]
+{weight_of_table}
+{weight_of_lm}
+{weight_of_length}
+{sections}"""
+LINES = {
+    "table": "PhraseDictionaryMemory num-features=4 path=table",
+    "lm": "KENLM path=lm.arpa",
+    "length": "WordPenalty",
+    "weight_of_table": "PhraseDictionaryMemory0= 1 1 1 1",
+    "weight_of_lm": "KENLM0= 1",
+    "weight_of_length": "WordPenalty0= -1",
+    "sections": "",
+}
+MOSES_FILES = {
+    "table": "a ||| x ||| 0.5 0.4 0.5 0.5 ||| 0-0 ||| 2 2 1 ||| |||\n",
+    "lm.arpa": "\\data\\\nngram 1=4\n\n\\1-grams:\n-1.5\t<unk>\n-99\t<s>\n-1\t</s>\n-0.7\tx\n\n\\end\\\n",
+    "text": "a\n",
+}
+VOCABULARY = "<unk>\t0\n<s>\t0\n</s>\t0\na\t2\n"
+DIGEST = Vocabulary(["<unk>", "<s>", "</s>", "a"], [0, 0, 0, 2]).digest
+SIZES = {"source_words": 4, "target_words": 4, "hidden": 2, "embedding": 2, "maxout": 2, "rank": 2, "conventions": {}}
+NETWORK = {"network": "encoder_decoder", "config": SIZES, "vocabularies": {"source": DIGEST, "target": DIGEST}}
+
+
+def archive() -> bytes:
+    """A tar archive of a text, a link, and a text that would leave the folder."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as tar:
+        for name, content in (("d/a.fr", b"un\n"), ("d/pipe", None), ("../up.fr", b"deux\n")):
+            entry = tarfile.TarInfo(name)
+            if content is None:
+                entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            entry.size = len(content or b"")
+            tar.addfile(entry, io.BytesIO(content or b""))
+    return stream.getvalue()
+
+
+CONTENTS = {
+    "$archive": archive(),
+    "$archive_cut_off": archive()[:-30],
+    "$gzip_cut_off": gzip.compress(b"one\n" * 9)[:-9],
+    "$latin1": "un\ndeux\ncafé\n".encode("latin-1"),
+    "$latin1_settings": "experiment: café\n".encode("latin-1"),
+    "$utf16": "un\n".encode("utf-16"),
+    "$utf16_json": b"\xff\xfe{\x00",
+    "$pickle": pickle.dumps({"a": 1}),
+    "$header_cut_off": b'\x20\0\0\0\0\0\0\0{"a":',
+    "$other_weights": save({"a": np.zeros(3, dtype=np.float32)}),
+}
+
+
+def rows_of(path: Path) -> list[Row]:
+    """The rows of a table, names of commands written out."""
+    table = yaml.safe_load(path.read_text(encoding="utf-8"))
+
+    def spelt(command: str) -> str:
+        return re.sub(r"\$([A-Z_]+)", lambda name: table["commands"][name[1]], command)
+
+    return [row | {"command": spelt(row.get("command", CHECK)), "files": files_of(row)} for row in table["rows"]]
+
+
+def files_of(row: Row) -> dict[str, bytes]:
+    """What lies in the folder where a row's command is typed."""
+    files: dict[str, str] = {}
+    if "settings" in row:
+        files["mine.yaml"] = yaml.safe_dump(row["settings"], allow_unicode=True)
+    if "moses" in row:
+        files |= MOSES_FILES | {"moses.ini": MOSES.format(**LINES | row["moses"])}
+    if "network" in row:
+        files |= {"m/vocabulary.source": VOCABULARY, "m/vocabulary.target": VOCABULARY}
+        files["m/config.json"] = json.dumps(NETWORK | row["network"])
+    files |= row.get("files", {})
+    return {name: CONTENTS.get(content) or content.encode() for name, content in files.items()}
+
+
+ROWS = [
+    row for name in ("settings", "texts", "models") for row in rows_of(Path(__file__).with_name(f"bad_{name}.yaml"))
+]
 
 AS_PROCESSES = ["a text in another encoding", "a key with a slip", "no system named"]
 """Rows that are typed for real; the others run in this process."""
-
-
-def write_files(folder: Path, row: Row) -> dict[str, bytes]:
-    """The files of a row, and what is there then."""
-    for name, content in row.files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return contents(folder)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -35,48 +126,54 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): b"" if path.is_dir() else path.read_bytes() for path in folder.rglob("*")}
 
 
+@pytest.fixture
+def written(row: Row, tmp_path: Path) -> Iterator[Path]:
+    """The folder of a row; nothing else may be in it afterwards."""
+    for name, content in row["files"].items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    before = contents(tmp_path)
+    yield tmp_path
+    assert contents(tmp_path) == before
+
+
 def arguments(row: Row, repository: Path) -> list[str]:
-    return shlex.split(row.command.replace("{repository}", str(repository)))
+    return shlex.split(row["command"].replace("{repository}", str(repository)))
 
 
 def sentence(row: Row, repository: Path) -> str:
-    return "error: " + row.sentence.replace("{repository}", str(repository)) + "\n"
+    return "error: " + row["says"].replace("{repository}", str(repository)) + "\n"
 
 
 def test_the_table_is_long_and_says_everything_once() -> None:
     assert len(ROWS) >= 150
-    assert len({row.name for row in ROWS}) == len(ROWS)
-    assert len({(row.command, str(row.files)) for row in ROWS}) == len(ROWS)
-    assert set(AS_PROCESSES) <= {row.name for row in ROWS}
+    assert len({row["name"] for row in ROWS}) == len(ROWS)
+    assert len({(row["command"], str(row["files"])) for row in ROWS}) == len(ROWS)
+    assert set(AS_PROCESSES) <= {row["name"] for row in ROWS}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
 def test_each_mistake_gets_its_sentence(
-    row: Row, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    row: Row, repository: Path, written: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    before = write_files(tmp_path, row)
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(written)
     monkeypatch.setattr("logging.root.handlers", [])
     assert main(arguments(row, repository)) == 1
     told = capfd.readouterr().err
-    assert [line for line in told.splitlines(keepends=True) if line.startswith("error: ")] == [
-        sentence(row, repository)
-    ]
+    faults = [line for line in told.splitlines(keepends=True) if line.startswith("error: ")]
+    assert faults == [sentence(row, repository)]
     assert "Traceback" not in told
-    assert "; " in row.sentence or ": " in row.sentence, "it says what to do, or where"
-    assert contents(tmp_path) == before
+    assert "; " in row["says"] or ": " in row["says"], "it says what to do, or where"
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.name in AS_PROCESSES], ids=lambda row: row.name)
-def test_typed_for_real_it_is_the_same(row: Row, repository: Path, tmp_path: Path) -> None:
-    before = write_files(tmp_path, row)
+@pytest.mark.parametrize("row", [row for row in ROWS if row["name"] in AS_PROCESSES], ids=lambda row: row["name"])
+def test_typed_for_real_it_is_the_same(row: Row, repository: Path, written: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "neural_smt", *arguments(row, repository)],
-        cwd=tmp_path,
+        cwd=written,
         env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (1, "", sentence(row, repository))
-    assert contents(tmp_path) == before

@@ -32,7 +32,10 @@ def join_translations(
     ``translate_attention`` wrote of every shard. The seconds are those of all shards together.
     """
     lines = read_lines(text)
-    kinds = {PartStatistics if "counts" in read_object(path) else AttentionStatistics for path in part_statistics}
+    kinds = {
+        PartStatistics if "counts" in read_object(path, "decode the shards again") else AttentionStatistics
+        for path in part_statistics
+    }
     kind = kinds.pop()
     # a search translates equal sentences once
     same = SearchPlan.of([line.split() for line in lines], 1).same if kind is PartStatistics else range(len(lines))

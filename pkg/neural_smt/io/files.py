@@ -207,19 +207,19 @@ def read_json(path: Path) -> Any:
     return _parse_json(path, dict)
 
 
-def read_object(path: Path) -> dict[str, Any]:
+def read_object(path: Path, advice: str = MAKE_AGAIN) -> dict[str, Any]:
     """Parse a JSON file that holds an object; ``UserError`` also for another value, and for a key that is asked for
-    but is not there.
+    but is not there, with this advice.
     """
 
     def section(values: list[tuple[str, Any]]) -> Section:
         made = Section(values)
-        made.place, made.advice = str(path), MAKE_AGAIN
+        made.place, made.advice = str(path), advice
         return made
 
     content = _parse_json(path, section)
     if not isinstance(content, dict):
-        raise UserError(f"{path}: holds no JSON object; {MAKE_AGAIN}")
+        raise UserError(f"{path}: holds no JSON object; {advice}")
     return content
 
 

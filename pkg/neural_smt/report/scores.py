@@ -44,7 +44,7 @@ def read_runs(scores: Scores) -> pd.DataFrame:
             if not paths:
                 raise UserError("a system has no tuning run to report on; set tuning.runs to 1 or more")
             for path in paths:
-                found = read_object(Path(path))
+                found = read_object(Path(path), "run the evaluation stage again")
                 bleu = float(found["sacrebleu"]), float(found["tokenised_bleu"])
                 rows.append((system, name, *bleu, str(found["signature"])))
     return pd.DataFrame(rows, columns=["system", "set", "sacrebleu", "tokenised", "signature"])
@@ -216,7 +216,7 @@ def runs(found: pd.DataFrame) -> dict[str, int | str]:
 
 def print_table(*, table: Path) -> None:
     """Print a table of systems (the CSV that write_table makes) to the terminal."""
-    found = read_frame(table, ["system", "runs", "signature"], "give a table of systems")
+    found = read_frame(table, ["system", "runs", "signature"], "give a table of systems, as the report stage writes it")
     wide = shown(found)
     sets = [text for name in sets_of(found) for text in (name, name, name)]
     headings = [heading.rpartition(": ")[2] for heading in wide.columns]
