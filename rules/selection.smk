@@ -52,16 +52,12 @@ rule score_pool:
 rule select_pairs:
     """Keep the pool's pairs that resemble the in-domain text most (Axelrod et al. 2011)."""
     input:
-        pool_source=f"results/{{experiment}}/corpus/train.{SOURCE}",
-        pool_target=f"results/{{experiment}}/corpus/train.{TARGET}",
-        in_domain_source=INPUTS.in_domain(SOURCE),
-        in_domain_target=INPUTS.in_domain(TARGET),
-        dev_source=tokenised(CORPUS["dev"], SOURCE)[0],
-        dev_target=tokenised(CORPUS["dev"], TARGET)[0],
+        pool=[f"results/{{experiment}}/corpus/train.{side}" for side in (SOURCE, TARGET)],
+        in_domain=INPUTS.in_domain(SOURCE, TARGET),
+        dev=tokenised(CORPUS["dev"], SOURCE) + tokenised(CORPUS["dev"], TARGET),
         scored=scores_of_shards("train"),
     output:
-        source_output=f"results/{{experiment}}/selection/train.{SOURCE}",
-        target_output=f"results/{{experiment}}/selection/train.{TARGET}",
+        output=[f"results/{{experiment}}/selection/train.{side}" for side in (SOURCE, TARGET)],
         scores="results/{experiment}/selection/train.scores.tsv.gz",
         curve="results/{experiment}/selection/train.curve.csv",
         plot="results/{experiment}/selection/train.curve.png",
@@ -76,7 +72,7 @@ rule select_pairs:
         mem_mb=memory(8),
         runtime="8h",
     params:
-        **step("selection.steps:select_pairs"),
+        **step("selection.steps:select"),
         settings=config["selection"],
         seed=config["seed"],
     script:
@@ -88,7 +84,7 @@ rule select_text:
     input:
         pool=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
         in_domain=INPUTS.in_domain(TARGET),
-        dev=tokenised(CORPUS["dev"], TARGET)[0],
+        dev=tokenised(CORPUS["dev"], TARGET),
         scored=scores_of_shards("monolingual"),
     output:
         output=f"results/{{experiment}}/selection/monolingual.{TARGET}",
@@ -105,7 +101,7 @@ rule select_text:
         mem_mb=memory(8),
         runtime="8h",
     params:
-        **step("selection.steps:select_text"),
+        **step("selection.steps:select"),
         settings=config["selection"] | {"method": config["selection"]["monolingual_method"]},
         seed=config["seed"],
     script:
@@ -115,14 +111,11 @@ rule select_text:
 rule take_pairs:
     """Take all pairs of the pool, or some at random (as many as selection keeps): what selected ones are compared with."""
     input:
-        pool_source=f"results/{{experiment}}/corpus/train.{SOURCE}",
-        pool_target=f"results/{{experiment}}/corpus/train.{TARGET}",
-        in_domain_source=INPUTS.in_domain(SOURCE),
-        in_domain_target=INPUTS.in_domain(TARGET),
+        pool=[f"results/{{experiment}}/corpus/train.{side}" for side in (SOURCE, TARGET)],
+        in_domain=INPUTS.in_domain(SOURCE, TARGET),
         scores=INPUTS.pair_scores,
     output:
-        source_output=f"results/{{experiment}}/data/{{variant}}/selection/train.{SOURCE}",
-        target_output=f"results/{{experiment}}/data/{{variant}}/selection/train.{TARGET}",
+        output=[f"results/{{experiment}}/data/{{variant}}/selection/train.{side}" for side in (SOURCE, TARGET)],
     log:
         "results/{experiment}/data/{variant}/logs/take_pairs.log",
     benchmark:
@@ -133,7 +126,7 @@ rule take_pairs:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("selection.steps:take_pairs"),
+        **step("selection.steps:take"),
         pairs=lambda wildcards: drawn_pairs(wildcards.variant),
         seed=config["seed"],
     script:
@@ -144,6 +137,7 @@ rule take_text:
     """Take all extra text, or as many lines at random as selection keeps."""
     input:
         pool=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
+        in_domain=[],
         scores=INPUTS.line_scores,
     output:
         output=f"results/{{experiment}}/data/{{variant}}/selection/monolingual.{TARGET}",
@@ -157,7 +151,7 @@ rule take_text:
         mem_mb=memory(1),
         runtime="1h",
     params:
-        **step("selection.steps:take_text"),
+        **step("selection.steps:take"),
         seed=config["seed"],
     script:
         "../workflow_scripts/run_step.py"

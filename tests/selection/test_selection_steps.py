@@ -1,176 +1,185 @@
-"""Selection on a pool in which lines of the wanted kind are hidden among others."""
+"""Selection on a pool in which lines of the wanted kind are hidden among others, whole and in shards."""
 
-import csv
+import tracemalloc
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from selection_world import LAWS, NEWS, SETTINGS, selected, sentences, texts_of, write_texts
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_lines, write_lines
+from neural_smt.io.files import read_csv, read_lines, write_lines
+from neural_smt.io.streams import TextLines
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
+from neural_smt.selection import cross_entropy, curve
 from neural_smt.selection.cross_entropy import cross_entropy_difference, sentence_cross_entropy
 from neural_smt.selection.curve import Curve, Point, PoolModels, _halfway, draw_curve
-from neural_smt.selection.steps import select_pairs, select_text
+from neural_smt.selection.steps import score_pool, train_selection_models
 from neural_smt.vocabulary import Vocabulary
 
-SETTINGS = {"method": "axelrod", "order": 3, "fractions": [0.1, 0.2, 0.4, 0.8], "random_samples": 2}
-NEWS = ["minister", "president", "parliament", "budget", "election", "said", "rejected", "visited", "today", "new"]
-LAWS = ["section", "regulation", "subsection", "applies", "pursuant", "licence", "shall", "paragraph", "to", "the"]
-
-
-def sentences(words: list[str], count: int, seed: int) -> list[str]:
-    """Sentences of a first-order chain over the words, so that n-grams repeat."""
-    generator = np.random.default_rng(seed)
-    steps = np.random.default_rng(len(words[0])).dirichlet(np.full(len(words), 0.3), size=len(words))
-    lines = []
-    for length in generator.integers(4, 12, count):
-        chain = [int(generator.integers(len(words)))]
-        while len(chain) < length:
-            chain.append(int(generator.choice(len(words), p=steps[chain[-1]])))
-        lines.append(" ".join(words[i] for i in chain))
-    return lines
+FEW = SETTINGS | {"fractions": [0.2, 0.5], "random_samples": 1}
+WORDS = ["the", "of", "law", "rain", "sun", "wind", "cold", "storm", "court", "shall", "article", "vote"]
 
 
 @pytest.fixture(scope="module")
-def toy(tmp_path_factory):
-    """A pool with 100 news lines at every fifth place of 500, in-domain and dev news; "French" is upper case."""
-    folder = tmp_path_factory.mktemp("toy")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pool with 100 news lines at every fifth place of 500, in-domain and dev news."""
     news, laws = sentences(NEWS, 100, 1), sentences(LAWS, 400, 2)
     pool = [news[i // 5] if i % 5 == 0 else laws[i - i // 5 - 1] for i in range(500)]
-    for name, lines in {"pool": pool, "in": sentences(NEWS, 60, 3), "dev": sentences(NEWS, 50, 4)}.items():
-        write_lines(folder / f"{name}.en", lines)
-        write_lines(folder / f"{name}.fr", [line.upper() for line in lines])
-    return folder
+    texts = {"pool": pool, "in": sentences(NEWS, 60, 3), "dev": sentences(NEWS, 50, 4)}
+    return write_texts(tmp_path_factory.mktemp("toy"), **texts)
 
 
-def pairs(toy, output, settings=SETTINGS, scores="scores.tsv", in_domain="in", threads=1, **paths):
-    arguments = {
-        "pool_source": toy / "pool.en",
-        "pool_target": toy / "pool.fr",
-        "in_domain_source": toy / f"{in_domain}.en",
-        "in_domain_target": toy / f"{in_domain}.fr",
-        "dev_source": toy / "dev.en",
-        "dev_target": toy / "dev.fr",
-        "source_output": output / "out.en",
-        "target_output": output / "out.fr",
-        "scores": output / scores,
-        "curve": output / "curve.csv",
-        "plot": output / "curve.png",
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pool of 90 pairs with empty lines and words that no model knows, in-domain and dev text of its first words."""
+    generator = np.random.default_rng(3)
+    made = {
+        name: [" ".join(generator.choice(words, generator.integers(0, 9))) for _ in range(lines)]
+        for name, lines, words in (("pool", 90, WORDS), ("in", 30, WORDS[:7]), ("dev", 20, WORDS[:7]))
     }
-    select_pairs(**arguments | paths, settings=settings, seed=7, threads=threads)
+    return write_texts(tmp_path_factory.mktemp("texts"), **made)
 
 
-def text(toy, output, settings=SETTINGS, **paths):
-    arguments = {
-        "pool": toy / "pool.fr",
-        "in_domain": toy / "in.fr",
-        "dev": toy / "dev.fr",
-        "output": output / "out.fr",
-        "scores": output / "scores.npy",
-        "curve": output / "curve.csv",
-        "plot": output / "curve.png",
-    }
-    select_text(**arguments | paths, settings=settings | {"method": settings.get("method_text", "moore_lewis")}, seed=7)
-
-
-def read_curve(path):
-    with open(path, encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def test_hidden_in_domain_pairs_come_out_on_top(toy, tmp_path):
-    pairs(toy, tmp_path)
+@pytest.mark.parametrize("sides", [("en", "fr"), ("fr",)])
+def test_hidden_in_domain_lines_come_out_on_top(toy: Path, tmp_path: Path, sides: tuple[str, ...]) -> None:
+    selected(toy, tmp_path, sides)
     rows = [line.split("\t") for line in read_lines(tmp_path / "scores.tsv")]
-    assert len(rows) == 500
-    scores = np.array([float(score) for score, _ in rows])
-    assert set(np.argsort(scores)[:100]) == set(range(0, 500, 5))
-    kept = np.array([flag == "1" for _, flag in rows])
+    scores, kept = np.array([float(score) for score, _ in rows]), np.array([flag == "1" for _, flag in rows])
+    assert len(rows) == 500 and set(np.argsort(scores)[:100]) == set(range(0, 500, 5))
     assert scores[kept].max() <= scores[~kept].min()
-    for side in ("en", "fr"):
+    for side in sides:
+        inside = read_lines(toy / f"in.{side}") if len(sides) == 2 else []
         pool = read_lines(toy / f"pool.{side}")
-        expected = read_lines(toy / f"in.{side}") + [line for line, keep in zip(pool, kept, strict=True) if keep]
+        expected = inside + [line for line, keep in zip(pool, kept, strict=True) if keep]
         assert read_lines(tmp_path / f"out.{side}") == expected
 
 
-def test_curve_holds_selected_and_random_and_the_choice(toy, tmp_path):
-    pairs(toy, tmp_path)
-    rows = read_curve(tmp_path / "curve.csv")
+def test_curve_holds_selected_and_random_and_the_choice(toy: Path, tmp_path: Path) -> None:
+    files = selected(toy, tmp_path / "one")
+    rows = read_csv(tmp_path / "one" / "curve.csv")
     assert list(rows[0]) == ["kept_fraction", "sentences", "words", "dev_perplexity", "method", "chosen"]
-    selected = {row["kept_fraction"]: row for row in rows if row["method"] == "selected"}
-    random = {row["kept_fraction"]: row for row in rows if row["method"] == "random"}
-    assert set(selected) == set(random) and {"0.1", "0.2", "0.4", "0.8"} < set(selected)
+    chosen_of, random = (
+        {row["kept_fraction"]: row for row in rows if row["method"] == method} for method in ("selected", "random")
+    )
+    assert set(chosen_of) == set(random) and {"0.1", "0.2", "0.4", "0.8"} < set(chosen_of)
     (chosen,) = [row for row in rows if row["chosen"] == "1"]
     assert chosen["method"] == "selected"
-    assert float(chosen["dev_perplexity"]) == min(float(row["dev_perplexity"]) for row in selected.values())
+    assert float(chosen["dev_perplexity"]) == min(float(row["dev_perplexity"]) for row in chosen_of.values())
     assert float(chosen["dev_perplexity"]) < float(random[chosen["kept_fraction"]]["dev_perplexity"])
-    for fraction, row in selected.items():
+    for fraction, row in chosen_of.items():
         assert abs(int(row["words"]) - int(random[fraction]["words"])) <= 12  # one line at most
-    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert files["curve.png"].startswith(b"\x89PNG")
+    assert selected(toy, tmp_path / "two", threads=2) == files, "with any number of threads"
 
 
-def test_same_seed_same_files_with_any_number_of_threads(toy, tmp_path):
-    for name, threads in (("one", 1), ("two", 2)):
-        (tmp_path / name).mkdir()
-        pairs(toy, tmp_path / name, threads=threads)
-    for path in (tmp_path / "one").iterdir():
-        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
-
-
-def test_monolingual_selection_writes_only_the_kept_lines(toy, tmp_path):
-    text(toy, tmp_path)
-    table = np.load(tmp_path / "scores.npy", allow_pickle=False)
-    assert table.shape == (500,) and set(np.argsort(table["score"])[:100]) == set(range(0, 500, 5))
-    pool = read_lines(toy / "pool.fr")
-    assert read_lines(tmp_path / "out.fr") == [line for line, kept in zip(pool, table["kept"], strict=True) if kept]
-
-
-def test_method_none_keeps_everything_and_draws_no_curve(toy, tmp_path):
-    off = SETTINGS | {"method": "none"}
-    pairs(toy, tmp_path, off)
+def test_method_none_keeps_everything_and_draws_no_curve(toy: Path, tmp_path: Path) -> None:
+    off = {"settings": SETTINGS | {"method": "none"}}
+    files = selected(toy, tmp_path, **off)
     assert read_lines(tmp_path / "out.fr") == read_lines(toy / "in.fr") + read_lines(toy / "pool.fr")
-    assert read_curve(tmp_path / "curve.csv") == []
+    assert read_csv(tmp_path / "curve.csv") == [] and files["curve.png"]
     assert read_lines(tmp_path / "scores.tsv") == ["nan\t1"] * 500
-    assert (tmp_path / "curve.png").stat().st_size > 0
-    pairs(toy, tmp_path, off, in_domain_source=None, in_domain_target=None)
+    selected(toy, tmp_path, **off, in_domain=[])
     assert read_lines(tmp_path / "out.en") == read_lines(toy / "pool.en")
 
 
-def test_in_domain_text_is_needed(toy, tmp_path):
+@pytest.mark.parametrize(
+    ("sides", "given", "sentence"),
+    [
+        ("en fr", {"in_domain": ["no.en", "no.fr"]}, r"no\.fr is empty"),
+        ("en fr", {"in_domain": []}, "method axelrod needs in-domain text, but corpus.in_domain names none"),
+        ("fr", {"in_domain": []}, "method moore_lewis needs in-domain text"),
+        ("fr", {"dev": ["no.fr"]}, r"no\.fr: no text"),
+        ("fr", {"pool": ["no.fr"]}, r"no\.fr: no text"),
+        ("en fr", {"settings": SETTINGS | {"method": "moore_lewis"}}, "unknown method 'moore_lewis'"),
+        ("en fr", {"pool": ["pool.en", "in.fr"]}, "500 lines but"),
+        ("en fr", {"dev": ["dev.fr"]}, "2 pool, 1 dev, 2 output: give as many of each"),
+    ],
+)
+def test_faults_are_one_sentence(toy: Path, tmp_path: Path, sides: str, given: dict[str, Any], sentence: str) -> None:
     for side in ("en", "fr"):
-        write_lines(tmp_path / f"empty.{side}", [])
-    with pytest.raises(UserError, match=r"empty\.fr is empty"):
-        pairs(toy, tmp_path, in_domain_source=tmp_path / "empty.en", in_domain_target=tmp_path / "empty.fr")
-    with pytest.raises(UserError, match="in_domain names none"):
-        pairs(toy, tmp_path, in_domain_source=None, in_domain_target=None)
-    with pytest.raises(UserError, match="method moore_lewis needs in-domain text"):
-        text(toy, tmp_path, in_domain=None)
+        write_lines(toy / f"no.{side}", [])
+    given = {key: [toy / name for name in value] if isinstance(value, list) else value for key, value in given.items()}
+    with pytest.raises(UserError, match=sentence):
+        selected(toy, tmp_path, tuple(sides.split()), **given)
     assert not (tmp_path / "out.fr").exists()
 
 
-def test_other_faults_are_one_sentence(toy, tmp_path):
-    write_lines(tmp_path / "empty", [])
-    with pytest.raises(UserError, match="empty: no text"):
-        text(toy, tmp_path, dev=tmp_path / "empty")
-    with pytest.raises(UserError, match="empty: no text"):
-        text(toy, tmp_path, pool=tmp_path / "empty")
-    with pytest.raises(UserError, match="unknown method 'moore_lewis'"):
-        pairs(toy, tmp_path, SETTINGS | {"method": "moore_lewis"})
-    with pytest.raises(UserError, match="500 lines but"):
-        pairs(toy, tmp_path, pool_target=toy / "in.fr")
+def scored(texts: Path, folder: Path, sides: tuple[str, ...], count: int) -> list[Path]:
+    """The scores of the shards of a pool."""
+    settings = FEW | {"method": "axelrod" if len(sides) == 2 else "moore_lewis"}
+    pool, inside = texts_of(texts, "pool", sides), texts_of(texts, "in", sides)
+    train_selection_models(pool=pool, in_domain=inside, settings=settings, seed=7, output=folder / "models")
+    parts = [folder / f"{number}-of-{count}.npy" for number in range(1, count + 1)]
+    for part in parts:
+        score_pool(pool=pool, models=folder / "models", output=part, shard=part.stem)
+    return parts
+
+
+@pytest.mark.parametrize("count", [1, 4, 16, 100])
+@pytest.mark.parametrize("sides", [("en", "fr"), ("fr",)])
+def test_what_shards_score_is_selected_as_the_whole(
+    texts: Path, tmp_path: Path, sides: tuple[str, ...], count: int
+) -> None:
+    settings = {"settings": FEW | {"method": "axelrod" if len(sides) == 2 else "moore_lewis"}}
+    whole = selected(texts, tmp_path / "whole", sides, **settings)
+    assert selected(texts, tmp_path / "o", sides, scored=scored(texts, tmp_path, sides, count), **settings) == whole
+    assert 10 < len(whole["out.fr"].splitlines()) < 120
+
+
+def test_scores_do_not_depend_on_the_pieces_that_are_read(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = [TextLines(path) for path in texts_of(texts, "pool")]
+    inside = [read_lines(path) for path in texts_of(texts, "in")]
+    whole = cross_entropy_difference(pool, inside, 3, np.random.default_rng(7), 1)
+    monkeypatch.setattr(cross_entropy, "LINES", 7)
+    np.testing.assert_array_equal(cross_entropy_difference(pool, inside, 3, np.random.default_rng(7), 2), whole)
+    assert len(whole) == 90 and len(set(whole.tolist())) > 50
+
+
+def test_models_estimated_on_disk_draw_the_same_curve(
+    texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = selected(texts, tmp_path, settings=FEW)
+    monkeypatch.setattr(curve, "MEMORY", 1)
+    monkeypatch.setattr(curve, "LINES", 11)
+    assert selected(texts, tmp_path, settings=FEW) == whole
+
+
+def test_what_shards_lack_is_said(texts: Path, tmp_path: Path) -> None:
+    parts = scored(texts, tmp_path, ("en", "fr"), 4)
+    with pytest.raises(UserError, match=r"1-of-4\.npy and other shards: 67 scores of 90 lines; score them again"):
+        selected(texts, tmp_path, settings=FEW, scored=parts[:3])
+    write_lines(tmp_path / "empty", ["", ""])
+    usual = {"pool": [texts / "pool.fr"], "in_domain": [texts / "in.fr"], "settings": FEW, "seed": 1}
+    for given, sentence in (({"in_domain": []}, "names none"), ({"pool": [tmp_path / "empty"]}, "empty: no text")):
+        with pytest.raises(UserError, match=sentence):
+            train_selection_models(**usual | given, output=tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+def test_memory_of_a_shard_does_not_grow_with_the_pool(texts: Path, tmp_path: Path) -> None:
+    scored(texts, tmp_path, ("en", "fr"), 1)
+    peaks, pool = [], texts_of(tmp_path, "pool")
+    for copies in (200, 800):
+        for path in pool:
+            path.write_text((texts / path.name).read_text() * copies)
+        tracemalloc.start()
+        score_pool(pool=pool, models=tmp_path / "models", output=tmp_path / "s.npy", shard="2-of-4")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(np.load(tmp_path / "s.npy")) == 90 * copies // 4
+    # The scores themselves are 8 bytes a line, a few times over while both sides are added up.
+    assert peaks[1] - peaks[0] < 64 * 90 * 600 / 4 + (1 << 20)
 
 
 def test_cross_entropy_pays_for_the_end_but_does_not_count_it():
-    tables = [
-        NgramTable(
-            np.arange(4, dtype=np.int32)[:, None], np.log10([0.125, 1, 0.25, 0.5]).astype("f4"), np.zeros(4, "f4")
-        )
-    ]
+    ids, zeros = np.arange(4, dtype=np.int32)[:, None], np.zeros(4, "f4")
     vocabulary = Vocabulary.from_sentences(["a"])
-    model = NgramModel.from_tables(tables, vocabulary)
-    np.testing.assert_allclose(
-        sentence_cross_entropy(model, vocabulary.encode(["a a", "a b", ""])), [2, 3, 2], rtol=1e-6
-    )
+    table = NgramTable(ids, np.log10([0.125, 1, 0.25, 0.5]).astype("f4"), zeros)
+    found = sentence_cross_entropy(NgramModel.from_tables([table], vocabulary), vocabulary.encode(["a a", "a b", ""]))
+    np.testing.assert_allclose(found, [2, 3, 2], rtol=1e-6)
 
 
 def test_words_outside_the_in_domain_vocabulary_count_against_a_line():
@@ -182,11 +191,14 @@ def test_words_outside_the_in_domain_vocabulary_count_against_a_line():
 
 
 def test_the_step_is_halved_around_the_best():
-    assert _halfway([0.1, 0.2, 0.3], 0.2) == [0.15, 0.25]
-    assert _halfway([0.1, 0.2, 0.3], 0.3) == [0.25, 0.35]
-    assert _halfway([0.02, 0.04], 0.02) == [0.01, 0.03]
-    assert _halfway([0.19, 0.2, 0.21], 0.2) == []
-    assert _halfway([0.5, 1.0], 1.0) == [0.75]
+    for fractions, best, expected in (
+        ([0.1, 0.2, 0.3], 0.2, [0.15, 0.25]),
+        ([0.1, 0.2, 0.3], 0.3, [0.25, 0.35]),
+        ([0.02, 0.04], 0.02, [0.01, 0.03]),
+        ([0.19, 0.2, 0.21], 0.2, []),
+        ([0.5, 1.0], 1.0, [0.75]),
+    ):
+        assert _halfway(fractions, best) == expected
 
 
 def test_the_smallest_of_equally_good_shares_is_chosen():
@@ -206,5 +218,5 @@ def test_perplexities_are_over_one_vocabulary(toy):
 
 def test_random_samples_can_be_left_out(toy):
     models = PoolModels(read_lines(toy / "pool.fr"), read_lines(toy / "in.fr"), read_lines(toy / "dev.fr"), 2)
-    curve = draw_curve(models, np.arange(500), [0.5], 0, 1, 1)
-    assert curve.random == {} and 0.5 in curve.selected
+    drawn = draw_curve(models, np.arange(500), [0.5], 0, 1, 1)
+    assert drawn.random == {} and 0.5 in drawn.selected

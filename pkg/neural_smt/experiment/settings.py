@@ -8,8 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
+import yaml
+
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_yaml
 
 SectionClass = TypeVar("SectionClass")
 
@@ -41,7 +42,26 @@ class Settings:
 @cache
 def load_schema() -> dict[str, Any]:
     """The JSON schema (draft 2020-12) of an experiment, which describes every setting, with its default and range."""
-    return read_yaml(Path(__file__).with_name("schema.yaml"))
+    # the parser in C takes a tenth of the time, for which steps would wait
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(Path(__file__).with_name("schema.yaml").read_bytes(), Loader=loader)
+
+
+def section_settings(section: str, values: Mapping[str, Any]) -> Settings:
+    """The settings of a section of the configuration, those left out by their defaults.
+
+    section: its place, as ``corpus.cleaning``; ``*`` stands for any name. ``UserError`` names the first fault of values
+    that need completing; complete ones were checked with the configuration.
+    """
+    root = load_schema()
+    schema: Mapping[str, Any] = root
+    for part in section.split("."):
+        schema = _resolve(schema["additionalProperties"] if part == "*" else schema["properties"][part], root)
+    complete = deepcopy(dict(values))
+    fill_defaults(complete, schema, root)
+    if complete != values:
+        check_section(complete, {**schema, "$defs": root["$defs"]}, section.removesuffix(".*"))
+    return Settings(complete)
 
 
 def network_settings(kind: str, values: Mapping[str, Any]) -> Settings:

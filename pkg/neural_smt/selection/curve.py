@@ -8,14 +8,13 @@ samples can be compared.
 
 import logging
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
@@ -166,21 +165,16 @@ def _mean(points: Sequence[Point]) -> Point:
     return Point(points[0].fraction, sentences, words, perplexity)
 
 
-def curve_table(curve: Curve | None) -> pd.DataFrame:
-    """The points of a curve as its CSV file shows them; no rows without one."""
-    rows = [
-        {
-            "kept_fraction": f"{fraction:g}",
-            "sentences": round(point.sentences),
-            "words": round(point.words),
-            "dev_perplexity": f"{point.perplexity:.4f}",
-            "method": method,
-            "chosen": int(method == "selected" and fraction == curve.chosen),
-        }
-        for method in ("selected", "random")
-        for fraction, point in (sorted(getattr(curve, method).items()) if curve else ())
-    ]
-    return pd.DataFrame(rows, columns=["kept_fraction", "sentences", "words", "dev_perplexity", "method", "chosen"])
+COLUMNS = ("kept_fraction", "sentences", "words", "dev_perplexity", "method", "chosen")
+
+
+def curve_rows(curve: Curve | None) -> Iterator[tuple[str | int, ...]]:
+    """The points of a curve as its CSV file shows them, see ``COLUMNS``; no rows without one."""
+    for method in ("selected", "random"):
+        for fraction, point in sorted(getattr(curve, method).items()) if curve else ():
+            sizes = round(point.sentences), round(point.words)
+            chosen = int(method == "selected" and fraction == curve.chosen)
+            yield f"{fraction:g}", *sizes, f"{point.perplexity:.4f}", method, chosen
 
 
 def plot_curve(curve: Curve | None, title: str, path: Path) -> None:
@@ -195,30 +189,23 @@ def plot_curve(curve: Curve | None, title: str, path: Path) -> None:
 
 
 def _draw(axes: Axes, curve: Curve, title: str) -> None:
-    if curve.random:
-        x, y = _coordinates(curve.random)
-        axes.plot(x, y, color=GREY, marker="o", markersize=3, label="random, as many words")
-    x, y = _coordinates(curve.selected)
-    axes.plot(x, y, color=BLUE, marker="o", markersize=3, label="selected")
     best = curve.selected[curve.chosen]
-    axes.plot(
-        [100 * best.fraction],
-        [best.perplexity],
-        color=BLUE,
-        marker="*",
-        markersize=14,
-        linestyle="none",
-        label=f"kept: {100 * best.fraction:.3g} %, perplexity {best.perplexity:.1f}",
-    )
+    kept = f"kept: {100 * best.fraction:.3g} %, perplexity {best.perplexity:.1f}"
+    small, star = {"marker": "o", "markersize": 3}, {"marker": "*", "markersize": 14, "linestyle": "none"}
+    for points, colour, label, style in (
+        (list(curve.random.values()), GREY, "random, as many words", small),
+        (list(curve.selected.values()), BLUE, "selected", small),
+        ([best], BLUE, kept, star),
+    ):
+        if points:
+            points.sort(key=lambda point: point.fraction)
+            x, y = [100 * point.fraction for point in points], [point.perplexity for point in points]
+            axes.plot(x, y, color=colour, label=label, **style)
+    shares = [100 * fraction for fraction in curve.selected]
     axes.set_xscale("log")
-    axes.set_xticks([t for t in (1, 2, 5, 10, 20, 50, 100) if min(x) <= t <= max(x)])
+    axes.set_xticks([tick for tick in (1, 2, 5, 10, 20, 50, 100) if min(shares) <= tick <= max(shares)])
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set(xlabel="part of the pool kept (%, log scale)", ylabel="dev perplexity", title=title)
     clean(axes)
     axes.legend(frameon=False)
-
-
-def _coordinates(points: dict[float, Point]) -> tuple[list[float], list[float]]:
-    ordered = [points[fraction] for fraction in sorted(points)]
-    return [100 * point.fraction for point in ordered], [point.perplexity for point in ordered]
