@@ -44,7 +44,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.training.steps import train_network
 from neural_smt.tuning.loop import select
 from neural_smt.tuning.reranking_steps import tune_on_lattices
-from neural_smt.tuning.settings import RerankingTuningSettings
+from neural_smt.tuning.settings import TuningSettings
 
 SEARCH = SearchSettings(algorithm="cube", pop_limit=400, stack_size=100)
 DENSITY = 10.0
@@ -232,7 +232,7 @@ def compare(epochs: int, count: int) -> None:
         LatticeScorer.of(RecurrentScoring.load(folder, None), tuning, None),
         sentences("val", "fr"),
         tuned,
-        RerankingTuningSettings(iterations=5),
+        TuningSettings(iterations=5),
         feature=FEATURE,
         seed=1,
     )

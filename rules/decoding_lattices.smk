@@ -49,8 +49,6 @@ rule rescore_lattices:
         runtime="12h",
     params:
         **step("decoding.reranking_steps:rescore_lattices"),
-        settings=INPUTS.candidate_settings,
-        network_settings=INPUTS.network_settings,
     script:
         "../workflow_scripts/run_step.py"
 

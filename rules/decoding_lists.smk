@@ -86,8 +86,6 @@ rule score_lists:
         gpu=USES_GPU,
     params:
         **step("decoding.reranking_steps:score_lists"),
-        settings=INPUTS.network_settings,
-        nbest_size=INPUTS.scored_entries,
         shard="{scatteritem}",
     script:
         "../workflow_scripts/run_step.py"

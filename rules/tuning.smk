@@ -55,8 +55,6 @@ rule tune_reranking:
     params:
         **step("tuning.reranking_steps:tune_reranking"),
         settings=INPUTS.tuning_settings,
-        network_settings=INPUTS.network_settings,
-        drop_features=lambda wildcards: SYSTEMS[wildcards.system]["rescoring"]["drop_features"],
         seed=INPUTS.seed,
     script:
         "../workflow_scripts/run_step.py"

@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from neural_smt.decoding.attention.results import AttentionDecodingSettings
-from neural_smt.decoding.reranking.push_forward import RescoringSettings
 from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import MOVED, complete
 from neural_smt.experiment.networks import (
@@ -279,9 +278,8 @@ def test_settings_of_old_are_refused_with_their_new_place(tiny: Section, path: s
 def test_defaults_are_those_of_the_package(tiny: Section) -> None:
     config = complete(experiment(tiny, {"lsa": {"base": "recurrent", "input": {"kind": "sentence_lsa"}}}, {}))
     assert joint_inputs(config)["lsa"] == asdict(RepresentationSettings("sentence_lsa"))
-    rescoring = dict(config["systems"]["baseline"]["rescoring"])
-    assert rescoring.pop("drop_features") == [] and rescoring.pop("candidates") == "auto"
-    assert rescoring.items() <= asdict(RescoringSettings()).items()
+    expected = {"drop_features": [], "candidates": "auto", "beam": 1, "nbest": 100}
+    assert config["systems"]["baseline"]["rescoring"] == expected
     assert VocabularySettings(**sentence_vocabularies(config)["default"]) == VocabularySettings()
     decoding = config["decoding"]["attention"]
     assert AttentionDecodingSettings(**decoding) == AttentionDecodingSettings()

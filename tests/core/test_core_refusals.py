@@ -11,7 +11,6 @@ from neural_smt.analysis.embedding import project
 from neural_smt.corpus.fetching import recorded
 from neural_smt.decoding.attention.results import AttentionDecodingSettings
 from neural_smt.decoding.features import build_feature_set
-from neural_smt.decoding.reranking.push_forward import RescoringSettings
 from neural_smt.decoding.scorers.cslm import CslmSettings
 from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import SearchSettings
@@ -29,7 +28,7 @@ from neural_smt.rescoring.proposed_table import ProposalSettings
 from neural_smt.training.checkpoint import read_snapshots
 from neural_smt.tuning.mira import MiraSettings
 from neural_smt.tuning.moses_format import read_lists
-from neural_smt.tuning.settings import RerankingTuningSettings, TuningSettings
+from neural_smt.tuning.settings import TuningSettings
 
 SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (AttentionDecodingSettings, {"beam": 0}, "decoding: beam is 0; set it to 1 or more"),
@@ -38,8 +37,6 @@ SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (CslmSettings, {"normaliser": "no"}, "decoding.cslm.normaliser is 'no'; set it to estimated or exact"),
     (CslmSettings, {"recombination": -2}, "decoding.cslm.recombination is -2; set it to words, or to -1 for all"),
     (CslmSettings, {"context": 0}, "decoding.cslm.context is 0; set it to one word or more, or to -1 for all"),
-    (RescoringSettings, {"candidates": "all"}, "rescoring: candidates is 'all'; set it to lattice or nbest"),
-    (RescoringSettings, {"beam": 0}, "rescoring: beam is 0 and nbest 100; set both to 1 or more"),
     (SearchSettings, {"algorithm": "a*"}, "unknown search algorithm 'a*'; choose one of stack, cube"),
     (
         SearchSettings,
@@ -65,16 +62,6 @@ SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     ),
     (TuningSettings, {"nbest": 0}, "tuning: set nbest and iterations to 1 or more, and select to best or last"),
     (TuningSettings, {"density": -1}, "tuning: density is -1; set it to 0 (all arcs) or more"),
-    (
-        RerankingTuningSettings,
-        {"lists": -1},
-        "tuning: beam is 1 and lists -1; set beam to 1 or more, lists to 0 or more",
-    ),
-    (
-        RerankingTuningSettings,
-        {"candidates": "lattice"},
-        "tuning of reranked candidates learns from lists: set tuning.candidates to nbest",
-    ),
     (
         ProposalSettings,
         {"best": 0},

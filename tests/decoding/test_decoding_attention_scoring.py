@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from attention_world import lively, log_probabilities, random_sentences
+from tiny_models import change_system, save_reranker
 
 from neural_smt.cli import steps
 from neural_smt.decoding import nbest
@@ -186,7 +187,8 @@ def world(tmp_path: Path) -> dict[str, Any]:
     ]
     write_entries(tmp_path / "nbest", entries)
     save_attention(tmp_path / "model", TrainedAttention(network(), KNOWN, TARGET))
-    return {name: tmp_path / name for name in ("nbest", "text", "model", "output")}
+    system = save_reranker(tmp_path / "system", tmp_path, network={"kind": "attention", "model": tmp_path / "model"})
+    return {"system": system} | {name: tmp_path / name for name in ("nbest", "text", "output")}
 
 
 def network() -> AttentionNetwork:
@@ -229,7 +231,8 @@ def scores_of_one(words: str) -> float:
 
 
 def test_the_first_of_each_list_are_kept(world: dict[str, Any]) -> None:
-    score_lists(**world, nbest_size=2)
+    change_system(world["system"], nbest=2)
+    score_lists(**world)
     listed = [(entry.sentence, " ".join(entry.tokens)) for entry in read_nbest(world["output"])]
     assert listed == [LISTS[n] for n in (0, 1, 4, 5, 6)]
 
@@ -249,7 +252,8 @@ def test_the_words_of_a_sentence_are_its_set_and_those_of_its_kept_list(world: d
     score_lists(**world, candidates=candidates)
     scores = [entry.features["Attention0"][0] for entry in read_nbest(world["output"])]
     assert scores == pytest.approx(expected_scores(own), rel=1e-4)
-    score_lists(**world, candidates=candidates, nbest_size=1)
+    change_system(world["system"], nbest=1)
+    score_lists(**world, candidates=candidates)
     scores = [entry.features["Attention0"][0] for entry in read_nbest(world["output"])]
     assert scores == pytest.approx([expected_scores(own)[n] for n in (0, 4, 5)], rel=1e-4)
 
@@ -260,16 +264,17 @@ def test_shards_score_as_the_whole(
 ) -> None:
     monkeypatch.setattr(nbest, "BLOCK", 2)
     options = {"candidates": sets_of(tmp_path / "sets", TEXT)} if limited else {}
-    score_lists(**world, **options, nbest_size=3)
+    change_system(world["system"], nbest=3)
+    score_lists(**world, **options)
     for count in (1, 4, 16):
         parts = [tmp_path / f"{number}-of-{count}" for number in range(1, count + 1)]
         for part in parts:
-            score_lists(**world | {"output": part}, **options, nbest_size=3, shard=part.name)
+            score_lists(**world | {"output": part}, **options, shard=part.name)
         join_scores(parts=parts, output=tmp_path / "joined")
         assert (tmp_path / "joined").read_bytes() == world["output"].read_bytes()
     scores = [entry.features["Attention0"][0] for entry in read_nbest(world["output"])]
     monkeypatch.setattr(nbest, "BLOCK", 100)
-    score_lists(**world, **options, nbest_size=3)
+    score_lists(**world, **options)
     assert [entry.features["Attention0"][0] for entry in read_nbest(world["output"])] == pytest.approx(scores, rel=1e-4)
     assert len(scores) == 7
 
@@ -286,12 +291,10 @@ def test_sets_that_do_not_belong_are_refused(world: dict[str, Any], tmp_path: Pa
     assert not world["output"].exists()
 
 
-def test_lists_of_another_text_and_sizes_below_0_are_refused(world: dict[str, Any]) -> None:
+def test_lists_of_another_text_are_refused(world: dict[str, Any]) -> None:
     write_lines(world["text"], TEXT[:2])
     with pytest.raises(UserError, match=r"nbest: a list of sentence 2, but .*text has 2; give the text of the lists"):
         score_lists(**world)
-    with pytest.raises(UserError, match="n-best size is -1"):
-        score_lists(**world, nbest_size=-1)
 
 
 def test_lists_without_translations(world: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from test_decoding_search import SENTENCES, assert_lists_equal, search_all
-from tiny_models import TARGET, all_derivations, change_system, random_model, save_system
+from tiny_models import TARGET, all_derivations, change_system, random_model, save_reranker, save_system
 
 from neural_smt.cli import main
 from neural_smt.decoding import nbest, search
@@ -337,14 +337,10 @@ def test_shards_translate_as_the_whole(system, tmp_path, monkeypatch):
 
 
 def list_files(system, folder):
-    """Files of a system as arguments of ``score_lists``."""
+    """Lists of a system and one that scores them, as arguments of ``score_lists``."""
     place = system["system"].parent
-    return {
-        "nbest": system["nbest"],
-        "model": folder,
-        "language_model": place / "lm",
-        "target_vocabulary": place / "target.tsv",
-    }
+    network = {"kind": "cslm", "model": folder, "language_model": place / "lm", "settings": {}}
+    return {"nbest": system["nbest"], "system": save_reranker(place / "lists", place, network=network)}
 
 
 def test_shards_score_lists_as_the_whole(system, folder, tmp_path, monkeypatch):

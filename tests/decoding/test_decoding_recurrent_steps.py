@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from recurrent_reference import reference_scores
 from recurrent_world import MODEL, SENTENCES, linked_lattices
-from tiny_models import save_system
+from tiny_models import save_reranker, save_system
 
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking_steps import decode_lattices, measure_oracles, rescore_lattices
@@ -51,12 +51,20 @@ def arguments(folder):
     }
 
 
-def rescored(folder, tmp_path, model="alone", **changes):
+def reranker(folder, place, network="alone", **settings):
+    """The description of a system that reranks lattices, written to a folder; the file."""
+    made_of = {"kind": "recurrent", "model": folder / network}
+    if network == "informed":
+        made_of["representation"] = folder / "representation"
+    return save_reranker(place, folder, kind="lattices", network=made_of, **settings)
+
+
+def rescored(folder, tmp_path, system=None, **changes):
     """Translations and statistics."""
-    changes = {"weights": folder / "joint.json", "settings": {}} | changes
+    changes = {"weights": folder / "joint.json"} | changes
     rescore_lattices(
+        system=system or reranker(folder, tmp_path),
         lattices=folder / "lattices",
-        model=folder / model,
         output=tmp_path / "output",
         statistics=tmp_path / "statistics.json",
         **changes,
@@ -64,12 +72,9 @@ def rescored(folder, tmp_path, model="alone", **changes):
     return read_lines(tmp_path / "output"), read_json(tmp_path / "statistics.json")
 
 
-INFORMED = {"model": "informed"}
-
-
 @pytest.mark.parametrize("settings", [{"beam": 1}, {"beam": 50}, {"candidates": "nbest", "nbest": 10}])
 def test_the_recurrent_score_is_that_of_the_translations(folder, tmp_path, settings):
-    translations, statistics = rescored(folder, tmp_path, settings=settings)
+    translations, statistics = rescored(folder, tmp_path, reranker(folder, tmp_path, **settings))
     assert len(translations) == len(SENTENCES) and translations[1] == ""
     network = RecurrentNetwork(
         RecurrentConfig(len(MODEL), 3, 4, direct_size=32),
@@ -99,32 +104,31 @@ def test_without_weight_the_recurrent_model_changes_nothing(folder, tmp_path):
 
 
 def test_a_joint_model_reads_the_source_through_its_representation(folder, tmp_path):
-    given = {"representation": folder / "representation", "text": folder / "text"}
-    translations, statistics = rescored(folder, tmp_path, **INFORMED, **given, settings={"beam": 100})
+    system = reranker(folder, tmp_path, "informed", beam=100)
+    translations, statistics = rescored(folder, tmp_path, system, text=folder / "text")
     write_lines(tmp_path / "text", ["b b b b"] * 6)
-    _, others = rescored(folder, tmp_path, **INFORMED, **given | {"text": tmp_path / "text"})
+    _, others = rescored(folder, tmp_path, reranker(folder, tmp_path, "informed"), text=tmp_path / "text")
     assert len(translations) == 6 and statistics["mean_recurrent"] != others["mean_recurrent"]
 
 
 def test_what_does_not_belong_together_is_refused(folder, tmp_path):
-    given = {"representation": folder / "representation", "text": folder / "text"}
+    made_of = {name: {"kind": "recurrent", "model": folder / name} for name in ("alone", "informed")}
+    read = {"representation": folder / "representation"}
     with pytest.raises(UserError, match="holds no weight of Recurrent0"):
         rescored(folder, tmp_path, weights=folder / "weights.json")
     with pytest.raises(UserError, match="name the representation"):
-        rescored(folder, tmp_path, **INFORMED)
+        rescored(folder, tmp_path, save_reranker(tmp_path, folder, network=made_of["informed"]))
     with pytest.raises(UserError, match="has no inputs"):
-        rescored(folder, tmp_path, **given)
+        rescored(folder, tmp_path, save_reranker(tmp_path, folder, network=made_of["alone"] | read))
     with pytest.raises(UserError, match="5 lines"):
         write_lines(tmp_path / "text", ["a"] * 5)
-        rescored(folder, tmp_path, **INFORMED, **given | {"text": tmp_path / "text"})
+        rescored(folder, tmp_path, reranker(folder, tmp_path, "informed"), text=tmp_path / "text")
     with pytest.raises(UserError, match="another representation"):
         other = WordRepresentation(RepresentationSettings("learned", 3, window="n3"), WORDS, None)
         save_representation(tmp_path / "representation", other)
-        rescored(folder, tmp_path, **INFORMED, **given | {"representation": tmp_path / "representation"})
-    with pytest.raises(UserError, match="beam"):
-        rescored(folder, tmp_path, settings={"beam": 0})
-    with pytest.raises(UserError, match="candidates"):
-        rescored(folder, tmp_path, settings={"candidates": "all"})
+        read = {"representation": tmp_path / "representation"}
+        system = save_reranker(tmp_path, folder, network=made_of["informed"] | read)
+        rescored(folder, tmp_path, system, text=folder / "text")
     with pytest.raises(UserError, match="density"):
         decode_lattices(**arguments(folder), density=-1, output=tmp_path / "x", statistics=tmp_path / "y")
 
@@ -153,25 +157,21 @@ def test_tuning_writes_weights_history_and_plot(folder, tmp_path):
     translations, _ = rescored(folder, tmp_path)
     write_lines(tmp_path / "reference", translations)
     outputs = {name: tmp_path / name for name in ("weights", "history", "plot")}
+    informed = reranker(folder, tmp_path, "informed", drop_features=["TranslationModel0_0"])
     tune_reranking(
+        system=informed,
         lattices=tmp_path / "x",
-        model=folder / "informed",
         reference=tmp_path / "reference",
         start=folder / "weights.json",
         settings={"nbest": 10, "iterations": 2, "restarts": 2, "refinements": 2},
-        drop_features=["TranslationModel0_0"],
         seed=1,
         text=folder / "text",
-        representation=folder / "representation",
         **outputs,
     )
     tuned = Weights.load(outputs["weights"]).values
     assert tuned["TranslationModel0"][0] == 0 and len(tuned["Recurrent0"]) == 1 and tuned["Recurrent0"][0] != 0
     assert 1 <= len(read_csv(outputs["history"])) <= 2 and outputs["plot"].read_bytes().startswith(b"\x89PNG")
-    _, statistics = rescored(
-        folder, tmp_path, weights=outputs["weights"], **INFORMED,
-        text=folder / "text", representation=folder / "representation",
-    )  # fmt: skip
+    _, statistics = rescored(folder, tmp_path, informed, weights=outputs["weights"], text=folder / "text")
     assert statistics["sentences"] == 6
     write_json(tmp_path / "broken.json", {"Recurrent0": [1.0]})
     with pytest.raises(UserError, match="of feature"):

@@ -10,6 +10,7 @@ import numpy as np
 from neural_smt.decoding.features import LOG_FLOOR, build_feature_set
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.weights import Weights
+from neural_smt.experiment.system_folder import map_paths
 from neural_smt.io.files import read_json, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
@@ -197,6 +198,27 @@ def save_system(
     }
     write_json(folder / "system.json", description | further)
     return {"system": folder / "system.json", "weights": folder / "weights.json"}
+
+
+def save_reranker(folder: Path, base: Path, **further: Any) -> Path:
+    """Write the description of a system that reranks candidates of ``base``; the file. further: its entries beside or
+    in place of those of one that reranks whole lists without a network.
+    """
+    description = {
+        "name": "reranked",
+        "kind": "lists",
+        "languages": {"source": "en", "target": "fr"},
+        "base": str(base),
+        "network": None,
+        "nbest": 0,
+        "candidates": "lattice",
+        "beam": 1,
+        "drop_features": [],
+    }
+    further = {key: map_paths(value, str) if key == "network" else value for key, value in further.items()}
+    folder.mkdir(exist_ok=True)
+    write_json(folder / "system.json", description | further)
+    return folder / "system.json"
 
 
 def change_system(system: Path, **changes: Any) -> None:

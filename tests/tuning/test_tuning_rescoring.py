@@ -48,6 +48,7 @@ def test_the_step_writes_what_tuning_writes_and_repeats_itself(tmp_path: Path) -
     write_json(tmp_path / "start.json", BEFORE)
     for name in "ab":
         tune_reranking(
+            system=tmp_path / "system.json",
             nbest=tmp_path / "lists.gz",
             reference=tmp_path / "reference",
             start=tmp_path / "start.json",

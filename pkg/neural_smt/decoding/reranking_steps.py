@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,73 +22,52 @@ from neural_smt.decoding.reranking.lists import rerank as rerank_entries
 from neural_smt.decoding.reranking.push_forward import (
     LatticeScorer,
     Rescored,
-    RescoringSettings,
     push_forward,
     rescore_lists,
 )
 from neural_smt.decoding.scorers.loading import load_network
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import read_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, write_csv, write_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.streams import stream_lines
 from neural_smt.shards import Shard
-from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
 
 def score_lists(
     *,
+    system: Path,
     nbest: Path,
-    model: Path,
     output: Path,
     text: Path | None = None,
-    representation: Path | None = None,
     candidates: Path | None = None,
-    language_model: Path | None = None,
-    target_vocabulary: Path | None = None,
-    settings: dict | None = None,
-    nbest_size: int = 0,
     weights: Path | None = None,
     shard: str = "1-of-1",
     device: str = "cpu",
 ) -> None:
     """Score n-best lists (in the format of Moses) with a network: the same lists with one more feature.
 
-    nbest: the lists, sentence by sentence; text: the tokenised sentences that they translate, where the network reads
-    them (or, for an oracle, the references); model: the folder of a network of any kind that scores target words, and
-    representation, candidates, language_model, target_vocabulary, settings: what it needs (``load_network``);
-    nbest_size: the first so many of each sentence are kept (0: all). The feature is the natural log of the
-    translation's probability, its end included; the empty translation of an empty sentence has 0. With candidates, the
-    softmax of a sentence is over its target vocabulary and all words of its list, so that its translations can be
-    compared. Totals stay as they are; with weights the lists are also reranked (see ``rerank``). shard: the part of the
-    lists that is read and written, as ``2-of-4`` (see ``join_scores``).
+    system: one that reranks lists, see ``system_folder``; nbest: the lists, sentence by sentence, of which the system
+    may keep the first entries alone; text: the tokenised sentences that they translate (or, for an oracle, the
+    references), where the network reads them; candidates: their target vocabularies, for an attention network. The
+    feature is the natural log of the translation's probability, its end included; the empty translation of an empty
+    sentence has 0. With candidates, the softmax of a sentence is over its target vocabulary and all words of its list,
+    so that its translations can be compared. Totals stay as they are; with weights the lists are also reranked (see
+    ``rerank``). shard: the part of the lists that is read and written, as ``2-of-4`` (see ``join_scores``).
     """
-    part = Shard.parse(shard)
-    if nbest_size < 0:
-        raise UserError(f"the n-best size is {nbest_size}; set it to 0 or more")
+    part, described = Shard.parse(shard), System.load(system)
     lines = None if text is None else read_lines(text)
     vector = Weights.load(weights).values if weights else None
-    network = load_network(
-        model,
-        lines=lines,
-        text=text,
-        representation=representation,
-        candidates=candidates,
-        language_model=language_model,
-        vocabulary=Vocabulary.load(target_vocabulary) if target_vocabulary else None,
-        settings=settings,
-        device=device,
-    )
+    network = load_network(described, lines=lines, text=text, candidates=candidates, device=device)
     count, began = 0, time.perf_counter()
 
     def scored() -> Iterator[ListedTranslation]:
         nonlocal count
         for block in read_blocks(nbest, part):
-            entries = first_of_each(block, nbest_size)
+            entries = first_of_each(block, described["nbest"])
             count += len(entries)
             size = np.inf if lines is None else len(lines)
             beyond = next((entry.sentence for entry in entries if entry.sentence >= size), None)
@@ -166,50 +144,35 @@ def decode_lattices(
 
 def rescore_lattices(
     *,
+    system: Path,
     lattices: Path,
     weights: Path,
-    settings: dict,
     output: Path,
     statistics: Path,
-    model: Path | None = None,
     text: Path | None = None,
-    representation: Path | None = None,
     candidates: Path | None = None,
-    language_model: Path | None = None,
-    target_vocabulary: Path | None = None,
-    network_settings: dict | None = None,
     device: str = "cpu",
     threads: int = 1,
 ) -> None:
     """Translate by the best paths of lattices, or of n-best lists drawn from them, with a network.
 
-    lattices: a folder of ``decode_lattices``; model: the folder of a network of any kind that scores target words, and
-    what it needs (``load_network``); without one the weights alone choose, in the lattices; weights: of the lattices'
-    features and, with a network, of its own; settings: see ``RescoringSettings``; text: the sentences that the network
-    reads (source sentences, or references for an oracle). Writes the translations, and statistics: sentences, seconds,
-    mean model score, mean ln p of the translations by the network, network states computed, arcs.
+    system: one that reranks lattices, see ``system_folder``; without a network the weights alone choose, in the
+    lattices; lattices: a folder of ``decode_lattices``; weights: of the lattices' features and, with a network, of its
+    own; text, candidates: as for ``score_lists``. Writes the translations, and statistics: sentences, seconds, mean
+    model score, mean ln p of the translations by the network, network states computed, arcs.
     """
-    chosen = read_settings(RescoringSettings, settings, "rescoring")
+    described = System.load(system)
     aligned = AlignedLattices.load(lattices, mapped=False)
-    feature, network = load_lattice_scorer(
-        aligned,
-        model,
-        text,
-        representation=representation,
-        candidates=candidates,
-        language_model=language_model,
-        settings=network_settings,
-        device=device,
-    )
+    feature, network = load_lattice_scorer(described, aligned, text, candidates, device)
     vector = feature_vector(weights, aligned, feature)
     began = time.perf_counter()
     if network is None:
         best = best_paths(aligned.flat, vector)
         found = Rescored(best.arcs, best.scores, np.zeros(len(aligned)), 0)
-    elif chosen.candidates == "lattice":
-        found = push_forward(aligned, network, vector[:-1], vector[-1], chosen.beam, threads)
+    elif described["candidates"] == "lattice":
+        found = push_forward(aligned, network, vector[:-1], vector[-1], described["beam"], threads)
     else:
-        found = rescore_lists(aligned, network, vector[:-1], vector[-1], chosen.nbest, chosen.share_prefixes, threads)
+        found = rescore_lists(aligned, network, vector[:-1], vector[-1], described["nbest"], threads=threads)
     seconds = time.perf_counter() - began
     words = aligned.flat.words
     write_lines(output, (" ".join(aligned.spell(words.take(arcs).values)) for arcs in found.arcs))
@@ -229,18 +192,19 @@ def rescore_lattices(
 
 
 def load_lattice_scorer(
-    lattices: AlignedLattices, model: Path | None, text: Path | None, **needs: Any
+    system: System, lattices: AlignedLattices, text: Path | None, candidates: Path | None, device: str
 ) -> tuple[str, LatticeScorer] | tuple[None, None]:
-    """The name of a network's feature, and the network ready for lattices; None twice without a model.
+    """The name of the feature of a system's network, and the network ready for lattices; None twice without a network.
 
-    needs: see ``load_network``. Raises ``UserError`` when network, text and lattices do not belong together.
+    text, candidates: as for ``score_lists``. Raises ``UserError`` when network, text and lattices do not belong
+    together.
     """
-    if model is None:
+    if system["network"] is None:
         return None, None
     lines = None if text is None else read_lines(text)
     if lines is not None and len(lines) != len(lattices):
         raise UserError(f"{text} has {len(lines)} lines, but there are lattices of {len(lattices)} sentences")
-    network = load_network(model, lines=lines, text=text, vocabulary=lattices.vocabulary, **needs)
+    network = load_network(system, lines=lines, text=text, candidates=candidates, device=device)
     sentences = None if lines is None else [line.split() for line in lines]
     return network.feature, LatticeScorer.of(network, lattices, sentences)
 

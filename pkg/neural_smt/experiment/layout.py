@@ -122,27 +122,15 @@ class Layout:
         words = self.config["networks"][network]["target_words"]
         return None if vocabulary == ALL_WORDS else f"{self.folder}/vocabulary_selection/{words}/{vocabulary}/{text}"
 
-    def scoring_files(self, network: str, text: str) -> dict[str, str]:
-        """What a network reads that scores candidates of a set ``text``, by the names of the steps' arguments."""
-        kind, files = kind_of(self.config, network), {"model": self.network(network)}
-        declared = joint_inputs(self.config).get(network)
-        if declared is not None or kind != "recurrent":
-            side = self.target if declared and declared.get("side") == "target" else self.source
-            files["text"] = f"{self.folder}/corpus/tokenised/{text}.{side}"
-        if declared is not None:
-            files["representation"] = self.representation(network)
-        if kind == "cslm":
-            files["language_model"] = f"{self.folder}/language_model/model"
-            files["target_vocabulary"] = self.vocabulary(self.target)
+    def scored_text(self, network: str, text: str) -> dict[str, str]:
+        """What a network reads of a set ``text`` whose candidates it scores, by the names of the steps' arguments."""
+        kind, files = kind_of(self.config, network), {}
+        if kind != "recurrent" or network in joint_inputs(self.config):
+            files["text"] = self.text(text, self.read_language(network))
         if kind == "attention":
             sets = self.sentence_sets(network, self.config["networks"][network]["vocabulary"], text)
             files |= {} if sets is None else {"candidates": sets}
         return files
-
-    def scoring_settings(self, network: str | None) -> dict[str, Any]:
-        """The settings of such a network, see ``load_network``."""
-        kind, decoding = kind_of(self.config, network), self.config["decoding"]
-        return {"cslm": decoding["cslm"], "attention": {"precision": decoding["attention"]["precision"]}}.get(kind, {})
 
     def description(self, name: str) -> dict[str, Any]:
         """What ``system.json`` says of a system, see ``system_folder``."""
@@ -211,6 +199,10 @@ class Layout:
     def system_inputs(self, name: str, searched: bool = True) -> dict[str, Any]:
         """The inputs of a job that uses a system; searched: as its translations are, and not while it is tuned."""
         names = System(Path(), self.description(name))
-        made_of = [os.path.normpath(f"{self.system(name)}/{path}") for path in names.files()]
-        settings = [self.search] if searched and names["kind"] == "search" else []
-        return {"system": f"{self.system(name)}/{FILE}", "depends": [*made_of, *settings]}
+        depends = [os.path.normpath(f"{self.system(name)}/{path}") for path in names.files()]
+        if names["kind"] in ("lists", "lattices"):
+            base = self.system_inputs(self.systems[name]["base"])
+            depends += [base["system"], *base["depends"]]
+        elif names["kind"] == "search" and searched:
+            depends.append(self.search)
+        return {"system": f"{self.system(name)}/{FILE}", "depends": list(dict.fromkeys(depends))}

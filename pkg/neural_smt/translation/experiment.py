@@ -69,8 +69,8 @@ class Experiment:
         chain = [name, chosen["base"]] if is_rescored(chosen) else [name]
         weights = [] if chosen.get("translate") else [self.layout.weights(one, run) for one in chain]
         # the weights are made last: the command that makes them makes all the others
-        inputs = [self.layout.system_inputs(one) for one in chain]
-        self.need([*weights, *(path for one in inputs for path in (*one["depends"], one["system"]))])
+        inputs = self.layout.system_inputs(name)
+        self.need([*weights, *inputs["depends"], inputs["system"]])
         opened = System.load(self.folder / self.layout.system(name))
         further = {"experiment": self.config["experiment"], "label": chosen.get("label", name), "run": run}
         return System(opened.file, {**opened.content, **further, "device": self.config["device"]})

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.lists import add_scores, rerank
 from neural_smt.decoding.reranking.push_forward import (
     LatticeScorer,
-    RescoringSettings,
     order_paths,
     push_forward,
     score_paths,
@@ -27,7 +25,6 @@ from neural_smt.decoding.scorers.loading import load_network
 from neural_smt.decoding.search import Decoder
 from neural_smt.decoding.translations import NBestEntry, trace
 from neural_smt.decoding.weights import Weights
-from neural_smt.experiment.settings import read_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged
 from neural_smt.translation.attention import SetMaker
@@ -46,12 +43,12 @@ class RerankingNetwork:
     maker: SetMaker | None
 
     @classmethod
-    def load(cls, made_of: Mapping[str, Any], decoder: Decoder, device: str) -> "RerankingNetwork":
-        """The network of a system's description, whatever its kind."""
-        files = {key: made_of[key] for key in ("model", "representation", "language_model") if key in made_of}
-        settings = made_of.get("settings", {key: made_of[key] for key in ("precision",) if key in made_of})
-        loaded = load_network(**files, vocabulary=decoder.model.target_vocabulary, settings=settings, device=device)
-        return cls(loaded, SetMaker.load(made_of) if made_of["kind"] == "attention" else None)
+    def load(cls, system: System, device: str) -> "RerankingNetwork":
+        """The network that a system reranks with, whatever its kind."""
+        made_of = system["network"]
+        return cls(
+            load_network(system, device=device), SetMaker.load(made_of) if made_of["kind"] == "attention" else None
+        )
 
     def reading(self, lines: list[str]) -> TargetNetwork:
         """The network for the translations of tokenised sentences."""
@@ -75,7 +72,7 @@ class ListTranslator:
     @classmethod
     def load(cls, system: System, decoder: Decoder, weights: Weights, device: str) -> "ListTranslator":
         """See the rules ``score_lists`` and ``rerank``; decoder: of the base."""
-        network = RerankingNetwork.load(system["network"], decoder, device)
+        network = RerankingNetwork.load(system, device)
         return cls(decoder, system["list_size"], system["nbest"], network, weights.values)
 
     @property
@@ -135,14 +132,13 @@ def _as_written(entry: ListedTranslation) -> ListedTranslation:
 
 @dataclass(frozen=True)
 class LatticeTranslator:
-    """decoder: of the base; density: what lattices are pruned to; network: None where only weights are new;
-    settings: among which candidates it chooses; tuned: the weights.
+    """decoder: of the base; network: None where only weights are new; system: what lattices are pruned to, and among
+    which candidates it chooses; tuned: the weights.
     """
 
     decoder: Decoder
-    density: float
     network: RerankingNetwork | None
-    settings: RescoringSettings
+    system: System
     tuned: Weights
 
     batch = 16
@@ -150,10 +146,8 @@ class LatticeTranslator:
     @classmethod
     def load(cls, system: System, decoder: Decoder, weights: Weights, device: str) -> "LatticeTranslator":
         """See the rules ``decode_lattices`` and ``rescore_lattices``; decoder: of the base."""
-        network, values = system["network"], {key: system[key] for key in ("candidates", "beam", "nbest")}
-        settings = read_settings(RescoringSettings, values, "rescoring")
-        loaded = RerankingNetwork.load(network, decoder, device) if network else None
-        return cls(decoder, system["density"] or math.inf, loaded, settings, weights)
+        network = RerankingNetwork.load(system, device) if system["network"] else None
+        return cls(decoder, network, system, weights)
 
     @property
     def names(self) -> list[str]:
@@ -168,7 +162,7 @@ class LatticeTranslator:
 
     def translate(self, sentences: Sequence[list[str]], nbest: int = 1, explained: bool = False) -> list[Translated]:
         """See ``Translator``."""
-        lattices = self.decoder.lattices(list(sentences), self.density)
+        lattices = self.decoder.lattices(list(sentences), self.system["density"] or math.inf)
         linked = AlignedLattices.of(lattices, self.decoder)
         paths, first, recurrent = self._paths(linked, sentences, max(1, nbest))
         traces = iter(self._traces(lattices, linked, paths, first))
@@ -191,17 +185,17 @@ class LatticeTranslator:
             return paths, first, np.zeros(len(paths))
         lines = [" ".join(tokens) for tokens in sentences]
         joint = LatticeScorer.of(self.network.reading(lines), linked, sentences)
-        settings, weight, vector = self.settings, vector[-1], vector[:-1]
-        whole = settings.candidates == "lattice"
+        weight, vector, beam = vector[-1], vector[:-1], self.system["beam"]
+        whole = self.system["candidates"] == "lattice"
         if whole and nbest == 1:
-            best = push_forward(linked, joint, vector, weight, settings.beam, self.decoder.threads)
+            best = push_forward(linked, joint, vector, weight, beam, self.decoder.threads)
             filled = np.flatnonzero(best.arcs.lengths)
             first = np.concatenate([[0], np.cumsum(best.arcs.lengths > 0)])
             return best.arcs.take(filled), first, best.network[filled]
-        count = max(nbest, LISTED) if whole else settings.nbest
+        count = max(nbest, LISTED) if whole else self.system["nbest"]
         paths, first = list_paths(linked.flat, linked.made_with, count)
         if whole:
-            best = push_forward(linked, joint, vector, weight, settings.beam, self.decoder.threads)
+            best = push_forward(linked, joint, vector, weight, beam, self.decoder.threads)
             paths, first = _with_best(linked, paths, first, best.arcs)
         return _best_first(linked, joint, paths, first, vector, weight, nbest)
 

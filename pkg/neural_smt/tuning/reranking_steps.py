@@ -25,6 +25,7 @@ from neural_smt.decoding.reranking_steps import load_lattice_scorer
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates, digest_words
@@ -32,7 +33,7 @@ from neural_smt.tuning.history import Iteration, write_run
 from neural_smt.tuning.loop import Progress, run, select
 from neural_smt.tuning.mert import ErrorSurface, optimise
 from neural_smt.tuning.methods import ListOptimiser
-from neural_smt.tuning.settings import RerankingTuningSettings, TuningSettings
+from neural_smt.tuning.settings import TuningSettings
 
 logger = logging.getLogger(__name__)
 
@@ -90,10 +91,10 @@ class LatticeReranking(ListOptimiser):
 
     With a network they are rescored by push-forward, and the derivations near what that finds get exact scores.
     references: tokens of the one reference of each sentence; tunable: bool ``[F]``, or ``[F + 1]`` with a network, the
-    last for its feature.
+    last for its feature; settings: ``nbest`` derivations are added by every iteration, before duplicates are removed;
+    beam: network states kept at a node; lists: length of the n-best lists that are reranked in place of whole lattices
+    (0: lattices).
     """
-
-    settings: RerankingTuningSettings
 
     def __init__(
         self,
@@ -101,11 +102,13 @@ class LatticeReranking(ListOptimiser):
         network: LatticeScorer | None,
         references: Sequence[Sequence[str]],
         tunable: np.ndarray,
-        settings: RerankingTuningSettings,
+        settings: TuningSettings,
+        beam: int = 1,
+        lists: int = 0,
         threads: int = 1,
     ):
         super().__init__(len(references), tunable, settings)
-        self.lattices, self.network, self.threads = lattices, network, threads
+        self.lattices, self.network, self.beam, self.lists, self.threads = lattices, network, beam, lists, threads
         self.references = encode_references(references, lattices.vocabulary, lattices.copied)
         self._statistics: dict[tuple[int, int], np.ndarray] = {}
 
@@ -117,14 +120,14 @@ class LatticeReranking(ListOptimiser):
         also those without the network. ``lists``: the lists under the weights that the lattices were made with; they
         stay.
         """
-        flat, nbest, size = self.lattices.flat, self.settings.nbest, self.settings.lists
+        flat, nbest = self.lattices.flat, self.settings.nbest
         if self.network is None:
             return self._bleu(best_paths(flat, weights).arcs), self._extended(pool, *list_paths(flat, weights, nbest))
-        if size:
+        if self.lists:
             if len(pool) == 0:
-                pool = self._extended(pool, *list_paths(flat, self.lattices.made_with, size))
+                pool = self._extended(pool, *list_paths(flat, self.lattices.made_with, self.lists))
             return ErrorSurface(pool, self.tunable).bleu(weights), pool
-        found = push_forward(self.lattices, self.network, weights[:-1], weights[-1], self.settings.beam, self.threads)
+        found = push_forward(self.lattices, self.network, weights[:-1], weights[-1], self.beam, self.threads)
         scored = replace(flat, features=np.vstack([flat.features, found.arc_scores]))
         filled = np.flatnonzero(found.arcs.lengths)
         if len(pool) == 0:
@@ -179,10 +182,12 @@ def tune_on_lattices(
     network: LatticeScorer | None,
     references: Sequence[Sequence[str]],
     start: Weights,
-    settings: RerankingTuningSettings,
+    settings: TuningSettings,
     *,
     feature: str | None = None,
     drop_features: Sequence[str] = (),
+    beam: int = 1,
+    lists: int = 0,
     seed: int,
     threads: int = 1,
 ) -> tuple[Progress, FeatureSet]:
@@ -190,7 +195,7 @@ def tune_on_lattices(
     network, its own.
 
     start: weights of the lattices' features, and perhaps of the network's (``feature``, else 0.2); drop_features: names
-    of scores (``TranslationModel0_2``) whose weights are 0 and stay 0.
+    of scores (``TranslationModel0_2``) whose weights are 0 and stay 0; beam, lists: see ``LatticeReranking``.
     """
     feature_set = lattices.features if feature is None else lattices.with_feature(feature)
     new = {} if feature is None else {feature: (COLUMN_WEIGHT,)}
@@ -200,12 +205,14 @@ def tune_on_lattices(
     weights = Weights(new | start.values).vector(feature_set)
     dropped = np.isin(feature_set.names, list(drop_features))
     weights[dropped] = 0
-    method = LatticeReranking(lattices, network, references, feature_set.tunable & ~dropped, settings, threads)
+    tunable = feature_set.tunable & ~dropped
+    method = LatticeReranking(lattices, network, references, tunable, settings, beam, lists, threads)
     return run(method, weights, settings, seed=seed, threads=threads), feature_set
 
 
 def tune_reranking(
     *,
+    system: Path,
     reference: Path,
     start: Path,
     settings: dict,
@@ -215,26 +222,19 @@ def tune_reranking(
     plot: Path,
     nbest: Path | None = None,
     lattices: Path | None = None,
-    drop_features: list[str] | None = None,
-    model: Path | None = None,
     text: Path | None = None,
-    representation: Path | None = None,
     candidates: Path | None = None,
-    language_model: Path | None = None,
-    target_vocabulary: Path | None = None,
-    network_settings: dict | None = None,
     device: str = "cpu",
     threads: int = 1,
 ) -> None:
     """Tune the weights that rerank candidates of a development set: MERT, nothing is decoded again.
 
-    nbest: n-best lists with all features; or lattices: a folder of ``decode_lattices``, with the network that rescores
-    them (model to device: as for ``rescore_lattices``; without one, only the weights change).
-    reference: tokenised text; start: weights of the system that made the candidates; settings: see
-    ``RerankingTuningSettings``; drop_features: scores of lattices (``TranslationModel0_2``) to do without. Writes what
-    ``tune`` writes; for lists with the BLEU of their own order as that of the decoder.
+    system: one that reranks, see ``system_folder``; nbest: n-best lists with all features; or lattices: a folder of
+    ``decode_lattices`` (text, candidates: as for ``rescore_lattices``); reference: tokenised text; start: weights of
+    the system that made the candidates; settings: see ``TuningSettings``. Writes what ``tune`` writes; for lists with
+    the BLEU of their own order as that of the decoder.
     """
-    options = read_settings(RerankingTuningSettings, settings, "tuning")
+    options = read_settings(TuningSettings, settings, "tuning")
     references = [line.split() for line in read_lines(reference)]
     before = Weights.load(start)
     if nbest is not None:
@@ -246,14 +246,12 @@ def tune_reranking(
         return
     if lattices is None:
         raise UserError("tuning needs candidates; give nbest or lattices")
-    aligned = AlignedLattices.load(lattices, mapped=False)
+    described, aligned = System.load(system), AlignedLattices.load(lattices, mapped=False)
     if len(references) != len(aligned):
         raise UserError(f"{reference} has {len(references)} lines, but there are lattices of {len(aligned)} sentences")
     if len(aligned.flat.tails) == 0:
         raise UserError(f"{lattices}: holds no translation; tuning needs a development set")
-    needs = {"representation": representation, "candidates": candidates, "language_model": language_model}
-    needs |= {"settings": network_settings, "device": device}
-    feature, network = load_lattice_scorer(aligned, model, text, **needs)
+    feature, network = load_lattice_scorer(described, aligned, text, candidates, device)
     progress, feature_set = tune_on_lattices(
         aligned,
         network,
@@ -261,7 +259,9 @@ def tune_reranking(
         before,
         options,
         feature=feature,
-        drop_features=drop_features or (),
+        drop_features=described["drop_features"],
+        beam=described["beam"],
+        lists=described["nbest"] if described["candidates"] == "nbest" else 0,
         seed=seed,
         threads=threads,
     )

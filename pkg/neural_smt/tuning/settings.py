@@ -50,26 +50,3 @@ class TuningSettings:
     def mira_settings(self) -> MiraSettings:
         """The section ``mira``."""
         return read_settings(MiraSettings, self.mira, "tuning.mira")
-
-
-@dataclass(frozen=True)
-class RerankingTuningSettings(TuningSettings):
-    """Settings of a run that tunes on candidates that stay as they are (n-best lists only).
-
-    Additional settings for lattices, where a network rescores them: ``beam``, network states kept at a node; ``lists``:
-    length of the n-best lists that are reranked in place of whole lattices (0: lattices). nbest: derivations that every
-    iteration adds, before duplicates are removed.
-    """
-
-    iterations: int = 10
-    beam: int = 1
-    lists: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.beam < 1 or self.lists < 0:
-            raise UserError(
-                f"tuning: beam is {self.beam} and lists {self.lists}; set beam to 1 or more, lists to 0 or more"
-            )
-        if self.candidates != "nbest":
-            raise UserError("tuning of reranked candidates learns from lists: set tuning.candidates to nbest")

@@ -9,7 +9,6 @@ from neural_smt.corpus.archives import archive_name
 from neural_smt.experiment.kinds import KINDS, Kind
 from neural_smt.experiment.layout import TABLES, Layout
 from neural_smt.experiment.networks import joint_inputs, kind_of
-from neural_smt.experiment.system_folder import FILE
 from neural_smt.experiment.systems import (
     rescored_candidates,
     rescores_lattices,
@@ -133,9 +132,9 @@ class Inputs:
     def _network(self, wildcards: Any) -> str | None:
         return rescoring_network(self.systems[wildcards.system])
 
-    def candidates(self, wildcards: Any, text: str | None = None) -> dict[str, str]:
-        """What a system chooses among for a set, and what its network reads; lists that are drawn from lattices come
-        from lattices that are less pruned.
+    def candidates(self, wildcards: Any, text: str | None = None) -> dict[str, Any]:
+        """A system that reranks, what it chooses among for a set, and what its network reads; lists that are drawn from
+        lattices come from lattices that are less pruned.
         """
         text = text or wildcards.set
         network, base = self._network(wildcards), self.systems[wildcards.system]["base"]
@@ -145,19 +144,15 @@ class Inputs:
             "lattice": {"lattices": f"{decoded}.lattices"},
             "nbest": {"lattices": f"{decoded}.dense"},
         }[rescored_candidates(self.config, wildcards.system)]
-        described = {"depends": f"{self.layout.system(wildcards.system)}/{FILE}"}
-        return found | described | (self.layout.scoring_files(network, text) if network else {})
+        return found | self.system(wildcards) | (self.layout.scored_text(network, text) if network else {})
 
-    def tuning_candidates(self, wildcards: Any) -> dict[str, str]:
+    def tuning_candidates(self, wildcards: Any) -> dict[str, Any]:
         """The same for the development set: lists are tuned on once they are scored."""
         dev = self.corpus["dev"]
         if rescores_lattices(self.config, wildcards.system):
             return self.candidates(wildcards, dev)
-        return {"nbest": f"{self.folder}/decoding/{wildcards.system}/run{wildcards.run}/{dev}.scored.nbest.gz"}
-
-    def network_settings(self, wildcards: Any) -> dict[str, Any]:
-        """How the network of a system that reranks is used."""
-        return self.layout.scoring_settings(self._network(wildcards))
+        scored = f"{self.folder}/decoding/{wildcards.system}/run{wildcards.run}/{dev}.scored.nbest.gz"
+        return self.system(wildcards) | {"nbest": scored}
 
     def lists_need_alignment(self, wildcards: Any) -> bool:
         """Whether a joint model scores the lists of a system: it reads what words are aligned to."""
@@ -169,26 +164,12 @@ class Inputs:
         """Two for a CSLM, whose products are large; attention networks score with one."""
         return 2 if kind_of(self.config, self._network(wildcards)) == "cslm" else 1
 
-    def scored_entries(self, wildcards: Any) -> int:
-        """Entries of each list that a network scores: all (0) for a CSLM, which is fast."""
-        is_cslm = kind_of(self.config, self._network(wildcards)) == "cslm"
-        return 0 if is_cslm else self.systems[wildcards.system]["rescoring"]["nbest"]
-
-    def candidate_settings(self, wildcards: Any) -> dict[str, Any]:
-        """How a system chooses among lattices."""
-        settings = self.systems[wildcards.system]["rescoring"]
-        candidates = rescored_candidates(self.config, wildcards.system)
-        return {"beam": settings["beam"], "nbest": settings["nbest"], "candidates": candidates}
-
     def tuning_settings(self, wildcards: Any) -> dict[str, Any]:
         """How the weights of a system that reranks are tuned: on lists random points are enough, lattices iterate."""
-        candidates, tuning = rescored_candidates(self.config, wildcards.system), self.config["tuning"]
-        if candidates == "lists":
-            return {key: tuning[key] for key in ("restarts", "refinements")}
-        settings = self.systems[wildcards.system]["rescoring"]
-        keys = ("nbest", "iterations", "restarts", "refinements", "min_gain", "select")
-        lists = settings["nbest"] if candidates == "nbest" else 0
-        return {"beam": settings["beam"], "lists": lists} | {key: tuning[key] for key in keys}
+        keys = ["restarts", "refinements"]
+        if rescores_lattices(self.config, wildcards.system):
+            keys += ["nbest", "iterations", "min_gain", "select"]
+        return {key: self.config["tuning"][key] for key in keys}
 
     # attention networks
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, TypeVar, get_args
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from neural_smt.decoding.reranking.push_forward_kernels import (
     trace_best,
 )
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
-from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.scorer import writable
 from neural_smt.networks.recurrent.tries import build_tries
@@ -43,30 +42,8 @@ TIE = 1e-6
 """Totals (nats) no further from the best one are as good: their last digits depend on what is computed beside."""
 
 
-CandidateKind = Literal["lattice", "nbest"]
 Part = TypeVar("Part")
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class RescoringSettings:
-    """What is rescored, and how thoroughly.
-
-    candidates: the whole ``lattice`` or ``nbest`` lists drawn from it; beam: k, network states kept at a node of a
-    lattice; nbest: distinct candidates per sentence; share_prefixes: whether what candidates begin with in common is
-    computed once (the paper rescored each by itself).
-    """
-
-    candidates: CandidateKind = "lattice"
-    beam: int = 1
-    nbest: int = 100
-    share_prefixes: bool = False
-
-    def __post_init__(self) -> None:
-        if self.candidates not in get_args(CandidateKind):
-            raise UserError(f"rescoring: candidates is {self.candidates!r}; set it to lattice or nbest")
-        if self.beam < 1 or self.nbest < 1:
-            raise UserError(f"rescoring: beam is {self.beam} and nbest {self.nbest}; set both to 1 or more")
 
 
 @dataclass(frozen=True)
