@@ -47,7 +47,6 @@ rule symmetrise:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(4),
-        runtime="1h",
     params:
         **step("alignment.steps:symmetrise"),
         heuristic=config["alignment"]["heuristic"],
@@ -120,7 +119,6 @@ rule measure_error_rate:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(2),
-        runtime="1h",
     params:
         **step("alignment.error_rate_steps:measure_error_rate"),
         names=CORPUS["gold"],

@@ -13,7 +13,6 @@ rule fetch:
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        mem_mb=memory(1),
         runtime="2h",
     params:
         # no digest of code: a change of it is no reason to fetch again
@@ -38,7 +37,6 @@ rule fetch_archive:
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        mem_mb=memory(1),
         runtime="12h",
     params:
         step="corpus.steps:fetch_archive",
@@ -62,7 +60,6 @@ rule extract_member:
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        mem_mb=memory(1),
         runtime="4h",
     params:
         **step("corpus.steps:extract_member"),
@@ -88,7 +85,6 @@ rule join_texts:
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        mem_mb=memory(1),
         runtime="4h",
     params:
         **step("corpus.steps:join_texts"),
@@ -112,7 +108,6 @@ rule generate:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(2),
-        runtime="1h",
     params:
         **step("corpus.steps:generate"),
         settings=CORPUS["generator"],
@@ -135,8 +130,6 @@ rule check_experiment:
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        mem_mb=memory(1),
-        runtime="1h",
         gpu=USES_GPU,
     params:
         **step("planning.checking:check_experiment"),
@@ -165,7 +158,6 @@ rule tokenise:
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        mem_mb=memory(1),
         runtime="4h",
     params:
         **step("corpus.steps:tokenise"),
@@ -194,7 +186,6 @@ rule clean_pairs:
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        mem_mb=memory(1),
         runtime="2h",
     params:
         **step("corpus.steps:clean_pairs"),
@@ -218,7 +209,6 @@ rule clean_text:
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        mem_mb=memory(1),
         runtime="2h",
     params:
         **step("corpus.steps:clean_text"),
@@ -242,7 +232,6 @@ rule build_vocabulary:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(4),
-        runtime="1h",
     params:
         **step("corpus.steps:build_vocabulary"),
     script:

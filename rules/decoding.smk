@@ -9,9 +9,6 @@ rule describe_system:
     localrule: True
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("experiment.system_folder:write_description"),
         description=lambda wildcards: LAYOUT.description(wildcards.system),
@@ -31,20 +28,21 @@ use rule describe_system as describe_search with:
 
 
 rule decode:
-    """Translate a set with a tuned system."""
+    """Translate a set with a tuned system, or a shard of it."""
     input:
         unpack(INPUTS.system),
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
     output:
-        output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
-        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.json",
+        output=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.hypothesis"),
+        statistics=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.json"),
     log:
-        "results/{experiment}/logs/decode/{system}.run{run}.{set}.log",
+        "results/{experiment}/logs/decode/{system}.run{run}.{set}{scatteritem}.log",
     benchmark:
-        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.tsv"
+        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}{scatteritem}.tsv"
     wildcard_constraints:
-        system=one_of(SEARCHED if SHARDS == 1 else []),
+        system=one_of(SEARCHED),
+        scatteritem=OF_SHARD,
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -52,31 +50,18 @@ rule decode:
         runtime="12h",
     params:
         **step("decoding.steps:decode"),
+        shard=lambda wildcards: wildcards.scatteritem[1:] or None,
     script:
         "../workflow_scripts/run_step.py"
-
-
-use rule decode as decode_shard with:
-    output:
-        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}"),
-        statistics=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.json"),
-    log:
-        "results/{experiment}/logs/decode/{system}.run{run}.{set}.{scatteritem}.log",
-    benchmark:
-        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.{scatteritem}.tsv"
-    wildcard_constraints:
-        system=one_of(SEARCHED),
-    params:
-        shard="{scatteritem}",
 
 
 rule join_translations:
     """Put the translations of shards of a set together."""
     input:
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
-        parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}"),
+        parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.hypothesis"),
         part_statistics=gather.shards(
-            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.json"
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.json"
         ),
     output:
         output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
@@ -89,9 +74,6 @@ rule join_translations:
         system=one_of(SEARCHED if SHARDS > 1 else []),
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("decoding.joining_steps:join_translations"),
     script:

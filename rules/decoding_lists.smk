@@ -1,57 +1,26 @@
-rule decode_lists:
-    """Translate a set with a tuned system and list its best translations, to be rescored."""
-    input:
-        unpack(INPUTS.system),
-        text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
-        weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
+# translations of a set, or of a shard of it, with their n-best lists, to be rescored
+use rule decode as decode_lists with:
     output:
-        output="results/{experiment}/decoding/{system}/run{run}/{set}.listed",
-        statistics="results/{experiment}/decoding/{system}/run{run}/{set}.listed.json",
-        nbest="results/{experiment}/decoding/{system}/run{run}/{set}.nbest.gz",
+        output=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.listed"),
+        statistics=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.listed.json"),
+        nbest=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.nbest.gz"),
     log:
-        "results/{experiment}/logs/decode_lists/{system}.run{run}.{set}.log",
+        "results/{experiment}/logs/decode_lists/{system}.run{run}.{set}{scatteritem}.log",
     benchmark:
-        "results/{experiment}/benchmarks/decoding/decode_lists/{system}.run{run}.{set}.tsv"
-    wildcard_constraints:
-        system=one_of(SEARCHED if SHARDS == 1 else []),
-    conda:
-        "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(4),
-        runtime="12h",
+        "results/{experiment}/benchmarks/decoding/decode_lists/{system}.run{run}.{set}{scatteritem}.tsv"
     params:
-        **step("decoding.steps:decode"),
         nbest_size=config["decoding"]["rescored_nbest"],
         nbest_alignment=INPUTS.lists_need_alignment,
-    script:
-        "../workflow_scripts/run_step.py"
-
-
-use rule decode_lists as decode_lists_shard with:
-    output:
-        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.listed.{scatteritem}"),
-        statistics=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.listed.{scatteritem}.json"),
-        nbest=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.nbest.gz"),
-    log:
-        "results/{experiment}/logs/decode_lists/{system}.run{run}.{set}.{scatteritem}.log",
-    benchmark:
-        "results/{experiment}/benchmarks/decoding/decode_lists/{system}.run{run}.{set}.{scatteritem}.tsv"
-    wildcard_constraints:
-        system=one_of(SEARCHED),
-    params:
-        shard="{scatteritem}",
 
 
 use rule join_translations as join_lists with:
     input:
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
-        parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.listed.{scatteritem}"),
+        parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.listed"),
         part_statistics=gather.shards(
-            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.listed.{scatteritem}.json"
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.listed.json"
         ),
-        part_lists=gather.shards(
-            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.nbest.gz"
-        ),
+        part_lists=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.nbest.gz"),
     output:
         output="results/{experiment}/decoding/{system}/run{run}/{set}.listed",
         statistics="results/{experiment}/decoding/{system}/run{run}/{set}.listed.json",
@@ -62,7 +31,6 @@ use rule join_translations as join_lists with:
         "results/{experiment}/benchmarks/decoding/join_lists/{system}.run{run}.{set}.tsv"
     resources:
         mem_mb=memory(4),
-        runtime="1h",
 
 
 rule score_lists:
@@ -107,9 +75,6 @@ rule join_scores:
         system=one_of(RESCORES_LISTS),
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("decoding.reranking_steps:join_scores"),
     script:
@@ -134,7 +99,6 @@ rule rerank:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(4),
-        runtime="1h",
     params:
         **step("decoding.reranking_steps:rerank"),
     script:

@@ -13,9 +13,6 @@ rule evaluate:
         "results/{experiment}/benchmarks/evaluation/evaluate/{system}.run{run}.{set}.tsv"
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("evaluation.steps:evaluate"),
         language=TARGET,
@@ -38,7 +35,6 @@ rule compare:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(2),
-        runtime="1h",
     params:
         **step("evaluation.steps:compare"),
         systems=lambda wildcards: FILES.translations(SYSTEMS, wildcards.set),
@@ -64,7 +60,6 @@ rule compare_neighbours:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(2),
-        runtime="1h",
     params:
         **step("evaluation.steps:compare_neighbours"),
         systems=lambda wildcards: FILES.translations(FILES.paper_rows.values(), wildcards.set),
@@ -89,7 +84,6 @@ rule compare_joint:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(2),
-        runtime="1h",
     params:
         **step("evaluation.steps:compare"),
         systems=lambda wildcards: FILES.translations(FILES.joint_systems, wildcards.set),

@@ -38,7 +38,6 @@ rule measure_language_model:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(4),
-        runtime="1h",
     params:
         **step("language_model.steps:measure_language_model"),
     script:

@@ -17,9 +17,6 @@ rule write_table:
     localrule: True
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("report.scores:write_table"),
         scores=FILES.scores(),
@@ -43,9 +40,6 @@ rule plot_scores:
     localrule: True
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("report.scores:plot_scores"),
         scores=FILES.scores(),
@@ -70,7 +64,6 @@ rule write_data_table:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(2),
-        runtime="1h",
     params:
         **step("report.scores:write_data_table"),
         data=FILES.data(),
@@ -96,9 +89,6 @@ rule write_networks_table:
     localrule: True
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("report.networks:write_networks_table"),
         networks=FILES.networks(),
@@ -128,7 +118,6 @@ rule write_paper_order:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(2),
-        runtime="1h",
     params:
         **step("report.cho2014:write_paper_order"),
         rows=FILES.paper_rows,
@@ -156,7 +145,6 @@ rule write_joint_tables:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(2),
-        runtime="1h",
     params:
         **step("report.auli2013:write_joint_tables"),
         **FILES.joint(),
@@ -180,9 +168,6 @@ rule write_classes_table:
     localrule: True
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("report.networks:write_classes_table"),
         networks=FILES.classes(),
@@ -208,7 +193,6 @@ rule write_attention_tables:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(2),
-        runtime="1h",
     params:
         **step("report.mi2016:write_attention_tables"),
         **FILES.attention(),
@@ -232,9 +216,6 @@ rule plot_tuning:
     localrule: True
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("report.scores:plot_tuning"),
         histories=FILES.histories(),
@@ -257,9 +238,6 @@ rule summarise_benchmarks:
     localrule: True
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("report.costs:summarise_benchmarks"),
     script:
@@ -279,9 +257,6 @@ rule write_scaling_table:
         "results/{experiment}/benchmarks/report/write_scaling_table.tsv"
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("report.costs:write_scaling_table"),
         benchmarks=FILES.scaling(),
@@ -310,9 +285,6 @@ rule show_page:
     localrule: True
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("report.pages:show_page"),
         title=lambda wildcards: PAGES[wildcards.page]["title"],

@@ -15,9 +15,6 @@ rule choose_sentences:
     localrule: True
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("report.translations:choose_sentences"),
         systems=lambda wildcards: FILES.first_translations(wildcards.set),
@@ -77,9 +74,6 @@ rule show_translations:
     localrule: True
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("report.translations:show_translations"),
         systems=lambda wildcards: {
@@ -110,9 +104,6 @@ rule show_lattices:
     localrule: True
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("report.lattice_plot:show_lattices"),
         explanations=FILES.drawn(SEARCHED),
@@ -139,9 +130,6 @@ rule show_attention:
     localrule: True
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("report.alignment_plot:show_attention"),
         explanations=FILES.drawn(TRANSLATED),
@@ -173,9 +161,6 @@ rule show_alignments:
     localrule: True
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("report.alignment_plot:show_alignments"),
         heuristic=config["alignment"]["heuristic"],

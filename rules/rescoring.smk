@@ -52,7 +52,6 @@ rule join_columns:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(2),
-        runtime="1h",
     params:
         **step("rescoring.steps:join_columns"),
     script:
@@ -78,7 +77,6 @@ rule count_unknown_words:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(4),
-        runtime="1h",
     params:
         **step("rescoring.steps:count_unknown_words"),
     script:

@@ -40,7 +40,6 @@ rule score_pool:
     conda:
         "../envs/neural_smt.yaml"
     resources:
-        mem_mb=memory(1),
         runtime="4h",
     params:
         **step("selection.steps:score_pool"),
@@ -122,9 +121,6 @@ rule take_pairs:
         "results/{experiment}/data/{variant}/benchmarks/selection/take_pairs.tsv"
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("selection.steps:take"),
         pairs=lambda wildcards: drawn_pairs(wildcards.variant),
@@ -147,9 +143,6 @@ rule take_text:
         "results/{experiment}/data/{variant}/benchmarks/selection/take_text.tsv"
     conda:
         "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(1),
-        runtime="1h",
     params:
         **step("selection.steps:take"),
         seed=config["seed"],

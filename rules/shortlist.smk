@@ -16,7 +16,6 @@ rule build_shortlists:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(4),
-        runtime="1h",
     params:
         **step("shortlist:build_shortlists"),
         size=config["shortlist"]["size"],

@@ -18,7 +18,6 @@ rule build_network_vocabulary:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(2),
-        runtime="1h",
     params:
         **step("vocabulary_selection.steps:build_network_vocabulary"),
         size=lambda wildcards: int(wildcards.words),

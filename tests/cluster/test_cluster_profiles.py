@@ -40,6 +40,12 @@ def test_profiles_agree(repository: Path) -> None:
         assert slurm[key] == generic[key], key
 
 
+def test_rules_that_name_no_resources_have_the_same_everywhere(repository: Path) -> None:
+    """The plan takes them from the default profile, clusters each from its own."""
+    named = [read_profile(repository, name)["default-resources"] for name in ("default", *PROFILES)]
+    assert len({(one["mem_mb"], one["runtime"]) for one in named}) == 1
+
+
 def test_partitions_are_those_of_the_cluster_that_is_tested(repository: Path) -> None:
     content = yaml.safe_load((repository / "profiles" / "slurm" / "partitions.yaml").read_text(encoding="utf-8"))
     assert set(content["partitions"]) == set(re.findall(r"^PartitionName=(\w+)", CONFIGURATION, flags=re.MULTILINE))

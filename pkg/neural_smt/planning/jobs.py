@@ -1,5 +1,7 @@
 """The jobs of an experiment as Snakemake would run them, were nothing done yet."""
 
+from __future__ import annotations
+
 import logging
 import re
 import tempfile
@@ -7,12 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neural_smt import STAGES
 from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete, read_configuration_file
 from neural_smt.experiment.systems import rescores_lattices, translation
+from neural_smt.io.files import read_yaml
+
+if TYPE_CHECKING:
+    from snakemake.resources import Resources
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, co
     ):
         try:
             workflow = api.workflow(
-                resource_settings=ResourceSettings(cores=cores),
+                resource_settings=ResourceSettings(cores=cores, default_resources=_default_resources(snakefile)),
                 config_settings=ConfigSettings(config={**configuration, "check": {"texts": False}}),
                 snakefile=snakefile,
                 workdir=Path(folder),
@@ -97,6 +103,17 @@ def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, co
             reason = " ".join(" ".join(map(str, error.args)).split())
             raise UserError(f"{snakefile}: no plan of {target}: {reason}") from None
     return collector.jobs
+
+
+def _default_resources(snakefile: Path) -> Resources | None:
+    """The resources of rules that name none, as the default profile beside the Snakefile gives them."""
+    from snakemake.resources import Resources
+
+    profile = snakefile.parent / "profiles" / "default" / "profile.yaml"
+    if not profile.is_file():
+        return None
+    given = read_yaml(profile).get("default-resources", {})
+    return Resources.parse([f"{name}={value}" for name, value in given.items()], allow_expressions=True)
 
 
 class _Collector(logging.Handler):
