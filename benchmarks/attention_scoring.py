@@ -27,8 +27,7 @@ from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entri
 from neural_smt.decoding.scorers.attention import AttentionTextScorer, with_words
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.batches import membership, pack_batch
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, membership, pack_batch
 from neural_smt.networks.device import describe_device, precision_context, select_device
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 

@@ -31,9 +31,9 @@ from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.io.files import write_json
-from neural_smt.networks.cslm import FREQUENT
-from neural_smt.networks.cslm_network import load_cslm
+from neural_smt.networks.cslm import load_cslm
 from neural_smt.networks.device import select_device
+from neural_smt.networks.normalisers import FREQUENT
 from neural_smt.shortlist import most_frequent
 from neural_smt.training.steps import train_network
 from neural_smt.vocabulary import Vocabulary

@@ -21,8 +21,7 @@ from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
-from neural_smt.networks.cslm import CslmScorer
-from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
+from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.training.cslm import NgramTask
 from neural_smt.training.loop import Trainer

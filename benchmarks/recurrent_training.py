@@ -26,9 +26,8 @@ from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
 from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork
 from neural_smt.training.gradient_descent import GradientDescent
-from neural_smt.training.joint_text import JointText, predicted_counts
 from neural_smt.training.loop import Trainer
-from neural_smt.training.recurrent import BUFFER, RecurrentTask
+from neural_smt.training.recurrent import BUFFER, JointText, RecurrentTask, predicted_counts
 from neural_smt.training.word_classes import cheapest, expected_cost
 
 SENTENCES = 20_000

@@ -22,9 +22,9 @@ from lib.products import Bare, Product, Recorder, in_turn  # isort: skip
 
 from neural_smt.io.files import write_json
 from neural_smt.networks.device import describe_device, precision_context, select_device
+from neural_smt.networks.distinct import Level
 from neural_smt.networks.encoder_decoder import EncoderDecoder, load_model
 from neural_smt.networks.packing import pack_pairs
-from neural_smt.networks.prefix_tries import Level
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.shortlist import shortlist_ids

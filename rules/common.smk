@@ -23,7 +23,7 @@ from neural_smt.experiment.networks import (
 )
 from neural_smt.errors import UserError, sentence
 from neural_smt.experiment.layout import Layout
-from neural_smt.experiment.kinds import KINDS
+from neural_smt.experiment.networks import KINDS
 from neural_smt.report.files import ReportFiles, listed_paths, read_pages
 from neural_smt.workflow.inputs import Inputs
 from neural_smt.workflow.run_lock import begin_run

@@ -18,8 +18,8 @@ from neural_smt.errors import UserError, check_as_many, sentence
 from neural_smt.experiment.settings import read_settings
 from neural_smt.io.files import read_csv, read_json, read_object
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.beam_search import BeamSettings
-from neural_smt.networks.cslm_network import CslmConfig
+from neural_smt.networks.cslm import CslmConfig
+from neural_smt.networks.proposals import BeamSettings
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
 from neural_smt.report.costs import read_jobs
 from neural_smt.report.scores import read_runs

@@ -6,8 +6,7 @@ import numpy as np
 import torch
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.batches import membership, pack_batch
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, membership, pack_batch
 from neural_smt.vocabulary import BOS, EOS
 
 CPU = torch.device("cpu")

@@ -11,9 +11,8 @@ from neural_smt.decoding.attention.results import AttentionDecodingSettings, Hyp
 from neural_smt.decoding.attention.search import beam_search
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.batches import pack_sentences
 from neural_smt.networks.attention.decoder import Groups
-from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.attention.network import AttentionNetwork, pack_sentences
 from neural_smt.vocabulary import BOS, EOS, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 

@@ -24,9 +24,8 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.steps import decode
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines
-from neural_smt.networks import cslm
-from neural_smt.networks.cslm import CslmScorer
-from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, TrainedCslm, save_cslm
+from neural_smt.networks import normalisers
+from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, TrainedCslm, save_cslm
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
 
 HISTORY = 3
@@ -87,7 +86,7 @@ def test_all_derivations_are_found_with_the_networks_scores(folder, algorithm, s
 
 def load_estimating(folder: Path, model, monkeypatch, **settings) -> CslmFeature:
     """A hook that estimates badly: from the sum over one word."""
-    monkeypatch.setattr(cslm, "FREQUENT", 1)
+    monkeypatch.setattr(normalisers, "FREQUENT", 1)
     phrases = model.phrase_table.target
     return CslmFeature.load(folder, model.language_models[0], model.target_vocabulary, settings, phrases=phrases)
 

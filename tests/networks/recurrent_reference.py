@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from neural_smt.networks.primitives import CLASSES, direct_places
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.direct_primitives import CLASSES, direct_places
 from neural_smt.vocabulary import BOS, EOS
 
 NAMES = ("embedding", "recurrent", "input_hidden", "class_output", "word_output", "direct")

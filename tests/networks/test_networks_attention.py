@@ -11,9 +11,15 @@ from random_weights import assert_gradients_are_slopes, dense, enlarge
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention import scorer
-from neural_smt.networks.attention.batches import AttentionBatch, membership, pack_batch, pack_sentences
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
+from neural_smt.networks.attention import decoder
+from neural_smt.networks.attention.network import (
+    AttentionBatch,
+    AttentionConfig,
+    AttentionNetwork,
+    membership,
+    pack_batch,
+    pack_sentences,
+)
 from neural_smt.vocabulary import EOS, UNK
 
 CPU = torch.device("cpu")
@@ -70,7 +76,7 @@ def test_a_batch_equals_the_literal_equations(config: AttentionConfig) -> None:
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_gradients_are_those_of_the_equations(config: AttentionConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scorer, "TILE", 100)  # a few rows at a time
+    monkeypatch.setattr(decoder, "TILE", 100)  # a few rows at a time
     network, (source, target) = random_network(config), random_pairs(5, seed=1)
     weights = np.random.default_rng(5).normal(size=5)
     reference = in_torch(network)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from neural_smt.networks.attention.scorer import add_gradients, energies
+from neural_smt.networks.attention.decoder import add_gradients, energies
 
 ROWS, LENGTH, UNITS = 5, 7, 33
 

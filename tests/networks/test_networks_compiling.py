@@ -13,8 +13,7 @@ from torch import nn
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.batches import pack_batch
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, pack_batch
 from neural_smt.networks.device import compilable, compile_steps
 from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.packing import pack_pairs

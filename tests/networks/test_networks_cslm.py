@@ -14,11 +14,11 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.continuations import context_states, score_ngrams, word_mass
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
-from neural_smt.networks import cslm
-from neural_smt.networks.cslm import CslmScorer
-from neural_smt.networks.cslm_network import (
+from neural_smt.networks import cslm, normalisers
+from neural_smt.networks.cslm import (
     CslmConfig,
     CslmNetwork,
+    CslmScorer,
     NgramBatch,
     TrainedCslm,
     load_cslm,
@@ -269,7 +269,7 @@ def test_a_score_depends_neither_on_its_company_nor_on_chunks_nor_on_threads(
         for scores in pool.map(lambda _: scorer(contexts, words), range(12)):
             np.testing.assert_array_equal(scores, together)
     monkeypatch.setitem(cslm.CONTEXT_ROWS, "cpu", 7)
-    monkeypatch.setitem(cslm.LOGITS, "cpu", 3 * 14)
+    monkeypatch.setitem(normalisers.LOGITS, "cpu", 3 * 14)
     chunked = CslmScorer(scorer.network, SHORTLIST, language_model, VOCABULARY)
     np.testing.assert_allclose(chunked(contexts, words), together, atol=2e-5)
 

@@ -8,7 +8,7 @@ from paper_reference import in_numpy, in_torch
 from test_networks_attention import CPU, dense, limited_batch, random_network, random_pairs, random_sets
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.batches import membership, pack_batch
+from neural_smt.networks.attention.network import membership, pack_batch
 from neural_smt.vocabulary import EOS, UNK
 
 OUTPUT = ("output.weight", "output.bias")

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from neural_smt.networks import cslm, device
-from neural_smt.networks.cslm import Normalisers
-from neural_smt.networks.fingerprints import FingerprintCache, fingerprints
+from neural_smt.networks import device, normalisers
+from neural_smt.networks.normalisers import FingerprintCache, Normalisers, fingerprints
 from neural_smt.networks.softmax import choose_logits
 
 
@@ -23,7 +22,7 @@ def test_normalisers_are_log_sums_of_exponentials(kind: str, shift: float, monke
     """Also far outside the range of float32's exponentials, and in several pieces."""
     inner, weight, bias = random_softmax()
     bias += shift
-    monkeypatch.setitem(cslm.LOGITS, "cpu", 301 * 8)
+    monkeypatch.setitem(normalisers.LOGITS, "cpu", 301 * 8)
     if kind == "plain":
         monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     if kind == "double":

@@ -10,7 +10,7 @@ from torch import nn
 
 from neural_smt.experiment.settings import Settings, network_settings
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, word_classes
+from neural_smt.networks.cslm import CslmConfig, CslmNetwork, word_classes
 from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.training.cslm import NgramTask

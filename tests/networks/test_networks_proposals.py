@@ -8,11 +8,10 @@ import torch
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.beam_search import BeamSettings, beam_search
 from neural_smt.networks.beams import BLOCK, top_values
 from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.packing import pack_pairs
-from neural_smt.networks.proposals import sample
+from neural_smt.networks.proposals import BeamSettings, beam_search, sample
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.vocabulary import EOS
 

@@ -7,8 +7,8 @@ import pytest
 from recurrent_reference import random_weights, reference_scores
 
 from neural_smt.errors import UserError
+from neural_smt.networks.primitives import CLASSES, direct_places
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, RecurrentWeights, WordClasses
-from neural_smt.networks.recurrent.direct_primitives import CLASSES, direct_places
 from neural_smt.vocabulary import BOS, EOS, UNK
 
 CLASSES_OF_SEVEN = WordClasses(np.array([3, 5, 0, 2, 6, 4], dtype=np.int32), np.array([0, 2, 3, 6]))

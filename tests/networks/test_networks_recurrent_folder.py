@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_json
-from neural_smt.networks.cslm_network import load_cslm
+from neural_smt.networks.cslm import load_cslm
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork, TrainedRecurrent, load_recurrent, save_recurrent
 from neural_smt.vocabulary import Vocabulary

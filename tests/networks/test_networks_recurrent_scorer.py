@@ -6,8 +6,7 @@ from recurrent_reference import random_weights, reference_scores
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, RecurrentWeights, WordClasses
-from neural_smt.networks.recurrent.scorer import RecurrentScorer
-from neural_smt.networks.recurrent.sequences import score_sequences
+from neural_smt.networks.recurrent.scorer import RecurrentScorer, score_sequences
 from neural_smt.networks.recurrent.tries import build_tries
 from neural_smt.vocabulary import EOS, UNK
 
@@ -95,7 +94,7 @@ def test_long_texts_are_scored_in_parts(monkeypatch):
     words = Ragged.from_lists([[*sentence, EOS] for sentence in random_text(11)])
     first = np.arange(0, 31, 3)
     whole, _ = score_sequences(scorer, words, first=first)
-    monkeypatch.setattr("neural_smt.networks.recurrent.sequences.ROWS", 20)
+    monkeypatch.setattr("neural_smt.networks.recurrent.scorer.ROWS", 20)
     parts, _ = score_sequences(scorer, words, first=first)
     np.testing.assert_allclose(parts, whole, atol=1e-5)
 

@@ -15,7 +15,7 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete
 from neural_smt.io.files import read_json
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
-from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork
+from neural_smt.networks.cslm import CslmConfig, CslmNetwork
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.planning import checking
 from neural_smt.planning.checking import check_experiment, check_source

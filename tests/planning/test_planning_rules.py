@@ -10,7 +10,7 @@ import pytest
 from neural_smt.cli import main
 from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import load_schema
-from neural_smt.experiment.kinds import KINDS
+from neural_smt.experiment.networks import KINDS
 from neural_smt.planning import quantities
 from neural_smt.planning.jobs import Job, dependencies, list_jobs, read_configuration, rule_stages
 from neural_smt.planning.quantities import CONSTANTS, FUNCTIONS, Experiment, Quantities, table

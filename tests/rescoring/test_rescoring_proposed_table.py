@@ -12,8 +12,8 @@ from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.beam_search import BeamSettings, beam_search
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, TrainedModel, save_model
+from neural_smt.networks.proposals import BeamSettings, beam_search
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.rescoring.proposed_table import ProposalSettings, link_by_lexicon, propose_table, text_phrases

@@ -11,6 +11,7 @@ import torch
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
+from neural_smt.networks.distinct import SortedSequences
 from neural_smt.networks.encoder_decoder import (
     Conventions,
     EncoderDecoder,
@@ -19,7 +20,6 @@ from neural_smt.networks.encoder_decoder import (
     save_model,
 )
 from neural_smt.networks.packing import pack_pairs
-from neural_smt.networks.prefix_tries import SortedSequences
 from neural_smt.networks.softmax import log_normalisers
 from neural_smt.phrases.columns import load_column, save_column
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses

@@ -10,8 +10,7 @@ from killed_runs import places
 
 from neural_smt.io.files import read_csv, read_lines, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.batches import pack_batch
-from neural_smt.networks.attention.network import TrainedAttention, load_attention
+from neural_smt.networks.attention.network import TrainedAttention, load_attention, pack_batch
 from neural_smt.training.steps import train_network
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets

@@ -16,8 +16,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import measure_perplexity
-from neural_smt.networks.cslm import CslmScorer
-from neural_smt.networks.cslm_network import CslmConfig, CslmNetwork, load_cslm, word_classes
+from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, load_cslm, word_classes
 from neural_smt.shortlist import most_frequent
 from neural_smt.training import cslm
 from neural_smt.training.cslm import NgramTask

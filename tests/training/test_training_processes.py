@@ -19,7 +19,7 @@ from neural_smt.io.files import read_csv, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.shortlist import most_frequent
-from neural_smt.training.loopback import loopback_variables
+from neural_smt.training.launch import loopback_variables
 from neural_smt.training.processes import Processes, check_devices
 from neural_smt.training.steps import train_network
 from neural_smt.vocabulary import EOS, UNK, Vocabulary

@@ -21,10 +21,9 @@ from neural_smt.networks.recurrent.network import load_recurrent
 from neural_smt.representations.steps import build_representation
 from neural_smt.training import recurrent
 from neural_smt.training.gradient_descent import EPSILON, GradientDescent, HalvingSchedule
-from neural_smt.training.joint_text import JointText, without_boundaries
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_text import draw_sentences
-from neural_smt.training.recurrent import count_collisions
+from neural_smt.training.recurrent import JointText, count_collisions, without_boundaries
 from neural_smt.training.steps import measure_network, train_network
 from neural_smt.vocabulary import UNK, Vocabulary
 

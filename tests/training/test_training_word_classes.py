@@ -8,9 +8,17 @@ import pytest
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import WordClasses
-from neural_smt.training.joint_text import predicted_counts
-from neural_smt.training.word_classes import by_frequency, cheapest, expected_cost
-from neural_smt.training.word_exchange import count_bigrams, count_classes, exchange, move_words, objective
+from neural_smt.training.recurrent import predicted_counts
+from neural_smt.training.word_classes import (
+    by_frequency,
+    cheapest,
+    count_bigrams,
+    count_classes,
+    exchange,
+    expected_cost,
+    move_words,
+    objective,
+)
 
 
 def partitions(items: list[int]) -> Iterator[list[list[int]]]:

@@ -206,7 +206,7 @@ PHRASE_NETWORKS = {"encoder_decoder", "tanh", "reverse"}
 RECURRENT_NETWORKS = {"recurrent", "recurrent_source", "lsa", "window", "oracle", "by_frequency"}
 RETRAINED = {
     "networks/encoder_decoder.py": PHRASE_NETWORKS,
-    "networks/cslm_network.py": {"cslm"},
+    "networks/cslm.py": {"cslm"},
     "networks/recurrent/class_softmax.py": RECURRENT_NETWORKS,
     "training/gradient_descent.py": RECURRENT_NETWORKS,
     "training/loop.py": PHRASE_NETWORKS | RECURRENT_NETWORKS | {"cslm"},

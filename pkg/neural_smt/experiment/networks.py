@@ -1,11 +1,140 @@
-"""The networks of an experiment (section ``networks``): their kinds, what they inherit, what they read and know."""
+"""The networks of an experiment: their kinds, what they inherit, what they are trained on and measured with.
 
-from collections.abc import Iterable, Mapping
+A further kind is an entry of ``KINDS``, its settings under ``$defs`` of the schema, and a module of the training stage
+of the same name (``training/steps.py`` says what it holds).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from neural_smt.errors import UserError
-from neural_smt.experiment.kinds import KINDS
+
+if TYPE_CHECKING:
+    from neural_smt.experiment.layout import Layout
+
+Inputs = dict[str, Any]
+"""Files by the names of the arguments of ``prepare`` or ``measure``: a path, or a list of paths."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """title: of the kind; inputs: what a network is trained on; measured: what its perplexity of texts is measured
+    with, None where it is not. scores: ``phrases`` before the search, words in the ``search``, ``lists`` or
+    ``lattices`` after it, first of these two what systems rescore that do not say it; role: settings that say what a
+    network is trained on, and not how. hours: the longest that a job may train; beside: kinds of which one network
+    alone trains with two threads, none for one thread always.
+    """
+
+    title: str
+    inputs: Callable[[Layout, str], Inputs]
+    measured: Callable[[Layout, str], Inputs] | None = None
+    scores: tuple[str, ...] = ()
+    role: tuple[str, ...] = ()
+    hours: int = 72
+    beside: tuple[str, ...] = ()
+
+
+def phrase_pairs(layout: Layout, name: str) -> Inputs:
+    """The extracted phrase table, with the shortlists of both languages."""
+    sides = {"source": layout.source, "target": layout.target}
+    return {
+        "phrase_table": f"{layout.folder}/phrases/table",
+        **{f"{side}_vocabulary": layout.vocabulary(language) for side, language in sides.items()},
+        **{f"{side}_shortlist": layout.shortlist(language) for side, language in sides.items()},
+    }
+
+
+def target_text(layout: Layout, name: str) -> Inputs:
+    """The target side of the training text, with the shortlist."""
+    return {
+        "texts": [layout.text("train", layout.target)],
+        "vocabulary": layout.vocabulary(layout.target),
+        "shortlist": layout.shortlist(layout.target),
+    }
+
+
+def dev_text(layout: Layout, name: str) -> Inputs:
+    """The dev set, with the n-gram model that the network is used with."""
+    return {
+        "language_model": f"{layout.folder}/language_model/model",
+        "vocabulary": layout.vocabulary(layout.target),
+        "texts": [layout.text(layout.config["corpus"]["dev"], layout.target)],
+    }
+
+
+def joint_text(layout: Layout, name: str) -> Inputs:
+    """The training text of the language whose words are predicted, and what a joint model reads beside it."""
+    network = layout.config["networks"][name]
+    texts = [layout.text("train", layout.source if network["language"] == "source" else layout.target)]
+    if "input" not in network:
+        return {"texts": texts}
+    return {
+        "texts": texts,
+        "sources": [layout.text("train", layout.read_language(name))],
+        "alignment": f"{layout.folder}/alignment/symmetrised.align",
+        "representation": layout.representation(name),
+    }
+
+
+def joint_sets(layout: Layout, name: str) -> Inputs:
+    """The dev set and the test sets, what a joint model reads beside them, and the text of an n-gram model."""
+    inputs = {
+        "training": [layout.text("train", layout.target)],
+        "texts": [layout.text(text, layout.target) for text in layout.sets],
+    }
+    if "input" not in layout.config["networks"][name]:
+        return inputs
+    return inputs | {
+        "sources": [layout.text(text, layout.read_language(name)) for text in layout.sets],
+        "alignments": [f"{layout.folder}/alignment/sets/{text}.align" for text in layout.sets],
+        "representation": layout.representation(name),
+    }
+
+
+def parallel_text(layout: Layout, name: str) -> Inputs:
+    """The training text, and the dev set that perplexity is measured with meanwhile, with their target vocabularies."""
+    settings, dev = layout.config["networks"][name], layout.config["corpus"]["dev"]
+    sides = {"source": layout.source, "target": layout.target}
+    vocabulary = settings["vocabulary"]
+    return {
+        **{f"{side}_vocabulary": layout.network_vocabulary(settings[f"{side}_words"], sides[side]) for side in sides},
+        **{side: layout.text("train", language) for side, language in sides.items()},
+        **{f"held_out_{side}": layout.text(dev, language) for side, language in sides.items()},
+        "held_out_candidates": layout.sentence_sets(name, vocabulary, dev) or [],
+        "candidates": ([] if settings["tau"] else layout.sentence_sets(name, vocabulary, "train")) or [],
+    }
+
+
+KINDS = {
+    "encoder_decoder": Kind(
+        "RNN encoder-decoder", phrase_pairs, scores=("phrases",), beside=("encoder_decoder", "cslm")
+    ),
+    "cslm": Kind(
+        "CSLM", target_text, dev_text, scores=("search", "lists", "lattices"), beside=("encoder_decoder", "cslm")
+    ),
+    "recurrent": Kind(
+        "Recurrent model", joint_text, joint_sets, scores=("search", "lattices", "lists"), role=("language", "input")
+    ),
+    "attention": Kind(
+        "Attention network",
+        parallel_text,
+        scores=("lists", "lattices"),
+        role=("source_words", "target_words", "vocabulary", "learning_curve"),
+        hours=240,
+        beside=("attention",),
+    ),
+}
+"""Name -> what is known of a kind without its code."""
+
+
+def kinds_that_score(what: str) -> tuple[str, ...]:
+    """The kinds that score ``phrases``, words in the ``search``, ``lists`` or ``lattices``."""
+    return tuple(name for name, kind in KINDS.items() if what in kind.scores)
+
 
 DECLARED: dict[str, dict[str, Any]] = {
     **{kind: {"kind": kind} for kind in KINDS},

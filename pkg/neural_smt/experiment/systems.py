@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.experiment.kinds import KINDS, kinds_that_score
 from neural_smt.experiment.networks import (
+    KINDS,
     check_networks,
     check_vocabulary,
     compared_classes,
     joint_inputs,
     kind_of,
+    kinds_that_score,
     lending_network,
     networks_of_kind,
     scoring_networks,

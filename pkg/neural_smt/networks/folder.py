@@ -1,21 +1,27 @@
-"""A trained model as one folder: weights, configuration, and the vocabularies its ids refer to."""
+"""A trained model as one folder: weights, configuration, and the vocabularies its ids refer to.
 
+PyTorch is loaded where weights are read or written, not for a look at them.
+"""
+
+from __future__ import annotations
+
+import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import nn
+from safetensors import SafetensorError, safe_open
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, read_json, write_json
-from neural_smt.networks.weights import WEIGHTS
 from neural_smt.vocabulary import Vocabulary
 
-CONFIG, VOCABULARY = "config.json", "vocabulary"
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+CONFIG, VOCABULARY, WEIGHTS = "config.json", "vocabulary", "weights.safetensors"
 
 ENCODER_DECODER, CSLM, RECURRENT, ATTENTION = "encoder_decoder", "cslm", "recurrent", "attention"
 NAMES = {
@@ -27,7 +33,7 @@ NAMES = {
 """What a folder's ``config.json`` calls its network, and what a person does."""
 
 Config = TypeVar("Config")
-Network = TypeVar("Network", bound=nn.Module)
+Network = TypeVar("Network", bound="nn.Module")
 
 
 def save_folder(
@@ -41,6 +47,8 @@ def save_folder(
     """Write a model's folder, all or nothing. kind: of ``NAMES``; further: tensors that are no weights; training: JSON
     values that the configuration says besides.
     """
+    from safetensors.torch import save_file
+
     with atomic(folder, directory=True) as temporary:
         weights = {name: tensor.contiguous().cpu() for name, tensor in network.state_dict().items()}
         weights |= further or {}
@@ -85,8 +93,20 @@ def read_folder(
     return config, vocabularies
 
 
+def count_parameters(folder: Path) -> int:
+    """Numbers in the weights of a model's folder, read off their headers."""
+    path = Path(folder) / WEIGHTS
+    try:
+        with safe_open(path, framework="numpy") as stream:
+            return sum(math.prod(stream.get_slice(name).get_shape()) for name in stream.keys())  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); train the model again") from None
+
+
 def read_weights(folder: Path) -> dict[str, torch.Tensor]:
     """The tensors of a model's folder; ``UserError`` where they cannot be read."""
+    from safetensors.torch import load_file
+
     path = Path(folder) / WEIGHTS
     try:
         return load_file(path)

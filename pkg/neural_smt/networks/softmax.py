@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 
 from neural_smt.jit import kernel
 from neural_smt.networks.device import product
-from neural_smt.networks.exponential_primitives import ANY_ORDER, exponential
+from neural_smt.networks.primitives import ANY_ORDER, exponential
 
 BLOCK = 256
 """Exponentials that are added up in float32; the sums of blocks are added up in float64.

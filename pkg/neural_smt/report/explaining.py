@@ -111,7 +111,7 @@ def attention_weights(model: "TrainedAttention", source: list[str], words: np.nd
     """alpha, a row for each word (int32 ``[t]``, target ids) and the end symbol, a column for each source word and its
     end symbol, with three digits.
     """
-    from neural_smt.networks.attention.batches import pack_batch  # loads PyTorch
+    from neural_smt.networks.attention.network import pack_batch  # loads PyTorch
     from neural_smt.vocabulary_selection.sources import encode_words
 
     place = model.network.output.weight.device

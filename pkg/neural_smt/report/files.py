@@ -11,9 +11,8 @@ from typing import Any
 
 import yaml
 
-from neural_smt.experiment.kinds import KINDS
 from neural_smt.experiment.layout import Layout
-from neural_smt.experiment.networks import compared_classes, joint_inputs, sentence_vocabularies
+from neural_smt.experiment.networks import KINDS, compared_classes, joint_inputs, sentence_vocabularies
 from neural_smt.experiment.systems import (
     drawn_pairs,
     is_rescored,

@@ -16,7 +16,7 @@ from neural_smt.experiment.settings import read_settings
 from neural_smt.io.files import read_object, write_lines
 from neural_smt.io.plots import BLUE, GREY, RED, clean, drawing
 from neural_smt.io.tables import formatted, markdown, read_frame, table, texts, write_frame
-from neural_smt.networks.weights import count_parameters
+from neural_smt.networks.folder import count_parameters
 from neural_smt.report.networks import Training
 from neural_smt.report.papers import NUMBERS, load_paper
 from neural_smt.report.rendering import render

@@ -11,7 +11,7 @@ import pandas as pd
 
 from neural_smt.io.files import read_object, write_lines
 from neural_smt.io.tables import Column, markdown, read_frame, readable, rounded, write_frame
-from neural_smt.networks.weights import count_parameters
+from neural_smt.networks.folder import count_parameters
 from neural_smt.report.rendering import render
 
 NETWORKS = {

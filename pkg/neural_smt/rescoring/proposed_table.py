@@ -19,8 +19,8 @@ from neural_smt.errors import UserError
 from neural_smt.io.lookup_primitives import find_pair
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
-from neural_smt.networks.beam_search import BeamSettings, beam_search
 from neural_smt.networks.encoder_decoder import TrainedModel
+from neural_smt.networks.proposals import BeamSettings, beam_search
 from neural_smt.phrases.consolidation import unpack_links
 from neural_smt.phrases.interning import gather_phrases, intern_phrases, sort_pairs
 from neural_smt.phrases.primitives import LONGEST_PHRASE

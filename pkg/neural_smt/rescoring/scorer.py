@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.cslm import Normalisers
 from neural_smt.networks.device import precision_context
+from neural_smt.networks.distinct import Level, SortedSequences
 from neural_smt.networks.encoder_decoder import EncoderDecoder
-from neural_smt.networks.prefix_tries import Level, SortedSequences
+from neural_smt.networks.normalisers import Normalisers
 
 
 class WorkDone(NamedTuple):

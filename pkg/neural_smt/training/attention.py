@@ -12,8 +12,14 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import read_parallel
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.batches import membership, pack_batch
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, TrainedAttention, save_attention
+from neural_smt.networks.attention.network import (
+    AttentionConfig,
+    AttentionNetwork,
+    TrainedAttention,
+    membership,
+    pack_batch,
+    save_attention,
+)
 from neural_smt.training.adadelta import ClippedAdaDelta
 from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, Training
 from neural_smt.vocabulary import UNK, Vocabulary

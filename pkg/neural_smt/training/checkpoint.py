@@ -20,7 +20,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import atomic
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.temporaries import remove_folder
-from neural_smt.networks.weights import WEIGHTS
+from neural_smt.networks.folder import WEIGHTS
 
 log = logging.getLogger(__name__)
 

@@ -17,11 +17,12 @@ from neural_smt.language_model.continuations import score_ngrams
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import rounded_perplexity
-from neural_smt.networks.cslm import LN_10, CslmScorer
-from neural_smt.networks.cslm_network import (
+from neural_smt.networks.cslm import (
+    LN_10,
     OUTSIDE,
     CslmConfig,
     CslmNetwork,
+    CslmScorer,
     NgramBatch,
     TrainedCslm,
     load_cslm,

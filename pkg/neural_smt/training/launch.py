@@ -1,10 +1,12 @@
 """Steps that run in several processes at once, one for each GPU.
 
 ``training.processes: N`` in the configuration, or ``--processes N`` of a step on the command line, starts N workers on
-this machine with PyTorch's elastic launcher, as ``torchrun --standalone --nproc-per-node N`` does, and waits for them.
-Their number decides on time alone: ``batch`` is that of all of them together, a minibatch is cut into N shares, and a
-run may go on with another number of processes than it began with. The file of the log and the files that are made are
-the first worker's.
+this machine and waits for them. Their number decides on time alone: ``batch`` is that of all of them together, a
+minibatch is cut into N shares, and a run may go on with another number of processes than it began with. The file of the
+log and the files that are made are the first worker's.
+
+A worker (``worker.py``) has the environment of one that ``torchrun`` starts. ``torchrun`` itself listens on all
+interfaces, whatever address it is given; these workers meet at a port that no other machine can reach.
 
 Over several machines start the same command yourself on each, with the folders on a file system that all of them see::
 
@@ -16,12 +18,11 @@ import functools
 import json
 import logging
 import os
-import signal
+import socket
+import subprocess
 import sys
-import tempfile
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec
 
@@ -35,14 +36,16 @@ log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 
+ADDRESS = "127.0.0.1"
+
 WORKER = "neural_smt.training.worker"
 """The module that a worker runs; it is told the step and its arguments as JSON."""
 
-LAUNCHER = "torch.distributed.elastic"
-"""The logger of PyTorch's launcher."""
+FAULT = "user_error"
+"""Under which a worker leaves the message of a ``UserError`` in the store where the workers meet."""
 
-FAULT = f"{UserError.__name__}: "
-"""How the launcher's report of a user's error begins."""
+POLL = 0.1
+"""Seconds between looks at the workers."""
 
 
 def in_processes(step: Callable[P, None]) -> Callable[P, None]:
@@ -68,50 +71,41 @@ def in_processes(step: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
+def loopback_variables() -> dict[str, str]:
+    """Environment variables that keep the talk of workers to this machine, but for those that the user has set."""
+    names = [name for _, name in socket.if_nameindex() if name.startswith("lo")]
+    wanted = {f"{library}_SOCKET_IFNAME": names[0] for library in ("GLOO", "NCCL") if names}
+    return {name: value for name, value in wanted.items() if name not in os.environ}
+
+
 def _start(step: Callable[..., None], arguments: dict[str, Any], processes: int) -> None:
     """Run a step in workers of this machine and wait for them; a worker's ``UserError`` is raised here."""
-    # Seconds of imports that single processes do without.
-    from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException
-    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
-
-    from neural_smt.training import loopback
-
-    loopback.register()
+    listener = socket.create_server((ADDRESS, 0))
+    port = listener.getsockname()[1]
+    store = distributed.TCPStore(ADDRESS, port, is_master=True, master_listen_fd=listener.detach())
     names = {"module": step.__module__, "step": step.__name__}
     request = json.dumps(names | {"arguments": arguments, "log": _log_file()}, default=os.fspath)
-    variables = loopback.loopback_variables() | {"PYTHONPATH": os.pathsep.join(_module_folders())}
+    environment = os.environ | loopback_variables()
+    environment |= {"MASTER_ADDR": ADDRESS, "MASTER_PORT": str(port), "PYTHONPATH": os.pathsep.join(_module_folders())}
+    environment |= dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), str(processes))
+    environment |= {"TORCHELASTIC_RUN_ID": step.__name__, "TORCHELASTIC_USE_AGENT_STORE": "True"}
     log.info("training in %d processes", processes)
-    with tempfile.TemporaryDirectory() as folder, _environment(variables), _handlers(), _silent(LAUNCHER):
-        config = LaunchConfig(
-            min_nodes=1,
-            max_nodes=1,
-            nproc_per_node=processes,
-            run_id=step.__name__,
-            rdzv_backend=loopback.BACKEND,
-            rdzv_endpoint=loopback.ADDRESS,
-            local_addr=loopback.ADDRESS,
-            # a job that failed is started again by the workflow, and goes on from its checkpoint
-            max_restarts=0,
-            logs_specs=DefaultLogsSpecs(log_dir=folder),
-        )
-        try:
-            elastic_launch(config, sys.executable)("-m", WORKER, request)
-        except SignalException as error:
-            raise SystemExit(128 + int(error.sigval)) from None
-        except ChildFailedError as error:
-            raise _cause(error.get_first_failure()[1]) from None
-
-
-def _cause(failure: Any) -> Exception:
-    """What to raise for the worker that failed first."""
-    report = failure.error_file_data.get("message", "")
-    message = report["message"] if isinstance(report, dict) else failure.message
-    if message.startswith(FAULT):
-        return UserError(message.removeprefix(FAULT))
-    if isinstance(report, dict):
-        log.error("worker %d failed\n%s", failure.local_rank, report["extraInfo"]["py_callstack"])
-    return RuntimeError(f"worker {failure.local_rank} failed with status {failure.exitcode}: {message}")
+    workers: list[subprocess.Popen[bytes]] = []
+    try:
+        for rank in map(str, range(processes)):
+            own = environment | {"RANK": rank, "LOCAL_RANK": rank}
+            workers.append(subprocess.Popen([sys.executable, "-m", WORKER, request], env=own))
+        while (statuses := [worker.poll() for worker in workers]).count(None) and not any(statuses):
+            time.sleep(POLL)
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+    if store.check([FAULT]):
+        raise UserError(store.get(FAULT).decode())
+    for rank, status in enumerate(statuses):
+        if status:
+            raise RuntimeError(f"worker {rank} failed with status {status}; its message is in the log")
 
 
 def _log_file() -> str | None:
@@ -124,45 +118,3 @@ def _module_folders() -> list[str]:
     """Where workers find modules: this package, then what the user has set."""
     given = os.environ.get("PYTHONPATH", "")
     return [str(Path(__file__).resolve().parents[2]), *filter(None, given.split(os.pathsep))]
-
-
-@contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """Environment variables, which workers inherit, for a while."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-@contextmanager
-def _handlers() -> Iterator[None]:
-    """The launcher sets handlers of signals and leaves them; afterwards they are as before."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT
-    before = {number: signal.getsignal(number) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _silent(name: str) -> Iterator[None]:
-    """No messages of a logger for a while: what the launcher tells of a fault is in what is raised."""
-    logger = logging.getLogger(name)
-    before = logger.disabled, logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.disabled, logger.level = before

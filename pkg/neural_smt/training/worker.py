@@ -1,6 +1,7 @@
 """A worker: ``python -m neural_smt.training.worker REQUEST``, started by ``launch``, one of several at a time.
 
 REQUEST: JSON with the module and the name of a step, its arguments, and the file to log to (null: standard error).
+Nothing imports this module, so that how a worker ends decides on no job's code.
 """
 
 import importlib
@@ -10,28 +11,30 @@ import os
 import sys
 from typing import Any
 
-from torch.distributed.elastic.multiprocessing.errors import record
+from torch import distributed
 
 from neural_smt.errors import UserError
+from neural_smt.training.launch import FAULT
 from neural_smt.workflow.invoke import invoke
 from neural_smt.workflow.run_lock import end_with_parent
 
 
-@record
-def run(request: dict[str, Any]) -> None:
-    """Run the step. A fault is left where the launcher finds it; where the launcher is killed, nobody looks."""
+def work(request: dict[str, Any]) -> None:
+    """Run the step of a request; a ``UserError`` is left where the process that waits for the workers finds it."""
     end_with_parent()
     shape = "%(asctime)s %(name)s: %(message)s" if request["log"] else "%(message)s"
     # All workers would say the same.
     level = logging.INFO if os.environ["RANK"] == "0" else logging.CRITICAL
     logging.basicConfig(filename=request["log"], level=level, format=shape)
-    step = getattr(importlib.import_module(request["module"]), request["step"])
-    invoke(step, request["arguments"])
+    try:
+        invoke(getattr(importlib.import_module(request["module"]), request["step"]), request["arguments"])
+    except UserError as error:
+        distributed.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])).set(FAULT, str(error))
+        sys.exit(1)
+    except Exception:
+        logging.getLogger(__name__).critical("worker %s failed", os.environ["RANK"], exc_info=True)
+        sys.exit(1)
 
 
 if __name__ == "__main__":
-    try:
-        run(json.loads(sys.argv[1]))
-    except UserError:
-        # told by the process that started this one
-        sys.exit(1)
+    work(json.loads(sys.argv[1]))

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from neural_smt.corpus.archives import archive_name
-from neural_smt.experiment.kinds import KINDS, Kind
 from neural_smt.experiment.layout import TABLES, Layout
-from neural_smt.experiment.networks import joint_inputs, kind_of
+from neural_smt.experiment.networks import KINDS, Kind, joint_inputs, kind_of
 from neural_smt.experiment.systems import (
     rescored_candidates,
     rescores_lattices,

@@ -28,8 +28,7 @@ from neural_smt.decoding.reranking.push_forward_kernels import (
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.scorer import writable
-from neural_smt.networks.recurrent.tries import build_tries
-from neural_smt.networks.recurrent.tries_primitives import stable_order
+from neural_smt.networks.recurrent.tries import build_tries, stable_order
 from neural_smt.vocabulary import BOS, EOS
 
 BLOCK = 1 << 16

@@ -19,9 +19,8 @@ from neural_smt.decoding.scorers.interface import StepScorer, StepWalk, TargetNe
 from neural_smt.decoding.scorers.outputs import OutputWords
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.batches import pack_sentences
 from neural_smt.networks.attention.decoder import Groups
-from neural_smt.networks.attention.network import AttentionNetwork, TrainedAttention
+from neural_smt.networks.attention.network import AttentionNetwork, TrainedAttention, pack_sentences
 from neural_smt.networks.device import precision_context
 from neural_smt.networks.recurrent.scorer import Walk
 from neural_smt.networks.recurrent.tries import Tries

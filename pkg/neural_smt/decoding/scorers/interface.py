@@ -18,7 +18,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.prefix_tries import Level, SortedSequences
+from neural_smt.networks.distinct import Level, SortedSequences
 from neural_smt.networks.recurrent.configuration import LinkSets
 from neural_smt.networks.recurrent.scorer import Walk, new_rows
 from neural_smt.networks.recurrent.scorer_primitives import place_rows

@@ -17,7 +17,7 @@ from neural_smt.decoding.batches import Derivations, NewHypotheses
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, mix
-from neural_smt.networks.fingerprints import FingerprintCache, fingerprints
+from neural_smt.networks.normalisers import FingerprintCache, fingerprints
 from neural_smt.vocabulary import BOS, EOS
 
 

@@ -26,8 +26,7 @@ from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, Tex
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig
-from neural_smt.networks.recurrent.scorer import RecurrentScorer, RecurrentWalk
-from neural_smt.networks.recurrent.sequences import distinct_inputs, score_sequences
+from neural_smt.networks.recurrent.scorer import RecurrentScorer, RecurrentWalk, distinct_inputs, score_sequences
 from neural_smt.networks.recurrent.tries import Tries, build_tries
 from neural_smt.representations.links import intern_links
 from neural_smt.vocabulary import BOS, EOS, UNK

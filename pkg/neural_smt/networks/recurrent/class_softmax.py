@@ -13,13 +13,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from neural_smt.jit import kernel
+from neural_smt.networks.primitives import ANY_ORDER
 from neural_smt.networks.recurrent.packing import SoftmaxTargets
 
-# Sums may be taken in any order, or several numbers at a time could not be; nothing else may be rearranged.
-_ANY_ORDER = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
 
-
-@kernel(**_ANY_ORDER)
+@kernel(**ANY_ORDER)
 def normalise_rows(
     logits: np.ndarray,
     starts: np.ndarray,
@@ -59,7 +57,7 @@ def normalise_rows(
             part[i] *= scale
 
 
-@kernel(**_ANY_ORDER)
+@kernel(**ANY_ORDER)
 def differentiate_rows(
     probabilities: np.ndarray,
     starts: np.ndarray,

@@ -9,11 +9,10 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from neural_smt.errors import UserError
-from neural_smt.networks.folder import RECURRENT, read_folder, read_weights, save_folder, with_weights
+from neural_smt.networks.folder import RECURRENT, WEIGHTS, read_folder, read_weights, save_folder, with_weights
 from neural_smt.networks.recurrent.class_softmax import class_log_probabilities
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, RecurrentWeights, WordClasses
 from neural_smt.networks.recurrent.packing import SentenceBatch
-from neural_smt.networks.weights import WEIGHTS
 from neural_smt.vocabulary import Vocabulary
 
 

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
+from neural_smt.networks.primitives import CLASSES, direct_places
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.direct_primitives import CLASSES, direct_places
 from neural_smt.vocabulary import BOS, EOS
 
 

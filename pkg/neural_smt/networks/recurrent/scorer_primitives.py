@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neural_smt.jit import kernel, leaf
-from neural_smt.networks.exponential_primitives import ANY_ORDER, exponential
-from neural_smt.networks.recurrent.direct_primitives import CLASSES, direct_places
+from neural_smt.networks.primitives import ANY_ORDER, CLASSES, direct_places, exponential
 from neural_smt.networks.recurrent.tries import Tries
 
 _ONE = np.float32(1)

@@ -1,8 +1,11 @@
-"""The exponential function and the hyperbolic tangent in float32, several numbers at a time."""
+"""What kernels of several modules call: exponentials in float32, several numbers at a time, and the places of direct
+features (``direct_places``).
+"""
 
 import numpy as np
 
-from neural_smt.jit import leaf
+from neural_smt.jit import leaf, mix
+from neural_smt.vocabulary import UNK
 
 # Sums may be taken in any order, or several numbers at a time could not be; nothing else may be rearranged, and nothing
 # is assumed of numbers that are not finite.
@@ -37,3 +40,31 @@ def exponential(value: np.float32) -> np.float32:
 def hyperbolic_tangent(value: np.float32) -> np.float32:
     """tanh(value) to 2e-7 (of 1, not of itself); nan counts as large."""
     return _ONE - _TWO / (exponential(_TWO * value) + _ONE)
+
+
+CLASSES = -1
+"""In the place of a class: the features of the classes themselves."""
+
+
+@leaf
+def direct_places(history: np.ndarray, order: int, number: int, span: int, size: int, places: np.ndarray) -> int:
+    """Write where the outputs of each history length 0, 1, ... start (int64 ``[order]``); return how many there are.
+
+    history: int32 ``[order - 1]``; number: the class whose words are predicted, or ``CLASSES``; span: how many outputs
+    there are (the words of that class, or all classes); size: of the whole table.
+
+    The weights of these maximum entropy features (Mikolov et al. 2011) lie in a hashed table without collision lists. A
+    feature is an n-gram: some words of history and a predicted class, or a predicted word within its class. The outputs
+    of one history lie side by side, so only the place of the first one is hashed. The first half of the table belongs
+    to classes, the second to words. Histories are given most recent word first; ``BOS`` stands before the sentence; an
+    unknown word ends a history, so longer ones that would hold it have no features.
+    """
+    half = size // 2
+    key = mix(np.uint64(number + 2))
+    for length in range(order):
+        if length > 0:
+            if history[length - 1] == UNK:
+                return length
+            key = mix(key ^ np.uint64(history[length - 1] + 1))
+        places[length] = np.int64(key % np.uint64(half - span + 1)) + (0 if number == CLASSES else half)
+    return order
