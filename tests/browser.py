@@ -4,9 +4,11 @@ import base64
 import contextlib
 import json
 import os
+import select
 import shutil
 import subprocess
 import time
+import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -27,12 +29,16 @@ FLAGS = (
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
-PATIENCE = 600.0
-"""Seconds that anything may take, on a busy machine."""
+PATIENCE = 180.0
+"""Seconds that one command may take, on a busy machine."""
 
 
 class PageLeftError(Exception):
     """A page was left for another one while it was asked for something."""
+
+
+class BrowserGoneError(AssertionError):
+    """The browser ended, or does not answer."""
 
 
 class Browser:
@@ -41,65 +47,76 @@ class Browser:
     """
 
     def __init__(self, folder: Path):
+        self._folder, self._number, self._kept = folder, 0, {}
+        self.requests: list[str] = []
+        self.failures: list[str] = []
+        self.faults: list[str] = []
+        self._start()
+
+    def _start(self) -> None:
         commands, self._commands = os.pipe()
         self._answers, answers = os.pipe()
         shell = f'exec "$0" "$@" 3<&{commands} 4>&{answers}'
         self._process = subprocess.Popen(
-            ["bash", "-c", shell, str(CHROMIUM), *FLAGS, f"--user-data-dir={folder}", "about:blank"],
+            ["bash", "-c", shell, str(CHROMIUM), *FLAGS, f"--user-data-dir={self._folder}", "about:blank"],
             pass_fds=(commands, answers),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         os.close(commands)
         os.close(answers)
-        os.set_blocking(self._answers, False)
-        self._rest, self._number, self._session = b"", 0, None
-        self.requests: list[str] = []
-        self.failures: list[str] = []
-        self.faults: list[str] = []
+        self._rest, self._session, self._answered = b"", None, {}
         targets = self.send("Target.getTargets")["targetInfos"]
         page = next(target["targetId"] for target in targets if target["type"] == "page")
         self._session = self.send("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.send(f"{domain}.enable")
+        for method, parameters in self._kept.items():
+            self.send(method, **parameters)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def close(self) -> None:
+        """End the browser."""
         self._process.kill()
         self._process.wait()
         os.close(self._commands)
         os.close(self._answers)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Give a command; its result."""
         self._number += 1
-        command: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
+        number, until = self._number, time.monotonic() + PATIENCE
+        command: dict[str, Any] = {"id": number, "method": method, "params": parameters}
         if self._session:
             command["sessionId"] = self._session
-        os.write(self._commands, json.dumps(command).encode() + b"\0")
-        for message in self._messages():
-            if message.get("id") == self._number:
-                if "context" in message.get("error", {}).get("message", ""):
-                    raise PageLeftError(f"{method}: {message['error']}")
-                assert "error" not in message, f"{method}: {message['error']}"
-                return message["result"]
-        raise AssertionError(f"{method}: no answer")
+        try:
+            os.write(self._commands, json.dumps(command).encode() + b"\0")
+        except BrokenPipeError:
+            raise BrowserGoneError(f"{method}: the browser has ended") from None
+        while number not in self._answered:
+            self._receive(method, until)
+        answer = self._answered.pop(number)
+        if "context" in answer.get("error", {}).get("message", ""):
+            raise PageLeftError(f"{method}: {answer['error']}")
+        assert "error" not in answer, f"{method}: {answer['error']}"
+        return answer["result"]
 
-    def _messages(self):
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
-            while b"\0" in self._rest:
-                message, _, self._rest = self._rest.partition(b"\0")
-                content = json.loads(message)
-                self._note(content)
-                yield content
-            try:
-                self._rest += os.read(self._answers, 1 << 20)
-            except BlockingIOError:
-                assert self._process.poll() is None, "the browser ended"
-                time.sleep(0.01)
+    def _receive(self, method: str, until: float) -> None:
+        """Read what the browser has to say; the pipe's end means that it has ended."""
+        ready, _, _ = select.select([self._answers], [], [], max(until - time.monotonic(), 0.0))
+        data = os.read(self._answers, 1 << 20) if ready else b""
+        if not data:
+            raise BrowserGoneError(f"{method}: " + ("the browser ended" if ready else f"no answer in {PATIENCE} s"))
+        *messages, self._rest = (self._rest + data).split(b"\0")
+        for message in map(json.loads, messages):
+            self._note(message)
+            if "id" in message:
+                self._answered[message["id"]] = message
 
     def _note(self, message: dict[str, Any]) -> None:
         parameters = message.get("params", {})
@@ -116,16 +133,28 @@ class Browser:
 
     def window(self, width: int, height: int, phone: bool = False) -> None:
         """The size of what is seen, in CSS pixels."""
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": phone}
+        self._keep("Emulation.setDeviceMetricsOverride", **size)
 
     def dark(self, wanted: bool) -> None:
         """What the user prefers."""
         value = "dark" if wanted else "light"
-        self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": value}])
+        self._keep("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": value}])
+
+    def _keep(self, method: str, **parameters: Any) -> None:
+        """Give a command that another browser gets too, should this one end."""
+        self._kept[method] = parameters
+        self.send(method, **parameters)
 
     def open(self, address: str) -> None:
-        """Go to a page."""
-        self.send("Page.navigate", url=address)
+        """Go to a page, with a new browser where the present one has ended, or does not answer."""
+        try:
+            self.send("Page.navigate", url=address)
+        except BrowserGoneError as error:
+            warnings.warn(f"{error}; another browser is started", stacklevel=2)
+            self.close()
+            self._start()
+            self.send("Page.navigate", url=address)
 
     def value(self, expression: str) -> Any:
         """The value of a JavaScript expression."""
