@@ -10,8 +10,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 
 from neural_smt.workflow.code_digest import step_digest
 from neural_smt.experiment.configuration import complete
-from neural_smt.corpus.archives import collect_archives
-from neural_smt.corpus.sources import published_sources
+from neural_smt.corpus.sources import collect_archives, published_sources
 from neural_smt.experiment.networks import (
     DEFAULT_SETS,
     joint_inputs,

@@ -188,7 +188,7 @@ rule clean_pairs:
     resources:
         runtime="2h",
     params:
-        **step("corpus.steps:clean_pairs"),
+        **step("corpus.steps:clean"),
         names=lambda wildcards: CORPUS[wildcards.role],
         settings=CORPUS["cleaning"],
     script:
@@ -198,9 +198,9 @@ rule clean_pairs:
 rule clean_text:
     """Join the extra target-language text and drop empty and overlong lines."""
     input:
-        texts=training_text(CORPUS["monolingual"], TARGET),
+        sources=training_text(CORPUS["monolingual"], TARGET),
     output:
-        output=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
+        source_output=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
         table="results/{experiment}/corpus/cleaning.monolingual.csv",
     log:
         "results/{experiment}/logs/clean_text.log",
@@ -211,7 +211,7 @@ rule clean_text:
     resources:
         runtime="2h",
     params:
-        **step("corpus.steps:clean_text"),
+        **step("corpus.steps:clean"),
         names=CORPUS["monolingual"],
         settings=CORPUS["cleaning"],
     script:

@@ -14,6 +14,7 @@ import pytest
 from published_archives import refused, sha256
 
 from neural_smt.corpus import archives, fetching, steps
+from neural_smt.corpus.sources import archive_name, collect_archives
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
 
@@ -313,10 +314,10 @@ def test_archives_are_collected_once():
     sides = {"en": {"url": url, "member": "a.en", "sha256": "1" * 64}, "fr": {"url": url, "member": "a.fr"}}
     sources = {"europarl": sides, "pool": {"part": "train"}, "plain": {"fr": {"path": "x.fr"}, "tokenised": True}}
     name = "www.statmt.org/wmt13/training-parallel-europarl-v7.tgz"
-    assert archives.collect_archives(sources) == {name: {"url": url, "sha256": "1" * 64}}
+    assert collect_archives(sources) == {name: {"url": url, "sha256": "1" * 64}}
     sides["fr"]["sha256"] = "2" * 64
     with pytest.raises(UserError, match=r"corpus.sources.europarl.fr.sha256: 2+ here, but 1+ at another side"):
-        archives.collect_archives(sources)
+        collect_archives(sources)
 
 
 @pytest.mark.parametrize(
@@ -328,4 +329,4 @@ def test_archives_are_collected_once():
     ],
 )
 def test_archives_are_kept_under_names_that_are_safe(side, name):
-    assert archives.archive_name(side) == name
+    assert archive_name(side) == name

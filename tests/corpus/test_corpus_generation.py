@@ -141,9 +141,9 @@ def test_step_writes_every_part(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"pairs": 0}, "generator: pairs is 0; set it to at least 1"),
-        ({"noise": 2}, "generator: noise is 2; set it to a rate between 0 and 1"),
-        ({"kind": "markov"}, "generator: unknown kind 'markov'; use synchronous_grammar"),
+        ({"pairs": 0}, "corpus.generator.pairs: 0 is less than the minimum of 1; correct it in the configuration"),
+        ({"noise": 2}, "corpus.generator.noise: 2 is greater than the maximum of 1; correct it"),
+        ({"kind": "markov"}, r"corpus.generator.kind: 'markov' is not one of \['synchronous_grammar'\]; correct it"),
     ],
 )
 def test_bad_settings(settings, message):

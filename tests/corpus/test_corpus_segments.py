@@ -6,8 +6,8 @@ import published_archives as published
 import pytest
 from sacrebleu.dataset import DATASETS
 
+from neural_smt.corpus.archives import read_segments
 from neural_smt.corpus.sources import expand_test_set
-from neural_smt.corpus.storing import read_segments
 from neural_smt.errors import UserError
 
 

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neural_smt.corpus.splitting import DEV, LEFT_OUT, TEST, TRAIN, assign, usual_size
+from neural_smt.corpus.splitting import DEV, LEFT_OUT, SHORT, TEST, TRAIN, PairKeys, assign, content_key, usual_size
 from neural_smt.corpus.steps import split
-from neural_smt.corpus.survey import SHORT, PairKeys, content_key
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv
 

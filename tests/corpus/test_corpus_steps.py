@@ -1,6 +1,9 @@
-"""Tokenising, cleaning and numbering words."""
+"""Tokenising, also in shards, cleaning and numbering words, with little of long texts in memory."""
 
 import gzip
+import time
+import tracemalloc
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +14,6 @@ from neural_smt.corpus import steps, tokenisation
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_lines, write_lines
 from neural_smt.vocabulary import Vocabulary
-
-LIMITS = {"max_length": 80, "max_ratio": 9}
 
 
 def tokenised(tmp_path, lines, language="en", **options):
@@ -79,7 +80,7 @@ def test_escaping_twice_is_escaping_once(line):
     assert tokenisation.escape(tokenisation.escape(line)) == tokenisation.escape(line)
 
 
-def cleaned(tmp_path, corpora, limits=LIMITS):
+def cleaned(tmp_path, corpora):
     files = {"names": [], "sources": [], "targets": []}
     for name, (source, target) in corpora.items():
         files["names"].append(name)
@@ -91,7 +92,7 @@ def cleaned(tmp_path, corpora, limits=LIMITS):
         "target_output": tmp_path / "o.fr.gz",
         "table": tmp_path / "t.csv",
     }
-    steps.clean_pairs(**files, **outputs, settings=limits)
+    steps.clean(**files, **outputs, settings={})
     return read_lines(outputs["source_output"]), read_lines(outputs["target_output"]), read_csv(outputs["table"])
 
 
@@ -128,9 +129,9 @@ def test_invalid_utf8_is_named_with_its_line(tmp_path):
 
 def test_cleaning_text(tmp_path):
     write_lines(tmp_path / "a.fr", ["un", "", " ".join("x" * 81), "deux trois"])
-    steps.clean_text(
-        names=["a"], texts=[tmp_path / "a.fr"], output=tmp_path / "o.fr", table=tmp_path / "t.csv", settings=LIMITS
-    )
+    limits = {"max_length": 80, "max_ratio": 9}
+    outputs = {"source_output": tmp_path / "o.fr", "table": tmp_path / "t.csv"}
+    steps.clean(names=["a"], sources=[tmp_path / "a.fr"], **outputs, settings=limits)
     assert read_lines(tmp_path / "o.fr") == ["un", "deux trois"]
     assert read_csv(tmp_path / "t.csv") == [
         {"source": "a", "pairs": "4", "kept": "2", "empty": "1", "too_long": "1", "ratio": "0"}
@@ -147,3 +148,60 @@ def test_vocabulary(tmp_path):
     write_lines(tmp_path / "empty", ["", " "])
     with pytest.raises(UserError, match="empty: no words"):
         steps.build_vocabulary(texts=[tmp_path / "empty"], output=tmp_path / "w")
+
+
+@pytest.mark.parametrize("count", [1, 4, 16])
+@pytest.mark.parametrize("tokenised", [False, True])
+def test_shards_tokenise_the_whole_text(tmp_path: Path, count: int, tokenised: bool) -> None:
+    write_lines(tmp_path / "raw.gz", [f"L\u2019eau, c'est {number} %\r" for number in range(11)])
+    options = {"text": tmp_path / "raw.gz", "language": "fr", "tokenised": tokenised}
+    steps.tokenise(**options, output=tmp_path / "whole")
+    parts = [tmp_path / f"{number}-of-{count}" for number in range(1, count + 1)]
+    for part in parts:
+        steps.tokenise(**options, output=part, shard=part.name)
+    assert b"".join(part.read_bytes() for part in parts) == (tmp_path / "whole").read_bytes()
+    assert len(read_lines(tmp_path / "whole")) == 11
+    assert max(len(read_lines(part)) for part in parts) == -(-11 // count)
+
+
+def test_a_shard_that_is_none_is_refused(tmp_path: Path) -> None:
+    write_lines(tmp_path / "raw", ["a"])
+    with pytest.raises(UserError, match="shard 5 of 4"):
+        steps.tokenise(text=tmp_path / "raw", language="en", output=tmp_path / "o", shard="5-of-4")
+
+
+def test_processes_tokenise_a_stream_in_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenisation, "CHUNK", 7)
+    read = []
+
+    def lines():
+        for number in range(400):
+            read.append(number)
+            yield f"Line {number}."
+
+    found = tokenisation.tokenise_stream(lines(), "en", threads=2)
+    assert next(found) == "Line 0 ."
+    assert len(read) == 2 * 4 * 7, "no more of the text is read before the first line comes out"
+    time.sleep(0.5)
+    assert len(read) == 2 * 4 * 7, "nor while nobody asks for the next one"
+    assert [next(found) for _ in range(399)] == [f"Line {number} ." for number in range(1, 400)]
+    assert next(found, None) is None
+
+
+def test_memory_does_not_grow_with_the_text(tmp_path: Path) -> None:
+    line = "un deux trois quatre cinq six sept huit neuf dix"
+    texts, peaks = [tmp_path / "t.en", tmp_path / "t.fr"], []
+    for lines in (20_000, 80_000):
+        for text in texts:
+            write_lines(text, (line for _ in range(lines)))
+        tracemalloc.start()
+        steps.tokenise(text=texts[0], language="en", output=tmp_path / "o", tokenised=True)
+        usual = {"names": ["t"], "source_output": tmp_path / "o.en", "table": tmp_path / "t.csv", "settings": {}}
+        steps.clean(**usual, sources=texts[1:])
+        steps.clean(**usual, sources=texts[:1], targets=texts[1:], target_output=tmp_path / "o.fr")
+        steps.build_vocabulary(texts=texts[1:], output=tmp_path / "v")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(read_lines(tmp_path / "o.en")) == lines
+    assert peaks[1] < 1.2 * peaks[0], "bytes"
+    assert peaks[1] < texts[0].stat().st_size

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neural_smt.corpus.splitting import survey_corpus
-from neural_smt.corpus.survey import Survey, check_start
+from neural_smt.corpus.splitting import Survey, check_start, survey_corpus
 from neural_smt.errors import UserError
 
 ENGLISH = "the cat is on the table and the dog was in the garden with a friend of this man"

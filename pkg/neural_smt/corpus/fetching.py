@@ -6,6 +6,7 @@ Checksums are those that are declared, or those of the first download, which are
 import hashlib
 import logging
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,8 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from neural_smt.corpus.archives import verify
-from neural_smt.corpus.storing import file_pieces, store_text, store_whole
+from neural_smt.corpus.archives import pieces, store_text, verify
 from neural_smt.errors import FULL, UserError
 from neural_smt.io.files import atomic
 from neural_smt.io.temporaries import scratch_folder
@@ -36,10 +36,9 @@ def is_url(location: str) -> bool:
 
 def published_name(side: dict[str, Any]) -> str:
     """Where a mirror keeps the file: ``mirror_path``, else a relative ``path``, else the last part of ``url``."""
-    path = side.get("path")
     if side.get("mirror_path"):
         return side["mirror_path"]
-    if path:
+    if path := side.get("path"):
         return Path(path).name if Path(path).is_absolute() else path
     return unquote(Path(urlsplit(side["url"]).path).name)
 
@@ -48,26 +47,25 @@ def locations(side: dict[str, Any], mirror: str | None) -> list[str]:
     """Every place to look for the file, in the order to try them."""
     if not side.get("url") and not side.get("path"):
         raise UserError("a corpus file is declared without 'url' and without 'path'; give one of them")
-    found = []
+    found = [str(side[key]) for key in ("path", "url") if side.get(key)]
     if mirror:
         name = published_name(side)
-        found.append(f"{mirror.rstrip('/')}/{name}" if is_url(mirror) else str(Path(mirror) / name))
-    if side.get("path"):
-        found.append(str(side["path"]))
-    if side.get("url"):
-        found.append(side["url"])
+        found.insert(0, f"{mirror.rstrip('/')}/{name}" if is_url(mirror) else str(Path(mirror) / name))
     return found
 
 
 def keep_text(file: Path, location: str, output: Path) -> None:
     """Keep a published text gzipped, byte for byte when it is published so."""
-    store_text(file_pieces(file), location, output)
+    with open(file, "rb") as stream:
+        store_text(pieces(stream), location, output)
 
 
 def keep_archive(file: Path, location: str, output: Path) -> None:
     """Keep a published archive as it is, after reading it to its end."""
     verify(file, location)
-    store_whole(file, output, move=is_url(location))
+    with atomic(output) as temporary:
+        (shutil.move if is_url(location) else shutil.copyfile)(file, temporary)
+        temporary.chmod(0o644)
 
 
 def obtain(side: dict[str, Any], mirror: str | None, output: Path, keep: Callable[[Path, str, Path], None]) -> None:
@@ -122,13 +120,9 @@ def _download(url: str, folder: Path) -> Path:
     registry = pooch.create(
         path=folder, base_url="", registry={"file": None}, urls={"file": url}, retry_if_failed=RETRIES
     )
-    progress = sys.stderr.isatty()
-    if url.startswith("ftp:"):
-        downloader = pooch.FTPDownloader(progressbar=progress, timeout=TIMEOUT)
-    else:
-        downloader = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT)
+    kind = pooch.FTPDownloader if url.startswith("ftp:") else pooch.HTTPDownloader
     try:
-        return Path(registry.fetch("file", downloader=downloader))
+        return Path(registry.fetch("file", downloader=kind(progressbar=sys.stderr.isatty(), timeout=TIMEOUT)))
     except requests.HTTPError as error:
         reason = f"the server answered {error.response.status_code} {error.response.reason}"
     except requests.Timeout:

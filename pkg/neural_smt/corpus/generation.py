@@ -10,19 +10,7 @@ from neural_smt.corpus.grammar.derivation import DOMAINS, Dice
 from neural_smt.corpus.grammar.fragments import write
 from neural_smt.corpus.grammar.lexicon import Weighted
 from neural_smt.corpus.grammar.sentences import SentencePair, sentence
-from neural_smt.errors import UserError
-
-DEFAULTS: dict[str, Any] = {
-    "kind": "synchronous_grammar",
-    "pairs": 20000,
-    "in_domain": 2000,
-    "dev": 500,
-    "test": 500,
-    "gold": 300,
-    "monolingual": 10000,
-    "noise": 0.03,
-}
-"""``pairs`` of the general pool (part ``train``), sentences of the other parts, and the rate of noise in the pool."""
+from neural_smt.experiment.settings import section_settings
 
 MIXTURES = {
     "test": {"news": 1.0},
@@ -56,35 +44,19 @@ class Part:
         self.alignment.append(" ".join(f"{i}-{j}" for i, j in pair.alignment))
 
 
-def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings with defaults filled in; ``UserError`` for what the generator does not know or cannot do."""
-    for name in settings:
-        if name not in DEFAULTS:
-            raise UserError(f"generator: unknown setting '{name}'; use {', '.join(DEFAULTS)}")
-    settings = DEFAULTS | settings
-    if settings["kind"] != "synchronous_grammar":
-        raise UserError(f"generator: unknown kind '{settings['kind']}'; use synchronous_grammar")
-    for name in ("pairs", "in_domain", "dev", "test", "gold", "monolingual"):
-        if settings[name] < 1:
-            raise UserError(f"generator: {name} is {settings[name]}; set it to at least 1")
-    if not 0 <= settings["noise"] <= 1:
-        raise UserError(f"generator: noise is {settings['noise']}; set it to a rate between 0 and 1")
-    return settings
-
-
 def generate_corpus(settings: dict[str, Any], seed: int) -> dict[str, Part]:
-    """Generate every part: train, in_domain, dev, test, gold, monolingual.
+    """Generate every part: train, in_domain, dev, test, gold, monolingual. settings: ``corpus.generator``.
 
     The sizes of the other parts do not change a part, except that sentences of dev and test are left out of them.
     """
-    settings = check_settings(settings)
+    sizes = section_settings("corpus.generator", settings).as_dict()
     held_out: set[tuple[str, ...]] = set()
     parts = {}
     for number, (name, mixture) in enumerate(MIXTURES.items()):
         generator = np.random.default_rng([seed, number])
         sentences = _Sentences(Dice(generator), mixture, held_out, remember=name in ("dev", "test"))
-        noise = settings["noise"] if name == "train" else 0.0
-        parts[name] = _make_part(sentences, settings["pairs" if name == "train" else name], noise)
+        count, noise = (sizes["pairs"], sizes["noise"]) if name == "train" else (sizes[name], 0.0)
+        parts[name] = _make_part(sentences, count, noise)
     return parts
 
 

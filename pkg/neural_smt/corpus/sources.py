@@ -1,12 +1,15 @@
-"""What an experiment declares as text: the published sources that it reads, and test sets that sacreBLEU knows by name.
+"""What an experiment declares as text: published sources, the archives they are in, and sacreBLEU's test sets by name.
 
 sacreBLEU would download test sets itself, but into a cache of its own, without a mirror, and it unpacks whole archives;
 what it knows of them is taken from it, and they are fetched as all other text is.
 """
 
+import posixpath
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit
 
 from neural_smt.errors import UserError
 
@@ -26,6 +29,44 @@ def published_sources(config: Mapping[str, Any]) -> Iterator[tuple[str, list[str
             if "part" not in corpus["sources"][part] and len(needed) > len(wanted.get(part, ())):
                 wanted[part] = needed
     yield from wanted.items()
+
+
+def archive_name(side: Mapping[str, Any]) -> str:
+    """A relative path to keep an archive under: host and path of its URL, or its path; safe in any file system."""
+    url = urlsplit(side["url"]) if side.get("url") else None
+    whole = f"{url.netloc}/{url.path}" if url else str(side["path"])
+    parts = (re.sub(r"[^A-Za-z0-9._-]", "_", part) for part in whole.split("/"))
+    return "/".join(part for part in parts if part.strip("."))
+
+
+def collect_archives(sources: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Every archive that sides of ``sources`` are members of, once: its name -> its declaration.
+
+    A checksum may stand at one side only. ``UserError`` where sides declare different things of one archive.
+    """
+    archives: dict[str, dict[str, Any]] = {}
+    for name, source in sources.items():
+        for key, side in source.items():
+            if not isinstance(side, Mapping) or "member" not in side:
+                continue
+            known = archives.setdefault(archive_name(side), {})
+            for what, value in side.items():
+                if what != "member" and known.setdefault(what, value) != value:
+                    raise UserError(
+                        f"corpus.sources.{name}.{key}.{what}: {value} here, but {known[what]} at another side of the "
+                        "same archive; declare one of them"
+                    )
+    return archives
+
+
+def member_name(declared: str) -> str:
+    """The path of a member as it is compared with those in an archive; ``UserError`` for one that leaves its folder."""
+    parts = declared.split("/")
+    if not declared.strip("./") or declared.startswith("/") or ".." in parts or "\\" in declared or "\0" in declared:
+        raise UserError(
+            f"'{declared}' would leave the folder of its archive; name the file by its path inside the archive"
+        )
+    return posixpath.normpath(declared)
 
 
 def expand_test_set(name: str, source: str, target: str) -> dict[str, dict[str, Any]]:

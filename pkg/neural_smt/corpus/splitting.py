@@ -1,15 +1,26 @@
-"""Development and test sets drawn from a corpus of pairs, so that nothing of them is in the training text."""
+"""Development and test sets drawn from a corpus of pairs, so that nothing of them is in the training text.
 
+Texts are surveyed first, in one pass over the pairs. They are compared by their words alone, whatever their case,
+punctuation and spaces, as 64-bit hashes: a million pairs take 25 MB, and two different lines count as the same with a
+chance of one in ten million.
+"""
+
+import hashlib
 import logging
-from collections.abc import Iterable, Sequence
+import re
+from array import array
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
-from neural_smt.corpus.survey import PairKeys, Survey, clean_pairs_of
+from neural_smt.corpus.archives import GZIP, HEAD, looks_like_archive
+from neural_smt.corpus.languages import UNSPACED, LanguageClues
+from neural_smt.corpus.tokenisation import clean_characters
 from neural_smt.errors import UserError
-from neural_smt.io.files import open_text, write_csv
+from neural_smt.io.files import named_errors, open_text, write_csv
+from neural_smt.io.streams import stream_parallel, write_pairs
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +32,221 @@ PARTS = {TRAIN: "train", DEV: "dev", TEST: "test"}
 
 FEWEST = 200
 """Pairs below which no corpus is split: there would be nothing to learn from, and nothing to measure with."""
+
+
+SHORT = 3
+"""Words of a side that may recur with another translation: ``Yes .`` will stand in every corpus."""
+
+LONGEST = 80
+"""Words of the longest side of a drawn pair, as cleaning leaves them in the training text."""
+
+_WORD = re.compile(r"\w+")
+
+READ_FOR_LANGUAGE = 20_000
+"""Pairs whose words are counted to see which language they are of."""
+
+MOSTLY = 0.5
+"""Share of pairs with the same text on both sides from which the files must be wrong."""
+
+LITTLE = 0.2
+"""Correlation of the lengths of sides below which they are hardly translations; real text has 0.7 and more."""
+
+UNSPACED_WORD = 12
+"""Mean characters of what stands between spaces, from which text of ``UNSPACED`` languages is not split into words."""
+
+
+def content_key(text: str) -> int:
+    """A 64-bit number that texts of the same words have; of one without words, of what it is made of."""
+    words = " ".join(_WORD.findall(text.casefold())) or " ".join(text.split())
+    return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+class PairKeys:
+    """What is remembered of each pair: a key of each side and its words, and whether the sides are the same."""
+
+    def __init__(self) -> None:
+        self._keys, self._words, self._copied = (array("Q"), array("Q")), (array("i"), array("i")), bytearray()
+
+    def __len__(self) -> int:
+        return len(self._copied)
+
+    def add(self, source: str, target: str) -> None:
+        """Remember a pair."""
+        for number, side in enumerate((source, target)):
+            self._keys[number].append(content_key(side))
+            self._words[number].append(len(side.split()))
+        self._copied.append(source == target)
+
+    @property
+    def words(self) -> np.ndarray:
+        """How many words each side has, int32 (2, pairs)."""
+        return np.stack([np.asarray(words) for words in self._words])
+
+    @property
+    def usable(self) -> np.ndarray:
+        """Which pairs have text on both sides, bool (pairs,)."""
+        return self.words.min(axis=0) > 0
+
+    @property
+    def fitting(self) -> np.ndarray:
+        """Which pairs a test set should have: not empty, not very long, and translated, bool (pairs,)."""
+        copied = np.asarray(self._copied, dtype=bool)
+        return self.usable & (self.words.max(axis=0) <= LONGEST) & ~copied
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """A key of each pair, uint64 (pairs,)."""
+        # the sides of a pair are mixed unequally: (a, b) is not (b, a)
+        source, target = map(np.asarray, self._keys)
+        return source * np.uint64(0x9E3779B97F4A7C15) + target
+
+    def sides(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Of the source and the target side: keys, uint64 (pairs,), and which are short, bool (pairs,)."""
+        return zip(map(np.asarray, self._keys), self.words <= SHORT, strict=True)
+
+    def unique(self) -> np.ndarray:
+        """Which pairs occur once, and each of their sides too unless it is short, bool (pairs,)."""
+        once = _occurs_once(self.pairs)
+        for keys, short in self.sides():
+            once &= short | _occurs_once(keys)
+        return once
+
+    def shared(self, others: "PairKeys") -> np.ndarray:
+        """Which pairs are among ``others``, or have a side there that is not short, bool (pairs,)."""
+        found = np.isin(self.pairs, others.pairs)
+        for (keys, short), (of_others, short_there) in zip(self.sides(), others.sides(), strict=True):
+            found |= ~short & np.isin(keys, of_others[~short_there])
+        return found
+
+
+def _occurs_once(keys: np.ndarray) -> np.ndarray:
+    _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return counts[places] == 1
+
+
+def check_start(path: Path) -> list[str]:
+    """Look at the first bytes of a text; returns what is odd but harmless.
+
+    ``UserError`` for a file that is missing, an archive, compressed without saying so, UTF-16, or without line ends.
+    """
+    path = Path(path)
+    with named_errors(path), open(path, "rb") as stream:
+        head = stream.read(1 << 16)
+    if looks_like_archive(head[:HEAD]):
+        raise UserError(f"{path}: an archive of several files; unpack it and give its texts")
+    if head.startswith(GZIP) and path.suffix != ".gz":
+        raise UserError(f"{path}: compressed by gzip; let its name end in .gz")
+    if path.suffix == ".gz":
+        with named_errors(path), open_text(path) as text:
+            head = text.buffer.read(1 << 16)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UserError(f"{path}: UTF-16 text; convert the file to UTF-8")
+    if b"\r" in head and b"\n" not in head:
+        raise UserError(f"{path}: lines end with carriage returns alone; let them end with line feeds")
+    odd = []
+    if head.startswith(b"\xef\xbb\xbf"):
+        odd.append(f"{path} begins with a byte order mark, which is left out")
+    if b"\r\n" in head:
+        odd.append(f"{path} has Windows line ends, which become plain ones")
+    return odd
+
+
+def clean_pairs_of(source: Path, target: Path) -> Iterator[tuple[str, str]]:
+    """The pairs of two files as they will be written: NFC, without invisible characters and spaces at the ends.
+
+    ``UserError`` names file and line of what is not UTF-8 text, and files of different length.
+    """
+    for one, other in stream_parallel(source, target):
+        yield clean_characters(one).strip(), clean_characters(other).strip()
+
+
+def count_pairs(count: int) -> str:
+    """So many pairs, in words."""
+    return f"{count:,} pair{'' if count == 1 else 's'}"
+
+
+class Survey:
+    """What one pass over the pairs of two files found.
+
+    pairs: their number; empty: with a side without text; identical: with the same text on both sides; long: with a side
+    beyond what training uses; escaped: with a side as Moses' tokeniser writes it; altered: with characters that were
+    replaced; keys: what splitting compares; clues: of the language of each side.
+    """
+
+    def __init__(self, source: Path, target: Path) -> None:
+        self.files = (Path(source), Path(target))
+        self.odd = [sentence for path in self.files for sentence in check_start(path)]
+        self.identical = self.escaped = self.altered = 0
+        self.keys = PairKeys()
+        self.clues = (LanguageClues(), LanguageClues())
+        lengths = array("i"), array("i")
+        for number, lines in enumerate(stream_parallel(*self.files)):
+            pair = tuple(clean_characters(line).strip() for line in lines)
+            self.keys.add(*pair)
+            self.altered += any(a != b.strip(" \ufeff") for a, b in zip(pair, lines, strict=True))
+            self.identical += pair[0] == pair[1] and any(map(str.isalpha, pair[0]))
+            self.escaped += any(" &apos;" in side or "&quot; " in side or " @-@ " in side for side in pair)
+            for side, length, clues in zip(pair, lengths, self.clues, strict=True):
+                length.append(len(side))
+                if number < READ_FOR_LANGUAGE:
+                    clues.add(side)
+        words = self.keys.words
+        self.pairs, self.empty = len(self.keys), int((~self.keys.usable).sum())
+        self.long, self.spaced = int((words.max(axis=0) > LONGEST).sum()), words.sum(axis=1).tolist()
+        self._lengths = np.stack([np.asarray(side) for side in lengths])
+
+    @property
+    def correlation(self) -> float:
+        """Of the lengths of the two sides, in characters; 1 where one side's are all equal."""
+        if self.pairs < 2 or self._lengths.std(axis=1).min() == 0:
+            return 1.0
+        return float(np.corrcoef(*self._lengths)[0, 1])
+
+    def check_languages(self, languages: tuple[str, str], stated: bool) -> list[str]:
+        """``UserError`` where the sides look swapped, or one like the other; where languages were stated, a remark."""
+        wrong = [self.clues[n].favours(languages[1 - n], languages[n]) for n in (0, 1)]
+        if not any(wrong):
+            return []
+        if all(wrong):
+            sentence = " and ".join(f"{self.files[n]} looks like '{languages[1 - n]}'" for n in (0, 1))
+            advice = "swap them"
+        else:
+            number = wrong.index(True)
+            sentence = f"{self.files[number]} looks like '{languages[1 - number]}', not '{languages[number]}'"
+            advice = "give another file"
+        if not stated:
+            raise UserError(
+                f"{sentence}; {advice}, or say what they are: --source {languages[0]} --target {languages[1]}"
+            )
+        return [sentence]
+
+    def check_spaces(self, languages: tuple[str, str]) -> None:
+        """``UserError`` for a language without spaces whose words nobody has separated."""
+        for number, language in enumerate(languages):
+            per_word = self._lengths[number].sum() / max(self.spaced[number], 1)
+            if language in UNSPACED and per_word > UNSPACED_WORD:
+                raise UserError(
+                    f"{self.files[number]}: '{language}' is written without spaces and sacremoses does not find its "
+                    "words; split it into words first"
+                )
+
+    def remarks(self, tokenised: bool) -> list[str]:
+        """What is odd about the text but no fault, a sentence each; tokenised: whether the user says that it is."""
+        counts = (
+            (self.altered, "with odd characters (controls, invisible ones, not NFC), which are replaced"),
+            (self.empty, "with an empty side, which are left out"),
+            (self.long, f"with more than {LONGEST} words on a side, which training leaves out"),
+            (self.identical, "with the same text on both sides"),
+        )
+        found = [*self.odd, *(f"{count_pairs(count)} {what}" for count, what in counts if count)]
+        if self.escaped > 0.05 * self.pairs and not tokenised:
+            found.append("the text looks tokenised already, as by Moses; say --tokenised if it is")
+        if self.correlation < LITTLE:
+            found.append(
+                f"long lines do not have long translations (correlation {self.correlation:.2f}); "
+                "is line i of one file the translation of line i of the other?"
+            )
+        return found
 
 
 def usual_size(pairs: int) -> int:
@@ -44,8 +270,6 @@ def assign(
     drawable = np.flatnonzero((roles == TRAIN) & keys.fitting & keys.unique())
     usual = min(usual_size(int((roles == TRAIN).sum())), len(drawable) // 2)
     sizes = [usual if size is None else size for size in (dev_size, test_size)]
-    if min(sizes) < 0:
-        raise UserError(f"the size of a set is {min(sizes)}; give a number of pairs")
     if sum(sizes) > len(drawable) or (usual == 0 and None in (dev_size, test_size)):
         wanted = f"{sum(sizes):,} pairs are to be drawn" if sum(sizes) else "no set can be drawn"
         raise UserError(
@@ -66,7 +290,11 @@ def survey_corpus(source: Path, target: Path) -> Survey:
             f"{source}: {survey.pairs - survey.empty:,} pairs with text are too few; give {FEWEST} or more, "
             "and tens of thousands for a system of any use"
         )
-    survey.check_identical()
+    if survey.identical > MOSTLY * survey.pairs:
+        raise UserError(
+            f"{source} and {target}: {survey.identical:,} of {survey.pairs:,} lines are the same on both sides; "
+            "give a text and its translation"
+        )
     return survey
 
 
@@ -103,9 +331,13 @@ def assign_pairs(
 
 def write_parts(
     folder: Path, survey: Survey, sets: dict[str, Survey], roles: np.ndarray, languages: tuple[str, str]
-) -> dict[str, tuple[Path, Path]]:
+) -> dict[str, list[Path]]:
     """Write every part into a folder that is there; returns the files of each, source and target side."""
-    names = {part: part_files(folder, part, languages) for part in PARTS.values()}
+    # what is large is compressed
+    names = {
+        part: [Path(folder) / f"{part}.{language}{'.gz' if part == 'train' else ''}" for language in languages]
+        for part in PARTS.values()
+    }
     with ExitStack() as stack:
         streams = {
             role: [stack.enter_context(open_text(path, "w")) for path in names[part]]
@@ -113,26 +345,18 @@ def write_parts(
             if part not in sets
         }
         for role, pair in zip(roles.tolist(), clean_pairs_of(*survey.files), strict=True):
-            if role != LEFT_OUT:
-                _write(streams[role], [pair])
-        for part, given in sets.items():
-            _write([stack.enter_context(open_text(path, "w")) for path in names[part]], clean_pairs_of(*given.files))
-    drawn = {part: int((roles == role).sum()) for role, part in PARTS.items()}
-    rows = [[part, sets[part].pairs if part in sets else drawn[part]] for part in PARTS.values()]
-    write_csv(folder / "split.csv", ["text", "pairs"], [*rows, ["left out", int((roles == LEFT_OUT).sum())]])
-    for part, pairs in rows:
+            for stream, side in zip(streams[role], pair, strict=True) if role != LEFT_OUT else ():
+                stream.write(f"{side}\n")
+    for part, given in sets.items():
+        write_pairs(*names[part], clean_pairs_of(*given.files))
+    counts = count_parts(sets, roles)
+    write_csv(folder / "split.csv", ["text", "pairs"], [*counts.items(), ["left out", int((roles == LEFT_OUT).sum())]])
+    for part, pairs in counts.items():
         log.info("%s: %s pairs", part, f"{pairs:,}")
     return names
 
 
-def part_files(folder: Path, part: str, languages: tuple[str, str]) -> tuple[Path, Path]:
-    """Where the sides of a part are written: what is large, compressed."""
-    suffix = ".gz" if part == "train" else ""
-    one, other = (Path(folder) / f"{part}.{language}{suffix}" for language in languages)
-    return one, other
-
-
-def _write(streams: Sequence, pairs: Iterable[tuple[str, str]]) -> None:
-    for pair in pairs:
-        for stream, side in zip(streams, pair, strict=True):
-            stream.write(f"{side}\n")
+def count_parts(sets: dict[str, Survey], roles: np.ndarray) -> dict[str, int]:
+    """Pairs of each part."""
+    drawn = {part: int((roles == role).sum()) for role, part in PARTS.items()}
+    return drawn | {part: survey.pairs for part, survey in sets.items()}

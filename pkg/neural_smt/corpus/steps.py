@@ -2,23 +2,21 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from itertools import chain, starmap
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from neural_smt.corpus import archives, fetching, generation, splitting, storing, tokenisation
+from neural_smt.corpus import archives, fetching, generation, splitting, tokenisation
 from neural_smt.errors import UserError, check_as_many
+from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import atomic, write_csv, write_lines
 from neural_smt.io.streams import count_lines, stream_lines, stream_parallel, write_pairs
 from neural_smt.shards import Shard
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary import RESERVED, Vocabulary
 
 log = logging.getLogger(__name__)
-
-CLEANING = {"max_length": 80, "max_ratio": 9}
-"""Moses' clean-corpus-n.perl: at most 80 tokens a side, at most nine times as long as the other side."""
 
 REASONS = ("empty", "too_long", "ratio")
 """Why a pair is dropped; the first that holds is the one counted."""
@@ -49,19 +47,19 @@ def extract_member(*, archive: Path, member: str, output: Path) -> None:
     folder or a device.
     """
     with closing(archives.member_pieces(archive, member)) as pieces:
-        storing.store_text(pieces, f"{archive}, {member}", Path(output))
+        archives.store_text(pieces, f"{archive}, {member}", Path(output))
 
 
 def join_texts(*, texts: list[Path], output: Path) -> None:
     """Write texts one after the other to ``output`` (``.gz``): several test sets as one."""
-    storing.join_texts(texts, Path(output))
+    write_lines(output, chain.from_iterable(map(stream_lines, texts)))
 
 
 def generate(*, settings: dict[str, Any], seed: int, output: Path) -> None:
     """Generate the synthetic corpus: raw text of both languages and the gold word alignment of every part.
 
     Writes ``{part}.en.gz``, ``{part}.fr.gz`` and ``{part}.align`` (Pharaoh, over the tokenised text) for the parts
-    train, in_domain, dev, test, gold and monolingual into the folder ``output``. Settings: ``generation.DEFAULTS``.
+    train, in_domain, dev, test, gold and monolingual into the folder ``output``.
     """
     with atomic(Path(output), directory=True) as folder:
         for name, part in generation.generate_corpus(settings, seed).items():
@@ -87,98 +85,78 @@ def tokenise(
         write_lines(output, tokenisation.tokenise_stream(lines, language, threads))
 
 
-def clean_pairs(
+def clean(
     *,
     names: list[str],
     sources: list[Path],
-    targets: list[Path],
     source_output: Path,
-    target_output: Path,
     table: Path,
     settings: dict[str, Any],
+    targets: list[Path] = (),  # type: ignore[assignment]
+    target_output: Path | None = None,
 ) -> None:
-    """Join tokenised corpora, dropping pairs that are empty, too long or of very unequal length.
+    """Join tokenised corpora, dropping pairs that are empty, too long or of very unequal length (``corpus.cleaning``).
 
-    ``sources``, ``targets``: the files of each corpus, one after the other, where shards tokenised it as many of each.
-    ``table``: CSV, one row per corpus: source, pairs, kept, empty, too_long, ratio. ``UserError`` when the two sides
-    of a corpus differ in line count or nothing of a corpus is left.
+    ``sources``, ``targets``: the files of each corpus, one after the other, where shards tokenised it as many of each;
+    without ``targets`` these are sentences of one language. ``table``: CSV, one row per corpus: source, pairs, kept,
+    empty, too_long, ratio. ``UserError`` when the two sides of a corpus differ in line count or nothing of it is left.
     """
-    check_as_many(sources=sources, targets=targets)
-    rows: list[list[Any]] = []
+    sides = {"sources": sources} | ({"targets": targets} if targets else {})
+    check_as_many(**sides)
+    count = len(sources) // max(len(names), 1)
+    if len(sources) != count * len(names):
+        check_as_many(names=names, **sides)
+    files = list(zip(*sides.values(), strict=True))
+    limits, rows = section_settings("corpus.cleaning", settings), []
     kept = (
         pair
-        for name, shards in _of_each(names, list(zip(sources, targets, strict=True)), sources=sources, targets=targets)
-        for pair in _clean(name, shards[0][0], chain.from_iterable(starmap(stream_parallel, shards)), settings, rows)
+        for number, name in enumerate(names)
+        for pair in _clean(name, files[number * count : (number + 1) * count], limits, rows)
     )
-    write_pairs(source_output, target_output, kept)
+    if targets:
+        write_pairs(source_output, target_output, kept)
+    else:
+        write_lines(source_output, (line for (line,) in kept))
     write_csv(table, ["source", "pairs", "kept", *REASONS], rows)
-
-
-def clean_text(*, names: list[str], texts: list[Path], output: Path, table: Path, settings: dict[str, Any]) -> None:
-    """Join tokenised monolingual texts, dropping sentences that are empty or too long; ``table`` as in clean_pairs."""
-    rows: list[list[Any]] = []
-    kept = (
-        line
-        for name, shards in _of_each(names, texts, texts=texts)
-        for line, _ in _clean(
-            name, shards[0], ((line, None) for text in shards for line in stream_lines(text)), settings, rows
-        )
-    )
-    write_lines(output, kept)
-    write_csv(table, ["source", "pairs", "kept", *REASONS], rows)
-
-
-def _of_each(names: list[str], files: list[Any], **given: list[Path]) -> Iterator[tuple[str, list[Any]]]:
-    """Each corpus and its files, as many of each; ``UserError`` about what was ``given`` where that cannot be."""
-    count = len(files) // max(len(names), 1)
-    if len(files) != count * len(names):
-        check_as_many(names=names, **given)
-    yield from ((name, files[number * count : (number + 1) * count]) for number, name in enumerate(names))
-
-
-def fault(source: str, target: str | None, max_length: int, max_ratio: float) -> str | None:
-    """The reason to drop a tokenised pair (``target`` None: a single sentence), or None to keep it."""
-    lengths = [len(side.split()) for side in (source, target) if side is not None]
-    if min(lengths) == 0:
-        return "empty"
-    if max(lengths) > max_length:
-        return "too_long"
-    if max(lengths) > max_ratio * min(lengths):
-        return "ratio"
-    return None
 
 
 def _clean(
-    name: str, path: Path, pairs: Iterable[tuple[str, str | None]], settings: dict[str, Any], rows: list[list[Any]]
-) -> Iterator[tuple[str, str | None]]:
+    name: str, files: list[tuple[Path, ...]], limits: Settings, rows: list[list[Any]]
+) -> Iterator[tuple[str, ...]]:
     """Yield what is kept of a corpus; its row of the table comes after the last pair."""
-    limits = CLEANING | settings
     counts: Counter = Counter()
-    for source, target in pairs:
-        reason = fault(source, target, limits["max_length"], limits["max_ratio"])
-        counts[reason or "kept"] += 1
-        if reason is None:
-            yield source, target
+    for sides in files:
+        for pair in stream_parallel(*sides) if len(sides) == 2 else zip(stream_lines(sides[0])):
+            reason = fault(pair, limits.max_length, limits.max_ratio)
+            counts[reason or "kept"] += 1
+            if reason is None:
+                yield pair
     rows.append([name, counts.total(), counts["kept"], *(counts[reason] for reason in REASONS)])
     if not counts["kept"]:
         raise UserError(
-            f"{name}: none of the {counts.total()} lines of {path} is left after cleaning; "
+            f"{name}: none of the {counts.total()} lines of {files[0][0]} is left after cleaning; "
             "check the file and the limits max_length and max_ratio"
         )
     log.info("%s: %d of %d lines kept", name, counts["kept"], counts.total())
 
 
+def fault(pair: tuple[str, ...], max_length: int, max_ratio: float) -> str | None:
+    """The reason of ``REASONS`` to drop a tokenised pair, or a single sentence, or None to keep it."""
+    lengths = [len(side.split()) for side in pair]
+    if min(lengths) == 0:
+        return "empty"
+    if max(lengths) > max_length:
+        return "too_long"
+    return "ratio" if max(lengths) > max_ratio * min(lengths) else None
+
+
 def build_vocabulary(*, texts: list[Path], output: Path) -> None:
     """Number the words of tokenised texts by falling count: one vocabulary per language."""
-    counts: Counter = Counter()
-    for text in texts:
-        for line in stream_lines(text):
-            counts.update(line.split())
-    if not counts:
+    vocabulary = Vocabulary.from_sentences(chain.from_iterable(map(stream_lines, texts)))
+    if len(vocabulary) == len(RESERVED):
         raise UserError(
             f"{', '.join(map(str, texts))}: no words to make a vocabulary of; give a text that is not empty"
         )
-    vocabulary = Vocabulary.from_counts(counts)
     vocabulary.save(output)
     log.info("%s: %d words", output, len(vocabulary))
 

@@ -5,9 +5,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from neural_smt.corpus.archives import collect_archives, member_name
 from neural_smt.corpus.languages import check_language
-from neural_smt.corpus.sources import expand_test_set
+from neural_smt.corpus.sources import collect_archives, expand_test_set, member_name
 from neural_smt.errors import UserError
 from neural_smt.experiment.networks import inherit_networks, networks_schema
 from neural_smt.experiment.settings import check_section, fill_defaults, load_schema

@@ -1,17 +1,16 @@
 """The experiment of a corpus: its text, sizes of networks and lengths of trainings that suit it, and its file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 
 from neural_smt.corpus.fetching import digest
-from neural_smt.corpus.splitting import PARTS
-from neural_smt.corpus.survey import Survey
-from neural_smt.init.paths import Sides
+from neural_smt.corpus.splitting import Survey, count_parts
 from neural_smt.planning.sizes import RATIOS
 
 SOURCES = {"train": "corpus", "dev": "dev", "test": "test"}
@@ -57,41 +56,41 @@ SHARD_PAIRS = 500_000
 """Pairs whose tables fit into the memory that a job asks for."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What an experiment on a corpus of that size is set to."""
-
-    aligner: str
-    shards: int
-    runs: int
-    networks: Networks
-    updates: int
-    validation_pairs: int
-    cslm_updates: int
-    held_out: float
-    batch: int = BATCH
-    ngrams: int = NGRAMS
-
-
-def suit(pairs: int, words: int) -> Settings:
+def suit(pairs: int, words: int) -> dict[str, Any]:
     """Settings for a training text of so many pairs, with so many words on the target side."""
     networks = next(networks for networks in NETWORKS if pairs <= networks.pairs)
     rows = RATIOS["rows per word"] * words
-    return Settings(
-        aligner="eflomal" if pairs <= EFLOMAL_PAIRS else "fast_align",
-        shards=1 + pairs // (2 * SHARD_PAIRS),
-        runs=3,
-        networks=networks,
-        updates=_rounded(1.5 * rows / BATCH, 500, networks.most_updates),
-        validation_pairs=int(min(max(rows // 20, 100), 2000)),
-        cslm_updates=_rounded(5 * words / NGRAMS, 500, networks.most_updates),
-        held_out=0.01 if pairs < 100_000 else 0.002,
-    )
+    return {
+        "aligner": "eflomal" if pairs <= EFLOMAL_PAIRS else "fast_align",
+        "shards": 1 + pairs // (2 * SHARD_PAIRS),
+        "runs": 3,
+        "networks": networks,
+        "updates": _rounded(1.5 * rows / BATCH, 500, networks.most_updates),
+        "validation_pairs": int(min(max(rows // 20, 100), 2000)),
+        "cslm_updates": _rounded(5 * words / NGRAMS, 500, networks.most_updates),
+        "held_out": 0.01 if pairs < 100_000 else 0.002,
+        "batch": BATCH,
+        "ngrams": NGRAMS,
+    }
 
 
 def _rounded(updates: float, least: int, most: int) -> int:
     """Updates in whole hundreds, within limits."""
     return int(min(max(round(updates, -2), least), most))
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The two sides of a corpus in the direction of translation.
+
+    files: source and target side; languages: their codes; stated: whether the user named the languages; name: what the
+    corpus is called, as experiments may be.
+    """
+
+    files: tuple[Path, Path]
+    languages: tuple[str, str]
+    stated: bool
+    name: str
 
 
 @dataclass(frozen=True)
@@ -114,8 +113,7 @@ class Material:
     @cached_property
     def pairs(self) -> dict[str, int]:
         """Pairs of each part."""
-        drawn = {part: int((self.roles == role).sum()) for role, part in PARTS.items()}
-        return drawn | {part: survey.pairs for part, survey in self.sets.items()}
+        return count_parts(self.sets, self.roles)
 
     @property
     def target_words(self) -> int:
@@ -123,7 +121,7 @@ class Material:
         return self.survey.spaced[1] * self.pairs["train"] // self.survey.pairs
 
 
-def render(material: Material, written: Mapping[str, tuple[Path, Path]]) -> str:
+def render(material: Material, written: Mapping[str, Sequence[Path]]) -> str:
     """The experiment's file, with what can be changed said beside it; written: the files of each part's sides."""
     pairs, languages = material.pairs, material.sides.languages
     settings = suit(pairs["train"], material.target_words)
@@ -147,7 +145,7 @@ def render(material: Material, written: Mapping[str, tuple[Path, Path]]) -> str:
         sizes=", ".join(f"{pairs[part]:,} {source}" for part, source in SOURCES.items()),
         sources=sources,
         settings=settings,
-        networks=settings.networks,
+        networks=settings["networks"],
         tokenised=material.tokenised,
         seed=material.seed,
     )

@@ -1,28 +1,46 @@
 """The verb ``init``: from two files of parallel text to an experiment that Snakemake runs."""
 
 import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from neural_smt.corpus.splitting import assign_pairs, survey_corpus, survey_set, write_parts
-from neural_smt.errors import UserError
-from neural_smt.init.experiment import Material, render
-from neural_smt.init.paths import (
-    CHECKOUT,
-    EXPERIMENT,
-    check_name,
-    check_output,
-    check_paths,
-    order_set,
-    read_sides,
-    shipped_names,
+import numpy as np
+
+from neural_smt.corpus.languages import UNSPACED, check_language
+from neural_smt.corpus.splitting import (
+    LEFT_OUT,
+    TRAIN,
+    assign_pairs,
+    count_pairs,
+    survey_corpus,
+    survey_set,
+    write_parts,
 )
-from neural_smt.init.summary import report
+from neural_smt.errors import UserError
+from neural_smt.init.experiment import SOURCES, Material, Sides, render
 from neural_smt.io.files import atomic
 from neural_smt.planning.jobs import complete_configuration
 from neural_smt.planning.schedule import Machine
-from neural_smt.planning.steps import predict
+from neural_smt.planning.sizes import quantity
+from neural_smt.planning.steps import duration, predict
 from neural_smt.planning.throughputs import Throughputs
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+"""The checkout that the package belongs to."""
+
+EXPERIMENT = "experiment.yaml"
+"""The experiment's configuration, inside its folder."""
+
+_OURS = re.compile(rf"{re.escape(EXPERIMENT)}|split\.csv|train\.[a-z]{{2,3}}\.gz|(dev|test)\.[a-z]{{2,3}}")
+
+
+USEFUL = 5000
+"""Training pairs below which translations will hardly be of use."""
 
 
 def init(
@@ -54,7 +72,8 @@ def init(
     that the time is estimated for (all of this one); force: write over the folder of an earlier init.
     """
     sides = read_sides(files, source, target, tokenised)
-    name = check_name(sides.name if name is None else name, shipped_names())
+    name = sides.name if name is None else name
+    check_name(name)
     output = Path(name) if output is None else Path(output)
     check_paths([*sides.files, output.resolve()])
     check_output(output, force)
@@ -81,3 +100,156 @@ def _plan(folder: Path, machine: Machine) -> dict[str, Any]:
     config = complete_configuration(CHECKOUT / "Snakefile", [folder / EXPERIMENT], {"data_mirror": str(folder)})
     throughputs = Throughputs.load(CHECKOUT / "benchmarks" / "throughputs.json")
     return predict(config, throughputs, CHECKOUT / "Snakefile", folder, machine)
+
+
+def read_sides(files: Sequence[Path], source: str | None, target: str | None, tokenised: bool) -> Sides:
+    """The sides of a corpus of two files, from their suffixes or from the languages that the user names.
+
+    The first file is the source side, unless its suffix is the language that is named as target or the second's the one
+    named as source. ``UserError`` for other than two files, for a language that is not given or not known
+    (``tokenised`` text may be of any), and for the same one twice.
+    """
+    if len(files) != 2:
+        raise UserError(
+            f"{len(files)} files given; give two, the source side first, for example: init mycorpus.en mycorpus.fr"
+        )
+    one, other = (Path(file) for file in files)
+    if one == other or (one.exists() and other.exists() and one.samefile(other)):
+        raise UserError(f"{one} and {other} are one file; give a text and its translation")
+    suffixes = [_suffix(one), _suffix(other)]
+    if suffixes[0] != suffixes[1] and (suffixes[0] == target or suffixes[1] == source):
+        (one, other), suffixes = (other, one), suffixes[::-1]
+    languages = (
+        _language(one, suffixes[0], source, "--source", tokenised),
+        _language(other, suffixes[1], target, "--target", tokenised),
+    )
+    if languages[0] == languages[1]:
+        raise UserError(
+            f"{one} and {other}: both seem to be '{languages[0]}'; give the languages with --source and --target"
+        )
+    return Sides((one, other), languages, source is not None and target is not None, _name(one, other))
+
+
+def order_set(files: Sequence[Path], languages: tuple[str, str]) -> list[Path]:
+    """The files of a set, source side first where their suffixes say so."""
+    suffixes = [_suffix(Path(file)) for file in files]
+    return list(files)[::-1] if suffixes == list(languages)[::-1] else list(files)
+
+
+def _split_name(path: Path) -> tuple[str, str]:
+    """A file's name without its suffix, and the suffix in lower case; ``.gz`` does not count."""
+    plain = path.with_suffix("") if path.suffix == ".gz" else path
+    return (plain.stem if plain.suffix else plain.name), plain.suffix.removeprefix(".").lower()
+
+
+def _suffix(path: Path) -> str:
+    return _split_name(path)[1]
+
+
+def _language(path: Path, suffix: str, stated: str | None, option: str, tokenised: bool) -> str:
+    code = suffix if stated is None else stated
+    if stated is None and (suffix == "txt" or not re.fullmatch("[a-z]{2,3}", suffix)):
+        raise UserError(
+            f"{path}: its name does not end in a language code, as mycorpus.en does; give the language with {option} en"
+        )
+    if not re.fullmatch("[a-z]{2,3}", code):
+        raise UserError(f"{option} {code}: no code of a language; give one of two or three letters, such as en")
+    if not tokenised:
+        check_language(code, option if stated is not None else str(path))
+    return code
+
+
+def _name(one: Path, other: Path) -> str:
+    """What both names begin with, in characters that names of experiments may have."""
+    stems = [_split_name(path)[0] for path in (one, other)]
+    stem = stems[0] if stems[0] == stems[1] else one.resolve().parent.name if stems == ["", ""] else "-".join(stems)
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_") or "corpus"
+
+
+def check_name(name: str) -> None:
+    """Refuse a name of an experiment that the schema would refuse or an experiment of the checkout has."""
+    if not (CHECKOUT / "Snakefile").is_file():
+        raise UserError(f"{CHECKOUT}/Snakefile: no such file; install the package from a checkout (pip install -e .)")
+    if not re.fullmatch("[A-Za-z0-9_-]+", name):
+        raise UserError(f"--name {name}: give letters, digits, - and _ only")
+    for path in (CHECKOUT / "config.yaml", *(CHECKOUT / "experiments").glob("*.yaml")):
+        if re.search(rf"^experiment: *{name} *$", path.read_text(encoding="utf-8"), re.MULTILINE):
+            raise UserError(f"--name: '{name}' is an experiment that is there already; give another name")
+
+
+def check_output(output: Path, force: bool) -> None:
+    """Refuse a folder that holds anything but, with ``force``, what an earlier init has written."""
+    if not output.exists():
+        return
+    if Path.cwd().is_relative_to(output.resolve()):
+        raise UserError(f"{output}: the folder that you are in, or one around it; name a new one with --output")
+    if not output.is_dir():
+        raise UserError(f"{output}: is a file; name a folder with --output")
+    others = sorted(path.name for path in output.iterdir() if not _OURS.fullmatch(path.name))
+    if others:
+        raise UserError(f"{output}: holds {others[0]}, which no init wrote; name another folder with --output")
+    if any(output.iterdir()) and not force:
+        raise UserError(f"{output}: is there already; write over it with --force, or name another with --output")
+
+
+def check_paths(paths: Iterable[Path]) -> None:
+    """Refuse paths that no text can name: they would have to stand in the experiment."""
+    for path in map(str, paths):
+        if any("\ud800" <= character <= "\udfff" for character in path):
+            raise UserError(f"{path!a}: its name is not UTF-8; rename it, or name another folder")
+
+
+def report(material: Material, plan: dict[str, Any], remarks: list[str]) -> list[str]:
+    """Everything, line by line; plan: as ``predict`` makes it; remarks: further ones."""
+    survey, sides = material.survey, material.sides
+    words = [f"{survey.spaced[n]:,} of {language}" for n, language in enumerate(sides.languages)]
+    pairs = ", ".join(f"{material.pairs[part]:,} {part}" for part in SOURCES)
+    rates, cores = plan["throughputs"], plan["machine"]["cores"]
+    return [
+        f"{sides.files[0]} -> {sides.files[1]}: {survey.pairs:,} pairs, words: {', '.join(words)}",
+        *(f"  note: {remark}" for remark in [*remarks, *_remarks(material)]),
+        f"{material.output}/: {pairs} pairs; {EXPERIMENT}",
+        f"expected: {duration(plan['seconds'])} on {cores} core{'s' if cores > 1 else ''}, memory of a job up to "
+        f"{quantity(plan['memory_mb'] * 1e6)}, disk {quantity(plan['disk_bytes'])} "
+        f"(rates of {rates['machine']}, {rates['date']})",
+        "next:",
+        *(f"  {command}" for command in _commands(material, cores)),
+    ]
+
+
+def _remarks(material: Material) -> list[str]:
+    survey, sets, roles = material.survey, material.sets, material.roles
+    found = survey.remarks(material.tokenised)
+    found += [f"{given.files[0]}: {remark}" for given in sets.values() for remark in given.remarks(tokenised=True)]
+    if len(sets) == 2 and (shared := int(sets["test"].keys.shared(sets["dev"].keys).sum())):
+        found.append(f"{count_pairs(shared)} of --test in --dev, whole or one side: scores will be too high")
+    if lost := int((roles == LEFT_OUT).sum()) - survey.empty:
+        found.append(f"{count_pairs(lost)} in --dev or --test, whole or one side, and so not in the training text")
+    trained = survey.keys.pairs[roles == TRAIN]
+    if repeated := len(trained) - len(np.unique(trained)):
+        found.append(f"{count_pairs(repeated)} of the training text repeat others")
+    if material.pairs["train"] < USEFUL:
+        few = count_pairs(material.pairs["train"])
+        found.append(f"{few} to train on are few: enough to try the workflow, not to translate well")
+    if (target := material.sides.languages[1]) in UNSPACED:
+        found.append(f"sacreBLEU counts words between spaces, which '{target}' has none of: look at BLEU on tokens")
+    return found
+
+
+def _commands(material: Material, cores: int) -> list[str]:
+    """What to type: to run, to see the table, to translate."""
+    here = Path.cwd() == CHECKOUT
+    folder = material.output if here else material.output.resolve()
+    file = str(folder / EXPERIMENT)
+    programs = Path(sys.executable).parent
+    found = shutil.which("snakemake") == str(programs / "snakemake")
+    place = "" if found else f"{programs.relative_to(CHECKOUT) if programs.is_relative_to(CHECKOUT) else programs}/"
+    program = f"{place}neural-smt"
+    table = f"results/{material.name}/report/table1.csv"
+    tokenised = ["--tokenised"] if material.tokenised else []
+    commands = [
+        [f"{place}snakemake", "--cores", str(cores), "--configfile", file],
+        [program, "report", "print_table", "--table", table],
+        [program, "translate", file, "--system", "rnn", *tokenised, "text.txt"],
+    ]
+    return [shlex.join(command) for command in ([] if here else [["cd", str(CHECKOUT)]]) + commands]

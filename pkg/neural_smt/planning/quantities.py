@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from neural_smt.corpus.archives import archive_name
+from neural_smt.corpus.sources import archive_name
 from neural_smt.experiment.networks import ALL_WORDS, joint_inputs, sentence_vocabularies
 from neural_smt.experiment.systems import rescoring_network, resolve_data, searched_network, used_networks
 from neural_smt.io.files import read_yaml

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from neural_smt.corpus.archives import archive_name
+from neural_smt.corpus.sources import archive_name
 from neural_smt.experiment.layout import TABLES, Layout
 from neural_smt.experiment.networks import KINDS, Kind, joint_inputs, kind_of
 from neural_smt.experiment.systems import (
