@@ -18,8 +18,8 @@ import neural_smt  # noqa: F401  (before PyTorch: it sets up OpenMP)
 
 import torch  # isort: skip
 
-from neural_smt.decoding.attention.results import AttentionDecodingSettings
 from neural_smt.decoding.attention.search import beam_search
+from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
@@ -83,7 +83,9 @@ def measure(size: str, case: Case, device: str, precision: str, beam: int, secon
     random = np.random.default_rng(0)
     count = SENTENCES[size]
     source = Ragged.from_lists([random.integers(3, SOURCE_WORDS, length) for length in random.integers(5, 31, count)])
-    settings = AttentionDecodingSettings(beam=beam, max_length_ratio=1, max_length_extra=0, precision=precision)
+    settings = section_settings(
+        "decoding.attention", {"beam": beam, "max_length_ratio": 1, "max_length_extra": 0, "precision": precision}
+    )
     sets, rounds, processor = random_sets(case, count), [], []
     began = time.perf_counter()
     while not rounds or time.perf_counter() - began < seconds:

@@ -17,23 +17,23 @@ from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
+from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import write_json
 from neural_smt.tuning.loop import State, run, select
 from neural_smt.tuning.methods import method_for
-from neural_smt.tuning.settings import TuningSettings
 
 SEEDS = (1, 2, 3)
 THREADS = 2
 ITERATIONS = 8
 
 METHODS = {
-    "n-best MERT": TuningSettings(iterations=ITERATIONS),
-    "lattice MERT": TuningSettings(iterations=ITERATIONS, candidates="lattice", min_gain=0.005),
-    "batch MIRA": TuningSettings(iterations=ITERATIONS, optimiser="mira"),
+    "n-best MERT": section_settings("tuning", {"iterations": ITERATIONS}),
+    "lattice MERT": section_settings("tuning", {"iterations": ITERATIONS, "candidates": "lattice", "min_gain": 0.005}),
+    "batch MIRA": section_settings("tuning", {"iterations": ITERATIONS, "optimiser": "mira"}),
 }
 
 
-def tune(loaded: TranslationModel, settings: TuningSettings, search: SearchSettings, seed: int) -> dict:
+def tune(loaded: TranslationModel, settings: Settings, search: SearchSettings, seed: int) -> dict:
     """One run: BLEU (0 to 100) of each iteration, seconds in all, and BLEU of the test set."""
     start = Weights.defaults(loaded.feature_set).vector(loaded.feature_set)
     began = time.perf_counter()

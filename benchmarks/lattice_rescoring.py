@@ -39,12 +39,12 @@ from neural_smt.decoding.reranking_steps import oracle_rows
 from neural_smt.decoding.scorers.recurrent import FEATURE, RecurrentScoring
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
+from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.training.steps import train_network
 from neural_smt.tuning.loop import select
 from neural_smt.tuning.reranking_steps import tune_on_lattices
-from neural_smt.tuning.settings import TuningSettings
 
 SEARCH = SearchSettings(algorithm="cube", pop_limit=400, stack_size=100)
 DENSITY = 10.0
@@ -232,7 +232,7 @@ def compare(epochs: int, count: int) -> None:
         LatticeScorer.of(RecurrentScoring.load(folder, None), tuning, None),
         sentences("val", "fr"),
         tuned,
-        TuningSettings(iterations=5),
+        section_settings("tuning", {"iterations": 5}),
         feature=FEATURE,
         seed=1,
     )

@@ -15,11 +15,11 @@ import numpy as np
 from lib import RESULTS, SHARED
 
 from neural_smt.bleu import sentence_bleu
-from neural_smt.io.files import write_json
+from neural_smt.experiment.settings import section_settings
+from neural_smt.io.files import read_lines, write_json
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.mert import ErrorSurface, Optimum, optimise
 from neural_smt.tuning.mira import optimise_margins
-from neural_smt.tuning.moses_format import read_lists
 
 SEEDS = (1, 2, 3)
 
@@ -29,8 +29,24 @@ EXTRA = 100
 SIGNAL = 0.05
 """Correlation (about) of a weak feature with BLEU+1 within a sentence."""
 
+MIRA = section_settings("tuning.mira", {}).as_dict()
+
 Tune = Callable[[Candidates, np.ndarray, np.random.Generator], Optimum]
 """A method: lists, starting weights, random numbers."""
+
+
+def read_moses_lists(path: Path, kind: type) -> tuple[np.ndarray, np.ndarray]:
+    """Candidate lists as Moses' tuning scripts keep them (``features.dat``, ``scores.dat``): the sentence of each
+    candidate, int32 ``[N]``, and its numbers, ``[N, F]``.
+    """
+    sentences, rows = [], []
+    for line in read_lines(path):
+        if "_BEGIN_0" in line:
+            sentence = int(line.split()[1])
+        elif "_END_0" not in line:
+            sentences.append(sentence)
+            rows.append(np.array(line.split(), dtype=kind))
+    return np.array(sentences, dtype=np.int32), np.array(rows, dtype=kind)
 
 
 def moses(folder: Path, run: int) -> tuple[np.ndarray, float, float]:
@@ -54,7 +70,7 @@ def mert(restarts: int, refinements: int) -> Tune:
 
 def mira(candidates: Candidates, start: np.ndarray, generator: np.random.Generator) -> Optimum:
     """Batch MIRA with its default settings."""
-    return optimise_margins(candidates, start, np.ones(len(start), dtype=bool), generator)
+    return optimise_margins(candidates, start, np.ones(len(start), dtype=bool), generator, **MIRA)
 
 
 METHODS: dict[str, Tune] = {"restarts_only": mert(20, 0), "with_refinements": mert(20, 20), "mira": mira}
@@ -137,8 +153,8 @@ def main() -> None:
         return
     results, candidates, wide = [], None, {}
     for run in (1, 2, 3):
-        lists = (folder / f"run{run}.features.dat.gz", folder / f"run{run}.scores.dat.gz")
-        features, statistics, sentences = read_lists(*lists)
+        sentences, features = read_moses_lists(folder / f"run{run}.features.dat.gz", np.float32)
+        _, statistics = read_moses_lists(folder / f"run{run}.scores.dat.gz", np.int32)
         candidates = candidates or Candidates.empty(int(sentences.max()) + 1, features.shape[1])
         # the lists come without their words: candidates that differ in nothing else count as one
         words = (statistics.astype(np.uint64) * np.uint64(31) ** np.arange(9, dtype=np.uint64)).sum(axis=1)

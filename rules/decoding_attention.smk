@@ -21,8 +21,6 @@ rule translate_attention:
     params:
         **step("decoding.attention_steps:translate_attention"),
         shard="{scatteritem}",
-        settings=lambda wildcards: config["decoding"]["attention"]
-        | {"replace_unknown": SYSTEMS[wildcards.system]["translate"]["replace_unknown"]},
     script:
         "../workflow_scripts/run_step.py"
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import yaml
 
-from neural_smt.decoding.attention.results import AttentionDecodingSettings
 from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import MOVED, complete
 from neural_smt.experiment.networks import (
@@ -281,6 +280,3 @@ def test_defaults_are_those_of_the_package(tiny: Section) -> None:
     expected = {"drop_features": [], "candidates": "auto", "beam": 1, "nbest": 100}
     assert config["systems"]["baseline"]["rescoring"] == expected
     assert VocabularySettings(**sentence_vocabularies(config)["default"]) == VocabularySettings()
-    decoding = config["decoding"]["attention"]
-    assert AttentionDecodingSettings(**decoding) == AttentionDecodingSettings()
-    assert set(decoding) == set(vars(AttentionDecodingSettings())) - {"replace_unknown"}

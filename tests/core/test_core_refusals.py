@@ -9,13 +9,11 @@ import pytest
 
 from neural_smt.analysis.embedding import project
 from neural_smt.corpus.fetching import recorded
-from neural_smt.decoding.attention.results import AttentionDecodingSettings
 from neural_smt.decoding.features import build_feature_set
-from neural_smt.decoding.scorers.cslm import CslmSettings
 from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.errors import UserError, check_as_many, sentence
-from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.settings import read_settings, section_settings
 from neural_smt.io.files import read_csv, read_json, read_object
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.cslm import CslmConfig
@@ -24,19 +22,9 @@ from neural_smt.networks.recurrent.configuration import RecurrentConfig
 from neural_smt.report.costs import read_jobs
 from neural_smt.report.scores import read_runs
 from neural_smt.representations.settings import RepresentationSettings
-from neural_smt.rescoring.proposed_table import ProposalSettings
 from neural_smt.training.checkpoint import read_snapshots
-from neural_smt.tuning.mira import MiraSettings
-from neural_smt.tuning.moses_format import read_lists
-from neural_smt.tuning.settings import TuningSettings
 
 SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
-    (AttentionDecodingSettings, {"beam": 0}, "decoding: beam is 0; set it to 1 or more"),
-    (AttentionDecodingSettings, {"precision": "fp8"}, "decoding: precision is 'fp8'; set it to auto, fp32 or bf16"),
-    (AttentionDecodingSettings, {"heuristic": 3}, "decoding: heuristic is 3; set it to 0, 1 or 2"),
-    (CslmSettings, {"normaliser": "no"}, "decoding.cslm.normaliser is 'no'; set it to estimated or exact"),
-    (CslmSettings, {"recombination": -2}, "decoding.cslm.recombination is -2; set it to words, or to -1 for all"),
-    (CslmSettings, {"context": 0}, "decoding.cslm.context is 0; set it to one word or more, or to -1 for all"),
     (SearchSettings, {"algorithm": "a*"}, "unknown search algorithm 'a*'; choose one of stack, cube"),
     (
         SearchSettings,
@@ -55,18 +43,6 @@ SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
         {"words": 9, "classes": 3, "direct_size": 3},
         "the recurrent model's direct_size is 3; set it to 0 or to a power of 2 of at least four times the 9 words",
     ),
-    (
-        MiraSettings,
-        {"decay": 2},
-        "tuning.mira: set regularisation above 0, epochs to 1 or more, and decay between 0 and 1",
-    ),
-    (TuningSettings, {"nbest": 0}, "tuning: set nbest and iterations to 1 or more, and select to best or last"),
-    (TuningSettings, {"density": -1}, "tuning: density is -1; set it to 0 (all arcs) or more"),
-    (
-        ProposalSettings,
-        {"best": 0},
-        "rescoring.proposals: set best to 1 or more, mu above 0, and max_words between 1 and 7",
-    ),
 ]
 
 
@@ -75,6 +51,27 @@ def test_settings_out_of_range(kind: Callable[..., Any], values: dict[str, Any],
     with pytest.raises(UserError) as caught:
         kind(**values)
     assert str(caught.value) == told
+
+
+@pytest.mark.parametrize(
+    ("section", "values", "fault"),
+    [
+        ("decoding.attention", {"beam": 0}, "beam: 0 is less than the minimum of 1"),
+        ("decoding.attention", {"precision": "fp8"}, "precision: 'fp8' is not one of ['auto', 'fp32', 'bf16']"),
+        ("decoding.attention", {"heuristic": 3}, "heuristic: 3 is not one of [0, 1, 2]"),
+        ("decoding.cslm", {"normaliser": "no"}, "normaliser: 'no' is not one of ['estimated', 'exact']"),
+        ("decoding.cslm", {"recombination": -2}, "recombination: -2 is less than the minimum of -1"),
+        ("decoding.cslm", {"context": 0}, "context: 0 should not be valid under {'const': 0}"),
+        ("tuning", {"nbest": 0}, "nbest: 0 is less than the minimum of 1"),
+        ("tuning", {"density": -1}, "density: -1 is less than the minimum of 0"),
+        ("tuning", {"mira": {"decay": 2}}, "mira.decay: 2 is greater than the maximum of 1"),
+        ("proposals", {"max_words": 8}, "max_words: 8 is greater than the maximum of 7"),
+    ],
+)
+def test_sections_out_of_range(section: str, values: dict[str, Any], fault: str) -> None:
+    with pytest.raises(UserError) as caught:
+        section_settings(section, values)
+    assert str(caught.value) == f"{section}.{fault}; correct it in the configuration"
 
 
 OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
@@ -108,16 +105,16 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "lists of different lengths": (lambda: check_as_many(a=[1], b=[]), "1 a, 0 b: give as many of each"),
     "a setting of another kind": (
-        lambda: read_settings(TuningSettings, {"nbest": "5"}, "tuning"),
-        "setting tuning.nbest is '5'; set it to a whole number",
+        lambda: read_settings(SearchSettings, {"stack_size": "5"}, "decoding"),
+        "setting decoding.stack_size is '5'; set it to a whole number",
     ),
     "a truth for a number": (
-        lambda: read_settings(TuningSettings, {"nbest": True}, "tuning"),
-        "setting tuning.nbest is True; set it to a whole number",
+        lambda: read_settings(SearchSettings, {"stack_size": True}, "decoding"),
+        "setting decoding.stack_size is True; set it to a whole number",
     ),
     "a fraction for a whole number": (
-        lambda: read_settings(TuningSettings, {"nbest": 2.5}, "tuning"),
-        "setting tuning.nbest is 2.5; set it to a whole number",
+        lambda: read_settings(SearchSettings, {"stack_size": 2.5}, "decoding"),
+        "setting decoding.stack_size is 2.5; set it to a whole number",
     ),
 }
 
@@ -131,7 +128,7 @@ def test_other_refusals(name: str) -> None:
 
 
 def test_whole_numbers_may_be_written_with_a_point() -> None:
-    assert read_settings(TuningSettings, {"nbest": 5.0, "min_gain": 1}, "tuning").nbest == 5
+    assert read_settings(SearchSettings, {"stack_size": 5.0, "beam_threshold": 0}, "decoding").stack_size == 5
 
 
 AGAIN = "run the step that makes it again"
@@ -150,21 +147,6 @@ FILES: list[tuple[Callable[[Path], Any], bytes, str]] = [
         lambda path: recorded(path, "https://example.org/a"),
         b"none",
         "f, line 1: not a SHA-256; remove the file, and the next download is recorded there",
-    ),
-    (
-        lambda path: read_lists(path, path),
-        b"FEATURES_TXT_BEGIN_0\n",
-        "f, line 1: expected numbers of sentence -1; extract the lists again",
-    ),
-    (
-        lambda path: read_lists(path, path),
-        b"FEATURES_TXT_BEGIN_0 x 2\n",
-        "f, line 1: expected 'FEATURES_TXT_BEGIN_0 sentence ...'; extract the lists again",
-    ),
-    (
-        lambda path: read_lists(path, path),
-        b"FEATURES_TXT_BEGIN_0 0 2\n1 2\n3\n",
-        "f, line 3: has 1 numbers, but lines before 2; extract the lists again",
     ),
 ]
 

@@ -1,10 +1,14 @@
 """A toy attention network, and all that it can write."""
 
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from tiny_models import save_reranker
 
+from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, membership, pack_batch
 from neural_smt.vocabulary import BOS, EOS
@@ -37,6 +41,17 @@ def _random_weights(network: AttentionNetwork, ending: float) -> AttentionNetwor
             parameter += torch.from_numpy(random.normal(0.0, 0.5, parameter.shape))
         network.output.bias[EOS] += ending
     return network
+
+
+def decoding_settings(**values: Any) -> Settings:
+    """How a network translates, defaults but for these."""
+    return section_settings("decoding.attention", values)
+
+
+def save_translator(folder: Path, model: Path, **settings: Any) -> Path:
+    """Write the description of a system that is an attention network; the file."""
+    network = {"kind": "attention", "model": model}
+    return save_reranker(folder, folder, kind="attention", network=network, settings=settings, dictionary={})
 
 
 def everything(words: list[int], longest: int) -> list[tuple[int, ...]]:

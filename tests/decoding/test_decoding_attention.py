@@ -5,18 +5,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from attention_world import CPU, attention, everything, lively, log_probabilities, random_sentences, toy
+from attention_world import (
+    CPU,
+    attention,
+    decoding_settings,
+    everything,
+    lively,
+    log_probabilities,
+    random_sentences,
+    toy,
+)
 
-from neural_smt.decoding.attention.results import AttentionDecodingSettings, Hypothesis, strongest
+from neural_smt.decoding.attention.results import Hypothesis, strongest
 from neural_smt.decoding.attention.search import beam_search
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.decoder import Groups
 from neural_smt.networks.attention.network import AttentionNetwork, pack_sentences
 from neural_smt.vocabulary import BOS, EOS, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
-ALL = AttentionDecodingSettings(beam=4000, max_length_ratio=1, max_length_extra=2, batch=2)
+ALL = decoding_settings(beam=4000, max_length_ratio=1, max_length_extra=2, batch=2)
 
 
 def random_sets(count: int, words: int, seed: int = 5) -> CandidateSets:
@@ -32,7 +42,7 @@ def test_a_huge_beam_finds_what_trying_everything_finds(limited: bool, normalise
     network, sources = toy(), [[3], [4, 8], [5, 3]]
     own = [np.array([UNK, EOS, 3, 6]), np.array([UNK, BOS, EOS, 4, 5]), np.array([UNK, EOS])]
     sets = of_lists(*own) if limited else None
-    settings = replace(ALL, normalise=normalise)
+    settings = ALL.replace(normalise=normalise)
     found = beam_search(network, Ragged.from_lists(sources), settings, sets)
     for source, words, hypotheses in zip(sources, own, found, strict=True):
         targets = everything(words.tolist() if limited else list(range(7)), len(source) + 2)
@@ -64,16 +74,16 @@ def test_what_is_found_depends_neither_on_the_batch_nor_on_the_order(limited: bo
     network = lively().float()
     source = random_sentences(30, 20)
     sets = random_sets(30, 400) if limited else None
-    settings = AttentionDecodingSettings(beam=5)
+    settings = decoding_settings(beam=5)
     expected = beam_search(network, source, settings, sets)
     assert len({tuple(hypotheses[0].words.tolist()) for hypotheses in expected}) > 8
     for batch in (1, 7):
-        found = beam_search(network, source, replace(settings, batch=batch), sets)
+        found = beam_search(network, source, settings.replace(batch=batch), sets)
         assert described(found) == described(expected)
         np.testing.assert_allclose(scores_of(found), scores_of(expected), atol=1e-5)
     order = np.random.default_rng(2).permutation(30)
     shuffled = replace_sets(sets, order) if sets else None
-    found = beam_search(network, source.take(order), replace(settings, batch=4), shuffled)
+    found = beam_search(network, source.take(order), settings.replace(batch=4), shuffled)
     expected = [expected[row] for row in order]
     assert described(found) == described(expected)
     np.testing.assert_allclose(scores_of(found), scores_of(expected), atol=1e-5)
@@ -85,7 +95,7 @@ def replace_sets(sets: CandidateSets, order: np.ndarray) -> CandidateSets:
 
 def test_only_words_of_the_sentence_are_written_and_scores_are_those_of_its_set() -> None:
     network, source, sets = lively(), random_sentences(12, 20), random_sets(12, 400)
-    found = beam_search(network, source, AttentionDecodingSettings(beam=4), sets)
+    found = beam_search(network, source, decoding_settings(beam=4), sets)
     finished = 0
     for number, hypotheses in enumerate(found):
         own = sets.of(number).astype(np.int64)
@@ -100,7 +110,7 @@ def test_only_words_of_the_sentence_are_written_and_scores_are_those_of_its_set(
 
 @pytest.mark.parametrize("normalise", [False, True])
 def test_lists_are_distinct_and_best_first(normalise: bool) -> None:
-    settings = AttentionDecodingSettings(beam=6, normalise=normalise)
+    settings = decoding_settings(beam=6, normalise=normalise)
     found = beam_search(toy(ending=1.0), random_sentences(10, 9), settings)
     for hypotheses in found:
         ranks = [h.score / (len(h.words) + 1) if normalise else h.score for h in hypotheses]
@@ -112,7 +122,7 @@ def test_lists_are_distinct_and_best_first(normalise: bool) -> None:
 def test_full_sets_find_what_the_full_vocabulary_finds() -> None:
     network, source = lively(), random_sentences(8, 20)
     sets = CandidateSets.from_ids(Ragged.from_lists([np.arange(400)] * 8), 400)
-    full, limited = (beam_search(network, source, AttentionDecodingSettings(beam=5), given) for given in (None, sets))
+    full, limited = (beam_search(network, source, decoding_settings(beam=5), given) for given in (None, sets))
     assert described(full) == described(limited)
     np.testing.assert_allclose(scores_of(limited), scores_of(full), rtol=1e-11)
 
@@ -120,7 +130,7 @@ def test_full_sets_find_what_the_full_vocabulary_finds() -> None:
 def test_words_look_where_the_attention_recomputed_is_largest() -> None:
     network, source = lively(), random_sentences(15, 20)
     looked = []
-    for sentence, hypotheses in zip(source, beam_search(network, source), strict=True):
+    for sentence, hypotheses in zip(source, beam_search(network, source, decoding_settings()), strict=True):
         for hypothesis in hypotheses:
             if len(hypothesis.words):
                 alpha = attention(network, sentence, hypothesis.words)
@@ -140,7 +150,7 @@ def test_the_strongest_position_and_the_strongest_word() -> None:
 
 def test_a_sentence_that_does_not_end_gets_the_best_unfinished_translation() -> None:
     network, source = toy(ending=-np.inf), Ragged.from_lists([[3, 4], [5]])
-    settings = AttentionDecodingSettings(beam=500, max_length_ratio=1, max_length_extra=1)
+    settings = decoding_settings(beam=500, max_length_ratio=1, max_length_extra=1)
     found = beam_search(network, source, settings)
     for sentence, hypotheses in zip(source, found, strict=True):
         (hypothesis,) = hypotheses
@@ -175,7 +185,7 @@ def next_words(
 
 
 def plain_search(
-    network: AttentionNetwork, source: list[int], own: np.ndarray, settings: AttentionDecodingSettings
+    network: AttentionNetwork, source: list[int], own: np.ndarray, settings: Settings
 ) -> list[tuple[tuple[int, ...], float]]:
     """Beam search for one sentence, hypothesis by hypothesis: words and log p of what is finished, best first."""
     beam, finished = [((), 0.0)], []
@@ -196,7 +206,7 @@ def plain_search(
 def test_a_small_beam_is_searched_as_one_sentence_after_the_other_would_be(size: int) -> None:
     network, source = toy(ending=0.5), random_sentences(8, 9)
     sets = CandidateSets(Ragged.from_lists([[4, 5], [6], [], [4], [5, 6], [4, 6], [5], []]), np.array([0, 2, 3]), 7)
-    settings = AttentionDecodingSettings(beam=size, max_length_ratio=1, batch=5)
+    settings = decoding_settings(beam=size, max_length_ratio=1, batch=5)
     full, limited = beam_search(network, source, settings), beam_search(network, source, settings, sets)
     compared = 0
     for number, sentence in enumerate(source):
@@ -213,14 +223,14 @@ def test_a_network_that_gives_no_numbers_gives_nothing_unfinished() -> None:
     network = toy()
     with torch.no_grad():
         network.output.bias += torch.nan
-    ((hypothesis,),) = beam_search(network, Ragged.from_lists([[3]]))
+    ((hypothesis,),) = beam_search(network, Ragged.from_lists([[3]]), decoding_settings())
     assert (len(hypothesis.words), hypothesis.complete) == (0, False)
 
 
 def test_bfloat16_is_near() -> None:
     network, source = toy(ending=1.0).float(), Ragged.from_lists([[3], [4, 8]])
     for sets in (None, of_lists([UNK, EOS, 3, 6], [UNK, BOS, EOS, 4, 5])):
-        exact, rounded = (beam_search(network, source, replace(ALL, precision=name), sets) for name in ("fp32", "bf16"))
+        exact, rounded = (beam_search(network, source, ALL.replace(precision=name), sets) for name in ("fp32", "bf16"))
         for one, other in zip(exact, rounded, strict=True):
             found = {tuple(hypothesis.words.tolist()): hypothesis.score for hypothesis in other}
             expected = [found[tuple(hypothesis.words.tolist())] for hypothesis in one]
@@ -230,8 +240,8 @@ def test_bfloat16_is_near() -> None:
 
 def test_sentences_without_words_and_texts_without_sentences() -> None:
     network = toy()
-    assert beam_search(network, Ragged.from_lists([])) == []
-    (first,), second = beam_search(network, Ragged.from_lists([[], [4]]), AttentionDecodingSettings(beam=3))
+    assert beam_search(network, Ragged.from_lists([]), decoding_settings()) == []
+    (first,), second = beam_search(network, Ragged.from_lists([[], [4]]), decoding_settings(beam=3))
     assert (first.words.tolist(), first.score, first.complete) == ([], 0.0, True)
     assert len(second) > 0
 
@@ -242,7 +252,7 @@ def test_unknown_words_are_written_only_when_allowed() -> None:
         network.output.bias[UNK] += 4.0
     for sets in (None, of_lists([0, 1, 2, 4, 5])):
         for unknown in (True, False):
-            (found,) = beam_search(network, source, AttentionDecodingSettings(unknown=unknown), sets)
+            (found,) = beam_search(network, source, decoding_settings(unknown=unknown), sets)
             written = {word for hypothesis in found for word in hypothesis.words.tolist()}
             assert (UNK in written) == unknown
             assert not written & {BOS, EOS}
@@ -251,13 +261,7 @@ def test_unknown_words_are_written_only_when_allowed() -> None:
 def test_sets_need_the_unknown_word_and_the_end_symbol() -> None:
     for name, missing in (("<unk>", [EOS, 3]), ("</s>", [UNK, 3])):
         with pytest.raises(UserError, match=f"of a sentence lacks {name}"):
-            beam_search(toy(), Ragged.from_lists([[3], [4]]), sets=of_lists([UNK, EOS], missing))
-
-
-@pytest.mark.parametrize("name", ["beam", "batch", "max_length_ratio", "max_length_extra", "precision", "heuristic"])
-def test_settings_are_checked(name: str) -> None:
-    with pytest.raises(UserError, match=f"{name} is -1"):
-        AttentionDecodingSettings(**{name: -1})
+            beam_search(toy(), Ragged.from_lists([[3], [4]]), decoding_settings(), of_lists([UNK, EOS], missing))
 
 
 def test_rows_times_the_matrix_of_their_sentence() -> None:
@@ -276,7 +280,7 @@ def test_rows_times_the_matrix_of_their_sentence() -> None:
 def test_cuda_finds_what_the_cpu_finds(limited: bool) -> None:
     network, source = lively(), random_sentences(30, 20)
     sets = random_sets(30, 400) if limited else None
-    expected = beam_search(network, source, sets=sets)
-    found = beam_search(network.to("cuda"), source, sets=sets)
+    expected = beam_search(network, source, decoding_settings(), sets)
+    found = beam_search(network.to("cuda"), source, decoding_settings(), sets)
     assert described(found) == described(expected)
     np.testing.assert_allclose(scores_of(found), scores_of(expected), atol=1e-9)

@@ -1,13 +1,10 @@
 """Target vocabularies of sentences that grow where beam search finds no finished translation."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
-from attention_world import lively, random_sentences
+from attention_world import decoding_settings, lively, random_sentences
 
-from neural_smt.decoding.attention.results import AttentionDecodingSettings
 from neural_smt.decoding.attention.search import FIRST, beam_search, frequent_words, search, with_frequent
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
@@ -37,7 +34,7 @@ def ending_after(word: int = LAST, words: int = WORDS) -> AttentionNetwork:
     return network
 
 
-SETTINGS = AttentionDecodingSettings(beam=2, max_length_ratio=1, max_length_extra=3)
+SETTINGS = decoding_settings(beam=2, max_length_ratio=1, max_length_extra=3)
 
 
 def expected_score(others: int) -> float:
@@ -63,7 +60,7 @@ def test_a_sentence_that_cannot_end_within_its_words_gets_twice_as_many_until_it
 def test_it_can_be_switched_off() -> None:
     sets = CandidateSets(Ragged.from_lists([[30, 40]]), np.array([UNK, EOS, 3, 4], dtype=np.int32), WORDS)
     source = Ragged.from_lists([[3, 4]])
-    found = search(ending_after(), source, replace(SETTINGS, expand_on_failure=False), sets)
+    found = search(ending_after(), source, SETTINGS.replace(expand_on_failure=False), sets)
     assert [hypothesis.complete for hypothesis in found.hypotheses[0]] == [False]
     assert (found.words.tolist(), found.grown.tolist()) == ([6], [False])
 
@@ -72,7 +69,7 @@ def test_in_the_end_it_is_all_words() -> None:
     sets = CandidateSets(Ragged.from_lists([[30, 40]]), np.array([UNK, EOS, 3, 4], dtype=np.int32), WORDS)
     source = Ragged.from_lists([[3, 4]])
     for word in (WORDS - 1, UNK):  # after the last word, and where nothing that is written lets a sentence end
-        settings = replace(SETTINGS, unknown=False)
+        settings = SETTINGS.replace(unknown=False)
         found = search(ending_after(word), source, settings, sets)
         expected = beam_search(ending_after(word), source, settings)
         assert (found.words.tolist(), found.grown.tolist()) == ([WORDS], [True])
@@ -114,7 +111,7 @@ def test_what_grows_is_searched_as_if_it_had_been_larger_from_the_start() -> Non
     random = np.random.default_rng(4)
     own = Ragged.from_lists([np.unique(random.integers(60, 400, 5)) for _ in range(40)])
     sets = CandidateSets(own, np.array([UNK, EOS, *range(3, 8)], dtype=np.int32), 400)
-    settings = AttentionDecodingSettings(beam=2, max_length_ratio=1, max_length_extra=3)
+    settings = decoding_settings(beam=2, max_length_ratio=1, max_length_extra=3)
     found, plain = search(network, source, settings, sets), beam_search(network, source, settings, sets)
     sizes = {int(words) for words, grown in zip(found.words, found.grown, strict=True) if grown}
     assert 0 < found.grown.sum() < 30 and len(sizes) > 1

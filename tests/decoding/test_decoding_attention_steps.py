@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from attention_world import attention, log_probabilities
+from attention_world import attention, log_probabilities, save_translator
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny_models import change_system
 
 from neural_smt.alignment.lexical import lexical_table
 from neural_smt.cli import steps
@@ -65,8 +66,14 @@ def write_tables(folder: Path) -> dict[str, Path]:
 def world(tmp_path: Path) -> dict[str, Any]:
     save_attention(tmp_path / "model", TrainedAttention(network(), KNOWN, TARGET))
     write_lines(tmp_path / "text", SOURCE)
-    paths = {name: tmp_path / name for name in ("text", "model", "output", "statistics")}
-    return {**paths, "settings": {"beam": 5}}
+    paths = {name: tmp_path / name for name in ("text", "output", "statistics")}
+    return paths | {"system": save_translator(tmp_path / "system", tmp_path / "model", beam=5)}
+
+
+def translate(world: dict[str, Any], settings: dict[str, Any], **further: Any) -> None:
+    """Run the step with other settings of the system."""
+    change_system(world["system"], settings=settings)
+    translate_attention(**world, **further)
 
 
 def sets_of(
@@ -115,7 +122,8 @@ def test_translations_lists_alignment_and_statistics_belong_together(world: dict
 def test_shards_make_the_whole(world: dict[str, Any], tmp_path: Path, count: int) -> None:
     lines = [" ".join(words.split()[: 1 + number % 5]) for number, words in enumerate(SOURCE * 8)]
     write_lines(world["text"], lines)
-    arguments = world | {"settings": {"beam": 3, "batch": 3}, "candidates": sets_of(tmp_path / "sets", lines)}
+    change_system(world["system"], settings={"beam": 3, "batch": 3})
+    arguments = world | {"candidates": sets_of(tmp_path / "sets", lines)}
     translate_attention(**arguments, alignment=tmp_path / "links")
     parts = [tmp_path / f"{number}-of-{count}" for number in range(1, count + 1)]
     files = {
@@ -166,12 +174,12 @@ def test_each_sentence_is_translated_with_its_own_words(world: dict[str, Any], t
 
 
 def test_sets_grow_where_sentences_do_not_end(world: dict[str, Any], tmp_path: Path) -> None:
-    save_attention(world["model"], TrainedAttention(network(ending=-np.inf), KNOWN, TARGET))
+    save_attention(tmp_path / "model", TrainedAttention(network(ending=-np.inf), KNOWN, TARGET))
     candidates = sets_of(tmp_path / "sets", SOURCE)
     # four sentences of five have words
     for grow, expected in ((True, (4, round((4 * len(TARGET) + 3) / 5, 2))), (False, (0, 3))):
         settings = {"beam": 2, "max_length_ratio": 1, "max_length_extra": 1, "expand_on_failure": grow}
-        translate_attention(**world | {"settings": settings}, candidates=candidates)
+        translate(world, settings, candidates=candidates)
         statistics = read_json(world["statistics"])
         assert (statistics["grown"], statistics["mean_vocabulary"]) == expected
         assert statistics["unfinished"] == 4
@@ -185,10 +193,12 @@ def test_a_text_without_sentences(world: dict[str, Any], tmp_path: Path) -> None
     assert read_json(world["statistics"])["sentences"] == 0
 
 
-def test_sentences_that_do_not_end_are_named(world: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
-    save_attention(world["model"], TrainedAttention(network(ending=-np.inf), KNOWN, TARGET))
+def test_sentences_that_do_not_end_are_named(
+    world: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    save_attention(tmp_path / "model", TrainedAttention(network(ending=-np.inf), KNOWN, TARGET))
     with caplog.at_level(logging.WARNING):
-        translate_attention(**world | {"settings": {"beam": 2, "max_length_ratio": 1, "max_length_extra": 1}})
+        translate(world, {"beam": 2, "max_length_ratio": 1, "max_length_extra": 1})
     lengths = [len(line.split()) for line in read_lines(world["output"])]
     assert lengths == [5, 0, 4, 4, 2]
     assert read_json(world["statistics"])["unfinished"] == 4
@@ -233,11 +243,11 @@ def test_the_dictionary_is_the_most_probable_word_of_each(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("heuristic", [0, 1, 2])
 def test_the_step_replaces_unknown_words(world: dict[str, Any], tmp_path: Path, heuristic: int) -> None:
-    save_attention(world["model"], TrainedAttention(network(unknown=3.0), KNOWN, TARGET))
+    save_attention(tmp_path / "model", TrainedAttention(network(unknown=3.0), KNOWN, TARGET))
     translate_attention(**world)
     plain = [line.split() for line in read_lines(world["output"])]
-    world["settings"] |= {"replace_unknown": True, "heuristic": heuristic}
-    translate_attention(**world, **write_tables(tmp_path))
+    change_system(world["system"], dictionary={name: str(path) for name, path in write_tables(tmp_path).items()})
+    translate(world, {"beam": 5, "replace_unknown": True, "heuristic": heuristic})
     replaced = [line.split() for line in read_lines(world["output"])]
     made, count = network(unknown=3.0), 0
     for sentence, before, after in zip(SOURCE, plain, replaced, strict=True):
@@ -256,8 +266,8 @@ def test_the_step_replaces_unknown_words(world: dict[str, Any], tmp_path: Path, 
 def test_a_dictionary_must_be_given_where_it_is_needed(world: dict[str, Any]) -> None:
     for heuristic in (1, 2):
         with pytest.raises(UserError, match=f"heuristic {heuristic} needs a dictionary"):
-            translate_attention(**world | {"settings": {"replace_unknown": True, "heuristic": heuristic}})
-    translate_attention(**world | {"settings": {"replace_unknown": True, "heuristic": 0}})
+            translate(world, {"replace_unknown": True, "heuristic": heuristic})
+    translate(world, {"replace_unknown": True, "heuristic": 0})
 
 
 def test_sets_of_something_else_are_refused(world: dict[str, Any], tmp_path: Path) -> None:
@@ -280,8 +290,8 @@ def test_sets_of_something_else_are_refused(world: dict[str, Any], tmp_path: Pat
 
 
 def test_settings_and_sizes_of_lists_are_checked(world: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"attention\.width is unknown"):
-        translate_attention(**world | {"settings": {"width": 3}})
+    with pytest.raises(UserError, match=r"decoding\.attention: unknown key 'width'"):
+        translate(world, {"width": 3})
     with pytest.raises(UserError, match="n-best size is -1"):
         translate_attention(**world, nbest=tmp_path / "nbest", nbest_size=-1)
 

@@ -305,8 +305,8 @@ def test_decoding_reports_the_cache(system, folder):
     assert read_json(system["statistics"])["cslm"]["cache_hits"] == 0
     assert system["output"].with_name("again").read_bytes() == system["output"].read_bytes()
     for settings, message in (
-        ({"normaliser": "none"}, "set it to estimated or exact"),
-        ({"size": 0}, r"decoding\.cslm\.size is unknown"),
+        ({"normaliser": "none"}, r"decoding\.cslm\.normaliser: 'none' is not one of"),
+        ({"size": 0}, r"decoding\.cslm: unknown key 'size'"),
     ):
         change(**settings)
         with pytest.raises(UserError, match=message):

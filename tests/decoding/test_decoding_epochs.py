@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from attention_world import save_translator
 
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.cli import steps
@@ -54,7 +55,8 @@ def world(tmp_path: Path) -> dict[str, Any]:
 def translate(folder: Path, epoch: int, **further: Any) -> list[list[str]]:
     """What the step that translates writes with the model of an epoch."""
     files = {"text": folder / "text", "output": folder / "written", "statistics": folder / "statistics"}
-    translate_attention(**files, model=folder / "epochs" / str(epoch), settings={"beam": 3}, **further)
+    system = save_translator(folder / "system", folder / "epochs" / str(epoch), beam=3)
+    translate_attention(**files, system=system, **further)
     return [line.split() for line in read_lines(folder / "written")]
 
 
@@ -110,7 +112,7 @@ def test_each_sentence_keeps_to_its_own_words(world: dict[str, Any], tmp_path: P
 def test_unknown_words_are_not_replaced(world: dict[str, Any]) -> None:
     measure_epochs(**world)
     plain = scores(world["output"])
-    world["settings"] |= {"replace_unknown": True, "heuristic": 2}  # would need a dictionary
+    world["settings"] |= {"heuristic": 2}  # would need a dictionary
     measure_epochs(**world)
     assert scores(world["output"]) == plain
 
@@ -177,7 +179,7 @@ def test_inputs_that_do_not_go_together_are_refused(world: dict[str, Any], tmp_p
         measure_epochs(**world | {"reference": tmp_path / "short"})
     with pytest.raises(UserError, match="holds no models of epochs"):
         measure_epochs(**world | {"epochs": tmp_path})
-    with pytest.raises(UserError, match=r"attention\.width is unknown"):
+    with pytest.raises(UserError, match=r"decoding\.attention: unknown key 'width'"):
         measure_epochs(**world | {"settings": {"width": 3}})
     loaded = AttentionNetwork(AttentionConfig(len(WORDS), len(WORDS), 6, 5, 7, 4, 3))
     save_attention(world["epochs"] / "1", TrainedAttention(loaded, WORDS, WORDS))

@@ -10,13 +10,14 @@ import torch
 
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, TrainedModel, save_model
 from neural_smt.networks.proposals import BeamSettings, beam_search
 from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.rescoring.proposed_table import ProposalSettings, link_by_lexicon, propose_table, text_phrases
+from neural_smt.rescoring.proposed_table import link_by_lexicon, propose_table, text_phrases
 from neural_smt.rescoring.steps import propose_phrases
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import EOS, Vocabulary
@@ -79,7 +80,7 @@ def test_phrases_of_a_text_are_its_n_grams_without_unknown_words() -> None:
 
 def test_where_the_network_proposes_its_phrases_replace_the_tables(world: World) -> None:
     table, model, vocabularies, lexical = world
-    settings = ProposalSettings(best=4, max_words=2)
+    settings = section_settings("proposals", {"best": 4, "max_words": 2})
     new = propose_table(table, model, vocabularies, lexical, vocabularies[0].encode(SENTENCES), settings)
     expected = {(source, target) for source in ("a", "b", "a b", "b a") for target in proposals(model, source, 4)}
     # `c` is unknown to the network, `b a b` longer than 2 words: both keep their rows; `d` is not in the text
@@ -96,13 +97,15 @@ def test_a_network_that_proposes_nothing_leaves_the_table_as_it_is(world: World)
     with torch.no_grad():
         model.network.output.bias[EOS] = -1000.0
     sentences = vocabularies[0].encode(SENTENCES)
-    new = propose_table(table, model, vocabularies, lexical, sentences, ProposalSettings(best=2, max_words=2))
+    new = propose_table(
+        table, model, vocabularies, lexical, sentences, section_settings("proposals", {"best": 2, "max_words": 2})
+    )
     assert set(pairs_of(new, vocabularies)) == {pair for pair in pairs_of(table, vocabularies) if pair[0] != "d"}
 
 
 def test_scores_of_new_pairs_and_rows_of_known_ones(world: World) -> None:
     table, model, vocabularies, lexical = world
-    settings = ProposalSettings(best=30, max_words=2, mode="add", mu=0.5)
+    settings = section_settings("proposals", {"best": 30, "max_words": 2, "mode": "add", "mu": 0.5})
     new = propose_table(table, model, vocabularies, lexical, vocabularies[0].encode(SENTENCES), settings)
     rows, old = pairs_of(new, vocabularies), pairs_of(table, vocabularies)
     kept = [pair for pair in old if pair[0] != "d"]
@@ -160,7 +163,7 @@ def test_the_step_writes_a_table(world: World, tmp_path: Path) -> None:
     report = json.loads((tmp_path / "statistics.json").read_text())
     assert report["pairs"] == len(new)
     assert report["new_pairs"] == int((new.counts[:, 2] == 0).sum()) > 0
-    with pytest.raises(UserError, match="mode is 'more'"):
+    with pytest.raises(UserError, match=r"proposals\.mode: 'more' is not one of"):
         propose_phrases(**arguments, settings={"mode": "more"})
     backward = EncoderDecoder(replace(model.network.config, direction="backward"))
     save_model(tmp_path / "model", TrainedModel(backward, model.source, model.target))

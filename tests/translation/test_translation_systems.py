@@ -75,9 +75,8 @@ def test_an_attention_network_translates_new_text_as_the_rules_do(experiment: Ex
     build_candidates(source=text, **tables, network_vocabulary=words, settings=sizes, output=tmp_path / "sets")
     translate_attention(
         text=text,
-        model=results / "training" / "attention" / "model",
+        system=experiment.folder / experiment.layout.system("network"),
         candidates=tmp_path / "sets",
-        settings=dict(experiment.config["decoding"]["attention"]),
         output=tmp_path / "output",
         statistics=tmp_path / "statistics",
     )

@@ -13,13 +13,13 @@ from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import section_settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates, LatticePool, join
 from neural_smt.tuning.lattice_mert import REACH, LatticeSurface, optimise_lattices
 from neural_smt.tuning.lattice_primitives import describe, find_envelopes
 from neural_smt.tuning.loop import Progress, State, run
 from neural_smt.tuning.methods import LatticeMethod
-from neural_smt.tuning.settings import TuningSettings
 
 EVERYTHING = SearchSettings(stack_size=100_000, beam_threshold=0.0, table_limit=0)
 SENTENCES = [["a", "b", "a", "c"], [], ["c", "unknown", "b"], ["b"], ["a", "b", "b", "a"]]
@@ -241,7 +241,9 @@ def test_bleu_of_a_union_is_that_of_its_parts_where_they_agree() -> None:
 class Run:
     """Tuning of a tiny model with lattices from a narrow search; it can be killed before any decoding pass."""
 
-    settings = TuningSettings(candidates="lattice", iterations=4, restarts=2, refinements=2, min_gain=-1.0)
+    settings = section_settings(
+        "tuning", {"candidates": "lattice", "iterations": 4, "restarts": 2, "refinements": 2}
+    ).replace(min_gain=-1.0)
 
     def __init__(self, folder: Path, survived: int = -1):
         self.case = Case(2)

@@ -1,6 +1,5 @@
 """The outer loop: it improves, stops, and survives being killed."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +7,13 @@ import pytest
 from tuning_world import FEATURES, World
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import read_csv
 from neural_smt.tuning.history import plot_history, write_history
 from neural_smt.tuning.loop import Progress, State, fingerprint, run, select
 from neural_smt.tuning.methods import ListMethod
-from neural_smt.tuning.settings import TuningSettings
 
-SETTINGS = TuningSettings(nbest=10, iterations=6, restarts=4, refinements=4)
+SETTINGS = section_settings("tuning", {"nbest": 10, "iterations": 6, "restarts": 4, "refinements": 4})
 START = np.array([0.1, 1.0, -0.4, 0.5, 0.3, 1.0])
 TUNABLE = np.array([True] * (FEATURES - 1) + [False])
 
@@ -24,7 +23,7 @@ def world() -> World:
     return World(seed=4)
 
 
-def tune(world: World, folder: Path, settings: TuningSettings = SETTINGS, seed: int = 1, mark: str = "a") -> Progress:
+def tune(world: World, folder: Path, settings: Settings = SETTINGS, seed: int = 1, mark: str = "a") -> Progress:
     method = ListMethod(world.decode, world.references, TUNABLE, settings)
     return run(method, START, settings, seed=seed, state=State(folder, mark))
 
@@ -40,7 +39,7 @@ def outcome(progress: Progress) -> tuple:
 @pytest.mark.parametrize("optimiser", ["mert", "mira"])
 def test_tuning_finds_the_features_that_know(world: World, tmp_path: Path, optimiser: str) -> None:
     """Weights keep an L1 norm of 1 whatever the optimiser: a larger one would narrow the beam of the search."""
-    progress = tune(world, tmp_path, replace(SETTINGS, optimiser=optimiser))
+    progress = tune(world, tmp_path, SETTINGS.replace(optimiser=optimiser))
     first, best = progress.iterations[0], max(i.decoder_bleu for i in progress.iterations)
     assert best > first.decoder_bleu + 10
     weights = select(progress, "best")
@@ -63,7 +62,9 @@ def test_same_seed_same_result(world: World, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("survived", [0, 1, 3])
 def test_a_killed_run_ends_like_one_never_killed(world: World, tmp_path: Path, survived: int) -> None:
-    settings = TuningSettings(nbest=10, iterations=6, restarts=4, refinements=4, min_gain=0.0)
+    settings = section_settings(
+        "tuning", {"nbest": 10, "iterations": 6, "restarts": 4, "refinements": 4, "min_gain": 0.0}
+    )
     whole = tune(world, tmp_path / "whole", settings)
     assert len(whole.iterations) > survived
 
@@ -117,14 +118,14 @@ def test_progress_of_other_inputs_is_not_used(world: World, tmp_path: Path) -> N
 
 def test_stops_when_nothing_new_is_found(world: World, tmp_path: Path) -> None:
     world.nbest = 200  # the whole pool at once
-    settings = TuningSettings(iterations=25, restarts=2, refinements=0, min_gain=0.0)
+    settings = section_settings("tuning", {"iterations": 25, "restarts": 2, "refinements": 0, "min_gain": 0.0})
     progress = tune(world, tmp_path, settings)
     assert len(progress.iterations) == 2
     assert progress.iterations[-1].new_candidates == 0
 
 
 def test_stops_when_the_lists_promise_too_little(world: World, tmp_path: Path) -> None:
-    progress = tune(world, tmp_path, TuningSettings(nbest=10, restarts=4, min_gain=100.0))
+    progress = tune(world, tmp_path, section_settings("tuning", {"nbest": 10, "restarts": 4, "min_gain": 100.0}))
     assert len(progress.iterations) == 1
     assert progress.weights == progress.iterations[0].weights
 

@@ -5,12 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tuning_world import bleu_at, random_candidates
+from tuning_world import bleu_at, random_candidates, read_moses_lists
 
-from neural_smt.errors import UserError
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.mert import ErrorSurface, optimise
-from neural_smt.tuning.moses_format import read_lists
 
 
 def test_bleu_of_weights_is_that_of_the_best_candidates() -> None:
@@ -63,24 +61,12 @@ def test_fixed_weights_stay_and_rule_out_rescaling_where_they_matter() -> None:
     assert surface.normalised(np.array([3.0, -1.0, 0.8])).tolist() == [0.75, -0.25, 0.8]
 
 
-def test_lists_that_do_not_match_are_refused(tmp_path: Path) -> None:
-    features, scores = tmp_path / "features.dat", tmp_path / "scores.dat"
-    features.write_text("FEATURES_TXT_BEGIN_0 0 1 2 A_0 A_1\n0.5 1\nFEATURES_TXT_END_0\n")
-    scores.write_text("SCORES_TXT_BEGIN_0 1 1 9 BLEU\n1 1 0 0 0 0 0 0 1\nSCORES_TXT_END_0\n")
-    with pytest.raises(UserError, match="same candidates"):
-        read_lists(features, scores)
-    features.write_text("FEATURES_TXT_BEGIN_0 0 1 2 A_0 A_1\n0.5 one\nFEATURES_TXT_END_0\n")
-    with pytest.raises(UserError, match="line 2"):
-        read_lists(features, scores)
-
-
 def accumulated(folder: Path, runs: int) -> Candidates:
     """The distinct candidates of the first runs."""
     candidates = None
     for run in range(1, runs + 1):
-        features, statistics, sentences = read_lists(
-            folder / f"run{run}.features.dat.gz", folder / f"run{run}.scores.dat.gz"
-        )
+        sentences, features = read_moses_lists(folder / f"run{run}.features.dat.gz", np.float32)
+        _, statistics = read_moses_lists(folder / f"run{run}.scores.dat.gz", np.int32)
         if candidates is None:
             candidates = Candidates.empty(int(sentences.max()) + 1, features.shape[1])
         candidates = candidates.extended(sentences, statistics.astype(np.uint64).sum(axis=1), features, statistics)

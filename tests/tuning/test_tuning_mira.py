@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neural_smt.bleu import bleu
-from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.mira import MiraSettings, background_bleu, hope_and_fear, optimise_margins, update
+from neural_smt.tuning.mira import background_bleu, hope_and_fear, optimise_margins, update
 
 
 def make(features, statistics, sentences, size=None) -> Candidates:
@@ -64,6 +64,13 @@ def python_mira(candidates, start, tunable, generator, choice):
     return averages
 
 
+def tuned(candidates, start, seed=0, tunable=None, **choice):
+    """What MIRA makes of a start, all of whose weights are tuned by default."""
+    tunable = np.ones(len(start), bool) if tunable is None else tunable
+    settings = section_settings("tuning.mira", choice).as_dict()
+    return optimise_margins(candidates, np.asarray(start, float), tunable, np.random.default_rng(seed), **settings)
+
+
 def list_bleu(candidates, weights):
     scores = candidates.features @ weights
     ends = candidates.offsets.tolist()
@@ -109,9 +116,9 @@ def test_it_is_the_algorithm_of_the_paper(seed):
     candidates = random_candidates(seed, 6, 8, 4)
     tunable = np.array([True, True, False, True])
     start = np.array([0.1, 0.0, 1.0, -0.3])
-    choice = MiraSettings(epochs=7, regularisation=0.05, decay=0.9)
+    choice = Settings({"epochs": 7, "regularisation": 0.05, "decay": 0.9})
     averages = python_mira(candidates, start, tunable, np.random.default_rng(seed), choice)
-    found = optimise_margins(candidates, start, tunable, np.random.default_rng(seed), choice)
+    found = tuned(candidates, start, seed, tunable, **choice.as_dict())
     scores = [list_bleu(candidates, weights) for weights in [start, *averages]]
     assert found.bleu == pytest.approx(max(scores))
     np.testing.assert_allclose(found.weights, [start, *averages][int(np.argmax(scores))], atol=1e-5)
@@ -124,7 +131,7 @@ def test_a_separable_problem_is_solved():
     matches = candidates.statistics[:, [0, 2, 4, 6]].sum(axis=1)
     candidates.features[:, 0] = matches / 10
     candidates.features[:, 1] = -matches / 10 + candidates.features[:, 1]
-    found = optimise_margins(candidates, np.array([0.0, 1.0]), np.ones(2, bool), np.random.default_rng(0))
+    found = tuned(candidates, [0, 1])
     assert found.bleu >= 0.995 * list_bleu(candidates, np.array([1.0, 0.0]))
 
 
@@ -141,7 +148,7 @@ def test_many_features_are_no_obstacle():
     half = int(candidates.offsets[50])
     seen = make(candidates.features[:half], candidates.statistics[:half], candidates.sentences[:half])
     unseen = make(candidates.features[half:], candidates.statistics[half:], candidates.sentences[half:] - 50)
-    found = optimise_margins(seen, np.zeros(200), np.ones(200, bool), np.random.default_rng(0))
+    found = tuned(seen, np.zeros(200))
     cosine = found.weights @ planted / np.linalg.norm(found.weights) / np.linalg.norm(planted)
     assert cosine > 0.5
     assert list_bleu(unseen, found.weights) > list_bleu(unseen, np.zeros(200)) + 0.2
@@ -149,19 +156,16 @@ def test_many_features_are_no_obstacle():
 
 def test_the_seed_decides():
     candidates = random_candidates(4, 20, 10, 5)
-    start, tunable = np.zeros(5), np.ones(5, bool)
-    first, again = (optimise_margins(candidates, start, tunable, np.random.default_rng(9)) for _ in range(2))
+    first, again = (tuned(candidates, np.zeros(5), seed=9) for _ in range(2))
     assert first.weights.tolist() == again.weights.tolist()
 
 
 def test_lists_without_choice_change_nothing():
-    start = np.array([0.4, -0.1])
-    both = np.ones(2, bool)
     for lists in (Candidates.empty(3, 2), random_candidates(0, 5, 1, 2)):
-        assert optimise_margins(lists, start, both, np.random.default_rng(0)).weights.tolist() == [0.4, -0.1]
+        assert tuned(lists, [0.4, -0.1]).weights.tolist() == [0.4, -0.1]
     hopeless = random_candidates(0, 5, 4, 2)
     hopeless.statistics[:, 0:8:2] = 0
-    found = optimise_margins(hopeless, start, both, np.random.default_rng(0))
+    found = tuned(hopeless, [0.4, -0.1])
     assert found.bleu == 0 and np.isfinite(found.weights).all()
 
 
@@ -170,17 +174,8 @@ def test_a_background_without_four_words_in_a_row_divides_nothing_by_zero(decay)
     """References of three words: the background of n-grams of four fades until there is none."""
     statistics = [[2, 3, 0, 2, 0, 1, 0, 0, 3], [1, 3, 0, 2, 0, 1, 0, 0, 3]] * 3
     candidates = make(np.random.default_rng(0).normal(size=(6, 2)), statistics, [0, 0, 1, 1, 2, 2])
-    choice = MiraSettings(decay=decay, epochs=200)
-    found = optimise_margins(candidates, np.zeros(2), np.ones(2, bool), np.random.default_rng(0), choice)
+    found = tuned(candidates, [0, 0], decay=decay, epochs=200)
     assert found.bleu == 0 and np.isfinite(found.weights).all()
-
-
-def test_settings_are_checked():
-    for wrong in ({"regularisation": 0.0}, {"epochs": 0}, {"decay": 1.5}):
-        with pytest.raises(
-            UserError, match=r"tuning\.mira: set regularisation above 0, epochs to 1 or more, and decay between 0 and 1"
-        ):
-            MiraSettings(**wrong)
 
 
 @settings(max_examples=30)
@@ -194,7 +189,7 @@ def test_it_never_ends_below_its_start(seed, sentences, each, scale):
     candidates = random_candidates(seed, sentences, each, 3)
     candidates.features[:] *= scale
     start = np.random.default_rng(seed).normal(size=3)
-    found = optimise_margins(candidates, start, np.ones(3, bool), np.random.default_rng(seed), MiraSettings(epochs=5))
+    found = tuned(candidates, start, seed, epochs=5)
     assert np.isfinite(found.weights).all()
     assert found.bleu >= list_bleu(candidates, start) - 1e-6
     assert found.bleu == pytest.approx(list_bleu(candidates, found.weights), abs=2e-2)

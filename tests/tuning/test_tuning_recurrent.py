@@ -1,7 +1,5 @@
 """Weights tuned with the recurrent model on lattices of tiny models."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from recurrent_world import random_world
@@ -11,10 +9,10 @@ from neural_smt.decoding.lattices.flat import best_paths
 from neural_smt.decoding.reranking.push_forward import push_forward, rescore_lists
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import section_settings
 from neural_smt.tuning import reranking_steps
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.reranking_steps import LatticeReranking
-from neural_smt.tuning.settings import TuningSettings
 
 SENTENCES = [
     ["a", "b", "c", "a", "b"],
@@ -24,7 +22,7 @@ SENTENCES = [
     ["a", "c", "b", "a"],
     ["b", "c", "a"],
 ]
-SETTINGS = TuningSettings(nbest=30, iterations=8, restarts=5, refinements=5)
+SETTINGS = section_settings("tuning", {"nbest": 30, "iterations": 8, "restarts": 5, "refinements": 5})
 BEAM = 20
 
 
@@ -127,7 +125,7 @@ def test_without_a_model_the_other_weights_are_tuned(world):
 def test_candidates_hold_exact_scores(world):
     _, references = planted(world)
     tunable = world.lattices.with_feature("Recurrent0").tunable
-    method = LatticeReranking(world.lattices, world.model, references, tunable, replace(SETTINGS, nbest=10), BEAM)
+    method = LatticeReranking(world.lattices, world.model, references, tunable, SETTINGS.replace(nbest=10), BEAM)
     weights = np.append(world.vector, 0.5)
     empty = Candidates.empty(len(SENTENCES), len(weights))
     score, pool = method.gather(empty, weights)

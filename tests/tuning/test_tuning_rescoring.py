@@ -9,9 +9,9 @@ from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entri
 from neural_smt.decoding.reranking.lists import best_of_each, rerank
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_csv, read_json, write_json, write_lines
 from neural_smt.tuning.reranking_steps import optimise_lists, tune_reranking
-from neural_smt.tuning.settings import TuningSettings
 
 BEFORE = {"LM0": [0.5], "TranslationModel0": [0.2, 0.1], "UnknownWordPenalty0": [1.0]}
 
@@ -32,7 +32,7 @@ def lists() -> tuple[list[ListedTranslation], list[list[str]]]:
 
 def test_the_feature_that_knows_gets_its_weight() -> None:
     entries, references = lists()
-    iteration, features = optimise_lists(entries, references, BEFORE, TuningSettings(), seed=3)
+    iteration, features = optimise_lists(entries, references, BEFORE, section_settings("tuning", {}), seed=3)
     assert features.names == ["LM0", "TranslationModel0_0", "TranslationModel0_1", "Cslm0"]
     assert iteration.decoder_bleu < 80
     assert iteration.list_bleu == pytest.approx(100.0)
@@ -70,6 +70,6 @@ def test_the_step_writes_what_tuning_writes_and_repeats_itself(tmp_path: Path) -
 def test_lists_that_do_not_fit_are_refused() -> None:
     entries, references = lists()
     with pytest.raises(UserError, match="beyond the 19 sentences"):
-        optimise_lists(entries, references[:19], BEFORE, TuningSettings(), seed=1)
+        optimise_lists(entries, references[:19], BEFORE, section_settings("tuning", {}), seed=1)
     with pytest.raises(UserError, match="lists are empty"):
-        optimise_lists([], references, BEFORE, TuningSettings(), seed=1)
+        optimise_lists([], references, BEFORE, section_settings("tuning", {}), seed=1)

@@ -1,10 +1,12 @@
 """Small worlds to tune in: random candidate lists, and a decoder whose features partly know what is good."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from neural_smt.bleu import bleu
+from neural_smt.io.files import read_lines
 from neural_smt.tuning.candidates import Candidates
 
 FEATURES = 6
@@ -74,6 +76,20 @@ def random_candidates(seed: int, sentences: int = 5, features: int = 3, whole: b
     statistics[:, 8] = np.repeat(generator.integers(5, 12, sentences), sizes)
     words = generator.integers(0, 2**63, len(owners)).astype(np.uint64)
     return Candidates.empty(sentences, features).extended(owners, words, values, statistics)
+
+
+def read_moses_lists(path: Path, kind: type) -> tuple[np.ndarray, np.ndarray]:
+    """Candidate lists as Moses' tuning scripts keep them (``features.dat``, ``scores.dat``): the sentence of each
+    candidate, int32 ``[N]``, and its numbers, ``[N, F]``.
+    """
+    sentences, rows = [], []
+    for line in read_lines(path):
+        if "_BEGIN_0" in line:
+            sentence = int(line.split()[1])
+        elif "_END_0" not in line:
+            sentences.append(sentence)
+            rows.append(np.array(line.split(), dtype=kind))
+    return np.array(sentences, dtype=np.int32), np.array(rows, dtype=kind)
 
 
 def bleu_at(candidates: Candidates, weights: np.ndarray) -> float:

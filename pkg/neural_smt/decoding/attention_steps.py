@@ -4,7 +4,6 @@ import hashlib
 import json
 import logging
 import time
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,11 +11,12 @@ import numpy as np
 
 from neural_smt.alignment.pharaoh import write_alignments
 from neural_smt.bleu import bleu, corpus_statistics
-from neural_smt.decoding.attention.results import AttentionDecodingSettings, AttentionStatistics, Hypothesis
+from neural_smt.decoding.attention.results import AttentionStatistics, Hypothesis
 from neural_smt.decoding.attention.search import shard_members
 from neural_smt.decoding.nbest import write_entries
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.settings import section_settings
+from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_csv, read_json, read_lines, read_parallel, write_csv, write_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.shards import Shard
@@ -33,15 +33,11 @@ HEADER = ("epoch", "updates", "perplexity", "bleu", "seconds")
 
 def translate_attention(
     *,
+    system: Path,
     text: Path,
-    model: Path,
     output: Path,
     statistics: Path,
-    settings: dict[str, Any],
     candidates: Path | None = None,
-    lexical: Path | None = None,
-    source_vocabulary: Path | None = None,
-    target_vocabulary: Path | None = None,
     alignment: Path | None = None,
     nbest: Path | None = None,
     nbest_size: int = 0,
@@ -50,30 +46,27 @@ def translate_attention(
 ) -> None:
     """Translate a tokenised text, one sentence a line, with an attention network alone.
 
-    model: its folder; settings: see ``AttentionDecodingSettings``; candidates: the target vocabularies of the sentences
-    (Mi et al. 2016), all target words without; lexical: tables of word translations, with their vocabularies, that
-    unknown words are replaced from. Writes the translations, with ``alignment`` the source word that each word looked
-    at most (Pharaoh; none for the end symbol), with ``nbest`` a list of at most ``nbest_size`` translations per
-    sentence (0: all that were found), and statistics (see ``AttentionStatistics.summarise``); or of a shard, named as
-    ``2-of-4``, what ``join_translations`` takes.
+    system: one that is an attention network, see ``system_folder``; candidates: the target vocabularies of the
+    sentences (Mi et al. 2016), all target words without. Writes the translations, with ``alignment`` the source word
+    that each word looked at most (Pharaoh; none for the end symbol), with ``nbest`` a list of at most ``nbest_size``
+    translations per sentence (0: all that were found), and statistics (see ``AttentionStatistics.summarise``); or of a
+    shard, named as ``2-of-4``, what ``join_translations`` takes.
     """
     part = Shard.parse(shard or "1-of-1")
-    chosen = read_settings(AttentionDecodingSettings, settings, "decoding.attention")
     if nbest_size < 0:
         raise UserError(f"the n-best size is {nbest_size}; set it to 0 or more")
     # They load PyTorch, which most systems need none of.
     from neural_smt.decoding.attention.translator import Translator
     from neural_smt.networks.device import describe_device, select_device
 
-    place = select_device(device)
-    translator = Translator.load(model, chosen, place, lexical, source_vocabulary, target_vocabulary)
+    translator = Translator.load(System.load(system), device)
     lines = read_lines(text)
     sets = None if candidates is None else read_sets(candidates, translator.model.target, lines, text)
     sources = [line.split() for line in lines]
-    members = shard_members([len(source) for source in sources], chosen.batch, part)
+    members = shard_members([len(source) for source in sources], translator.settings.batch, part)
     lines, sources = [lines[number] for number in members], [sources[number] for number in members]
     sets = None if sets is None else sets.take(np.array(members, dtype=np.int64))
-    log.info("%d sentences to translate, on %s", len(lines), describe_device(place))
+    log.info("%d sentences to translate, on %s", len(lines), describe_device(select_device(device)))
     began = time.perf_counter()
     found = translator.search(lines, sets)
     result = AttentionStatistics.of(found, members, time.perf_counter() - began)
@@ -117,25 +110,25 @@ def measure_epochs(
     """Translate a tokenised text with the model of every epoch and measure BLEU (Figure 2 of Mi et al. 2016).
 
     epochs, curve: folder and learning curve that ``train_network`` wrote; reference: the translations of ``text``,
-    tokenised; settings, candidates: as for ``translate_attention``, but that unknown words are never replaced, as in
-    the figure. Writes a CSV: epoch, updates, held-out perplexity of the weights after these (empty where training did
-    not measure it), BLEU on tokens (0 to 100) and seconds of search of the epoch's model, which may be a mean of
-    weights (``AttentionSettings.average``). What is measured is kept in the JSON file ``state`` and not
-    translated again while models, texts, settings and program are the same.
+    tokenised; settings: of the section ``decoding.attention``; candidates: as for ``translate_attention``. Unknown
+    words are never replaced, as in the figure. Writes a CSV: epoch, updates, held-out perplexity of the weights after
+    these (empty where training did not measure it), BLEU on tokens (0 to 100) and seconds of search of the epoch's
+    model, which may be a mean of weights (``AttentionSettings.average``). What is measured is kept in the JSON file
+    ``state`` and not translated again while models, texts, settings and program are the same.
     """
     # They load PyTorch, which most systems need none of.
     from neural_smt.decoding.attention.translator import Translator
-    from neural_smt.networks.attention.network import read_training
+    from neural_smt.networks.attention.network import load_attention, read_training
     from neural_smt.networks.device import select_device
     from neural_smt.training.checkpoint import read_snapshots
 
-    chosen = replace(read_settings(AttentionDecodingSettings, settings, "decoding.attention"), replace_unknown=False)
+    chosen = section_settings("decoding.attention", settings).replace(replace_unknown=False)
     place = select_device(device)
     lines, references = read_parallel(text, reference)
     answers = [line.split() for line in references]
     perplexities = {row["updates"]: row["validation_perplexity"] for row in read_csv(curve)}
     sets = None if candidates is None else CandidateSets.load(candidates).digest
-    results = _Results(state, [asdict(chosen), place.type, text_digest(lines), text_digest(references), sets])
+    results = _Results(state, [chosen.as_dict(), place.type, text_digest(lines), text_digest(references), sets])
     rows = []
     for epoch, folder in read_snapshots(epochs):
         updates = read_training(folder).get("updates")
@@ -143,7 +136,7 @@ def measure_epochs(
             raise UserError(f"{folder}: does not say after how many updates it was kept; train the model again")
         key = results.key(folder)
         if key not in results.known:
-            translator = Translator.load(folder, chosen, place, None, None, None)
+            translator = Translator(load_attention(folder, place), chosen)
             own = None if candidates is None else read_sets(candidates, translator.model.target, lines, text)
             results.add(key, _measure(translator, lines, own, answers))
         measured, perplexity = results.take(key), perplexities.get(str(updates), "")

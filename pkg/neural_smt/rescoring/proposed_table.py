@@ -16,6 +16,7 @@ import numpy as np
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.lookup_primitives import find_pair
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
@@ -29,34 +30,11 @@ from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 
-MODES = ("replace", "add")
 LONGEST_TARGET = LONGEST_PHRASE - 1
 """Longer proposals are left out: Moses' tables have phrases of up to seven words."""
 
 WIDER = 2
 """A source phrase for which a beam so many times wider than asked for finds nothing keeps the rows of the table."""
-
-
-@dataclass(frozen=True)
-class ProposalSettings:
-    """best: proposals for each source phrase (the size of the beam); max_words: longest source phrase proposed for;
-    mode: ``replace``, where the network proposes, the rows of the table that it does not propose are left out, or
-    ``add``, they stay; mu: how many occurrences the prior of a pair without any counts as.
-    """
-
-    best: int = 10
-    max_words: int = 4
-    mode: str = "replace"
-    mu: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise UserError(f"rescoring.proposals: mode is {self.mode!r}; set it to {' or '.join(MODES)}")
-        if self.best < 1 or self.mu <= 0 or not 1 <= self.max_words < LONGEST_PHRASE:
-            raise UserError(
-                "rescoring.proposals: set best to 1 or more, mu above 0, and max_words between 1 and "
-                f"{LONGEST_PHRASE - 1}"
-            )
 
 
 @dataclass(frozen=True)
@@ -106,14 +84,15 @@ def propose_table(
     vocabularies: tuple[Vocabulary, Vocabulary],
     lexical: LexicalTable,
     sentences: Ragged,
-    settings: ProposalSettings,
+    settings: Settings,
     precision: str = "fp32",
 ) -> PhraseTable:
     """The phrase table of a text, with the network's proposals in it.
 
-    sentences: the source text, int32 ids. Its n-grams of up to ``table.max_length`` words are all the source phrases
-    that decoding it can use. The network proposes for those of up to ``max_words`` words that are all in its
-    shortlist; the others, and those for which it finds nothing, have the rows of ``table``.
+    settings: of the section ``proposals``; sentences: the source text, int32 ids. Its n-grams of up to
+    ``table.max_length`` words are all the source phrases that decoding it can use. The network proposes for those of up
+    to ``max_words`` words that are all in its shortlist; the others, and those for which it finds nothing, have the
+    rows of ``table``.
     """
     wanted = text_phrases(sentences, table.max_length)
     ids = shortlist_ids(vocabularies[0], model.source)
@@ -158,7 +137,7 @@ def _proposed_rows(
     vocabularies: tuple[Vocabulary, Vocabulary],
     lexical: LexicalTable,
     queries: Ragged,
-    settings: ProposalSettings,
+    settings: Settings,
     precision: str,
 ) -> _Rows:
     """The network's proposals for ``queries``, scored as pairs that were never seen."""

@@ -17,14 +17,14 @@ from tqdm import tqdm
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_lines, read_object, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import TrainedModel, load_forward_model, load_model
 from neural_smt.phrases.columns import load_part, save_column, save_part
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.rescoring.proposed_table import ProposalSettings, propose_table
+from neural_smt.rescoring.proposed_table import propose_table
 from neural_smt.rescoring.scorer import NOTHING, PairScorer, WorkDone
 from neural_smt.shards import Shard
 from neural_smt.shortlist import shortlist_ids
@@ -121,8 +121,6 @@ def _between(phrases: Ragged, first: int, last: int, ids: np.ndarray) -> Ragged:
 
 log = logging.getLogger(__name__)
 
-DEFAULTS = {"batch": 1024, "precision": "auto"}
-
 
 def score_phrase_table(
     *,
@@ -138,21 +136,18 @@ def score_phrase_table(
 ) -> None:
     """Give every phrase pair log p(target | source) under a trained encoder-decoder.
 
-    A network of the direction ``backward`` gives log p(source | target). settings: batch, distinct phrases of the side
-    it reads that go through the network together; precision, ``auto`` (bf16 on CUDA, else fp32), ``fp32`` or ``bf16``.
+    A network of the direction ``backward`` gives log p(source | target). settings: of the section ``rescoring``.
     Writes a score column (natural log, end symbol included) and what it cost as JSON; or of a shard, named as
     ``2-of-4``, what ``join_columns`` takes.
     """
-    chosen = DEFAULTS | settings
-    if chosen["batch"] < 1:
-        raise UserError(f"rescoring: batch is {chosen['batch']}; set it to 1 or more")
+    chosen = section_settings("rescoring", settings)
     part, place = Shard.parse(shard or "1-of-1"), select_device(device)
     trained = load_model(model, place)
     table = PhraseTable.load(phrase_table)
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
     table.check_vocabularies(*vocabularies)
     began = time.perf_counter()
-    rows, scores, work = score_table(table, trained, vocabularies, chosen["batch"], chosen["precision"], part)
+    rows, scores, work = score_table(table, trained, vocabularies, chosen.batch, chosen.precision, part)
     seconds = time.perf_counter() - began
     if not np.isfinite(scores).all():
         raise UserError(f"{model}: the model gives scores that are not finite; train it again with a smaller clip")
@@ -262,10 +257,10 @@ def propose_phrases(
 ) -> None:
     """Write the phrase table of some texts with target phrases that a network proposes (see ``propose_table``).
 
-    texts: tokenised source text that the table is for; settings: see ``ProposalSettings``. Writes the table (a folder)
-    and, as JSON, source phrases, pairs, pairs that are new, seconds.
+    texts: tokenised source text that the table is for; settings: of the section ``proposals``. Writes the table (a
+    folder) and, as JSON, source phrases, pairs, pairs that are new, seconds.
     """
-    chosen = read_settings(ProposalSettings, settings, "proposals")
+    chosen = section_settings("proposals", settings)
     trained, table = load_forward_model(model, select_device(device)), PhraseTable.load(phrase_table)
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
     table.check_vocabularies(*vocabularies)

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.decoding.attention.results import AttentionDecodingSettings, Hypothesis
+from neural_smt.decoding.attention.results import Hypothesis
 from neural_smt.decoding.attention.translator import FEATURE
 from neural_smt.decoding.attention.translator import Translator as Network
-from neural_smt.experiment.settings import read_settings
 from neural_smt.experiment.system_folder import System
-from neural_smt.networks.device import select_device
 from neural_smt.networks.folder import VOCABULARY
 from neural_smt.translation.results import Candidate, Origin, Translated
 from neural_smt.vocabulary import RESERVED, UNK
@@ -64,10 +62,7 @@ class AttentionTranslator:
     @classmethod
     def load(cls, system: System, device: str) -> "AttentionTranslator":
         """See the rule ``translate_attention``."""
-        settings = read_settings(AttentionDecodingSettings, system["settings"], "decoding.attention")
-        files = dict.fromkeys(("lexical", "source_vocabulary", "target_vocabulary")) | system["dictionary"]
-        network = Network.load(system["network"]["model"], settings, select_device(device), **files)
-        return cls(network, SetMaker.load(system["network"]))
+        return cls(Network.load(system, device), SetMaker.load(system["network"]))
 
     def translate(self, sentences: Sequence[list[str]], nbest: int = 1, explained: bool = False) -> list[Translated]:
         """See ``Translator``."""

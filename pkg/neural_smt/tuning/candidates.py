@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, Self
 
 import numpy as np
 
@@ -15,24 +14,6 @@ from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.io.files import atomic, load_array, save_arrays
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, mix
-
-
-class Pool(Protocol):
-    """What all decoding passes so far have found; its length is the size that the history shows."""
-
-    def __len__(self) -> int: ...
-
-    @classmethod
-    def empty(cls, size: int, features: int) -> Self:
-        """Nothing yet, for ``size`` sentences and ``features`` feature values."""
-
-    def save(self, folder: Path) -> None:
-        """Write a folder."""
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Read what ``save`` wrote."""
-
 
 RESOLUTION = 1e-4
 """Feature values closer than this (natural log) count as equal when duplicates are looked for."""

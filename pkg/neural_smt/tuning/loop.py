@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import atomic, read_object, write_json
 from neural_smt.io.temporaries import remove_folder
-from neural_smt.tuning.candidates import Pool
+from neural_smt.tuning.candidates import Candidates, LatticePool
 from neural_smt.tuning.history import Iteration
 from neural_smt.tuning.methods import Method
-from neural_smt.tuning.settings import Select, TuningSettings
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class Progress:
 
     iterations: list[Iteration]
     weights: list[float]
-    candidates: Pool
+    candidates: Candidates | LatticePool
     finished: bool = False
 
 
@@ -64,7 +64,7 @@ class State:
         for folder in older:
             remove_folder(folder)
 
-    def load(self, pool: type[Pool]) -> Progress | None:
+    def load(self, pool: type[Candidates] | type[LatticePool]) -> Progress | None:
         """The latest progress, with this kind of pool, of a run with the same fingerprint; ``None`` without one."""
         for folder in reversed(self._subfolders()):
             try:
@@ -104,7 +104,7 @@ STANDSTILL = 1e-5
 def run(
     method: Method,
     weights: np.ndarray,
-    settings: TuningSettings,
+    settings: Settings,
     *,
     seed: int,
     state: State | None = None,
@@ -129,7 +129,7 @@ def run(
     return progress
 
 
-def iterate(progress: Progress, method: Method, settings: TuningSettings, *, seed: int, threads: int) -> Progress:
+def iterate(progress: Progress, method: Method, settings: Settings, *, seed: int, threads: int) -> Progress:
     """One iteration; the progress after it."""
     number = len(progress.iterations) + 1
     weights = np.array(progress.weights)
@@ -164,8 +164,10 @@ def iterate(progress: Progress, method: Method, settings: TuningSettings, *, see
     )
 
 
-def select(progress: Progress, how: Select) -> np.ndarray:
-    """The weights a run returns, float64 ``[F]``: the last, or those whose translations had the highest BLEU."""
+def select(progress: Progress, how: str) -> np.ndarray:
+    """The weights a run returns, float64 ``[F]``: the ``last`` ones, as Moses does, or those whose translations had the
+    highest BLEU (``best``).
+    """
     if how == "last":
         return np.array(progress.weights)
     return np.array(max(progress.iterations, key=lambda iteration: iteration.decoder_bleu).weights)

@@ -7,6 +7,7 @@ BLEU; starting points are the current weights and random ones.
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -96,18 +97,9 @@ def normalise(weights: np.ndarray, tunable: np.ndarray, is_constant: Callable[[i
     return np.where(tunable, weights / norm, weights) if norm > 0 else weights
 
 
-def optimise(
-    surface: ErrorSurface,
-    starts: Sequence[np.ndarray],
-    *,
-    generator: np.random.Generator,
-    restarts: int = 20,
-    refinements: int = 20,
-    threads: int = 1,
-) -> Optimum:
-    """The best of ``optima``."""
-    found = optima(surface, starts, generator=generator, restarts=restarts, refinements=refinements, threads=threads)
-    return highest(found)
+def optimise(surface: ErrorSurface, starts: Sequence[np.ndarray], **options: Any) -> Optimum:
+    """The best of ``optima``, which has the same arguments."""
+    return highest(optima(surface, starts, **options))
 
 
 def optima(

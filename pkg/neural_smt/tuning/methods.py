@@ -1,9 +1,10 @@
 """What tuning tunes on, and with what: n-best lists with MERT or MIRA, or lattices with MERT."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -13,64 +14,51 @@ from neural_smt.decoding.lattices.flat import FlatLattices, best_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import prepare
-from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.decoding.search import Decoder, SearchSettings, Translation
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
-from neural_smt.tuning.candidates import Candidates, LatticePool, Pool, digest_words
+from neural_smt.tuning.candidates import Candidates, LatticePool, digest_words
 from neural_smt.tuning.lattice_mert import LatticeSurface, optimise_lattices
 from neural_smt.tuning.mert import ErrorSurface, Optimum, optimise
 from neural_smt.tuning.mira import optimise_margins
-from neural_smt.tuning.settings import TuningSettings
 
 
-class Entry(Protocol):
-    """One candidate: its words and its feature values, float32 ``[F]`` (natural log where they are logs)."""
-
-    tokens: Sequence[str]
-    features: np.ndarray
-
-
-class Translation(Protocol):
-    """The best translation of a sentence and its distinct n-best list."""
-
-    tokens: Sequence[str]
-    nbest: Sequence[Entry]
-
-
-class Method(Protocol):
-    """One way to tune. ``pool`` is the kind of its pool, ``size`` the number of sentences."""
-
-    pool: type[Pool]
-    size: int
-    tunable: np.ndarray
-
-    def gather(self, pool: Pool, weights: np.ndarray) -> tuple[float, Pool]:
-        """Decode with ``weights``: corpus BLEU (0 to 1) of the best translations, and the pool with what was found."""
-
-    def normalised(self, pool: Pool, weights: np.ndarray) -> np.ndarray:
-        """The weights on the scale this method tunes on."""
-
-    def optimise(
-        self, pool: Pool, weights: np.ndarray, generator: np.random.Generator, threads: int
-    ) -> tuple[Optimum, Pool]:
-        """The best weights for the pool, starting from ``weights``, and the pool with what is worth keeping."""
-
-
-class ListOptimiser:
-    """Optimises on lists of candidates, with MERT (Och 2003) or batch MIRA (Cherry and Foster 2012).
-
-    size: the number of sentences; tunable: bool ``[F]``.
+class Method(ABC):
+    """One way to tune. pool: the kind of its pool; size: the number of sentences; tunable: bool ``[F]``; settings: of
+    the section ``tuning``.
     """
 
-    pool = Candidates
+    pool: type[Candidates] | type[LatticePool]
 
-    def __init__(self, size: int, tunable: np.ndarray, settings: TuningSettings):
+    def __init__(self, size: int, tunable: np.ndarray, settings: Settings):
         self.size = size
         self.tunable = tunable
         self.settings = settings
 
+    @abstractmethod
+    def gather(self, pool: Any, weights: np.ndarray) -> tuple[float, Any]:
+        """Decode with ``weights``: corpus BLEU (0 to 1) of the best translations, and the pool with what was found."""
+
+    @abstractmethod
+    def normalised(self, pool: Any, weights: np.ndarray) -> np.ndarray:
+        """The weights on the scale this method tunes on."""
+
+    @abstractmethod
+    def optimise(
+        self, pool: Any, weights: np.ndarray, generator: np.random.Generator, threads: int
+    ) -> tuple[Optimum, Any]:
+        """The best weights for the pool, starting from ``weights``, and the pool with what is worth keeping."""
+
+
+class ListOptimiser(Method):
+    """Optimises on lists of candidates, with MERT (Och 2003) or batch MIRA (Cherry and Foster 2012)."""
+
+    pool = Candidates
+
     def normalised(self, pool: Candidates, weights: np.ndarray) -> np.ndarray:
+        """See ``Method``."""
         return ErrorSurface(pool, self.tunable).normalised(weights)
 
     def optimise(
@@ -79,7 +67,7 @@ class ListOptimiser:
         settings = self.settings
         surface = ErrorSurface(pool, self.tunable)
         if settings.optimiser == "mira":
-            found = optimise_margins(pool, weights, self.tunable, generator, settings.mira_settings())
+            found = optimise_margins(pool, weights, self.tunable, generator, **settings.mira)
             # MIRA's weights have a scale of their own, under which the beam of the search would be another one.
             return Optimum(surface.normalised(found.weights), found.bleu), pool
         optimum = optimise(
@@ -105,7 +93,7 @@ class ListMethod(ListOptimiser):
         decode: Callable[[np.ndarray], Sequence[Translation]],
         references: Sequence[Sequence[str]],
         tunable: np.ndarray,
-        settings: TuningSettings,
+        settings: Settings,
     ):
         super().__init__(len(references), tunable, settings)
         self.decode = decode
@@ -117,7 +105,7 @@ class ListMethod(ListOptimiser):
         return bleu(corpus_statistics([t.tokens for t in translations], self.references)), found
 
 
-class LatticeMethod:
+class LatticeMethod(Method):
     """Lattices, with MERT (Macherey et al. 2008).
 
     decode: the lattices of the development set with weights float64 ``[F]``; references: int32 ``Ragged`` of one
@@ -131,13 +119,11 @@ class LatticeMethod:
         decode: Callable[[np.ndarray], FlatLattices],
         references: Ragged,
         tunable: np.ndarray,
-        settings: TuningSettings,
+        settings: Settings,
     ):
+        super().__init__(len(references), tunable, settings)
         self.decode = decode
         self.references = references
-        self.size = len(references)
-        self.tunable = tunable
-        self.settings = settings
 
     def gather(self, pool: LatticePool, weights: np.ndarray) -> tuple[float, LatticePool]:
         lattices = self.decode(weights)
@@ -172,7 +158,7 @@ def method_for(
     search: SearchSettings,
     sources: Sequence[list[str]],
     references: Sequence[list[str]],
-    settings: TuningSettings,
+    settings: Settings,
     threads: int = 1,
     hook: Hook | None = None,
 ) -> Method:
@@ -180,6 +166,8 @@ def method_for(
 
     hook: its feature is tuned too, after the stateful ones of the model (``FeatureSet.with_hook``).
     """
+    if (settings.optimiser, settings.candidates) == ("mira", "lattice"):
+        raise UserError("MIRA learns from n-best lists: set tuning.candidates to nbest or tuning.optimiser to mert")
     features = model.feature_set.with_hook(hook.name) if hook else model.feature_set
     prepared = prepare(model, list(sources))
 

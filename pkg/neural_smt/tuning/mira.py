@@ -5,33 +5,13 @@ BLEU both high) should beat the *fear* candidate (model score high, BLEU low) by
 many features as there are, where the coordinate searches of MERT find their limit at some twenty or thirty.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from neural_smt.bleu_primitives import REFERENCE_LENGTH, SIZE, log_bleu
-from neural_smt.errors import UserError
 from neural_smt.jit import kernel
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.envelope_primitives import quality
 from neural_smt.tuning.mert import Optimum
-
-
-@dataclass(frozen=True)
-class MiraSettings:
-    """The choices of Cherry and Foster (2012), and of Moses.
-
-    regularisation: C, the longest step; epochs: J, passes over the sentences; decay: gamma, how much of the background
-    statistics is kept from sentence to sentence.
-    """
-
-    regularisation: float = 0.01
-    epochs: int = 60
-    decay: float = 0.999
-
-    def __post_init__(self) -> None:
-        if not (self.regularisation > 0 and self.epochs >= 1 and 0 <= self.decay <= 1):
-            raise UserError("tuning.mira: set regularisation above 0, epochs to 1 or more, and decay between 0 and 1")
 
 
 def optimise_margins(
@@ -39,27 +19,32 @@ def optimise_margins(
     start: np.ndarray,
     tunable: np.ndarray,
     generator: np.random.Generator,
-    settings: MiraSettings | None = None,
+    *,
+    regularisation: float,
+    epochs: int,
+    decay: float,
 ) -> Optimum:
     """Tune ``start`` (float64 ``[F]``) on the lists; weights that are not ``tunable`` (bool ``[F]``) stay as they are.
+
+    regularisation: C, the longest step; epochs: J, passes over the sentences; decay: gamma, how much of the background
+    statistics is kept from sentence to sentence.
 
     After each epoch the weights are averaged over all sentences visited so far; of these averages the one with the
     highest corpus BLEU on the lists is returned (``start`` when none is better). They are not normalised: their scale
     is that at which a difference of model scores is one of BLEU times reference words.
     """
-    settings = settings or MiraSettings()
     sentences = np.flatnonzero(np.diff(candidates.offsets)).astype(np.int64)
     start = np.asarray(start, dtype=np.float64)
-    orders = np.array([generator.permutation(sentences) for _ in range(settings.epochs)])
+    orders = np.array([generator.permutation(sentences) for _ in range(epochs)])
     weights, best_quality = train(
         candidates.features,
         candidates.statistics,
         candidates.offsets,
-        orders.reshape(settings.epochs, len(sentences)),
+        orders.reshape(epochs, len(sentences)),
         np.asarray(tunable, dtype=np.bool_),
         start,
-        settings.regularisation,
-        settings.decay,
+        regularisation,
+        decay,
     )
     return Optimum(weights, float(best_quality**0.25))
 

@@ -24,7 +24,7 @@ from neural_smt.decoding.reranking.push_forward import LatticeScorer, push_forwa
 from neural_smt.decoding.reranking_steps import load_lattice_scorer
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
@@ -33,7 +33,6 @@ from neural_smt.tuning.history import Iteration, write_run
 from neural_smt.tuning.loop import Progress, run, select
 from neural_smt.tuning.mert import ErrorSurface, optimise
 from neural_smt.tuning.methods import ListOptimiser
-from neural_smt.tuning.settings import TuningSettings
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +44,7 @@ def optimise_lists(
     entries: Sequence[ListedTranslation],
     references: Sequence[Sequence[str]],
     before: Mapping[str, Sequence[float]],
-    settings: TuningSettings,
+    settings: Settings,
     seed: int,
     threads: int = 1,
 ) -> tuple[Iteration, FeatureSet]:
@@ -102,7 +101,7 @@ class LatticeReranking(ListOptimiser):
         network: LatticeScorer | None,
         references: Sequence[Sequence[str]],
         tunable: np.ndarray,
-        settings: TuningSettings,
+        settings: Settings,
         beam: int = 1,
         lists: int = 0,
         threads: int = 1,
@@ -182,7 +181,7 @@ def tune_on_lattices(
     network: LatticeScorer | None,
     references: Sequence[Sequence[str]],
     start: Weights,
-    settings: TuningSettings,
+    settings: Settings,
     *,
     feature: str | None = None,
     drop_features: Sequence[str] = (),
@@ -231,10 +230,10 @@ def tune_reranking(
 
     system: one that reranks, see ``system_folder``; nbest: n-best lists with all features; or lattices: a folder of
     ``decode_lattices`` (text, candidates: as for ``rescore_lattices``); reference: tokenised text; start: weights of
-    the system that made the candidates; settings: see ``TuningSettings``. Writes what ``tune`` writes; for lists with
-    the BLEU of their own order as that of the decoder.
+    the system that made the candidates; settings: of the section ``tuning``. Writes what ``tune`` writes; for lists
+    with the BLEU of their own order as that of the decoder.
     """
-    options = read_settings(TuningSettings, settings, "tuning")
+    options = section_settings("tuning", settings)
     references = [line.split() for line in read_lines(reference)]
     before = Weights.load(start)
     if nbest is not None:

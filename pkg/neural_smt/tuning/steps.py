@@ -1,7 +1,6 @@
 """Steps of the stage ``tuning``."""
 
 import logging
-from dataclasses import asdict
 from pathlib import Path
 
 from neural_smt.decoding.loading import load_hook
@@ -9,13 +8,12 @@ from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.settings import read_settings, section_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_object, read_parallel
 from neural_smt.tuning.history import write_run
 from neural_smt.tuning.loop import State, fingerprint, run, select
 from neural_smt.tuning.methods import method_for
-from neural_smt.tuning.settings import TuningSettings
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +37,7 @@ def tune(
     """Tune the weights of a system on a development set (MERT or MIRA).
 
     system: a searched one, see ``system_folder``; source, reference: tokenised text, one sentence a line; decoding:
-    search settings; settings: see ``TuningSettings``; state: a folder for progress, removed when the outputs are
+    search settings; settings: of the section ``tuning``; state: a folder for progress, removed when the outputs are
     written; start: tuned weights of a system with fewer features to start from (else the declared ones). Writes weights
     (JSON), history (CSV, one row per iteration) and its plot.
     """
@@ -48,7 +46,7 @@ def tune(
         raise UserError(f"{source}: empty; tuning needs a development set")
     made_of = System.load(system)
     model = TranslationModel.load(made_of)
-    options = read_settings(TuningSettings, settings, "tuning")
+    options = section_settings("tuning", settings)
     hook = load_hook(made_of, model, device)
     feature_set = model.feature_set.with_hook(hook.name) if hook else model.feature_set
 
@@ -56,7 +54,7 @@ def tune(
     first = Weights.load(start).extended(feature_set) if start else Weights.defaults(feature_set)
     method = method_for(model, search, sources, references, options, threads, hook)
     files = [source, reference, *made_of.files()]
-    made_with = [asdict(options), decoding, feature_set.names, seed, read_object(system)]
+    made_with = [options.as_dict(), decoding, feature_set.names, seed, read_object(system)]
     if start:
         files.append(start)
     kept = State(state, fingerprint(made_with, files))

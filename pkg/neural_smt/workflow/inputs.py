@@ -174,13 +174,11 @@ class Inputs:
 
     def attention_translation(self, wildcards: Any) -> dict[str, Any]:
         """What a system that is an attention network translates a set with."""
-        chosen, layout = translation(self.systems[wildcards.system]) or {}, self.layout
+        network = translation(self.systems[wildcards.system])["network"]
         vocabulary = translating_words(self.config, wildcards.system)
-        return {
-            "text": layout.text(wildcards.set, layout.source),
-            "model": layout.network(chosen["network"]),
-            "candidates": layout.sentence_sets(chosen["network"], vocabulary, wildcards.set) or [],
-            **(layout.dictionary if chosen["replace_unknown"] else {}),
+        return self.system(wildcards) | {
+            "text": self.layout.text(wildcards.set, self.layout.source),
+            "candidates": self.layout.sentence_sets(network, vocabulary, wildcards.set) or [],
         }
 
     def epochs(self, wildcards: Any) -> dict[str, Any]:

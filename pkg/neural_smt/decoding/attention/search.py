@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from neural_smt.decoding.attention.results import AttentionDecodingSettings, Found, Hypothesis, strongest
+from neural_smt.decoding.attention.results import Found, Hypothesis, strongest
 from neural_smt.decoding.scorers.attention import AttentionStates, AttentionTextScorer
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.beams import best_continuations
@@ -46,16 +47,16 @@ def shard_members(lengths: Sequence[int] | np.ndarray, size: int, shard: Shard) 
 def beam_search(
     network: AttentionNetwork,
     source: Ragged,
-    settings: AttentionDecodingSettings | None = None,
+    settings: Settings,
     sets: CandidateSets | None = None,
 ) -> list[list[Hypothesis]]:
     """Translations of each sentence of ``source`` (int32 ids without end symbols), best first: at least 1, at most
     ``beam`` of each.
 
-    sets: the target words of each sentence, UNK and EOS among them; None: all target words. A sentence that does not
-    end within its limit gets the best that was not finished (``complete`` is false), a sentence without words none.
+    settings: of the section ``decoding.attention``; sets: the target words of each sentence, UNK and EOS among them;
+    None: all target words. A sentence that does not end within its limit gets the best that was not finished
+    (``complete`` is false), a sentence without words none.
     """
-    settings = settings or AttentionDecodingSettings()
     found = [[Hypothesis.nothing(complete=True)] for _ in range(len(source))]
     scorer = AttentionTextScorer(network, source, sets, settings.precision, settings.unknown)
     with scorer.computing():
@@ -98,7 +99,7 @@ class _Beams:
 class _Search:
     """The search for the translations of the sentences of a batch, which have one word or more each."""
 
-    def __init__(self, scorer: AttentionTextScorer, rows: np.ndarray, settings: AttentionDecodingSettings):
+    def __init__(self, scorer: AttentionTextScorer, rows: np.ndarray, settings: Settings):
         self.scorer, self.settings = scorer, settings
         self.states: AttentionStates = scorer.start(rows)
         self.lengths = scorer.lengths[rows]
@@ -150,7 +151,7 @@ class _Search:
 def search(
     network: AttentionNetwork,
     source: Ragged,
-    settings: AttentionDecodingSettings,
+    settings: Settings,
     sets: CandidateSets | None = None,
 ) -> Found:
     """``beam_search``; with ``settings.expand_on_failure``, sentences without a finished translation are searched

@@ -10,16 +10,16 @@ word with the largest attention, the end symbol left out, is copied or looked up
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import torch
-
-from neural_smt.decoding.attention.results import AttentionDecodingSettings, Found, Heuristic, Hypothesis
+from neural_smt.decoding.attention.results import Found, Hypothesis
 from neural_smt.decoding.attention.search import search
 from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.decoding.scorers.attention import FEATURE
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings, section_settings
+from neural_smt.experiment.system_folder import System
 from neural_smt.networks.attention.network import TrainedAttention, load_attention
+from neural_smt.networks.device import select_device
 from neural_smt.networks.folder import VOCABULARY
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets
@@ -31,35 +31,25 @@ class Translator:
     """model: network and vocabularies; dictionary: what unknown words are replaced by, see ``replacement``."""
 
     model: TrainedAttention
-    settings: AttentionDecodingSettings
+    settings: Settings
     dictionary: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def load(
-        cls,
-        model: Path,
-        settings: AttentionDecodingSettings,
-        device: torch.device,
-        lexical: Path | None,
-        source_vocabulary: Path | None,
-        target_vocabulary: Path | None,
-    ) -> "Translator":
-        """Raises ``UserError`` where a dictionary is needed and not given."""
-        loaded = load_attention(model, device)
-        if not settings.replace_unknown or settings.heuristic == 0:
+    def load(cls, system: System, device: str) -> "Translator":
+        """The network of a system that is one. Raises ``UserError`` where a dictionary is needed and not given."""
+        model, values = system["network"]["model"], dict(system["settings"])
+        replaced = values.pop("replace_unknown", False)
+        settings = section_settings("decoding.attention", values).replace(replace_unknown=replaced)
+        loaded = load_attention(model, select_device(device))
+        if not replaced or settings.heuristic == 0:
             return cls(loaded, settings)
-        if lexical is None or source_vocabulary is None or target_vocabulary is None:
+        if not system["dictionary"]:
             raise UserError(
-                f"decoding: heuristic {settings.heuristic} needs a dictionary; give lexical, source_vocabulary and "
-                "target_vocabulary, or set heuristic to 0"
+                f"{system.file}: heuristic {settings.heuristic} needs a dictionary; write the folder of the system "
+                "again, or set decoding.attention.heuristic to 0"
             )
-        sources = load_sources(
-            source_vocabulary=source_vocabulary,
-            target_vocabulary=target_vocabulary,
-            network_vocabulary=Path(model) / f"{VOCABULARY}.target",
-            lexical=lexical,
-            phrase_table=None,
-        )
+        words = model / f"{VOCABULARY}.target"
+        sources = load_sources(network_vocabulary=words, phrase_table=None, **system["dictionary"])
         return cls(loaded, settings, best_translations(sources))
 
     def search(self, lines: list[str], sets: CandidateSets | None = None) -> Found:
@@ -89,7 +79,7 @@ def best_translations(sources: Sources) -> dict[str, str]:
     return found
 
 
-def replacement(word: str, heuristic: Heuristic, dictionary: Mapping[str, str]) -> str:
+def replacement(word: str, heuristic: int, dictionary: Mapping[str, str]) -> str:
     """What is written for an unknown word that looks at the source word ``word``."""
     if heuristic == 1 or (heuristic == 2 and word[0].islower()):
         return dictionary.get(word, word)
@@ -100,7 +90,7 @@ def spell(
     hypothesis: Hypothesis,
     source: Sequence[str],
     vocabulary: Vocabulary,
-    heuristic: Heuristic | None = None,
+    heuristic: int | None = None,
     dictionary: Mapping[str, str] | None = None,
 ) -> list[str]:
     """The words of a translation of the tokens ``source``; with a heuristic the unknown ones are replaced.

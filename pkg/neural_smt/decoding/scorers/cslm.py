@@ -13,8 +13,7 @@ import torch
 from neural_smt.decoding.features import HOOKS
 from neural_smt.decoding.scorers.interface import StepScorer, TargetNetwork, TargetText
 from neural_smt.decoding.scorers.ngrams import NgramCache, NgramFeature
-from neural_smt.errors import UserError
-from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.settings import section_settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.cslm import CslmScorer
@@ -37,37 +36,13 @@ TRANSLATIONS = 4096
 """Listed translations scored at a time."""
 
 
-@dataclass(frozen=True)
-class CslmSettings:
-    """How the CSLM is used.
-
-    normaliser: ``estimated``, while stacks are pruned (translations and n-best lists get exact scores all the same,
-    and so do lattices, which are searched with exact ones), or always ``exact``; recombination: last words that must
-    agree for hypotheses to be recombined, beside those that the n-gram models need (-1: all that the CSLM reads, which
-    fills stacks with what hardly differs: on news the search then lost 0.4 BLEU under equal weights); context: last
-    words of a context that estimates read, the mean of those before in their place (-1: all); cache: n-grams
-    whose scores, and contexts whose exact normalisers are remembered (16 bytes each; 0: none); renormalise: see
-    ``CslmScorer``; precision: auto, fp32 or bf16.
-    """
-
-    normaliser: str = "estimated"
-    recombination: int = 1
-    context: int = 2
-    cache: int = 1 << 20
-    renormalise: bool = False
-    precision: str = "auto"
-
-    def __post_init__(self) -> None:
-        if self.normaliser not in ("estimated", "exact"):
-            raise UserError(f"decoding.cslm.normaliser is {self.normaliser!r}; set it to estimated or exact")
-        if self.recombination < -1:
-            raise UserError(f"decoding.cslm.recombination is {self.recombination}; set it to words, or to -1 for all")
-        if self.context < 1 and self.context != -1:
-            raise UserError(f"decoding.cslm.context is {self.context}; set it to one word or more, or to -1 for all")
-
-
 class CslmFeature(NgramFeature):
-    """The feature ``Cslm0``: ``score`` is an ``NgramCache`` around the CSLM."""
+    """The feature ``Cslm0``: ``score`` is an ``NgramCache`` around the CSLM.
+
+    Normalisers are estimated while stacks are pruned, and translations and n-best lists get exact scores all the same;
+    so do lattices, which are searched with exact ones. Where all words that the CSLM reads must agree for hypotheses to
+    be recombined, stacks fill with what hardly differs: on news the search then lost 0.4 BLEU under equal weights.
+    """
 
     score: NgramCache
     exact: NgramCache | None = None
@@ -84,10 +59,10 @@ class CslmFeature(NgramFeature):
     ) -> "CslmFeature":
         """The CSLM in a model folder, beside the n-gram model of the same target ``vocabulary``.
 
-        settings: see ``CslmSettings``; phrases: target phrases (ids), contexts made of which normalisers are estimated
-        from; without them they are exact.
+        settings: of the section ``decoding.cslm``; phrases: target phrases (ids), contexts made of which
+        normalisers are estimated from; without them they are exact.
         """
-        chosen = read_settings(CslmSettings, settings, "decoding.cslm")
+        chosen = section_settings("decoding.cslm", settings)
         scorer = CslmScorer.load(
             folder,
             language_model,
