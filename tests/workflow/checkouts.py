@@ -5,8 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
 
 TINY = "experiments/tiny.yaml"
 """The smallest experiment, every stage for real."""
@@ -53,6 +57,22 @@ def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     )
 
 
+def run(folder: Path, *arguments: str) -> str:
+    """What Snakemake prints while it does, with two cores, what it is told to."""
+    done = snakemake(folder, *arguments, "--cores", "2")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return done.stdout + done.stderr
+
+
+def refused(folder: Path, *arguments: str) -> str:
+    """What it prints where it must stop, with a sentence and not with a traceback."""
+    done = snakemake(folder, *arguments, "--cores", "2")
+    printed = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "Traceback" not in printed
+    return printed
+
+
 def translated(folder: Path, configuration: Sequence[str], systems: Iterable[str]) -> list[str]:
     """What ``translate_systems.py`` says of systems of the tiny experiment, one line for each."""
     text, pattern = "results/tiny/corpus/generated/test.en.gz", "results/tiny/evaluation/{}/run1/news_test.txt"
@@ -69,19 +89,26 @@ def translated(folder: Path, configuration: Sequence[str], systems: Iterable[str
     return done.stdout.splitlines()
 
 
+class DryRun(NamedTuple):
+    """jobs: rule -> how many of its jobs would run; networks: those that would be trained."""
+
+    jobs: Counter[str]
+    networks: set[str]
+
+
+def dry_run(folder: Path, *arguments: str) -> DryRun:
+    """What Snakemake would run."""
+    jobs = re.split(r"^(?:local)?rule (?=\w+:$)", run(folder, *arguments, "-n"), flags=re.MULTILINE)[1:]
+    networks = [re.search(r"wildcards: .*network=(\w+)", job) for job in jobs if job.startswith("train_network:")]
+    return DryRun(Counter(job.partition(":")[0] for job in jobs), {found[1] for found in networks if found})
+
+
 def planned(folder: Path, *arguments: str) -> set[str]:
-    """Names of the rules a dry run would execute."""
-    done = snakemake(folder, *arguments, "-n", "--quiet", "host", "--cores", "2")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return {
-        line.split()[1].rstrip(":") for line in done.stdout.splitlines() if line.startswith(("rule ", "localrule "))
-    }
+    """Names of the rules that a dry run would execute."""
+    return set(dry_run(folder, *arguments).jobs)
 
 
-def retrained(folder: Path, *arguments: str) -> set[str]:
-    """Names of the networks that a dry run would train."""
-    done = snakemake(folder, "training", *arguments, "-n", "--cores", "2")
-    assert done.returncode == 0, done.stdout + done.stderr
-    jobs = re.split(r"^(?:local)?rule ", done.stdout + done.stderr, flags=re.MULTILINE)
-    found = [re.search(r"wildcards: .*network=(\w+)", job) for job in jobs if job.startswith("train_network:")]
-    return {job[1] for job in found if job}
+def write_rows(folder: Path, rows: Mapping[str, Any]) -> str:
+    """A further configuration file."""
+    (folder / "rows.yaml").write_text(yaml.safe_dump(dict(rows)), encoding="utf-8")
+    return str(folder / "rows.yaml")

@@ -1,70 +1,25 @@
-"""Attention networks as a user runs them: planned, refused, and from text to their tables on the tiny experiment."""
+"""Attention networks as a user runs them: from text to their tables on the tiny experiment."""
 
 from pathlib import Path
 
 import pytest
-import yaml
-from checkouts import TINY, copy_results, planned, snakemake, translated
+from checkouts import TINY, copy_results, planned, run, translated
 
-from neural_smt.io.files import read_csv, read_json, read_lines
+from neural_smt.io.files import read_csv, read_json, read_lines, read_yaml
 from neural_smt.networks.attention.network import load_attention
 from neural_smt.networks.device import select_device
 
-SMALL = {"hidden": 12, "embedding": 8, "attention": 8, "maxout": 8, "rank": 8, "clip": 100, "batch": 16, "epochs": 2}
-
-ROWS = {
-    "vocabulary_selection": {"frequent": 30, "sets": {"few": {"frequent": 5, "phrases": 0}}},
-    "networks": {
-        "attention": SMALL | {"learning_curve": True},
-        "attention_fixed": {"base": "attention", "fix_embeddings": 1},
-        "jean": {"base": "attention", "tau": 400, "vocabulary": "few", "learning_curve": False},
-        "full": {"base": "attention", "target_words": 100, "vocabulary": "all", "learning_curve": False},
-    },
-    "systems": {
-        "limited": {"features": [], "translate": {}},
-        "limited_unk": {"features": [], "translate": {"replace_unknown": True}},
-        "jean": {"features": [], "translate": {"network": "jean"}},
-        "full_unk": {"features": [], "translate": {"network": "full", "replace_unknown": True}},
-        "top_50": {"features": [], "translate": {"vocabulary": "few"}},
-        "rescored_attention": {
-            "base": "baseline",
-            "features": [],
-            "rescore": ["attention"],
-            "rescoring": {"nbest": 10},
-        },
-    },
-    "tuning": {"runs": 2},
-}
-"""Networks with limited target vocabularies, with parts of the text and with a shortlist; one whose embeddings are
-fixed; what they translate alone, with words in place of unknown ones, and the lists that one of them rescores.
-"""
-
-
-@pytest.mark.parametrize("experiment", ["multi30k_nmt", "news_nmt"])
-def test_dry_run(checkout: Path, experiment: str) -> None:
-    rules = planned(checkout, "mi2016", "--configfile", f"experiments/{experiment}.yaml")
-    assert {"build_network_vocabulary", "build_candidates", "measure_candidates", "train_network"} <= rules
-    assert {"measure_epochs", "translate_attention", "write_attention_tables"} <= rules
-    assert {"tune", "decode", "score_lists", "tune_reranking", "rerank"} <= rules
-    assert not {"score_phrase_table", "measure_network", "write_joint_tables"} & rules
-
-
-def test_the_paper_needs_rows(checkout: Path) -> None:
-    done = snakemake(checkout, "mi2016", "-n", "--configfile", TINY)
-    assert done.returncode != 0
-    assert "no system is an attention network; take --configfile" in done.stdout + done.stderr
+ROWS = Path(__file__).with_name("attention_rows.yaml")
 
 
 @pytest.mark.slow
 def test_rows_of_attention_networks_come_out(finished: Path, tmp_path: Path) -> None:
     checkout = copy_results(finished, tmp_path / "checkout")
-    (checkout / "rows.yaml").write_text(yaml.safe_dump(ROWS), encoding="utf-8")
-    configuration = ["mi2016", "--configfile", TINY, "rows.yaml", "--cores", "2"]
-    done = snakemake(checkout, *configuration)
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    folder = checkout / "results" / "tiny"
+    configuration = ["mi2016", "--configfile", TINY, str(ROWS)]
+    run(checkout, *configuration)
+    folder, systems = checkout / "results" / "tiny", read_yaml(ROWS)["systems"]
     references = read_lines(folder / "corpus/tokenised/news_test.fr")
-    for system, row in ROWS["systems"].items():
+    for system, row in systems.items():
         assert len(read_lines(folder / f"decoding/{system}/run1/news_test.hypothesis")) == len(references)
         assert 0 <= read_json(folder / f"evaluation/{system}/run1/news_test.json")["sacrebleu"] <= 100
         assert (folder / f"evaluation/{system}/run2/news_test.json").exists() == ("base" in row)
@@ -75,11 +30,11 @@ def test_rows_of_attention_networks_come_out(finished: Path, tmp_path: Path) -> 
     replaced = read_lines(folder / "decoding/full_unk/run1/news_test.hypothesis")
     assert "<unk>" not in " ".join(replaced).split()
     rows = {row["system"] for row in read_csv(folder / "report/attention.csv")}
-    assert set(ROWS["systems"]) | {"baseline"} <= rows
+    assert set(systems) | {"baseline"} <= rows
     table = [row["system"] for row in read_csv(folder / "report/table1.csv")]
-    assert set(ROWS["systems"]) <= set(table)
-    assert translated(checkout, [TINY, "rows.yaml"], ROWS["systems"]) == [f"{name} 0 True" for name in ROWS["systems"]]
-    assert planned(checkout, *configuration[:-2]) == set()
+    assert set(systems) <= set(table)
+    assert translated(checkout, configuration[2:], systems) == [f"{name} 0 True" for name in systems]
+    assert planned(checkout, *configuration) == set()
     check_shards(checkout, folder)
 
 
@@ -88,11 +43,10 @@ def check_shards(checkout: Path, folder: Path) -> None:
     made = folder / "decoding/full_unk/run1/news_test.hypothesis"
     whole = {path: path.read_bytes() for path in (made, made.with_suffix(".align"))}
     made.unlink()
-    options = ("--configfile", TINY, "rows.yaml", "--config", "shards=3", "--rerun-triggers", "mtime")
+    options = ("--configfile", TINY, str(ROWS), "--config", "shards=3", "--rerun-triggers", "mtime")
     target = str(made.relative_to(checkout))
     assert planned(checkout, target, *options) == {"translate_attention", "join_attention"}
-    done = snakemake(checkout, target, *options, "--cores", "2")
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    run(checkout, target, *options)
     assert {path: path.read_bytes() for path in whole} == whole
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from checkouts import TINY, link_checkout, planned, snakemake
+from checkouts import TINY, link_checkout, planned, refused, run, write_rows
 
 SOURCES = {"pool": "talks", "news": "talks", "news_dev": "talks", "news_test": "short", "news_gold": "talks"}
 
@@ -24,38 +24,29 @@ def ours(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_dry_run_reads_texts_that_are_here(ours: Path) -> None:
-    done = snakemake(ours, "-n", "--configfile", "ours.yaml")
-    assert done.returncode != 0
-    assert SENTENCE.format("") in done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
-    (ours / "unread.yaml").write_text("check: {texts: false}\n", encoding="utf-8")
-    rules = planned(ours, "--configfile", "ours.yaml", "unread.yaml")
+def test_a_dry_run_reads_texts_that_are_here(ours: Path, tmp_path: Path) -> None:
+    assert SENTENCE.format("") in refused(ours, "-n", "--configfile", "ours.yaml")
+    rules = planned(ours, "--configfile", "ours.yaml", write_rows(tmp_path, {"check": {"texts": False}}))
     assert {"fetch", "check_experiment", "tokenise", "align"} <= rules
 
 
 def test_a_start_stops_in_its_first_job(ours: Path) -> None:
-    done = snakemake(ours, "phrases", "--configfile", "ours.yaml", "--cores", "2")
     raw = "results/tiny/corpus/raw/news_test.{}.gz"
     sentence = f"error: {raw.format('en')} has 3 lines but {raw.format('fr')} has 2; line i of one must be"
-    assert done.returncode != 0
-    assert sentence in done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
+    assert sentence in refused(ours, "phrases", "--configfile", "ours.yaml")
     made = ours / "results" / "tiny" / "corpus"
     assert (made / "raw" / "pool.en.gz").is_file()
     assert not (made / "checked.json").exists() and not (made / "tokenised").exists()
 
 
-def test_another_text_does_not_make_the_others_again(ours: Path) -> None:
+def test_another_text_does_not_make_the_others_again(ours: Path, tmp_path: Path) -> None:
     (ours / "short.fr").write_text("a line\n" * 3)
     target = "results/tiny/corpus/tokenised/pool.en"
-    done = snakemake(ours, target, "--configfile", "ours.yaml", "--cores", "2", "--forcerun", "fetch")
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    run(ours, target, "--configfile", "ours.yaml", "--forcerun", "fetch")
     assert (ours / target).read_text() == "a line\n" * 4
     assert not planned(ours, target, "--configfile", "ours.yaml")
     more = {"more": {side: {"path": f"talks.{side}"} for side in ("en", "fr")}}
     corpus = {"sources": more, "test": ["news_test", "more"]}
-    (ours / "more.yaml").write_text(yaml.safe_dump({"corpus": corpus}), encoding="utf-8")
-    again = planned(ours, target, "--configfile", "ours.yaml", "more.yaml")
+    again = planned(ours, target, "--configfile", "ours.yaml", write_rows(tmp_path, {"corpus": corpus}))
     assert "check_experiment" in again
     assert "tokenise" not in again

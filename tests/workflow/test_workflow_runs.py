@@ -1,162 +1,21 @@
-"""The workflow as a user runs it: dry runs, faults, and one tiny experiment from text to table."""
+"""The workflow as a user runs it: one tiny experiment from text to table, with rows of every kind."""
 
-import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
-import yaml
-from checkouts import TINY, copy_results, planned, retrained, snakemake, translated
+from checkouts import TINY, copy_results, dry_run, planned, run, translated, write_rows
 
-from neural_smt import STAGES
 from neural_smt.cli import main
-from neural_smt.io.files import read_csv, read_json, read_lines
+from neural_smt.io.files import read_csv, read_json, read_lines, read_yaml
 from neural_smt.vocabulary import Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
 from neural_smt.vocabulary_selection.sources import encode_words
 from neural_smt.workflow.job_usage import Place
 
-FORWARD = ["TranslationModel0_2", "TranslationModel0_3"]
-
-ROWS = {
-    "networks": {
-        "cslm": {"order": 4, "projection": 8, "layers": [16, 8], "updates": 60, "initial_range": 0.1},
-        "tanh": {"base": "encoder_decoder", "unit": "tanh"},
-        "reverse": {"base": "encoder_decoder", "direction": "backward", "hidden": 12},
-        "recurrent": {"hidden": 12, "direct_bits": 14, "epochs": 2},
-        "recurrent_source": {"hidden": 6},
-        "lsa": {"base": "recurrent", "input": {"kind": "sentence_lsa", "dimensions": 5}},
-        "window": {"base": "recurrent", "input": {"kind": "word_rnn", "window": "p2n2"}},
-        "oracle": {"base": "recurrent", "input": {"kind": "sentence_lsa", "dimensions": 5, "side": "target"}},
-        "by_frequency": {"base": "recurrent", "classes": {"method": "frequency", "count": 9}},
-    },
-    "systems": {
-        "both": {"base": "baseline", "features": ["tanh", "reverse", "unknown_penalty"]},
-        "searched": {"base": "rnn", "features": ["cslm"]},
-        "rescored": {"base": "rnn", "features": [], "rescore": ["cslm"]},
-        "proposed": {"base": "rnn", "features": [], "table": "proposed"},
-        "whole": {"base": "baseline", "features": [], "data": "all"},
-        "drawn": {"base": "baseline", "features": [], "data": "random"},
-        "recurrent": {"base": "baseline", "features": [], "rescore": ["recurrent"]},
-        "nbest_100": {
-            "base": "baseline",
-            "features": [],
-            "rescore": ["recurrent"],
-            "rescoring": {"candidates": "nbest"},
-        },
-        "sent_lsa_80": {"base": "baseline", "features": [], "rescore": ["lsa"]},
-        "ww_rnn_n5": {"base": "baseline", "features": [], "rescore": ["window"]},
-        "oracle_40": {"base": "baseline", "features": [], "rescore": ["oracle"]},
-        "in_search": {"base": "baseline", "features": ["recurrent"]},
-        "in_search_c5": {"base": "rnn", "features": ["window"]},
-        "no_forward": {"base": "baseline", "features": [], "rescoring": {"drop_features": FORWARD}},
-        "no_forward_recurrent": {
-            "base": "baseline",
-            "features": [],
-            "rescore": ["recurrent"],
-            "rescoring": {"drop_features": FORWARD},
-        },
-    },
-    "report": {"word_classes": ["recurrent", "by_frequency"]},
-}
-"""Rows that the tiny experiment does without: other networks and the penalty of words they do not know, the CSLM in the
-search and on lists, phrases the network proposes, other data, recurrent and joint models on lattices, on lists and in
-the search, with and without channel scores, and a comparison of word classes.
-"""
-
-
-@pytest.mark.parametrize("experiment", ["multi30k_fr_en", "news_fr_en"])
-def test_dry_run_of_joint_models(checkout: Path, experiment: str) -> None:
-    rules = planned(checkout, "auli2013", "--configfile", f"experiments/{experiment}.yaml")
-    assert {"align_sets", "build_representation", "train_network", "measure_network"} <= rules
-    assert {"decode_lattices", "tune_reranking", "rescore_lattices", "measure_oracles", "write_joint_tables"} <= rules
-    assert "write_classes_table" in rules
-    assert not {"score_phrase_table", "show_phrases", "write_paper_order"} & rules
-
-
-def test_dry_run_of_compared_classes(checkout: Path, tmp_path: Path) -> None:
-    rows = {"networks": {"by_frequency": {"base": "recurrent", "classes": {"method": "frequency"}}}}
-    (tmp_path / "rows.yaml").write_text(yaml.safe_dump(rows | {"report": {"word_classes": ["by_frequency"]}}))
-    rules = planned(checkout, "--configfile", TINY, str(tmp_path / "rows.yaml"))
-    assert {"train_network", "measure_network", "write_classes_table"} <= rules
-    assert not {"write_classes_table", "measure_network"} & planned(checkout, "--configfile", TINY)
-
-
-def test_joint_models_need_rows(checkout: Path) -> None:
-    done = snakemake(checkout, "auli2013", "-n", "--configfile", TINY)
-    assert done.returncode != 0
-    assert "no system rescores lattices with a recurrent model; take --configfile" in done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("experiment", ["config.yaml", TINY, "experiments/multi30k.yaml", "experiments/news.yaml"])
-def test_dry_run_of_every_experiment(checkout: Path, experiment: str) -> None:
-    rules = planned(checkout, "--configfile", experiment)
-    assert {"tokenise", "build_phrase_table", "train_network", "tune", "decode", "write_table"} <= rules
-    assert {"write_networks_table", "compare_neighbours", "write_paper_order"} <= rules
-    assert ("generate" in rules) == (experiment in ("config.yaml", TINY))
-    assert ("fetch" in rules) != ("generate" in rules)
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_every_stage_is_a_target(checkout: Path, stage: str) -> None:
-    assert planned(checkout, stage)
-
-
-@pytest.mark.parametrize(
-    ("experiment", "rules"),
-    [
-        (
-            "experiments/multi30k.yaml",
-            {"measure_network", "score_lists", "propose_phrases", "count_unknown_words"},
-        ),
-        (TINY, {"show_phrases", "select_pairs", "write_table"}),
-    ],
-)
-def test_a_paper_is_a_target(checkout: Path, experiment: str, rules: set[str]) -> None:
-    assert rules <= planned(checkout, "cho2014", "--configfile", experiment)
-
-
-def test_a_row_with_the_proposed_table_is_planned_with_its_table(checkout: Path, tmp_path: Path) -> None:
-    row = {"proposed": {"base": "rnn", "features": [], "table": "proposed"}}
-    (tmp_path / "row.yaml").write_text(yaml.safe_dump({"systems": row}), encoding="utf-8")
-    target = "results/tiny/decoding/{}/run1/news_test.hypothesis"
-    files = ("--configfile", TINY, str(tmp_path / "row.yaml"))
-    with_proposals = planned(checkout, target.format("proposed"), *files)
-    assert {"propose_phrases", "tune", "decode"} <= with_proposals
-    without = planned(checkout, target.format("rnn"), *files)
-    assert "score_phrase_table" in without
-    assert "propose_phrases" not in without
-
-
-def test_rows_of_other_data_are_planned_with_models_of_their_own(checkout: Path, tmp_path: Path) -> None:
-    rows = {name: {"base": "baseline", "features": [], "data": name} for name in ("all", "random")}
-    (tmp_path / "rows.yaml").write_text(yaml.safe_dump({"systems": rows}), encoding="utf-8")
-    target = "results/tiny/decoding/{}/run1/news_test.hypothesis"
-    files = ("--configfile", TINY, str(tmp_path / "rows.yaml"))
-    whole = planned(checkout, target.format("all"), *files)
-    assert {"take_pairs", "take_text", "align", "build_phrase_table", "build_language_model", "decode"} <= whole
-    assert not {"select_pairs", "select_text", "score_phrase_table", "write_data_table"} & whole
-    drawn = planned(checkout, target.format("random"), *files)
-    assert drawn == whole | {"select_pairs", "select_text"}, "how many are drawn is what selection keeps"
-    assert not {"take_pairs", "take_text"} & planned(checkout, target.format("baseline"), *files)
-    assert {"write_data_table", "measure_language_model"} <= planned(checkout, *files)
-    assert not {"write_data_table", "measure_language_model"} & planned(checkout, *files[:2])
-
-
-def test_parts_of_the_data_are_planned_with_a_table_of_their_growth(checkout: Path) -> None:
-    rules = planned(checkout, "--configfile", "experiments/news_scaling.yaml")
-    assert {"take_pairs", "align", "build_phrase_table", "tune", "decode", "write_data_table"} <= rules
-    assert "write_scaling_table" in rules
-    assert not {"train_network", "take_text"} & rules
-    assert "write_scaling_table" not in planned(checkout, "--configfile", "experiments/news.yaml")
-
-
-def test_a_fault_in_the_configuration_stops_at_once_with_one_sentence(checkout: Path) -> None:
-    done = snakemake(checkout, "-n", "--config", "tunning=1")
-    assert done.returncode != 0
-    assert "configuration: unknown key 'tunning'; did you mean 'tuning'?" in done.stderr + done.stdout
-    assert "Traceback" not in done.stderr
+ROWS = Path(__file__).with_name("rows.yaml")
+"""Rows that the tiny experiment does without."""
 
 
 @pytest.mark.slow
@@ -166,40 +25,36 @@ def test_the_table_has_both_systems_with_real_scores(finished: Path) -> None:
     assert "Baseline," in table
     assert "Baseline + RNN," in table
     for system in ("baseline", "rnn"):
-        scores = json.loads((folder / f"evaluation/{system}/run1/news_test.json").read_text(encoding="utf-8"))
+        scores = read_json(folder / f"evaluation/{system}/run1/news_test.json")
         assert 5 < scores["sacrebleu"] <= 100
         assert "tok:13a" in scores["signature"]
-    assert (folder / "tuning/rnn/run1/weights.json").is_file()
-    assert "EncoderDecoder0" in json.loads((folder / "tuning/rnn/run1/weights.json").read_text(encoding="utf-8"))
-    networks = (folder / "report" / "networks.csv").read_text(encoding="utf-8").splitlines()
-    assert [line.split(",")[0] for line in networks] == ["network", "encoder_decoder"]
-    order = (folder / "report" / "paper_order.csv").read_text(encoding="utf-8").splitlines()
+    assert "EncoderDecoder0" in read_json(folder / "tuning/rnn/run1/weights.json")
+    assert [row["network"] for row in read_csv(folder / "report/networks.csv")] == ["encoder_decoder"]
+    order = read_lines(folder / "report/paper_order.csv")
     assert len(order) == 3 and all(line.split(",")[1:3] == ["rnn", "baseline"] for line in order[1:])
 
 
 @pytest.mark.slow
 def test_rows_of_every_kind_come_out(finished: Path, tmp_path: Path) -> None:
     checkout = copy_results(finished, tmp_path / "checkout")
-    (checkout / "rows.yaml").write_text(yaml.safe_dump(ROWS), encoding="utf-8")
-    configuration = ["--configfile", TINY, "rows.yaml", "--cores", "2"]
-    done = snakemake(checkout, *configuration)
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    folder = checkout / "results" / "tiny"
-    for system in ROWS["systems"]:
-        scores = json.loads((folder / f"evaluation/{system}/run1/news_test.json").read_text(encoding="utf-8"))
+    configuration = ["--configfile", TINY, str(ROWS)]
+    run(checkout, *configuration)
+    folder, rows = checkout / "results" / "tiny", read_yaml(ROWS)["systems"]
+    for system in rows:
+        scores = read_json(folder / f"evaluation/{system}/run1/news_test.json")
         assert 5 < scores["sacrebleu"] <= 100
-        weights = json.loads((folder / f"tuning/{system}/run1/weights.json").read_text(encoding="utf-8"))
+        weights = read_json(folder / f"tuning/{system}/run1/weights.json")
         assert ("Cslm0" in weights) == (system in ("searched", "rescored"))
         assert ({"Tanh0", "Reverse0", "UnknownPenalty0"} <= set(weights)) == (system == "both")
-    decoding = json.loads((folder / "decoding/searched/run1/news_test.json").read_text(encoding="utf-8"))
+    decoding = read_json(folder / "decoding/searched/run1/news_test.json")
     assert 0 < decoding["cslm"]["cache_hits"] < decoding["cslm"]["ngrams"]
     check_table_of_data(folder)
-    check_joint_tables(folder)
+    check_joint_tables(folder, rows)
     check_table_of_classes(folder)
-    systems = [system for system in ("baseline", *ROWS["systems"]) if not system.startswith("oracle")]
-    assert translated(checkout, [TINY, "rows.yaml"], systems) == [f"{system} 0 True" for system in systems]
-    assert planned(checkout, *configuration[:-2]) == set()
-    check_what_edits_retrain(checkout, configuration[:-2])
+    systems = [system for system in ("baseline", *rows) if not system.startswith("oracle")]
+    assert translated(checkout, configuration[1:], systems) == [f"{system} 0 True" for system in systems]
+    assert planned(checkout, *configuration) == set()
+    check_what_edits_retrain(checkout, configuration)
 
 
 PHRASE_NETWORKS = {"encoder_decoder", "tanh", "reverse"}
@@ -227,13 +82,13 @@ def check_what_edits_retrain(checkout: Path, configuration: list[str]) -> None:
         file = package / "neural_smt" / name
         content = file.read_text(encoding="utf-8")
         file.write_text(content + "\n# edited\n", encoding="utf-8")
-        assert retrained(checkout, *configuration) == networks, name
+        assert dry_run(checkout, "training", *configuration).networks == networks, name
         file.write_text(content, encoding="utf-8")
 
 
-def check_joint_tables(folder: Path) -> None:
+def check_joint_tables(folder: Path, systems: dict) -> None:
     """The rows of recurrent models have their feature, do without what they should, and stand beside the paper's."""
-    for system, row in ROWS["systems"].items():
+    for system, row in systems.items():
         if row.get("rescore", ["cslm"]) == ["cslm"] and "rescoring" not in row:
             continue
         weights = read_json(folder / f"tuning/{system}/run1/weights.json")
@@ -302,8 +157,7 @@ COVERED = (("V^P", ""), ("V^D", "10"), ("V^P + V^D", "10"), ("V^P + V^D + V^T", 
 
 @pytest.mark.slow
 def test_target_vocabularies_of_every_text(finished: Path) -> None:
-    done = snakemake(finished, "vocabulary_selection", "--configfile", TINY, "--cores", "2")
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    run(finished, "vocabulary_selection", "--configfile", TINY)
     folder = finished / "results" / "tiny"
     network = Vocabulary.load(folder / "vocabulary_selection/500000/network.fr.tsv")
     for name, text in (("train", "selection/train"), ("news_test", "corpus/tokenised/news_test")):
@@ -329,8 +183,7 @@ def test_target_vocabularies_of_every_text(finished: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("system", ["baseline", "rnn"])
 def test_what_is_exported_for_moses_translates_the_same(finished: Path, tmp_path: Path, system: str) -> None:
-    done = snakemake(finished, "export", "--configfile", TINY, "--cores", "2")
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    run(finished, "export", "--configfile", TINY)
     folder = finished / "results" / "tiny"
     files = {
         "--moses-ini": folder / f"decoding/{system}/run1/moses/moses.ini",
@@ -339,9 +192,8 @@ def test_what_is_exported_for_moses_translates_the_same(finished: Path, tmp_path
         "--compiled": tmp_path / "compiled",
     }
     assert main(["decode", *(str(word) for item in files.items() for word in item)]) == 0
-    assert (tmp_path / "translation").read_bytes() == (
-        folder / f"decoding/{system}/run1/news_test.hypothesis"
-    ).read_bytes()
+    translation = folder / f"decoding/{system}/run1/news_test.hypothesis"
+    assert (tmp_path / "translation").read_bytes() == translation.read_bytes()
 
 
 @pytest.mark.slow
@@ -351,11 +203,6 @@ def test_every_job_ends_its_log_with_what_it_used(finished: Path) -> None:
     for path in measured:
         said = re.search(r"used (\S+) processor seconds and at most (\S+) MB$", Place.of(path).log.read_text())
         assert said and 0.1 < float(said[1]) < 600 and 20 < float(said[2]) < 4000, path
-
-
-@pytest.mark.slow
-def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
-    assert planned(finished, "--configfile", TINY) == set()
 
 
 @pytest.mark.slow
@@ -369,16 +216,16 @@ def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
     ],
 )
 def test_a_changed_setting_reruns_only_what_depends_on_it(
-    finished: Path, setting: dict, first: set[str], kept: set[str]
+    finished: Path, tmp_path: Path, setting: dict, first: set[str], kept: set[str]
 ) -> None:
-    (finished / "change.yaml").write_text(yaml.safe_dump(setting), encoding="utf-8")
-    rules = planned(finished, "--configfile", TINY, "change.yaml")
+    rules = planned(finished, "--configfile", TINY, write_rows(tmp_path, setting))
     assert first <= rules
     assert not kept & rules
 
 
 @pytest.mark.slow
-def test_where_data_comes_from_and_where_networks_run_are_no_reason_to_rerun(finished: Path) -> None:
+def test_a_second_run_has_nothing_to_do_wherever_data_come_from_and_networks_run(finished: Path) -> None:
+    assert planned(finished, "--configfile", TINY) == set()
     assert planned(finished, "--configfile", TINY, "--config", "data_mirror=/elsewhere", "device=cpu") == set()
 
 
