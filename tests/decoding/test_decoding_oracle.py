@@ -1,18 +1,26 @@
 """Oracles against all combinations and all derivations, and on the lattices of real sentences."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 from moses_folder import write_model
 from tiny_models import TARGET, all_derivations, random_model
 
-from neural_smt.bleu import bleu, bleu_statistics, corpus_statistics, sentence_bleu
+from neural_smt.bleu import bleu, bleu_statistics, sentence_bleu
 from neural_smt.cli import main
-from neural_smt.decoding.lattices import oracle as lattice_oracle
 from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.decoding.lattices.oracle import build_automaton, column, encode_references
-from neural_smt.decoding.oracles import corpus_oracle, sentence_oracle
+from neural_smt.decoding.lattices.oracle import (
+    build_automaton,
+    column,
+    corpus_oracle,
+    encode_references,
+    sentence_oracle,
+)
+from neural_smt.decoding.moses.compiled import load_model
+from neural_smt.decoding.moses.ini import read_moses_ini
+from neural_smt.decoding.oracles import lattices_of_lists, oracle_table
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.io.files import read_csv
 from neural_smt.io.ragged import Ragged
@@ -26,41 +34,28 @@ def test_references_use_the_ids_of_the_decoder():
     assert encoded[0].tolist() == [3, len(TARGET) + 1, -2, 4, -2] and len(encoded[1]) == 0
 
 
-def random_lists(seed, sentences=4, each=4):
-    generator = np.random.default_rng(seed)
-    references = [generator.integers(0, 5, generator.integers(4, 9)).tolist() for _ in range(sentences)]
-    entries = [
-        [[w if generator.random() < 0.8 else 9 for w in reference][: generator.integers(4, 9)] for _ in range(each)]
-        for reference in references
-    ]
-    statistics = corpus_statistics(
-        [entry for part in entries for entry in part], [r for r in references for _ in range(each)]
-    )
-    return statistics, np.arange(0, sentences * each + 1, each)
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_list_oracles_against_all_combinations(seed):
-    statistics, offsets = random_lists(seed)
-    by_sentence, by_corpus = sentence_oracle(statistics, offsets), corpus_oracle(statistics, offsets)
-    scores = sentence_bleu(statistics)
-    for sentence, row in enumerate(by_sentence):
-        assert scores[row] == scores[offsets[sentence] : offsets[sentence + 1]].max()
-    rows = [range(a, b) for a, b in itertools.pairwise(offsets.tolist())]
-    best = max(bleu(statistics[list(choice)]) for choice in itertools.product(*rows))
-    found = bleu(statistics[by_corpus])
-    assert bleu(statistics[by_sentence]) - 1e-12 <= found <= best + 1e-12
-    assert found >= 0.97 * best
-    for sentence, row in itertools.product(range(len(rows)), range(4)):  # no exchange of one entry helps
-        other = by_corpus.copy()
-        other[sentence] = rows[sentence][row]
-        assert bleu(statistics[other]) <= found + 1e-12
-
-
-def test_sentences_without_entries_have_no_oracle():
-    statistics, _ = random_lists(0, sentences=2)
-    offsets = np.array([0, 4, 4, 8])
-    assert sentence_oracle(statistics, offsets)[1] == -1 and corpus_oracle(statistics, offsets)[1] == -1
+    generator = np.random.default_rng(seed)
+    references = [generator.integers(0, 5, generator.integers(4, 9)).tolist() for _ in range(4)]
+    lists = [
+        [[w if generator.random() < 0.8 else 9 for w in reference][: generator.integers(4, 9)] for _ in range(4)]
+        for reference in references
+    ]
+    lattices = lattices_of_lists(Ragged.from_lists(itertools.chain(*lists)), np.arange(0, 17, 4))
+    encoded = Ragged.from_lists(references)
+    by_sentence, by_corpus = (find(lattices, encoded, beam=0) for find in (sentence_oracle, corpus_oracle))
+    entries = np.array([[bleu_statistics(e, r) for e in part] for part, r in zip(lists, references, strict=True)])
+    assert sentence_bleu(by_sentence.statistics).tolist() == sentence_bleu(entries).max(axis=1).tolist()
+    chosen = by_corpus.arcs.values
+    assert by_corpus.statistics.tolist() == entries.reshape(16, -1)[chosen].tolist()
+    best = max(bleu(entries[range(4), choice]) for choice in itertools.product(range(4), repeat=4))
+    assert by_sentence.bleu - 1e-12 <= by_corpus.bleu <= best + 1e-12
+    assert by_corpus.bleu >= 0.97 * best
+    for sentence, entry in itertools.product(range(4), range(4)):  # no exchange of one entry helps
+        other = chosen - np.arange(0, 16, 4)
+        other[sentence] = entry
+        assert bleu(entries[range(4), other]) <= by_corpus.bleu + 1e-12
 
 
 def test_reference_automaton_counts_the_n_grams():
@@ -104,7 +99,7 @@ def words_of(flat, arcs):
 
 def test_lattice_oracle_is_the_best_of_all_derivations(tiny):
     flat, references, encoded, derivations = tiny
-    found = lattice_oracle.sentence_oracle(flat, encoded, beam=0)
+    found = sentence_oracle(flat, encoded, beam=0)
     for number, reference in enumerate(references):
         if derivations[number]:
             distinct = {d.tokens for d in derivations[number]}
@@ -118,10 +113,10 @@ def test_lattice_oracle_is_the_best_of_all_derivations(tiny):
 
 def test_a_beam_is_close_and_the_corpus_oracle_is_higher(tiny):
     flat, _, encoded, _ = tiny
-    exact = lattice_oracle.sentence_oracle(flat, encoded, beam=0)
-    narrow = lattice_oracle.sentence_oracle(flat, encoded, beam=5)
+    exact = sentence_oracle(flat, encoded, beam=0)
+    narrow = sentence_oracle(flat, encoded, beam=5)
     assert 0.9 * exact.mean_sentence_bleu <= narrow.mean_sentence_bleu <= exact.mean_sentence_bleu + 1e-12
-    assert lattice_oracle.corpus_oracle(flat, encoded, beam=0).bleu >= exact.bleu
+    assert corpus_oracle(flat, encoded, beam=0).bleu >= exact.bleu
 
 
 def test_corpus_oracle_cannot_be_improved_by_one_sentence():
@@ -134,7 +129,7 @@ def test_corpus_oracle_cannot_be_improved_by_one_sentence():
     best = [all_derivations(model, s, decoder.feature_set, decoder.vector) for s in sentences]
     references = [[*d[len(d) // 2].tokens, "x"] for d in best]
     encoded = encode_references(references, TARGET, prepared.unknown_words)
-    found = lattice_oracle.corpus_oracle(flat, encoded, beam=0)
+    found = corpus_oracle(flat, encoded, beam=0)
     assert found.bleu > 0
     for number in (0, 1):
         for tokens in {d.tokens for d in best[number]}:
@@ -145,17 +140,11 @@ def test_corpus_oracle_cannot_be_improved_by_one_sentence():
 
 def one_step(phrases):
     """A lattice of two nodes with an arc for each translation of the whole sentence."""
-    return FlatLattices(
-        node_offsets=np.array([0, 2]),
-        arc_offsets=np.array([0, 0, len(phrases)]),
-        tails=np.zeros(len(phrases), dtype=np.int32),
-        features=np.zeros((1, len(phrases)), dtype=np.float32),
-        words=Ragged.from_lists(phrases),
-    )
+    return lattices_of_lists(Ragged.from_lists(phrases), np.array([0, len(phrases)]))
 
 
 def test_matches_of_a_word_repeated_more_often_than_a_byte_counts():
-    found = lattice_oracle.sentence_oracle(one_step([[7] * 600]), Ragged.from_lists([[7] * 300]))
+    found = sentence_oracle(one_step([[7] * 600]), Ragged.from_lists([[7] * 300]))
     assert found.statistics[0].tolist() == [300, 600, 299, 599, 298, 598, 297, 597, 300]
 
 
@@ -164,7 +153,7 @@ def test_corpus_oracle_lifts_a_corpus_without_matches_of_the_highest_order():
     reference = list(range(1, 13))
     flat = one_step([[1, 2, 3, 99, 5, 6, 7, 99, 9, 10, 11, 99], [1, 2, 3, 4, *[99] * 8]])
     encoded = Ragged.from_lists([reference])
-    by_sentence, by_corpus = lattice_oracle.sentence_oracle(flat, encoded), lattice_oracle.corpus_oracle(flat, encoded)
+    by_sentence, by_corpus = sentence_oracle(flat, encoded), corpus_oracle(flat, encoded)
     assert by_sentence.arcs[0].tolist() == [0] and by_sentence.bleu == 0
     assert by_corpus.arcs[0].tolist() == [1]
     assert by_corpus.bleu == pytest.approx((4 / 12 * 3 / 11 * 2 / 10 * 1 / 9) ** 0.25)
@@ -188,9 +177,6 @@ def test_oracle_command(tmp_path):
 
 def test_oracles_of_real_lattices_beat_lists(shared):
     """Lattice above 100-best above 1-best, for the mean of sentences and for the corpus."""
-    from neural_smt.decoding.moses.compiled import load_model
-    from neural_smt.decoding.moses.ini import read_moses_ini
-
     folder = shared / "oracle" / "decoding"
     ini = read_moses_ini(folder / "moses.ini")
     model = load_model(ini, "off")
@@ -199,20 +185,18 @@ def test_oracles_of_real_lattices_beat_lists(shared):
         for name in ("input.en", "reference.fr")
     )
     decoder = Decoder(model, SearchSettings(algorithm="cube", pop_limit=100, stack_size=50), ini.weights)
+    rows = {(row.candidates, row.oracle): row for row in oracle_table(decoder, sentences, references, [100], math.inf)}
+    first, best = rows["1-best", "model"], {name: rows[name, "sentence"] for name in ("100-best", "lattice")}
+    means = [row.mean_sentence_bleu for row in (first, best["100-best"], best["lattice"])]
+    assert means[2] > means[1] > means[0] + 5
+    corpus = [rows[name, "corpus"].bleu for name in ("100-best", "lattice")]
+    assert corpus[1] > corpus[0] >= best["100-best"].bleu > first.bleu + 5
     prepared = decoder.prepare(sentences)
-    translations = decoder.decode(prepared, nbest=100)
-    listed = [(entry.tokens, n) for n, t in enumerate(translations) for entry in t.nbest]
-    statistics = corpus_statistics([tokens for tokens, _ in listed], [references[n] for _, n in listed])
-    offsets = np.searchsorted([n for _, n in listed], np.arange(len(sentences) + 1))
-    first = statistics[offsets[:-1]]
-    by_sentence = statistics[sentence_oracle(statistics, offsets)]
-    by_corpus = statistics[corpus_oracle(statistics, offsets)]
     flat = FlatLattices.of(decoder.lattices(prepared), decoder.feature_set.size)
     encoded = encode_references(references, model.target_vocabulary, prepared.unknown_words)
-    lattice = lattice_oracle.sentence_oracle(flat, encoded)
-    assert lattice.mean_sentence_bleu > sentence_bleu(by_sentence).mean() > sentence_bleu(first).mean() + 0.05
-    assert lattice_oracle.corpus_oracle(flat, encoded).bleu > bleu(by_corpus) >= bleu(by_sentence) > bleu(first) + 0.05
+    found = sentence_oracle(flat, encoded)
+    assert 100 * found.mean_sentence_bleu == best["lattice"].mean_sentence_bleu
     for number in range(len(sentences)):
-        words = words_of(flat, lattice.arcs[number])
-        assert bleu_statistics(words, encoded[number].tolist()).tolist() == lattice.statistics[number].tolist()
-        assert (flat.tails[lattice.arcs[number]][0]) == flat.node_offsets[number]
+        words = words_of(flat, found.arcs[number])
+        assert bleu_statistics(words, encoded[number].tolist()).tolist() == found.statistics[number].tolist()
+        assert (flat.tails[found.arcs[number]][0]) == flat.node_offsets[number]

@@ -33,7 +33,8 @@ class PreparedSentences:
     rows: int64 ``[R]``, phrase table rows or ``UNKNOWN_ROW``; targets: int32 ``Ragged`` of R phrases, with ids
     beyond the target vocabulary for ``unknown_words``; target_numbers: int32 ``[R]``, equal for equal targets;
     stateless: float32 ``[R, stateless scores]``; reordering: float32 ``[R, 6]``, natural log; forward_class: int32
-    ``[R]``, equal for equal last three of them; language: float64 ``[R, models]``, natural log of each target alone.
+    ``[R]``, equal for equal last three of them; language: float64 ``[R, models]``, natural log of each target alone;
+    spelling: the word of each target id.
     """
 
     tokens: list[list[str]]
@@ -49,6 +50,7 @@ class PreparedSentences:
     forward_class: np.ndarray
     language: np.ndarray
     unknown_words: list[str]
+    spelling: list[str]
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,7 @@ def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSent
         targets=targets,
         target_numbers=intern_phrases(targets)[1],
         unknown_words=unknown_words,
+        spelling=[*model.target_vocabulary.words, *unknown_words],
         **_read_rules(model, rows, targets, len(copies)),
     )
 

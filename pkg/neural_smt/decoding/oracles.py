@@ -3,24 +3,28 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from neural_smt.bleu import bleu, corpus_statistics, sentence_bleu
-from neural_smt.bleu_primitives import SIZE, log_bleu
-from neural_smt.decoding.lattices import oracle as lattice_oracle
 from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.decoding.lattices.oracle import encode_references
+from neural_smt.decoding.lattices.oracle import (
+    BEAM,
+    ROUNDS,
+    LatticeOracle,
+    corpus_oracle,
+    encode_references,
+    sentence_oracle,
+)
 from neural_smt.decoding.lattices.pruning import prune
 from neural_smt.decoding.options import PreparedSentences
 from neural_smt.decoding.search import Decoder
-from neural_smt.io.ragged import Ragged
-from neural_smt.jit import kernel
+from neural_smt.io.ragged import Ragged, offsets_of
 
 HEADER = ("candidates", "per_sentence", "oracle", "bleu", "mean_sentence_bleu", "seconds_per_sentence")
 
-ROUNDS = 20
-"""Passes over the sentences of the corpus-level search, at most; a handful are needed."""
+LIST_ROUNDS = 20
+"""Passes over the sentences of the corpus-level search in n-best lists, at most; a handful are needed."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,12 @@ class OracleRow:
     mean_sentence_bleu: float
     seconds: float
 
+    @classmethod
+    def of(cls, candidates: str, per_sentence: float, oracle: str, found: LatticeOracle, seconds: float) -> "OracleRow":
+        """The row of an oracle's translations; seconds: of all of them."""
+        each = seconds / max(1, len(found.statistics))
+        return cls(candidates, per_sentence, oracle, 100 * found.bleu, 100 * found.mean_sentence_bleu, each)
+
     def cells(self) -> list[str]:
         """The row as text, in the order of ``HEADER``."""
         scores = (f"{value:.2f}" for value in (self.bleu, self.mean_sentence_bleu))
@@ -54,110 +64,51 @@ def oracle_table(
 ) -> list[OracleRow]:
     """Rows for the 1-best, each size of distinct n-best list, and the lattices, pruned to ``density`` arcs a word."""
     prepared = decoder.prepare(list(sentences))
+    encoded = encode_references(references, decoder.model.target_vocabulary, prepared.unknown_words)
     rows = []
     for size in [1, *sorted(set(nbest_sizes) - {1})]:
-        rows += _of_lists(decoder, prepared, references, size)
+        rows += _of_lists(decoder, prepared, encoded, size)
     began = time.perf_counter()
     lattices = [lattice and prune(lattice, density=density) for lattice in decoder.lattices(prepared)]
     flat = FlatLattices.of(lattices, decoder.feature_set.size)
-    encoded = encode_references(references, decoder.model.target_vocabulary, prepared.unknown_words)
-    return rows + lattice_rows(flat, encoded, time.perf_counter() - began)
+    return rows + score_oracles("lattice", flat, encoded, time.perf_counter() - began)
 
 
-def _of_lists(
-    decoder: Decoder, prepared: PreparedSentences, references: Sequence[list[str]], size: int
-) -> list[OracleRow]:
+def _of_lists(decoder: Decoder, prepared: PreparedSentences, references: Ragged, size: int) -> list[OracleRow]:
     began = time.perf_counter()
-    translations = decoder.decode(prepared, nbest=size)
-    entries = [(entry.tokens, number) for number, t in enumerate(translations) for entry in t.nbest]
-    statistics = corpus_statistics([tokens for tokens, _ in entries], [references[number] for _, number in entries])
-    offsets = np.searchsorted([number for _, number in entries], np.arange(len(references) + 1))
-    return list_rows(size, statistics, offsets, len(entries), time.perf_counter() - began)
+    lists = [translation.nbest for translation in decoder.decode(prepared, nbest=size)]
+    offsets = offsets_of([len(entries) for entries in lists])
+    words = Ragged.concatenate([entries.words for entries in lists])
+    seconds = time.perf_counter() - began
+    return score_oracles(f"{size}-best", lattices_of_lists(words, offsets), references, seconds, len(words))
 
 
-def list_rows(size: int, statistics: np.ndarray, offsets: np.ndarray, entries: int, seconds: float) -> list[OracleRow]:
-    """The rows of n-best lists of one size; entries: how many were listed; seconds: of listing them.
+def lattices_of_lists(words: Ragged, offsets: np.ndarray) -> FlatLattices:
+    """Lists of translations as lattices of two nodes, with an arc for each translation.
 
-    statistics, offsets: as for ``sentence_oracle``.
+    words: int32 ``Ragged``, the translations; offsets: int64 ``[S + 1]``, those of each sentence, one at least.
     """
-    if size == 1:
-        return [_row("1-best", 1.0, "model", statistics, seconds)]
+    starts = 2 * np.arange(len(offsets))
+    tails = np.repeat(starts[:-1], np.diff(offsets)).astype(np.int32)
+    return FlatLattices(starts, np.repeat(offsets, 2)[:-1], tails, np.zeros((0, len(words)), np.float32), words)
+
+
+def score_oracles(
+    candidates: str, lattices: FlatLattices, references: Ragged, seconds: float, listed: int | None = None
+) -> list[OracleRow]:
+    """The rows of both oracles, or of the translations themselves where ``candidates`` is ``1-best``.
+
+    references: from ``encode_references``; seconds: of making the lattices; listed: where these are n-best lists (see
+    ``lattices_of_lists``), how many entries were listed.
+    """
+    beam, rounds = (BEAM, ROUNDS) if listed is None else (0, LIST_ROUNDS)
+    each = (len(lattices.tails) if listed is None else listed) / max(1, len(lattices))
+    finders = {"sentence": sentence_oracle, "corpus": partial(corpus_oracle, rounds=rounds)}
+    if candidates == "1-best":
+        each, finders = 1.0, {"model": sentence_oracle}
     rows = []
-    for name, find in (("sentence", sentence_oracle), ("corpus", corpus_oracle)):
+    for name, find in finders.items():
         began = time.perf_counter()
-        chosen = statistics[find(statistics, offsets)]
-        each, spent = entries / max(1, len(offsets) - 1), seconds + time.perf_counter() - began
-        rows.append(_row(f"{size}-best", each, name, chosen, spent))
+        found = find(lattices, references, beam)
+        rows.append(OracleRow.of(candidates, each, name, found, seconds + time.perf_counter() - began))
     return rows
-
-
-def lattice_rows(lattices: FlatLattices, references: Ragged, seconds: float) -> list[OracleRow]:
-    """The rows of lattices; references: from ``encode_references``; seconds: of searching the lattices."""
-    rows = []
-    for name, find in (("sentence", lattice_oracle.sentence_oracle), ("corpus", lattice_oracle.corpus_oracle)):
-        began = time.perf_counter()
-        statistics = find(lattices, references).statistics
-        each, spent = len(lattices.tails) / max(1, len(lattices)), seconds + time.perf_counter() - began
-        rows.append(_row("lattice", each, name, statistics, spent))
-    return rows
-
-
-def _row(candidates: str, each: float, oracle: str, statistics: np.ndarray, seconds: float) -> OracleRow:
-    mean = float(sentence_bleu(statistics).mean()) if len(statistics) else 0.0
-    return OracleRow(candidates, each, oracle, 100 * bleu(statistics), 100 * mean, seconds / max(1, len(statistics)))
-
-
-def sentence_oracle(statistics: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """The row of each sentence's entry with the highest BLEU+1, int64 ``[S]``; -1 without entries, the first of ties.
-
-    statistics: int32 ``[N, 9]``; offsets: int64 ``[S + 1]``, the entries of each sentence.
-    """
-    return _highest(sentence_bleu(statistics), np.asarray(offsets, dtype=np.int64))
-
-
-def corpus_oracle(statistics: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Rows, int64 ``[S]``, whose corpus BLEU no exchange of one of them improves.
-
-    An approximation of the best corpus BLEU, which depends on all sentences at once: it starts from the sentence-level
-    oracle and goes over the sentences, each time taking the entry that gives the highest corpus BLEU together with the
-    present ones of all the others, until nothing changes. BLEU never falls on the way.
-    """
-    offsets = np.asarray(offsets, dtype=np.int64)
-    chosen = sentence_oracle(statistics, offsets)
-    _climb(np.ascontiguousarray(statistics, dtype=np.int32), offsets, chosen, ROUNDS)
-    return chosen
-
-
-@kernel
-def _highest(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    chosen = np.full(len(offsets) - 1, -1, dtype=np.int64)
-    for sentence in range(len(chosen)):
-        for row in range(offsets[sentence], offsets[sentence + 1]):
-            if chosen[sentence] < 0 or values[row] > values[chosen[sentence]]:
-                chosen[sentence] = row
-    return chosen
-
-
-@kernel
-def _climb(statistics: np.ndarray, offsets: np.ndarray, chosen: np.ndarray, rounds: int) -> None:
-    """Exchange the ``chosen`` rows, one sentence at a time, as long as the corpus gains."""
-    total = np.zeros(SIZE)
-    for row in chosen:
-        if row >= 0:
-            total += statistics[row]
-    for _ in range(rounds):
-        changed = False
-        for sentence in range(len(chosen)):
-            if chosen[sentence] < 0:
-                continue
-            total -= statistics[chosen[sentence]]
-            best, best_value = chosen[sentence], log_bleu(statistics[chosen[sentence]], total)
-            for row in range(offsets[sentence], offsets[sentence + 1]):
-                value = log_bleu(statistics[row], total)
-                if value > best_value:
-                    best, best_value = row, value
-            changed |= best != chosen[sentence]
-            chosen[sentence] = best
-            total += statistics[best]
-        if not changed:
-            break

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.bleu import corpus_statistics
 from neural_smt.decoding.lattices.flat import best_paths
 from neural_smt.decoding.lattices.kbest import list_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.nbest import ListedTranslation, read_blocks, read_nbest, write_entries
-from neural_smt.decoding.oracles import HEADER, OracleRow, lattice_rows, list_rows
+from neural_smt.decoding.oracles import HEADER, OracleRow, lattices_of_lists, score_oracles
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.lists import add_scores, best_of_each, first_of_each
 from neural_smt.decoding.reranking.lists import rerank as rerank_entries
@@ -30,7 +29,7 @@ from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, write_csv, write_json, write_lines
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.io.streams import stream_lines
 from neural_smt.shards import Shard
 
@@ -256,20 +255,17 @@ def oracle_rows(
     for size in [1, *sorted(set(sizes) - {1})]:
         rows += _of_lists(drawn, encode_references(references, drawn.vocabulary, drawn.copied), size)
     encoded = encode_references(references, lattices.vocabulary, lattices.copied)
-    return rows + lattice_rows(lattices.flat, encoded, 0.0)
+    return rows + score_oracles("lattice", lattices.flat, encoded, 0.0)
 
 
 def _of_lists(lattices: AlignedLattices, references: Ragged, size: int) -> list[OracleRow]:
     began = time.perf_counter()
     paths, first = list_paths(lattices.flat, lattices.made_with, size)
-    sentence = np.repeat(np.arange(len(lattices)), np.diff(first))
-    empty = np.flatnonzero(np.diff(first) == 0)  # an empty sentence has one translation, which is empty
+    empty = first[:-1][np.diff(first) == 0]  # an empty sentence has one translation, which is empty
     words = lattices.flat.words.take(paths.values)
-    translations = Ragged(words.values, words.offsets[paths.offsets])
-    of_paths = corpus_statistics(translations, (references[s] for s in sentence))
-    of_empty = corpus_statistics([np.zeros(0, np.int32)] * len(empty), (references[s] for s in empty))
-    order = np.argsort(np.concatenate([sentence, empty]), kind="stable")
-    statistics = np.concatenate([of_paths, of_empty])[order]
-    listed = time.perf_counter() - began
-    offsets = first + np.concatenate([[0], np.cumsum(np.diff(first) == 0)])
-    return list_rows(size, statistics, offsets, len(paths), listed)
+    translations = Ragged(
+        words.values, np.insert(words.offsets[paths.offsets], empty, words.offsets[paths.offsets[empty]])
+    )
+    offsets = first + offsets_of(np.diff(first) == 0)
+    lists, seconds = lattices_of_lists(translations, offsets), time.perf_counter() - began
+    return score_oracles(f"{size}-best", lists, references, seconds, len(paths))

@@ -45,11 +45,6 @@ LATE_MARGIN = 1.1
 and rarely changes the result.
 """
 
-FINALISTS = 10
-"""Where a hook only estimates, so many translations of a sentence are rescored exactly before the best is chosen. The
-errors of estimates are small, but the translation that scores best is often one that they overrate.
-"""
-
 
 @dataclass(frozen=True)
 class SearchSettings:
@@ -163,13 +158,11 @@ class Decoder:
         entries have a ``Trace``.
         """
         rescore = self.hook.rescore if estimated(self.hook) else None
-        listed = max(nbest, FINALISTS) if rescore else nbest
 
         def finish(batch: Lattice) -> list[Translation]:
-            found = translate(batch, self.model, listed, distinct, rescore, traced)
-            return found if listed == nbest else [translation.with_best(nbest) for translation in found]
+            return translate(batch, self.model, nbest, distinct, rescore, traced)
 
-        translations = self._run(sentences, listed > 1, finish, self.hook)
+        translations = self._run(sentences, nbest > 1 or rescore is not None, finish, self.hook)
         return [translation or self.translate(None, nbest) for translation in translations]
 
     def lattices(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -13,9 +13,13 @@ from neural_smt.decoding.lattices.kbest import best_derivations
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import UNKNOWN_ROW
-from neural_smt.decoding.primitives import Options
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
+
+FINALISTS = 10
+"""Where a feature is only estimated in the search, so many translations of a sentence are rescored exactly before the
+best is chosen. The errors of estimates are small, but the translation that scores best is often one that they overrate.
+"""
 
 
 @dataclass(frozen=True)
@@ -46,35 +50,18 @@ class NBestEntry:
 
 
 @dataclass(frozen=True)
-class Spelling:
-    """How target ids are spelled: words of the vocabulary, then unknown words that were copied."""
-
-    known: list[str]
-    copied: list[str]
-
-    def __call__(self, ids: np.ndarray) -> list[str]:
-        known, copied = self.known, self.copied
-        return [known[i] if i < len(known) else copied[i - len(known)] for i in ids.tolist()]
-
-
-@dataclass(frozen=True)
 class NBestList(Sequence[NBestEntry]):
     """An n-best list of n entries, best first, in arrays; entries are created when they are accessed.
 
     features: float32 ``[n, F]``; scores: float64 ``[n]``; words: int32 ``Ragged`` of n translations, target ids;
-    traces: how each was made, where that was requested.
+    spelling: the word of each target id; traces: how each was made, where that was requested.
     """
 
     features: np.ndarray
     scores: np.ndarray
     words: Ragged
-    spelling: Spelling
+    spelling: list[str]
     traces: Sequence[Trace] = ()
-
-    def head(self, count: int) -> NBestList:
-        """The first ``count`` entries."""
-        words = self.words.take(np.arange(min(count, len(self))))
-        return NBestList(self.features[:count], self.scores[:count], words, self.spelling, self.traces[:count])
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -83,11 +70,8 @@ class NBestList(Sequence[NBestEntry]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         i = range(len(self))[index]
-        trace = self.traces[i] if self.traces else None
-        return NBestEntry(self.spelling(self.words[i]), self.features[i], float(self.scores[i]), trace)
-
-    def __iter__(self) -> Iterator[NBestEntry]:
-        return map(self.__getitem__, range(len(self)))
+        tokens = [self.spelling[word] for word in self.words[i].tolist()]
+        return NBestEntry(tokens, self.features[i], float(self.scores[i]), self.traces[i] if self.traces else None)
 
 
 @dataclass(frozen=True)
@@ -106,63 +90,26 @@ class Translation:
     segmentation: list[tuple[int, int, int, int]] = field(default_factory=list)
     nbest: Sequence[NBestEntry] = ()
 
-    def with_best(self, count: int) -> Translation:
-        """This translation with the first ``count`` entries of its list."""
-        return replace(self, nbest=self.nbest.head(count) if count and isinstance(self.nbest, NBestList) else ())
-
 
 def empty_translation(scores: int, nbest: int) -> Translation:
     """The translation of an empty sentence by a system of so many scores."""
     features = np.zeros((1, scores), dtype=np.float32)
-    entries = NBestList(features, np.zeros(1), Ragged.from_lists([[]]), Spelling([], []))
+    entries = NBestList(features, np.zeros(1), Ragged.from_lists([[]]), [])
     return Translation([], 0.0, features[0], nbest=entries if nbest else ())
 
 
 @kernel
-def _number_arcs(arcs: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct ones among ``arcs`` (below ``most``) in the order they come (int64), and which each is (int32)."""
-    number = np.full(most, -1, dtype=np.int32)
-    distinct, numbers = np.empty(len(arcs), dtype=np.int64), np.empty(len(arcs), dtype=np.int32)
-    count = 0
-    for i in range(len(arcs)):
-        if number[arcs[i]] < 0:
-            number[arcs[i]] = count
-            distinct[count] = arcs[i]
-            count += 1
-        numbers[i] = number[arcs[i]]
-    return distinct[:count].copy(), numbers
-
-
-@kernel
-def _assemble(
-    rows: np.ndarray, numbers: np.ndarray, chosen: np.ndarray, offsets: np.ndarray, options: Options
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Feature values (float32 [D, F]) and words (values and offsets) of derivations.
-
-    rows: float32 [n, F], features of the distinct arcs; numbers, chosen: int32, the distinct arc and the option of each
-    step of the derivations; offsets: int64 [D + 1].
-    """
-    derivations, scores = len(offsets) - 1, rows.shape[1]
-    word_offsets = np.zeros(derivations + 1, dtype=np.int64)
-    for d in range(derivations):
-        word_offsets[d + 1] = word_offsets[d]
-        for i in range(offsets[d], offsets[d + 1]):
-            word_offsets[d + 1] += options.word_offsets[chosen[i] + 1] - options.word_offsets[chosen[i]]
-    words = np.empty(word_offsets[-1], dtype=np.int32)
-    features = np.empty((derivations, scores), dtype=np.float32)
-    total = np.empty(scores)
-    place = 0
-    for d in range(derivations):
+def _sum_rows(rows: np.ndarray, numbers: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """float32 [D, F]: sums of the rows (float32 [n, F]) with these numbers, from ``offsets[d]`` (int64 [D + 1]) on."""
+    sums, total = np.empty((len(offsets) - 1, rows.shape[1]), dtype=np.float32), np.empty(rows.shape[1])
+    for d in range(len(sums)):
         total[:] = 0.0
         for i in range(offsets[d], offsets[d + 1]):
-            for f in range(scores):
+            for f in range(len(total)):
                 total[f] += rows[numbers[i], f]
-            for position in range(options.word_offsets[chosen[i]], options.word_offsets[chosen[i] + 1]):
-                words[place] = options.words[position]
-                place += 1
-        for f in range(scores):
-            features[d, f] = total[f]
-    return features, words, word_offsets
+        for f in range(len(total)):
+            sums[d, f] = total[f]
+    return sums
 
 
 def translate(
@@ -175,63 +122,54 @@ def translate(
 ) -> list[Translation]:
     """The best translation of every sentence of a lattice, with lists of ``nbest`` entries, distinct ones or not.
 
-    rescore: where a hook of the search only estimated, gives the exact values of its feature for n translations (their
+    rescore: where the network feature of the search only estimated, gives its exact values for n translations (their
     words, int32 ``Ragged``, and derivations -> float ``[n]``); the lists are in the order of the scores with these.
     traced: whether the entries of the lists have their ``Trace``.
     """
     weighted = lattice.weighted
-    paths, scores, first = best_derivations(lattice, max(1, nbest), distinct)
-    arcs, numbers = _number_arcs(paths.values, len(lattice.tails))
-    rows = lattice.features(arcs)
-    features, words, offsets = _assemble(rows, numbers, lattice.options[paths.values], paths.offsets, weighted.options)
-    words = Ragged(words, offsets)
+    paths, scores, first = best_derivations(lattice, max(nbest, FINALISTS if rescore else 1), distinct)
+    chosen = lattice.options[paths.values]
+    used = np.zeros(len(lattice.tails), dtype=bool)  # derivations share most of their arcs
+    used[paths.values] = True
+    features = _sum_rows(lattice.features(np.flatnonzero(used)), (np.cumsum(used) - 1)[paths.values], paths.offsets)
+    words = weighted.options.targets.take(chosen).joined(paths.offsets)
     if rescore:
-        sentences = np.repeat(lattice.sentences, np.diff(first))
-        options, starts = (Ragged(part[paths.values], paths.offsets) for part in (lattice.options, lattice.starts))
+        sentences, column = np.repeat(lattice.sentences, np.diff(first)), weighted.hook_column
+        options, starts = (Ragged(part, paths.offsets) for part in (chosen, lattice.starts[paths.values]))
         exact = rescore(words, Derivations(weighted, sentences, words, options, starts))
-        scores += weighted.vector[weighted.hook_column] * (exact - features[:, weighted.hook_column])
-        features[:, weighted.hook_column] = exact
+        scores += weighted.vector[column] * (exact - features[:, column])
+        features[:, column] = exact
         order = np.lexsort((-scores, np.repeat(np.arange(len(first) - 1), np.diff(first))))
         features, scores, words, paths = features[order], scores[order], words.take(order), paths.take(order)
-        offsets = words.offsets
-    spelling = Spelling(model.target_vocabulary.words, weighted.prepared.unknown_words)
-    best = first[:-1]
-    details = trace(lattice, paths, model) if traced else []
-    of_best = [] if traced else _follow(lattice, paths.take(best), model)
+    spelling = weighted.prepared.spelling
+    own = trace(lattice, paths.take(first[:-1]), model)
+    listed = trace(lattice, paths, model) if traced else []
     result = []
     for i, (begin, end) in enumerate(pairwise(first.tolist())):
-        entries: Sequence[NBestEntry] = ()
-        if nbest:
-            part = offsets[begin : end + 1]
-            listed = Ragged(words.values[part[0] : part[-1]], part - part[0])
-            entries = NBestList(features[begin:end], scores[begin:end], listed, spelling, details[begin:end])
-        alignment, segmentation = (details[begin].alignment, details[begin].segmentation) if traced else of_best[i]
-        score = float(scores[begin])
-        result.append(Translation(spelling(words[begin]), score, features[begin], alignment, segmentation, entries))
+        last = min(end, begin + nbest)
+        offsets = words.offsets[begin : last + 1]
+        entries = NBestList(
+            features[begin:last],
+            scores[begin:last],
+            Ragged(words.values[offsets[0] : offsets[-1]], offsets - offsets[0]),
+            spelling,
+            listed[begin:last],
+        )
+        tokens = [spelling[word] for word in words[begin].tolist()]
+        best = float(scores[begin]), features[begin], own[i].alignment, own[i].segmentation
+        result.append(Translation(tokens, *best, entries if nbest else ()))
     return result
 
 
 def trace(lattice: Lattice, paths: Ragged, model: TranslationModel) -> list[Trace]:
     """How derivations were made; paths: int ``Ragged`` of their arcs, one or more each."""
-    steps = Ragged(lattice.features(paths.values), paths.offsets)
-    return [
-        Trace(*followed, features) for followed, features in zip(_follow(lattice, paths, model), steps, strict=True)
-    ]
-
-
-def _follow(
-    lattice: Lattice, paths: Ragged, model: TranslationModel
-) -> list[tuple[list[tuple[int, int]], list[tuple[int, int, int, int]]]]:
-    """Word alignment and segmentation of derivations."""
     weighted = lattice.weighted
     chosen, starts = lattice.options[paths.values], lattice.starts[paths.values]
     stops = starts + weighted.options.source_length[chosen]
-    ends = np.cumsum(weighted.options.word_offsets[chosen + 1] - weighted.options.word_offsets[chosen])
-    before = np.concatenate([[0], ends[paths.offsets[1:-1] - 1]])  # target words of the sentences before
-    ends -= np.repeat(before, paths.lengths)
-    begins = np.zeros_like(ends)
-    begins[1:] = ends[:-1]
-    begins[paths.offsets[:-1]] = 0
+    sizes = weighted.options.word_offsets[chosen + 1] - weighted.options.word_offsets[chosen]
+    offsets = offsets_of(sizes)
+    begins = offsets[:-1] - np.repeat(offsets[paths.offsets[:-1]], paths.lengths)
+    ends = begins + sizes
     segments = list(zip(starts.tolist(), stops.tolist(), begins.tolist(), ends.tolist(), strict=True))
 
     rows = weighted.prepared.rows[weighted.rows[chosen]]
@@ -244,7 +182,8 @@ def _follow(
     step = step[order]
     pairs = list(zip((starts[step] + positions[:, 0]).tolist(), (begins[step] + positions[:, 1]).tolist(), strict=True))
     pair_offsets = np.searchsorted(step, paths.offsets).tolist()
+    features = Ragged(lattice.features(paths.values), paths.offsets)
     return [
-        (pairs[pair_offsets[i] : pair_offsets[i + 1]], segments[begin:end])
+        Trace(pairs[pair_offsets[i] : pair_offsets[i + 1]], segments[begin:end], features[i])
         for i, (begin, end) in enumerate(pairwise(paths.offsets.tolist()))
     ]

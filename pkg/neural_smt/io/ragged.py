@@ -54,6 +54,10 @@ class Ragged:
         positions = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return Ragged(self.values[positions], offsets)
 
+    def joined(self, offsets: np.ndarray) -> "Ragged":
+        """Lists put together: list ``i`` of the result is made of those from ``offsets[i]`` (int ``[m + 1]``) on."""
+        return Ragged(self.values, self.offsets[offsets])
+
     @classmethod
     def from_lists(cls, lists: Iterable[Sequence[int]], dtype: type = np.int32) -> "Ragged":
         """Build from an iterable of sequences of numbers."""

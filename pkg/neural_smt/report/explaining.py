@@ -79,7 +79,7 @@ def draw_lattice(decoder: Decoder, tokens: list[str], most: int = ARCS) -> Drawn
         return None
     lattice = _pruned(whole, most)
     marginals = max_marginals(lattice)
-    words = lattice.spell(decoder.model.target_vocabulary)
+    words = lattice.spell()
     behind = (marginals.max() - marginals).tolist()
     places = zip(lattice.tails, lattice.heads, lattice.starts, lattice.stops, strict=True)
     arcs = [

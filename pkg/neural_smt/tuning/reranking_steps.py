@@ -140,7 +140,7 @@ class LatticeReranking(ListOptimiser):
 
     def _words(self, paths: Ragged) -> Ragged:
         words = self.lattices.flat.words.take(paths.values)
-        return Ragged(words.values, words.offsets[paths.offsets])
+        return words.joined(paths.offsets)
 
     def _extended(self, pool: Candidates, paths: Ragged, first: np.ndarray) -> Candidates:
         """The pool with paths; first: int64 ``[S + 1]``, the paths of each sentence."""

@@ -103,8 +103,7 @@ class BestPaths:
 
     def words(self, lattices: FlatLattices) -> Ragged:
         """int32 ``Ragged`` of S translations, target ids."""
-        found = lattices.words.take(self.arcs.values)
-        return Ragged(found.values, found.offsets[self.arcs.offsets])
+        return lattices.words.take(self.arcs.values).joined(self.arcs.offsets)
 
 
 @kernel

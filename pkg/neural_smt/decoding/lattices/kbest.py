@@ -6,14 +6,13 @@ algorithm of Huang and Chiang 2005). That is exact because what an arc adds to a
 are recombined only where coverage, last source range and language model states agree, so features are sums over arcs.
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.lattice import Lattice
-from neural_smt.decoding.primitives import enlarged, pop, push
+from neural_smt.decoding.primitives import enlarged, enlarged_rows, pop, push
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, leaf, mix
 
@@ -37,19 +36,14 @@ class _Graph(NamedTuple):
     word_offsets: np.ndarray
 
 
-class _Sidetracks(NamedTuple):
-    """Derivations found so far: derivation ``before`` (-1: the best) with the arc of this rank into ``node``."""
-
-    before: np.ndarray
-    node: np.ndarray
-    rank: np.ndarray
-    score: np.ndarray
+BEFORE, NODE, RANK = 0, 1, 2
+"""Columns of the derivations found so far: derivation ``BEFORE`` (-1: the best) with the arc of this rank into ``NODE``
+is the next one.
+"""
 
 
 @leaf
-def _walk(
-    sidetracks: _Sidetracks, item: int, sentence: int, graph: _Graph, path: np.ndarray, exchanged: np.ndarray
-) -> int:
+def _walk(tracks: np.ndarray, item: int, sentence: int, graph: _Graph, path: np.ndarray, exchanged: np.ndarray) -> int:
     """Write the arcs of a derivation, last arc first, into ``path``; return how many there are.
 
     exchanged: int32, room for the sidetracks of the derivation.
@@ -58,18 +52,18 @@ def _walk(
     track = item
     while track > 0:
         depth += 1
-        track = np.int64(sidetracks.before[track])
+        track = np.int64(tracks[track, BEFORE])
     track = item
     for i in range(depth - 1, -1, -1):
         exchanged[i] = track
-        track = np.int64(sidetracks.before[track])
+        track = np.int64(tracks[track, BEFORE])
     length = 0
     done = 0
     node = graph.node_offsets[sentence + 1] - 1
     while node != graph.node_offsets[sentence]:
         arc = graph.arc_offsets[node]
-        if done < depth and sidetracks.node[exchanged[done]] == node:
-            arc += sidetracks.rank[exchanged[done]]
+        if done < depth and tracks[exchanged[done], NODE] == node:
+            arc += tracks[exchanged[done], RANK]
             done += 1
         path[length] = arc
         length += 1
@@ -88,125 +82,104 @@ def _hash_target(path: np.ndarray, graph: _Graph) -> np.uint64:
     return key
 
 
-@kernel
-def _grow(sidetracks: _Sidetracks, needed: int) -> _Sidetracks:
-    size = max(2 * len(sidetracks.node), needed)
-    return _Sidetracks(
-        enlarged(sidetracks.before, size),
-        enlarged(sidetracks.node, size),
-        enlarged(sidetracks.rank, size),
-        enlarged(sidetracks.score, size),
-    )
-
-
-@kernel
-def _take_best(
-    graph: _Graph, sentence: int, limit: int, attempts: int, distinct: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Arcs of the ``limit`` best derivations (int32), int64 [n + 1] offsets into them, and float64 [n] scores."""
-    arc_offsets, prefix_scores = graph.arc_offsets, graph.prefix_scores
-    end = graph.node_offsets[sentence + 1]
-    nodes = end - graph.node_offsets[sentence]
-    sidetracks = _Sidetracks(np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256))
-    keys, items = np.empty(256), np.empty(256, dtype=np.int32)
-    sidetracks.before[0] = -1
-    sidetracks.node[0] = end  # before every node: nothing is exchanged
-    sidetracks.rank[0] = 0
-    sidetracks.score[0] = prefix_scores[arc_offsets[end - 1]]
-    made = 1
-    waiting = push(keys, items, 0, sidetracks.score[0], 0)
-    seen = {np.uint64(0)}
-    path, exchanged = np.empty(nodes, dtype=np.int32), np.empty(nodes, dtype=np.int32)
-    arcs = np.empty(nodes * min(limit, 64), dtype=np.int32)
-    offsets = np.zeros(limit + 1, dtype=np.int64)
-    scores = np.empty(limit)
-    taken = 0
-    while waiting > 0 and taken < limit and attempts > 0:
-        attempts -= 1
-        item, waiting = pop(keys, items, waiting)
-        length = _walk(sidetracks, item, sentence, graph, path, exchanged)
-        fresh = True
-        if distinct:
-            key = _hash_target(path[:length], graph)
-            fresh = key not in seen
-            seen.add(key)
-        if fresh:
-            if offsets[taken] + length > len(arcs):
-                arcs = enlarged(arcs, 2 * len(arcs) + length)
-            arcs[offsets[taken] : offsets[taken] + length] = path[:length][::-1]
-            offsets[taken + 1] = offsets[taken] + length
-            scores[taken] = sidetracks.score[item]
-            taken += 1
-        if made + length > len(sidetracks.node):
-            sidetracks = _grow(sidetracks, made + length)
-            keys, items = enlarged(keys, len(sidetracks.node)), enlarged(items, len(sidetracks.node))
-        # The next arc into the node last exchanged, or the second arc into a node before it.
-        last = np.int64(sidetracks.node[item])
-        for i in range(length):
-            arc = np.int64(path[i])
-            node = end - 1 if i == 0 else np.int64(graph.tails[path[i - 1]])
-            if node > last or arc + 1 >= arc_offsets[node + 1]:
-                continue
-            sidetracks.before[made] = sidetracks.before[item] if node == last else item
-            sidetracks.node[made] = node
-            sidetracks.rank[made] = arc + 1 - arc_offsets[node]
-            # Arcs come best first, so rounding must not lift a derivation above the one it is made from.
-            sidetracks.score[made] = sidetracks.score[item] - (prefix_scores[arc] - prefix_scores[arc + 1])
-            waiting = push(keys, items, waiting, sidetracks.score[made], made)
-            made += 1
-    return arcs, offsets[: taken + 1], scores[:taken]
+@leaf
+def _push_next(
+    tracks: np.ndarray, scores: np.ndarray, item: int, graph: _Graph, path: np.ndarray, end: int,
+    keys: np.ndarray, items: np.ndarray, made: int, waiting: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Let those derivations wait that exchange one arc more than a derivation (its arcs: ``path``, last arc first):
+    the next arc into the node last exchanged, or the second arc into a node before it.
+    """
+    last = np.int64(tracks[item, NODE])
+    for i in range(len(path)):
+        arc = np.int64(path[i])
+        node = end - 1 if i == 0 else np.int64(graph.tails[path[i - 1]])
+        if node > last or arc + 1 >= graph.arc_offsets[node + 1]:
+            continue
+        tracks[made, BEFORE] = tracks[item, BEFORE] if node == last else item
+        tracks[made, NODE] = node
+        tracks[made, RANK] = arc + 1 - graph.arc_offsets[node]
+        # Arcs come best first, so rounding must not lift a derivation above the one it is made from.
+        scores[made] = scores[item] - (graph.prefix_scores[arc] - graph.prefix_scores[arc + 1])
+        waiting = push(keys, items, waiting, scores[made], made)
+        made += 1
+    return made, waiting
 
 
 @kernel
 def _list_best(
     graph: _Graph, limit: int, attempts: int, distinct: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Arcs of the best derivations of each sentence, offsets into them, scores, and first derivations."""
+    """Arcs (int32) of the ``limit`` best derivations of each sentence, offsets into them (int64 [D + 1]), scores
+    (float64 [D]), and where those of each sentence start (int64 [S + 1]); attempts: derivations looked at.
+    """
+    arc_offsets, prefix_scores = graph.arc_offsets, graph.prefix_scores
     sentences = len(graph.node_offsets) - 1
-    first = np.zeros(sentences + 1, dtype=np.int64)
     arcs, offsets, scores = np.empty(64 * sentences, np.int32), np.zeros(sentences + 1, np.int64), np.empty(sentences)
+    first = np.zeros(sentences + 1, dtype=np.int64)
+    tracks, track_scores = np.empty((256, 3), np.int32), np.empty(256)
+    keys, items = np.empty(256), np.empty(256, dtype=np.int32)
+    taken = 0
     for sentence in range(sentences):
-        filled = first[sentence]
-        first[sentence + 1] = filled
-        if graph.node_offsets[sentence] == graph.node_offsets[sentence + 1]:
+        first[sentence + 1] = taken
+        end = graph.node_offsets[sentence + 1]
+        nodes = end - graph.node_offsets[sentence]
+        if nodes == 0:
             continue
-        found, found_offsets, found_scores = _take_best(graph, sentence, limit, attempts, distinct)
-        count, total = len(found_scores), offsets[filled]
-        length = found_offsets[count]
-        if filled + count > len(scores):
-            scores, offsets = enlarged(scores, 2 * (filled + count)), enlarged(offsets, 2 * (filled + count) + 1)
-        if total + length > len(arcs):
-            arcs = enlarged(arcs, 2 * (total + length))
-        scores[filled : filled + count] = found_scores
-        offsets[filled + 1 : filled + count + 1] = total + found_offsets[1:]
-        arcs[total : total + length] = found[:length]
-        first[sentence + 1] = filled + count
-    count = first[sentences]
-    return arcs[: offsets[count]], offsets[: count + 1], scores[:count], first
+        path, exchanged = np.empty(nodes, dtype=np.int32), np.empty(nodes, dtype=np.int32)
+        tracks[0, BEFORE], tracks[0, NODE], tracks[0, RANK] = -1, end, 0  # before every node: nothing is exchanged
+        track_scores[0] = prefix_scores[arc_offsets[end - 1]]
+        made = 1
+        waiting = push(keys, items, 0, track_scores[0], 0)
+        seen = {np.uint64(0)}
+        left = attempts
+        while waiting > 0 and taken < first[sentence] + limit and left > 0:
+            left -= 1
+            item, waiting = pop(keys, items, waiting)
+            length = _walk(tracks, item, sentence, graph, path, exchanged)
+            fresh = True
+            if distinct:
+                key = _hash_target(path[:length], graph)
+                fresh = key not in seen
+                seen.add(key)
+            if fresh:
+                if taken == len(scores):
+                    scores, offsets = enlarged(scores, 2 * taken), enlarged(offsets, 2 * taken + 1)
+                if offsets[taken] + length > len(arcs):
+                    arcs = enlarged(arcs, 2 * len(arcs) + length)
+                arcs[offsets[taken] : offsets[taken] + length] = path[:length][::-1]
+                offsets[taken + 1] = offsets[taken] + length
+                scores[taken] = track_scores[item]
+                taken += 1
+            if made + length > len(tracks):
+                size = max(2 * len(tracks), made + length)
+                tracks, track_scores = enlarged_rows(tracks, size), enlarged(track_scores, size)
+                keys, items = enlarged(keys, size), enlarged(items, size)
+            made, waiting = _push_next(
+                tracks, track_scores, item, graph, path[:length], end, keys, items, made, waiting
+            )
+        first[sentence + 1] = taken
+    return arcs[: offsets[taken]], offsets[: taken + 1], scores[:taken], first
 
 
-def best_derivations(
-    lattice: Lattice, limit: int, distinct: bool, exhaustive: bool = False
-) -> tuple[Ragged, np.ndarray, np.ndarray]:
+def best_derivations(lattice: Lattice, limit: int, distinct: bool) -> tuple[Ragged, np.ndarray, np.ndarray]:
     """The best derivations of every sentence, best first, D in all.
 
     Returns their arcs (int32 ``Ragged`` of D, first arc first), their scores (float64 ``[D]``), and where those of each
     sentence start (int64 ``[B + 1]``). With ``distinct`` only the best derivation of every target string counts, among
-    the first ``20 limit`` derivations or, when ``exhaustive``, among all there are (a lattice may hold astronomically
-    many derivations of few strings).
+    the first ``20 limit`` derivations.
     """
-    attempts = np.iinfo(np.int64).max if exhaustive else limit * (DISTINCT_FACTOR if distinct else 1)
-    options = lattice.weighted.options
+    targets = lattice.weighted.options.targets
     graph = _Graph(
         lattice.node_offsets,
         lattice.arc_offsets,
         lattice.tails,
         lattice.prefix_scores,
         lattice.options,
-        options.words,
-        options.word_offsets,
+        targets.values,
+        targets.offsets,
     )
-    arcs, offsets, scores, first = _list_best(graph, limit, attempts, distinct)
+    arcs, offsets, scores, first = _list_best(graph, limit, limit * (DISTINCT_FACTOR if distinct else 1), distinct)
     return Ragged(arcs, offsets), scores, first
 
 
@@ -246,23 +219,3 @@ def _sort_arcs(arc_offsets: np.ndarray, tails: np.ndarray, scores: np.ndarray) -
         prefix[first:last] = totals[ranks]
         best[node] = prefix[first]
     return order, prefix
-
-
-def reweigh(lattice: Lattice, vector: np.ndarray) -> Lattice:
-    """The same derivations under other weights (float64 ``[F]``), so that k-best lists are exact under them.
-
-    What the lattice does not hold was pruned under the old weights and stays away. The weighted scores of
-    ``lattice.weighted.options`` stay those of the search.
-    """
-    vector = np.asarray(vector, dtype=np.float64)
-    scores = lattice.features(np.arange(len(lattice.tails))) @ vector
-    order, prefix = _sort_arcs(lattice.arc_offsets, lattice.tails, scores)
-    return replace(
-        lattice,
-        weighted=replace(lattice.weighted, vector=vector),
-        tails=lattice.tails[order],
-        options=lattice.options[order],
-        starts=lattice.starts[order],
-        prefix_scores=prefix,
-        extras=lattice.extras[order],
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,10 @@ from neural_smt.decoding.stacks import Arcs
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.language_model.primitives import Automaton, score_word
-from neural_smt.vocabulary import EOS, Vocabulary
+from neural_smt.vocabulary import EOS
+
+NODE_ARRAYS = ("ranges", "node_options", "states")
+ARC_ARRAYS = ("tails", "options", "starts", "prefix_scores", "extras")
 
 
 @dataclass(frozen=True)
@@ -76,20 +79,20 @@ class Lattice:
         return [self._part(b, slice(*nodes[b : b + 2]), slice(*arcs[b : b + 2])) for b in range(len(self.sentences))]
 
     def _part(self, number: int, nodes: slice, arcs: slice) -> Lattice:
-        return Lattice(
-            weighted=self.weighted,
+        return self.select(
+            nodes,
+            arcs,
             sentences=self.sentences[number : number + 1],
             node_offsets=np.array([0, nodes.stop - nodes.start]),
-            ranges=self.ranges[nodes],
-            node_options=self.node_options[nodes],
-            states=self.states[nodes],
             arc_offsets=self.arc_offsets[nodes.start : nodes.stop + 1] - arcs.start,
             tails=self.tails[arcs] - np.int32(nodes.start),
-            options=self.options[arcs],
-            starts=self.starts[arcs],
-            prefix_scores=self.prefix_scores[arcs],
-            extras=self.extras[arcs],
         )
+
+    def select(self, nodes: slice | np.ndarray, arcs: slice | np.ndarray, **changes: np.ndarray) -> Lattice:
+        """Some nodes and arcs (slices, or bool ``[M]`` and ``[A]``); changes: the arrays that are not just selected."""
+        selected = {name: getattr(self, name)[nodes] for name in NODE_ARRAYS}
+        selected |= {name: getattr(self, name)[arcs] for name in ARC_ARRAYS}
+        return replace(self, **(selected | changes))
 
     @property
     def heads(self) -> np.ndarray:
@@ -102,10 +105,10 @@ class Lattice:
         """int32 ``Ragged`` of A phrases: the target words of each arc, ids beyond the vocabulary for copied ones."""
         return self.weighted.options.targets.take(self.options)
 
-    def spell(self, vocabulary: Vocabulary) -> list[list[str]]:
-        """The target words of each arc, as strings; vocabulary: the target vocabulary of the model."""
+    def spell(self) -> list[list[str]]:
+        """The target words of each arc, as strings."""
         distinct, number = np.unique(self.options, return_inverse=True)
-        words = vocabulary.words + self.weighted.prepared.unknown_words
+        words = self.weighted.prepared.spelling
         texts = [[words[i] for i in phrase.tolist()] for phrase in self.weighted.options.targets.take(distinct)]
         return [texts[i] for i in number.tolist()]
 

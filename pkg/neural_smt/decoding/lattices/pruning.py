@@ -5,11 +5,11 @@ Macherey et al. (2008) prune the lattices they tune on in this way, to a density
 """
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
 from neural_smt.decoding.lattices.lattice import Lattice
+from neural_smt.io.ragged import offsets_of
 from neural_smt.jit import kernel
 
 ROUNDING = 1e-9
@@ -37,21 +37,19 @@ def max_marginals(lattice: Lattice) -> np.ndarray:
     return _max_marginals(lattice.arc_offsets, lattice.tails, lattice.prefix_scores)
 
 
-def prune(lattice: Lattice, beam: float = math.inf, density: float = math.inf) -> Lattice:
-    """Keep the arcs on derivations no more than ``beam`` worse than the best one, and no more than a density allows.
+def prune(lattice: Lattice, density: float) -> Lattice:
+    """Keep the arcs on the best derivations, ``density`` arcs for each target word of the very best.
 
-    lattice: of one sentence; beam: difference of weighted scores; density: arcs per target word of the best derivation.
-    The best derivation always stays, and so do arcs that tie with the last one kept. With neither limit the lattice is
-    returned as it is.
+    lattice: of one sentence. The best derivation always stays, and so do arcs that tie with the last one kept. With an
+    infinite density the lattice is returned as it is.
     """
-    if math.isinf(beam) and math.isinf(density):
+    if math.isinf(density):
         return lattice
     marginals = max_marginals(lattice)
     best = marginals.max()
-    threshold = best - beam
-    most = max(1, int(density * _best_length(lattice))) if not math.isinf(density) else len(marginals)
+    threshold, most = -math.inf, max(1, int(density * _best_length(lattice)))
     if most < len(marginals):
-        threshold = max(threshold, -np.partition(-marginals, most - 1)[most - 1])
+        threshold = -np.partition(-marginals, most - 1)[most - 1]
     return _restrict(lattice, marginals >= min(threshold, best) - ROUNDING * (1 + abs(best)))
 
 
@@ -93,16 +91,10 @@ def _restrict(lattice: Lattice, kept: np.ndarray) -> Lattice:
     alive[tails] = True
     alive[[0, -1]] = True
     number, nodes = np.cumsum(alive) - 1, int(alive.sum())
-    return replace(
-        lattice,
+    return lattice.select(
+        alive,
+        kept,
         node_offsets=np.array([0, nodes]),
-        ranges=lattice.ranges[alive],
-        node_options=lattice.node_options[alive],
-        states=lattice.states[alive],
-        arc_offsets=np.concatenate([[0], np.cumsum(np.bincount(number[heads], minlength=nodes))]),
+        arc_offsets=offsets_of(np.bincount(number[heads], minlength=nodes)),
         tails=number[tails].astype(np.int32),
-        options=lattice.options[kept],
-        starts=lattice.starts[kept],
-        prefix_scores=lattice.prefix_scores[kept],
-        extras=lattice.extras[kept],
     )

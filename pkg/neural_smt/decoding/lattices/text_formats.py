@@ -23,23 +23,20 @@ import numpy as np
 
 from neural_smt.decoding.features import DISTORTION, REORDERING, FeatureSet
 from neural_smt.decoding.lattices.lattice import Lattice
-from neural_smt.vocabulary import Vocabulary
 
 NULL = "!NULL"
 """The word of a link without words."""
 
 
-def search_graph_lines(
-    lattices: Iterable[Lattice | None], vocabulary: Vocabulary, first: int = 0, extended: bool = False
-) -> Iterator[str]:
+def search_graph_lines(lattices: Iterable[Lattice | None], first: int = 0, extended: bool = False) -> Iterator[str]:
     """The lines of the search graphs of sentences numbered from ``first``.
 
-    vocabulary: the target vocabulary; extended: with feature values, ``scores="core=(...)"``, in the order of the
+    extended: with feature values, ``scores="core=(...)"``, in the order of the
     ``moses.ini`` files that we and Moses' training write, and with the source phrase: ``out="source|target"``.
     """
     for number, lattice in enumerate(lattices, start=first):
         if lattice is not None:
-            yield from _graph_lines(number, lattice, vocabulary, extended)
+            yield from _graph_lines(number, lattice, extended)
 
 
 def core_columns(features: FeatureSet) -> list[int]:
@@ -64,7 +61,7 @@ def _completions(lattice: Lattice) -> tuple[list[float], list[int]]:
     return rest, following
 
 
-def _graph_lines(number: int, lattice: Lattice, vocabulary: Vocabulary, extended: bool) -> Iterator[str]:
+def _graph_lines(number: int, lattice: Lattice, extended: bool) -> Iterator[str]:
     """Hypothesis 0 is the empty one; the arc a is hypothesis a + 1, and the first arc into a node stands for it."""
     rest, following = _completions(lattice)
     yield f"{number} hyp=0 stack=0 forward={following[0] + 1} fscore={rest[0]:.3f}"
@@ -72,7 +69,7 @@ def _graph_lines(number: int, lattice: Lattice, vocabulary: Vocabulary, extended
     first_arcs = lattice.arc_offsets.tolist()
     tails, scores, totals = lattice.tails.tolist(), lattice.scores.tolist(), lattice.prefix_scores.tolist()
     starts, stops = lattice.starts.tolist(), lattice.stops.tolist()
-    outputs = _outputs(lattice, vocabulary, extended)
+    outputs = _outputs(lattice, extended)
     for node in range(1, len(covered)):
         winner = first_arcs[node]
         ahead = f"forward={following[node] + 1 or -1} fscore={rest[node]:.3f}"
@@ -86,9 +83,9 @@ def _graph_lines(number: int, lattice: Lattice, vocabulary: Vocabulary, extended
             )
 
 
-def _outputs(lattice: Lattice, vocabulary: Vocabulary, extended: bool) -> Iterator[str]:
+def _outputs(lattice: Lattice, extended: bool) -> Iterator[str]:
     """The last fields of each arc's line: its target words or, extended, its feature values and words on both sides."""
-    spelled = lattice.spell(vocabulary)
+    spelled = lattice.spell()
     if not extended:
         yield from (f"out={' '.join(words)}" for words in spelled)
         return
@@ -109,8 +106,8 @@ def _covered_words(lattice: Lattice) -> list[int]:
     return covered
 
 
-def slf_lines(number: int, lattice: Lattice | None, vocabulary: Vocabulary) -> Iterator[str]:
-    """The lines of the HTK file of one sentence (None: an empty one); vocabulary: the target vocabulary."""
+def slf_lines(number: int, lattice: Lattice | None) -> Iterator[str]:
+    """The lines of the HTK file of one sentence (None: an empty one)."""
     lengths = np.zeros(0, dtype=np.int64) if lattice is None else lattice.words.lengths
     last = 0 if lattice is None else len(lattice.ranges) - 1
     nodes, links = last + 1 + int(np.maximum(lengths - 1, 0).sum()), int(np.maximum(lengths, 1).sum())
@@ -123,14 +120,14 @@ def slf_lines(number: int, lattice: Lattice | None, vocabulary: Vocabulary) -> I
     yield f"NODES={nodes} LINKS={links}"
     yield from (f"I={node}" for node in range(nodes))
     if lattice is not None:
-        yield from _link_lines(lattice, vocabulary)
+        yield from _link_lines(lattice)
 
 
-def _link_lines(lattice: Lattice, vocabulary: Vocabulary) -> Iterator[str]:
+def _link_lines(lattice: Lattice) -> Iterator[str]:
     """A line per word; nodes inside phrases are numbered after those of the lattice."""
     inner, number = len(lattice.ranges), 0
     spelling = cache(quoted)
-    arcs = zip(lattice.tails.tolist(), lattice.heads.tolist(), lattice.spell(vocabulary), strict=True)
+    arcs = zip(lattice.tails.tolist(), lattice.heads.tolist(), lattice.spell(), strict=True)
     for (tail, end, words), scores in zip(arcs, _scores(lattice), strict=True):
         for word in words[:-1]:
             yield f"J={number} S={tail} E={inner} W={spelling(word)} {scores}"

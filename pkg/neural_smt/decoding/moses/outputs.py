@@ -19,7 +19,6 @@ from neural_smt.decoding.nbest import nbest_lines
 from neural_smt.decoding.search import Decoder, Translation
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, named_errors, open_text, read_lines
-from neural_smt.vocabulary import Vocabulary
 
 STANDARD = Path("-")
 """Stands for standard input or output."""
@@ -72,10 +71,10 @@ class Outputs:
                 raise UserError(f"two outputs go to {'standard output' if name == '-' else name}; name another file")
 
     @contextmanager
-    def open(self, shown: dict[str, slice], vocabulary: Vocabulary) -> Iterator[Writer]:
+    def open(self, shown: dict[str, slice]) -> Iterator[Writer]:
         """Yield the writer; files get their names when the block ends well.
 
-        shown: the features of n-best lists, printed name -> scores; vocabulary: the target vocabulary.
+        shown: the features of n-best lists, printed name -> scores.
         """
         writers: list[Writer] = []
 
@@ -94,12 +93,12 @@ class Outputs:
             if self.alignments:
                 add(self.alignments, lambda first, found, lattices: map(alignment_line, found))
             if self.lattices and self.lattice_format == "slf":
-                writers.append(_slf_writer(stack.enter_context(open_folder(self.lattices)), vocabulary))
+                writers.append(_slf_writer(stack.enter_context(open_folder(self.lattices))))
             elif self.lattices:
                 extended = self.lattice_format == "osgx"
                 add(
                     self.lattices,
-                    lambda first, found, lattices: search_graph_lines(lattices, vocabulary, first, extended),
+                    lambda first, found, lattices: search_graph_lines(lattices, first, extended),
                 )
             yield write
 
@@ -112,11 +111,11 @@ class Outputs:
         return [decoder.translate(lattice, size, distinct) for lattice in lattices], lattices
 
 
-def _slf_writer(folder: Path, vocabulary: Vocabulary) -> Writer:
+def _slf_writer(folder: Path) -> Writer:
     def write(first: int, translations: list[Translation], lattices: Lattices) -> None:
         for number, lattice in enumerate(lattices, start=first):
             with open_text(folder / f"{number}.slf", "w") as stream:
-                stream.writelines(f"{line}\n" for line in slf_lines(number, lattice, vocabulary))
+                stream.writelines(f"{line}\n" for line in slf_lines(number, lattice))
 
     return write
 

@@ -74,7 +74,7 @@ def decode_moses(
     settings = replace(ini.settings, **{name: value for name, value in chosen.items() if value is not None})
     decoder = Decoder(model, settings, ini.weights, _threads(threads, ini))
     size = LATTICE_BATCH if lattice else BATCH
-    with outputs.open(_shown(ini, decoder), model.target_vocabulary) as write:
+    with outputs.open(_shown(ini, decoder)) as write:
         _run(decoder, read_batches(input, size), outputs, write)
 
 
