@@ -1,6 +1,5 @@
 """Networks in a configuration: kinds, what they inherit, who uses them, and what cannot be."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from neural_smt.experiment.systems import (
     translating_words,
     used_networks,
 )
-from neural_smt.representations.settings import RepresentationSettings
 from neural_smt.vocabulary_selection.candidates import VocabularySettings
 
 Section = dict[str, Any]
@@ -275,8 +273,7 @@ def test_settings_of_old_are_refused_with_their_new_place(tiny: Section, path: s
 
 
 def test_defaults_are_those_of_the_package(tiny: Section) -> None:
-    config = complete(experiment(tiny, {"lsa": {"base": "recurrent", "input": {"kind": "sentence_lsa"}}}, {}))
-    assert joint_inputs(config)["lsa"] == asdict(RepresentationSettings("sentence_lsa"))
+    config = complete(tiny)
     expected = {"drop_features": [], "candidates": "auto", "beam": 1, "nbest": 100}
     assert config["systems"]["baseline"]["rescoring"] == expected
     assert VocabularySettings(**sentence_vocabularies(config)["default"]) == VocabularySettings()

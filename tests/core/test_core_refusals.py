@@ -21,7 +21,7 @@ from neural_smt.networks.proposals import BeamSettings
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
 from neural_smt.report.costs import read_jobs
 from neural_smt.report.scores import read_runs
-from neural_smt.representations.settings import RepresentationSettings
+from neural_smt.representations.representation import representation_settings
 from neural_smt.training.checkpoint import read_snapshots
 
 SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
@@ -34,10 +34,7 @@ SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     ),
     (SearchSettings, {"table_limit": -1}, "the table limit -1 is negative; use 0 for all options of a phrase"),
     (BeamSettings, {"size": 0}, "the beam has size 0 and batch 256; set both to 1 or more"),
-    (CslmConfig, {"words": 9, "order": 1}, "the CSLM's order is 1; set it to 2 or more, there must be a word to read"),
     (CslmConfig, {"words": 0}, "the CSLM's words is 0; set it to 1 or more"),
-    (CslmConfig, {"words": 9, "layers": (0, 1)}, "the CSLM's layers are [0, 1]; give the sizes of two, 1 or more each"),
-    (CslmConfig, {"words": 9, "initial_range": 0}, "the CSLM's initial_range is 0; set it above 0"),
     (
         RecurrentConfig,
         {"words": 9, "classes": 3, "direct_size": 3},
@@ -92,8 +89,8 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
         "t-SNE was given 3 points; lower the limits under analysis, or take more text",
     ),
     "a representation of no kind": (
-        lambda: RepresentationSettings.read({}),
-        "a representation needs a kind; set it to one of sentence_lsa, projected_lsa, word_lsa, word_rnn, learned",
+        lambda: representation_settings({}),
+        "representation: has no 'kind'; give it",
     ),
     "a benchmark elsewhere": (
         lambda: read_jobs([Path("results/a.tsv")]),

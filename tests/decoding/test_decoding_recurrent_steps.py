@@ -14,8 +14,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, read_lines, write_json, write_lines
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork, TrainedRecurrent, save_recurrent
-from neural_smt.representations.representation import WordRepresentation, save_representation
-from neural_smt.representations.settings import RepresentationSettings
+from neural_smt.representations.representation import WordRepresentation, representation_settings, save_representation
 from neural_smt.tuning.reranking_steps import tune_reranking
 from neural_smt.vocabulary import Vocabulary
 
@@ -34,7 +33,9 @@ def folder(tmp_path_factory):
     write_lines(folder / "text", [" ".join(tokens) for tokens in SENTENCES])
     decode_lattices(**arguments(folder), density=0, output=folder / "lattices", statistics=folder / "lattices.json")
     classes = WordClasses(np.array([0, 3, 2, 5, 4, 6], dtype=np.int32), np.array([0, 2, 3, 6]))
-    representation = WordRepresentation(RepresentationSettings("learned", 3, window="p1c1"), WORDS, None)
+    representation = WordRepresentation(
+        representation_settings({"kind": "learned", "dimensions": 3, "window": "p1c1"}), WORDS, None
+    )
     save_representation(folder / "representation", representation)
     for name, slots, dimensions, rows in (("alone", 0, 0, 0), ("informed", 2, 3, representation.input_rows)):
         config = RecurrentConfig(len(MODEL), 3, 4, slots, dimensions, rows, direct_size=32)
@@ -124,7 +125,9 @@ def test_what_does_not_belong_together_is_refused(folder, tmp_path):
         write_lines(tmp_path / "text", ["a"] * 5)
         rescored(folder, tmp_path, reranker(folder, tmp_path, "informed"), text=tmp_path / "text")
     with pytest.raises(UserError, match="another representation"):
-        other = WordRepresentation(RepresentationSettings("learned", 3, window="n3"), WORDS, None)
+        other = WordRepresentation(
+            representation_settings({"kind": "learned", "dimensions": 3, "window": "n3"}), WORDS, None
+        )
         save_representation(tmp_path / "representation", other)
         read = {"representation": tmp_path / "representation"}
         system = save_reranker(tmp_path, folder, network=made_of["informed"] | read)

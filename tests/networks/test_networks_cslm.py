@@ -368,21 +368,6 @@ def test_folders_of_other_networks_and_vocabularies_are_refused(folder: Path, la
         load_cslm(folder, CPU)
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"order": 1}, "order is 1"),
-        ({"projection": 0}, "projection is 0"),
-        ({"layers": (3,)}, "give the sizes of two"),
-        ({"layers": (3, 0)}, "give the sizes of two"),
-        ({"initial_range": 0.0}, "initial_range is 0.0"),
-    ],
-)
-def test_impossible_sizes_are_refused(values: dict, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        CslmConfig(15, **values)
-
-
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_cuda_equals_cpu(language_model: NgramModel) -> None:

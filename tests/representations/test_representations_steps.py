@@ -31,6 +31,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "projected_lsa": {"kind": "projected_lsa", "dimensions": 4, "rate": 0.2, "epochs": 40, "held_out": 0.1},
 }
 
+WRONG_WINDOWS = ("", "5", "n0", "c6", "n5p5", "q3", "n5 ", "p100", "x5")
+
 Build = Callable[..., tuple[Path, dict[str, Any]]]
 
 
@@ -175,14 +177,14 @@ def test_words_of_a_recurrent_model_keep_their_proportions(text: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": "lsa"}, "representation kind 'lsa' is unknown; use one of sentence_lsa"),
-        ({"window": "x5"}, "window 'x5' is unknown"),
-        ({"colour": 1}, r"setting representation\.colour is unknown"),
-        ({"side": "left"}, "side 'left' is unknown; use source or target"),
+        ({"kind": "lsa"}, r"representation\.kind: 'lsa' is not one of"),
+        *(({"window": name}, r"representation\.window: .* does not match") for name in WRONG_WINDOWS),
+        ({"colour": 1}, "representation: unknown key 'colour'"),
+        ({"side": "left"}, r"representation\.side: 'left' is not one of"),
         ({"kind": "word_lsa", "side": "target"}, "kind word_lsa reads the source; set side: source"),
-        ({"dimensions": 0}, "dimensions is 0; set it to a value from 1"),
-        ({"rate": -1.0}, "rate is -1.0; set it to a value from 0 to 2"),
-        ({"length": 0.0}, "length is 0.0; set it above 0"),
+        ({"dimensions": 0}, r"representation\.dimensions: 0 is less than the minimum of 1"),
+        ({"rate": -1.0}, r"representation\.rate: -1.0 is less than the minimum of 0"),
+        ({"length": 0.0}, r"representation\.length: 0.0 is less than or equal"),
         ({"kind": "projected_lsa", "held_out": 0.0}, "held_out is 0 and so is its rate"),
         ({"kind": "word_rnn"}, "kind word_rnn needs a recurrent model of the source"),
         ({"dimensions": 11}, "11 dimensions needs more sentences and repeated words than 200 and 10"),

@@ -253,6 +253,10 @@ def test_every_ngram_is_seen_once_an_epoch() -> None:
         ({"ngram_order": -1}, "settings.ngram_order: -1 is less"),
         ({"validation": 0.999}, "leaves none to train on"),
         ({"layers": [5]}, r"settings.layers: \[5\] is too short"),
+        ({"layers": [5, 0]}, r"settings.layers.1: 0 is less"),
+        ({"order": 1}, "settings.order: 1 is less than the minimum of 2"),
+        ({"projection": 0}, "settings.projection: 0 is less"),
+        ({"initial_range": 0}, "settings.initial_range: 0 is less than or equal"),
     ],
 )
 def test_bad_settings_are_refused(

@@ -166,6 +166,10 @@ def test_patience_stops_early(inputs: dict[str, Path], tmp_path: Path, monkeypat
         ({"keep": "first"}, "settings.keep: 'first' is not one of"),
         ({"validation_pairs": 0, "patience": 3}, "need held-out pairs"),
         ({"validation_pairs": 10_000}, "hold out fewer than half"),
+        ({"conventions": "both"}, "settings.conventions: 'both' is not"),
+        ({"conventions": {"reset": "both"}}, "settings.conventions"),
+        ({"unit": "lstm"}, "settings.unit: 'lstm' is not one of"),
+        ({"direction": "sideways"}, "settings.direction: 'sideways' is not one of"),
         ({"max_length": 1, "validation_pairs": 0, "hidden": 0}, "settings.hidden: 0 is less"),
     ],
 )

@@ -231,7 +231,7 @@ def scoring_networks(config: Mapping[str, Any], *kinds: str) -> list[str]:
 
 
 def joint_inputs(config: Mapping[str, Any]) -> Networks:
-    """The representation of the source that each joint model reads, see ``RepresentationSettings``."""
+    """The representation of the source that each joint model reads, see ``representation_settings``."""
     found = {name: own["input"] for name, own in config["networks"].items() if "input" in own}
     return {name: {key: value for key, value in own.items() if key != "network"} for name, own in found.items()}
 

@@ -5,7 +5,7 @@ The scorer asks the network for the words of its shortlist, and a back-off n-gra
 
 import copy
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from neural_smt.language_model.continuations import context_states, score_ngrams
 from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.device import pack, precision_context, select_device
 from neural_smt.networks.distinct import number_rows
-from neural_smt.networks.folder import CSLM, read_folder, save_folder, with_weights
+from neural_smt.networks.folder import CSLM, NetworkConfig, read_folder, save_folder, with_weights
 from neural_smt.networks.normalisers import FingerprintCache, NormaliserEstimate, Normalisers, fingerprints
 from neural_smt.networks.softmax import choose_logits, word_log_probabilities
 from neural_smt.shortlist import shortlist_ids
@@ -37,7 +37,7 @@ def word_classes(words: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class CslmConfig:
+class CslmConfig(NetworkConfig):
     """Sizes of a CSLM; the defaults are those of Cho et al. (2014, section 4.1.2).
 
     words: entries of the shortlist, reserved ones included; order: n, so that n - 1 words are read; projection:
@@ -45,31 +45,19 @@ class CslmConfig:
     this distance of 0.
     """
 
+    kind = CSLM
+    sizes = ("words", "projection")
+
     words: int
     order: int = 7
     projection: int = 512
     layers: tuple[int, int] = (1536, 1024)
     initial_range: float = 0.01
 
-    def __post_init__(self) -> None:
-        if self.order < 2:
-            raise UserError(f"the CSLM's order is {self.order}; set it to 2 or more, there must be a word to read")
-        for name in ("words", "projection"):
-            if getattr(self, name) < 1:
-                raise UserError(f"the CSLM's {name} is {getattr(self, name)}; set it to 1 or more")
-        if len(self.layers) != 2 or min(self.layers) < 1:
-            raise UserError(f"the CSLM's layers are {list(self.layers)}; give the sizes of two, 1 or more each")
-        if not self.initial_range > 0:
-            raise UserError(f"the CSLM's initial_range is {self.initial_range}; set it above 0")
-
     @property
     def history(self) -> int:
         """n - 1: the words read."""
         return self.order - 1
-
-    def to_json(self) -> dict[str, Any]:
-        """The configuration as plain values for ``config.json``."""
-        return asdict(self) | {"layers": list(self.layers)}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "CslmConfig":

@@ -1,6 +1,6 @@
 """The RNN encoder-decoder of Cho et al. (2014): log p(target phrase | source phrase), and its model folder."""
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,15 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from neural_smt.errors import UserError
-from neural_smt.networks.folder import ENCODER_DECODER, read_folder, save_folder, with_weights
-from neural_smt.networks.layers import STANDARD_DEVIATION, Embedding, GatedUnit, PlainUnit
+from neural_smt.networks.folder import ENCODER_DECODER, NetworkConfig, read_folder, save_folder, with_weights
+from neural_smt.networks.layers import STANDARD_DEVIATION, Embedding, GatedUnit, PlainUnit, orthogonal
 from neural_smt.networks.packing import Packed, PairBatch
 from neural_smt.networks.softmax import word_log_probabilities
 from neural_smt.vocabulary import Vocabulary
-
-SOURCES = ("code", "paper")
-UNITS = ("gated", "tanh")
-DIRECTIONS = ("forward", "backward")
 
 
 @dataclass(frozen=True)
@@ -59,16 +55,14 @@ class Conventions:
         """From ``"code"``, ``"paper"``, or a mapping of single differences (those left out follow the code)."""
         names = [item.name for item in fields(cls)]
         choices = dict.fromkeys(names, follow) if isinstance(follow, str) else dict(follow)
-        for name, choice in choices.items():
+        for name in choices:
             if name not in names:
                 raise UserError(f"conventions: no difference is called {name!r}; known are {', '.join(names)}")
-            if choice not in SOURCES:
-                raise UserError(f"conventions: {name} is {choice!r}; set it to code or paper")
         return cls(**choices)
 
 
 @dataclass(frozen=True)
-class EncoderDecoderConfig:
+class EncoderDecoderConfig(NetworkConfig):
     """Sizes of an encoder-decoder; the defaults are the released configuration of Cho et al. (2014).
 
     source_words, target_words: entries of the shortlists, reserved ones included; hidden: units of each recurrent
@@ -78,6 +72,9 @@ class EncoderDecoderConfig:
     direction: what is read and what is predicted, ``forward`` p(target | source) or ``backward`` p(source | target),
     which the paper did not try. A backward network's source side is the target language.
     """
+
+    kind = ENCODER_DECODER
+    sizes = ("source_words", "target_words", "hidden", "embedding", "maxout", "rank")
 
     source_words: int
     target_words: int
@@ -90,20 +87,9 @@ class EncoderDecoderConfig:
     direction: str = "forward"
 
     def __post_init__(self) -> None:
-        for name, choices in (("unit", UNITS), ("direction", DIRECTIONS)):
-            if getattr(self, name) not in choices:
-                raise UserError(
-                    f"the encoder-decoder's {name} is {getattr(self, name)!r}; set it to {' or '.join(choices)}"
-                )
+        super().__post_init__()
         if self.unit == "tanh" and self.conventions.reset == "paper":
             raise UserError("tanh units have no reset gate that could follow the paper; set conventions: {reset: code}")
-        for name in ("source_words", "target_words", "hidden", "embedding", "maxout", "rank"):
-            if getattr(self, name) < 1:
-                raise UserError(f"the encoder-decoder's {name} is {getattr(self, name)}; set it to 1 or more")
-
-    def to_json(self) -> dict[str, Any]:
-        """The configuration as plain values for ``config.json``."""
-        return asdict(self)
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "EncoderDecoderConfig":
@@ -146,13 +132,9 @@ class EncoderDecoder(nn.Module):
         conventions = config.conventions
         self.source_embedding = Embedding(config.source_words, embedding)
         self.target_embedding = Embedding(config.target_words, embedding)
-        self.encoder: GatedUnit | PlainUnit
-        self.decoder: GatedUnit | PlainUnit
-        if config.unit == "gated":
-            self.encoder = GatedUnit(embedding, hidden)
-            self.decoder = GatedUnit(embedding, hidden, reset_after=conventions.reset == "paper")
-        else:
-            self.encoder, self.decoder = (PlainUnit(embedding, hidden) for _ in range(2))
+        unit = GatedUnit if config.unit == "gated" else PlainUnit
+        self.encoder = unit(embedding, hidden)
+        self.decoder = unit(embedding, hidden, reset_after=conventions.reset == "paper")
         # V
         self.summary = nn.Linear(hidden, hidden) if conventions.summary == "paper" else None
         # V' and its bias
@@ -171,13 +153,11 @@ class EncoderDecoder(nn.Module):
     @torch.no_grad()
     def _initialise(self, random: np.random.Generator) -> None:
         """Recurrent matrices: left singular vectors of Gaussian ones; other weights N(0, 0.01^2); biases 0."""
-        hidden = self.config.hidden
         for name, parameter in self.named_parameters():
             if name.endswith("bias"):
                 values = np.zeros(parameter.shape)
             elif name.endswith(("gates_weight", "candidate_weight")):
-                squares = random.standard_normal((len(parameter) // hidden, hidden, hidden))
-                values = np.concatenate([np.linalg.svd(square)[0] for square in squares])
+                values = orthogonal(random, parameter)
             else:
                 values = random.normal(0.0, STANDARD_DEVIATION, parameter.shape)
             parameter.copy_(torch.from_numpy(values))

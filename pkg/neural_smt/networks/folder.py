@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from safetensors import SafetensorError, safe_open
 
@@ -31,6 +32,32 @@ NAMES = {
     ATTENTION: "an attention network",
 }
 """What a folder's ``config.json`` calls its network, and what a person does."""
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """Sizes of a network, as its folder's ``config.json`` has them. kind: of ``NAMES``; sizes: those that must be
+    positive, ``UserError`` where one is not.
+    """
+
+    kind: ClassVar[str]
+    sizes: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        for name in self.sizes:
+            if getattr(self, name) < 1:
+                title = NAMES[self.kind].partition(" ")[2]
+                raise UserError(f"the {title}'s {name} is {getattr(self, name)}; set it to 1 or more")
+
+    def to_json(self) -> dict[str, Any]:
+        """The configuration as plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        """Inverse of ``to_json``; raises ``TypeError`` or ``KeyError`` on keys that are missing or unknown."""
+        return cls(**values)
+
 
 Config = TypeVar("Config")
 Network = TypeVar("Network", bound="nn.Module")

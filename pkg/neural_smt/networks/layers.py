@@ -5,6 +5,7 @@ paper gave gates to. A recurrence is one autograd function: the forward pass wri
 backward pass collects the gradient of each recurrent matrix in one product over all steps instead of one per step.
 """
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
@@ -28,15 +29,16 @@ class GatedUnit(nn.Module):
         super().__init__()
         self.hidden = hidden
         self.reset_after = reset_after
-        self.input_weight = nn.Parameter(torch.empty(3 * hidden, embedding))
+        self.input_weight = nn.Parameter(torch.empty(self.blocks * hidden, embedding))
         self.input_bias = nn.Parameter(torch.zeros(hidden))
-        self.gates_weight = nn.Parameter(torch.empty(2 * hidden, hidden))
+        if self.blocks > 1:
+            self.gates_weight = nn.Parameter(torch.empty((self.blocks - 1) * hidden, hidden))
         self.candidate_weight = nn.Parameter(torch.empty(hidden, hidden))
 
     def inputs(self, embedded: Tensor) -> Tensor:
         """W e for the candidate (bias added) and both gates: ``[N, E] -> [N, 3H]``, all steps in one product."""
         terms = nn.functional.linear(embedded, self.input_weight)
-        return terms + nn.functional.pad(self.input_bias, (0, 2 * self.hidden)).to(terms.dtype)
+        return terms + nn.functional.pad(self.input_bias, (0, (self.blocks - 1) * self.hidden)).to(terms.dtype)
 
     def forward(self, inputs: Tensor, initial: Tensor, sizes: list[int], gated: Tensor | None = None) -> Tensor:
         """States after every step of packed sequences: ``[N, H]``.
@@ -49,14 +51,16 @@ class GatedUnit(nn.Module):
 
     def step(self, inputs: Tensor, state: Tensor, gated: Tensor | None = None) -> Tensor:
         """The state after one step, without gradient: inputs ``[n, 3H]``, state ``[n, H]`` -> ``[n, H]``."""
-        hidden = self.hidden
-        gates = affine(inputs[:, hidden:], state, self.gates_weight).sigmoid_()
-        update, reset = gates[:, :hidden], gates[:, hidden:]
-        if gated is None:
-            candidate = affine(inputs[:, :hidden], reset * state, self.candidate_weight)
-        else:
-            candidate = torch.addcmul(inputs[:, :hidden], reset, affine(gated, state, self.candidate_weight))
-        return torch.lerp(state, candidate.tanh_(), update)
+        return advanced(inputs, state, gated, self.gates_weight, self.candidate_weight)[-1]
+
+
+def advanced(
+    inputs: Tensor, state: Tensor, gated: Tensor | None, gates_weight: Tensor, candidate_weight: Tensor
+) -> list[Tensor]:
+    """What ``_advance`` writes, in arrays of its own."""
+    parts = [state.new_empty(len(state), width * state.shape[1]) for width in (2, 1, 1, 1)]
+    _advance(inputs, state, gated, gates_weight, candidate_weight, *parts)
+    return parts
 
 
 @compilable
@@ -71,7 +75,7 @@ def _advance(
     candidates: Tensor,
     states: Tensor,
 ) -> None:
-    """A step of ``_Recurrence``: writes the gates and candidates, the new states, and r * h, or U h + gated."""
+    """A step of gated units: writes the gates ``[n, 2H]``, r * h or U h + gated, the candidates, and the new states."""
     hidden = state.shape[1]
     affine(inputs[:, hidden:], state, gates_weight, out=gates).sigmoid_()
     update, reset = gates[:, :hidden], gates[:, hidden:]
@@ -169,7 +173,7 @@ class _Recurrence(torch.autograd.Function):
         return d_inputs.to(dtype), d_state, d_gates_weight, d_candidate_weight, d_gated, None
 
 
-class PlainUnit(nn.Module):
+class PlainUnit(GatedUnit):
     """``H`` tanh units fed by embeddings of ``E`` dimensions; the interface is that of ``GatedUnit``.
 
     input_weight: ``[H, E]``, W; input_bias: ``[H]``; candidate_weight: ``[H, H]``, U.
@@ -177,19 +181,6 @@ class PlainUnit(nn.Module):
 
     blocks = 1
     """Terms of ``H`` numbers that an input adds: there are no gates."""
-    reset_after = False
-
-    def __init__(self, embedding: int, hidden: int):
-        super().__init__()
-        self.hidden = hidden
-        self.input_weight = nn.Parameter(torch.empty(hidden, embedding))
-        self.input_bias = nn.Parameter(torch.zeros(hidden))
-        self.candidate_weight = nn.Parameter(torch.empty(hidden, hidden))
-
-    def inputs(self, embedded: Tensor) -> Tensor:
-        """W e with its bias: ``[N, E] -> [N, H]``, all steps in one product."""
-        terms = nn.functional.linear(embedded, self.input_weight)
-        return terms + self.input_bias.to(terms.dtype)
 
     def forward(self, inputs: Tensor, initial: Tensor, sizes: list[int], gated: None = None) -> Tensor:
         """States after every step of packed sequences: ``[N, H]``.
@@ -239,6 +230,13 @@ class _PlainRecurrence(torch.autograd.Function):
 
 STANDARD_DEVIATION = 0.01
 """Of the initial weights that are not recurrent (section 4.1.1)."""
+
+
+def orthogonal(random: np.random.Generator, parameter: Tensor) -> np.ndarray:
+    """Initial values of recurrent matrices ``[k H, H]`` one above the other: left singular vectors of Gaussian ones."""
+    hidden = parameter.shape[1]
+    squares = random.standard_normal((len(parameter) // hidden, hidden, hidden))
+    return np.concatenate([np.linalg.svd(square)[0] for square in squares])
 
 
 class Embedding(nn.Module):

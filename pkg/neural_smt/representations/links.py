@@ -1,9 +1,15 @@
-"""Which source words a predicted word is aligned to (Auli et al. 2013, section 5.2), and each such set once."""
+"""Which source words a predicted word is aligned to (Auli et al. 2013, section 5.2), each such set once, and windows of
+words around them.
+"""
+
+import re
+from typing import NamedTuple
 
 import numpy as np
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.jit import leaf, mix
+from neural_smt.jit import leaf
+from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.recurrent.configuration import LINKS, LinkSets
 
 
@@ -33,50 +39,26 @@ def _copy_links(positions: np.ndarray, counts: np.ndarray, source: int, word: in
 
 @leaf
 def _link_words(
-    pairs: np.ndarray, first: int, last: int, length: int, positions: np.ndarray, counts: np.ndarray
+    pairs: np.ndarray, offsets: np.ndarray, starts: np.ndarray, positions: np.ndarray, counts: np.ndarray
 ) -> None:
-    """Positions (int32 ``[words, LINKS]``) and their number (int64 ``[words]``) for the ``length`` words of an item."""
-    for word in range(length):
-        counts[word] = 0
-    for pair in range(first, last):
-        word = pairs[pair, 1]
-        counts[word] = _insert(positions, word, counts[word], pairs[pair, 0])
-    # a word without links takes those of its neighbour, which may have taken them itself
-    aligned = -1
-    for word in range(length):
-        if counts[word] > 0:
-            aligned = word if aligned < 0 else aligned
-        elif aligned >= 0:
-            _copy_links(positions, counts, word - 1, word)
-    for word in range(aligned):
-        _copy_links(positions, counts, aligned, word)
+    """Positions (int32 ``[words, LINKS]``) and their number (int64 ``[words]``, 0 before) for the words of all items.
 
-
-@leaf
-def _link_items(
-    pairs: np.ndarray,
-    offsets: np.ndarray,
-    starts: np.ndarray,
-    positions: np.ndarray,
-    counts: np.ndarray,
-    ends: np.ndarray,
-    values: np.ndarray,
-) -> None:
-    """Fill the positions of all words where ``values`` has room for them; else ``ends``, where each word's lists end.
-
-    starts: int64 [items + 1], first word of each item; positions, counts: room for the longest item; ends: int64
-    [words + 1], 0 first.
+    starts: int64 [items + 1], first word of each item.
     """
     for item in range(len(starts) - 1):
-        length = starts[item + 1] - starts[item]
-        _link_words(pairs, offsets[item], offsets[item + 1], length, positions, counts)
-        for word in range(length):
-            begin = ends[starts[item] + word]
-            if len(values) == 0:
-                ends[starts[item] + word + 1] = begin + counts[word]
-            else:
-                for place in range(counts[word]):
-                    values[begin + place] = positions[word, place]
+        first, end = starts[item], starts[item + 1]
+        for pair in range(offsets[item], offsets[item + 1]):
+            word = first + pairs[pair, 1]
+            counts[word] = _insert(positions, word, counts[word], pairs[pair, 0])
+        # a word without links takes those of its neighbour, which may have taken them itself
+        aligned = -1
+        for word in range(first, end):
+            if counts[word] > 0:
+                aligned = word if aligned < 0 else aligned
+            elif aligned >= 0:
+                _copy_links(positions, counts, word - 1, word)
+        for word in range(first, aligned):
+            _copy_links(positions, counts, aligned, word)
 
 
 def aligned_positions(alignment: Ragged, target_lengths: np.ndarray) -> Ragged:
@@ -96,86 +78,30 @@ def aligned_positions(alignment: Ragged, target_lengths: np.ndarray) -> Ragged:
     limits = np.repeat(np.asarray(target_lengths), alignment.lengths)
     if len(pairs) and (pairs.min() < 0 or (pairs[:, 1] >= limits).any()):
         raise ValueError("a link lies outside its item")
-    longest = int(np.max(target_lengths, initial=0))
-    room = np.empty((longest, LINKS), dtype=np.int32), np.empty(longest, dtype=np.int64)
-    ends = np.zeros(starts[-1] + 1, dtype=np.int64)
-    _link_items(pairs, offsets, starts, *room, ends, np.empty(0, dtype=np.int32))
-    values = np.empty(ends[-1], dtype=np.int32)
-    if len(values):
-        _link_items(pairs, offsets, starts, *room, ends, values)
-    return Ragged(values, ends)
-
-
-@leaf
-def _same(values: np.ndarray, begin: int, length: int, other: int) -> bool:
-    """Whether two stretches of values agree."""
-    for place in range(length):  # noqa: SIM110 (a kernel knows no generators)
-        if values[begin + place] != values[other + place]:
-            return False
-    return True
-
-
-@leaf
-def _number_sets(
-    sentences: np.ndarray,
-    values: np.ndarray,
-    offsets: np.ndarray,
-    slots: np.ndarray,
-    numbers: np.ndarray,
-    firsts: np.ndarray,
-) -> int:
-    """Number the distinct lists of each sentence as they come, and ``firsts``, the first item of each; how many.
-
-    sentences: int32 [n], rising; slots: int32, a power of 2 above the items of any sentence, all -1. A slot that holds
-    a number of an earlier sentence is free, so the slots need no emptying between sentences.
-    """
-    count, start = 0, 0
-    for item in range(len(sentences)):
-        if item > 0 and sentences[item] != sentences[item - 1]:
-            start = count
-        begin, length = offsets[item], offsets[item + 1] - offsets[item]
-        key = mix(np.uint64(length))
-        for place in range(begin, begin + length):
-            key = mix(key ^ np.uint64(values[place] + 1))
-        slot = np.int64(key & np.uint64(len(slots) - 1))
-        while slots[slot] >= start:
-            other = firsts[slots[slot]]
-            if offsets[other + 1] - offsets[other] == length and _same(values, begin, length, offsets[other]):
-                break
-            slot = (slot + 1) & (len(slots) - 1)
-        if slots[slot] < start:
-            slots[slot] = count
-            firsts[count] = item
-            count += 1
-        numbers[item] = slots[slot]
-    return count
+    positions, counts = np.empty((starts[-1], LINKS), dtype=np.int32), np.zeros(starts[-1], dtype=np.int64)
+    _link_words(pairs, offsets, starts, positions, counts)
+    return Ragged(positions[np.arange(LINKS) < counts[:, None]], np.concatenate(([0], np.cumsum(counts))))
 
 
 def intern_links(sentences: np.ndarray, positions: Ragged) -> tuple[LinkSets, np.ndarray]:
     """The distinct sets among those of n predictions, and int32 ``[n]``, the number of each prediction's set.
 
-    sentences: int ``[n]``, in any order; positions: ``Ragged`` of n, rising source positions within the sentence. The
-    sets of a sentence are neighbours, numbered in the order in which its predictions come.
+    sentences: int ``[n]``, in any order; positions: ``Ragged`` of n, rising source positions within the sentence, at
+    most ``LINKS``. The sets of a sentence are neighbours, numbered in the order in which its predictions come.
     """
-    sentences = np.ascontiguousarray(sentences, dtype=np.int32)
     if len(positions) != len(sentences):
         raise ValueError(f"{len(positions)} sets of positions for {len(sentences)} predictions")
-    order = None
-    if (np.diff(sentences) < 0).any():
-        order = np.argsort(sentences, kind="stable")
-        sentences, positions = sentences[order], positions.take(order)
-    values = np.ascontiguousarray(positions.values, dtype=np.int32)
-    offsets = np.ascontiguousarray(positions.offsets, dtype=np.int64)
-    changes = np.flatnonzero(np.diff(sentences)) + 1
-    most = int(np.diff(np.concatenate(([0], changes, [len(sentences)]))).max())
-    slots = np.full(1 << (2 * most + 1).bit_length(), -1, dtype=np.int32)
-    numbers = np.empty(len(sentences), dtype=np.int32)
-    firsts = np.empty(len(sentences), dtype=np.int64)
-    firsts = firsts[: _number_sets(sentences, values, offsets, slots, numbers, firsts)]
-    sets = LinkSets(sentences[firsts], Ragged(values, offsets).take(firsts))
+    sentences = np.ascontiguousarray(sentences, dtype=np.int32)
+    order = np.argsort(sentences, kind="stable") if (np.diff(sentences) < 0).any() else None
     if order is not None:
-        in_order = numbers.copy()
-        numbers[order] = in_order
+        sentences, positions = sentences[order], positions.take(order)
+    rows = np.full((len(sentences), 1 + LINKS), -1, dtype=np.int32)
+    rows[:, 0] = sentences
+    rows[:, 1:][np.arange(LINKS) < positions.lengths[:, None]] = positions.values
+    places, firsts = number_rows(rows)
+    sets = LinkSets(sentences[firsts], positions.take(firsts))
+    numbers = np.empty(len(sentences), dtype=np.int32)
+    numbers[slice(None) if order is None else order] = places
     return sets, numbers
 
 
@@ -193,3 +119,82 @@ def training_links(alignment: Ragged, target_lengths: np.ndarray) -> tuple[LinkS
     token_lengths[token_of_word] = words.lengths
     offsets = np.concatenate(([0], np.cumsum(token_lengths)))
     return intern_links(np.repeat(sentences, lengths + 1), Ragged(words.values, offsets))
+
+
+class Window(NamedTuple):
+    """So many words before the first aligned one, of the aligned ones, and after the last: the slots, in that order."""
+
+    previous: int
+    aligned: int
+    following: int
+
+    @property
+    def slots(self) -> int:
+        return sum(self)
+
+
+def parse_window(name: str) -> Window:
+    """``p3``: three previous words; ``n5``: the next five; ``c5``: up to five aligned ones; ``p5n5``: both sides.
+
+    The schema says which names there are.
+    """
+    sizes = dict(re.findall(r"([pcn])(\d+)", name))
+    return Window(*(int(sizes.get(part, 0)) for part in "pcn"))
+
+
+@leaf
+def _fill_rows(
+    ids: np.ndarray,
+    starts: np.ndarray,
+    sentences: np.ndarray,
+    positions: np.ndarray,
+    offsets: np.ndarray,
+    window: Window,
+    rows: np.ndarray,
+) -> None:
+    """Write a row of each word of the window of every set (int32 [N, slots], 0 before)."""
+    for item in range(len(sentences)):
+        start = starts[sentences[item]]
+        length = starts[sentences[item] + 1] - start
+        first, last = length, length
+        aligned = offsets[item + 1] - offsets[item]
+        if aligned > 0:
+            first, last = np.int64(positions[offsets[item]]), np.int64(positions[offsets[item + 1] - 1])
+        for slot in range(window.previous):
+            position = first - window.previous + slot
+            if position >= 0:
+                rows[item, slot] = ids[start + position] + 1
+        for slot in range(min(window.aligned, aligned)):
+            rows[item, window.previous + slot] = ids[start + positions[offsets[item] + slot]] + 1
+        for slot in range(window.following):
+            position = last + 1 + slot
+            if position < length:
+                rows[item, window.previous + window.aligned + slot] = ids[start + position] + 1
+
+
+def window_rows(ids: Ragged, links: LinkSets, window: Window) -> np.ndarray:
+    """int32 ``[N, slots]``: for each set of links the words of its window, a word's number + 1; 0 where there is none.
+
+    ids: int32, the words of each sentence. Words keep the order of the text; the last of the previous words stands next
+    to the first aligned one, and aligned words fill their slots from the left. What is aligned to nothing, such as the
+    end of a sentence, stands behind the last word: it has previous words only. Raises ``ValueError`` for links outside
+    the sentences.
+    """
+    if len(links) and not 0 <= links.sentences.min() <= links.sentences.max() < len(ids):
+        raise ValueError("links of sentences that are not there")
+    lengths = np.repeat(ids.lengths[links.sentences], links.positions.lengths)
+    if len(lengths) and (links.positions.values.min() < 0 or (links.positions.values >= lengths).any()):
+        raise ValueError("a link lies outside its sentence")
+    rows = np.zeros((len(links), window.slots), dtype=np.int32)
+    arrays = (
+        np.ascontiguousarray(array, dtype=dtype)
+        for array, dtype in (
+            (ids.values, np.int32),
+            (ids.offsets, np.int64),
+            (links.sentences, np.int32),
+            (links.positions.values, np.int32),
+            (links.positions.offsets, np.int64),
+        )
+    )
+    _fill_rows(*arrays, window, rows)
+    return rows

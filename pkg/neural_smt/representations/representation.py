@@ -8,10 +8,11 @@ comparable with that of the hidden layer. (Validation perplexity with sentence v
 lengths differ widely with the frequency of the words, and their meaning lies in the direction.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from safetensors import SafetensorError
@@ -19,66 +20,82 @@ from safetensors.numpy import load_file, save_file
 from scipy import sparse
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings, check_section, fill_defaults, load_schema
 from neural_smt.io.files import atomic, read_json, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, LinkSets
+from neural_smt.representations.links import Window, parse_window, window_rows
 from neural_smt.representations.lsa import word_counts, word_ids
 from neural_smt.representations.projection import Projection, feature_matrix, word_hashes
-from neural_smt.representations.settings import SENTENCE_KINDS, RepresentationSettings, window_rows
 from neural_smt.vocabulary import Vocabulary
 
+SENTENCE_KINDS = ("sentence_lsa", "projected_lsa")
+"""Kinds with one vector for the whole sentence; others have one for each word of a window."""
 
-class Representation(Protocol):
-    """slots, dimensions: f_t is so many vectors of so many numbers; input_rows: rows of the table of vectors where the
-    joint network learns it, else 0; side: the text whose sentences it reads, ``source`` or ``target``.
+
+def representation_settings(values: Mapping[str, Any]) -> Settings:
+    """The settings of a representation (``input`` of a joint model in the schema), those left out by their defaults.
+
+    Raises ``UserError`` for what is unknown, missing or out of range.
+    """
+    root = load_schema()
+    schema = root["$defs"]["recurrent"]["properties"]["input"]
+    section = deepcopy(dict(values))
+    fill_defaults(section, schema, root)
+    check_section(section, schema, "representation")
+    settings = Settings({name: value for name, value in section.items() if name != "network"})
+    if settings.side == "target" and settings.kind != "sentence_lsa":
+        raise UserError(f"a representation of kind {settings.kind} reads the source; set side: source")
+    if settings.kind == "projected_lsa" and settings.rate == settings.held_out == 0:
+        raise UserError("a projected representation's held_out is 0 and so is its rate; set one of them above 0")
+    return settings
+
+
+class Representation:
+    """What a joint model knows of the source. slots, dimensions: f_t is so many vectors of so many numbers; input_rows:
+    rows of the table of vectors where the joint network learns it, else 0.
     """
 
-    settings: RepresentationSettings
+    settings: Settings
     vocabulary: Vocabulary
+    slots: int
+    dimensions: int
+    input_rows: int
+    arrays: ClassVar[tuple[str, ...]]
 
     @property
-    def slots(self) -> int: ...
-
-    @property
-    def dimensions(self) -> int: ...
-
-    @property
-    def input_rows(self) -> int: ...
-
-    @property
-    def side(self) -> str: ...
+    def side(self) -> str:
+        """The text whose sentences it reads, ``source`` or ``target``."""
+        return self.settings.side
 
     def inputs(self, sentences: Sequence[Sequence[str]], links: LinkSets) -> AuxiliaryInputs:
         """The input of each set of links into tokenised sentences, in the order of the sets.
 
         Raises ``ValueError`` for links that lie outside the sentences.
         """
-        ...
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class SentenceRepresentation:
+class SentenceRepresentation(Representation):
     """One vector for the whole sentence, linear in what is counted in it.
 
     weights: float32 ``[V, d]``, what each occurrence of a word adds (``sentence_lsa``), or ``[K, d]``, those of the
     ``features`` (int32 ``[K]``) of ``projected_lsa``.
     """
 
-    settings: RepresentationSettings
+    settings: Settings
     vocabulary: Vocabulary
     weights: np.ndarray
     features: np.ndarray | None = None
 
     slots = 1
     input_rows = 0
+    arrays = ("weights", "features")
 
     @property
-    def dimensions(self) -> int:
+    def dimensions(self) -> int:  # type: ignore[override]
         return self.weights.shape[1]
-
-    @property
-    def side(self) -> str:
-        return self.settings.side
 
     def vectors(self, ids: Ragged) -> np.ndarray:
         """float32 ``[n, d]``: the vector of each sentence (word ids); zeros where nothing is known of it."""
@@ -98,36 +115,38 @@ class SentenceRepresentation:
 
 
 @dataclass(frozen=True)
-class WordRepresentation:
+class WordRepresentation(Representation):
     """A vector for each word of a window around the aligned source words.
 
     table: float32 ``[V + 1, d]``, zeros and then the vector of every word; None where the joint network learns it.
     """
 
-    settings: RepresentationSettings
+    settings: Settings
     vocabulary: Vocabulary
     table: np.ndarray | None
 
-    @property
-    def slots(self) -> int:
-        return self.settings.chosen_window.slots
+    arrays = ("table",)
 
     @property
-    def dimensions(self) -> int:
+    def window(self) -> Window:
+        """Which words."""
+        return parse_window(self.settings.window)
+
+    @property
+    def slots(self) -> int:  # type: ignore[override]
+        return self.window.slots
+
+    @property
+    def dimensions(self) -> int:  # type: ignore[override]
         return self.settings.dimensions if self.table is None else self.table.shape[1]
 
     @property
-    def input_rows(self) -> int:
+    def input_rows(self) -> int:  # type: ignore[override]
         return len(self.vocabulary) + 1 if self.table is None else 0
-
-    @property
-    def side(self) -> str:
-        return self.settings.side
 
     def inputs(self, sentences: Sequence[Sequence[str]], links: LinkSets) -> AuxiliaryInputs:
         """See ``Representation``; slots beyond the sentence, or beyond the aligned words, hold row 0."""
-        rows = window_rows(word_ids(self.vocabulary, sentences), links, self.settings.chosen_window)
-        return AuxiliaryInputs(rows, self.table)
+        return AuxiliaryInputs(window_rows(word_ids(self.vocabulary, sentences), links, self.window), self.table)
 
 
 CONFIG, ARRAYS, VOCABULARY = "config.json", "vectors.safetensors", "vocabulary.tsv"
@@ -138,16 +157,12 @@ _ADVICE = "build the representation again"
 def save_representation(folder: Path, representation: Representation) -> None:
     """Write the folder, all or nothing."""
     with atomic(folder, directory=True) as temporary:
-        save_file(_arrays(representation), temporary / ARRAYS)
+        arrays = {name: getattr(representation, name) for name in representation.arrays}
+        given = {name: np.ascontiguousarray(array) for name, array in arrays.items() if array is not None}
+        save_file(given, temporary / ARRAYS)
         representation.vocabulary.save(temporary / VOCABULARY)
-        description = {"settings": asdict(representation.settings), "vocabulary": representation.vocabulary.digest}
+        description = {"settings": representation.settings.as_dict(), "vocabulary": representation.vocabulary.digest}
         write_json(temporary / CONFIG, description)
-
-
-def _arrays(representation: Representation) -> dict[str, np.ndarray]:
-    names = ("weights", "features") if isinstance(representation, SentenceRepresentation) else ("table",)
-    arrays = {name: getattr(representation, name) for name in names}
-    return {name: np.ascontiguousarray(array) for name, array in arrays.items() if array is not None}
 
 
 def load_representation(folder: Path) -> Representation:
@@ -158,9 +173,9 @@ def load_representation(folder: Path) -> Representation:
     folder = Path(folder)
     description = read_json(folder / CONFIG)
     try:
-        settings = RepresentationSettings.read(description["settings"])
+        settings = representation_settings(description["settings"])
         digest = description["vocabulary"]
-    except (KeyError, TypeError, AttributeError, UserError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, UserError) as error:
         raise UserError(f"{folder / CONFIG}: not the settings of a representation ({error}); {_ADVICE}") from None
     vocabulary = Vocabulary.load(folder / VOCABULARY)
     if vocabulary.digest != digest:
@@ -176,9 +191,7 @@ def load_representation(folder: Path) -> Representation:
     return representation
 
 
-def _assembled(
-    settings: RepresentationSettings, vocabulary: Vocabulary, arrays: dict[str, np.ndarray]
-) -> Representation | None:
+def _assembled(settings: Settings, vocabulary: Vocabulary, arrays: dict[str, np.ndarray]) -> Representation | None:
     """The representation, or None when the arrays do not fit to its settings and its vocabulary."""
     if settings.kind == "learned":
         return None if arrays else WordRepresentation(settings, vocabulary, None)

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import read_parallel, write_json
 from neural_smt.io.ragged import Ragged
+from neural_smt.representations.links import parse_window
 from neural_smt.representations.lsa import LatentSemantics, analyse, repeated_words, word_ids
 from neural_smt.representations.projection import (
     choose_projection,
@@ -22,9 +24,9 @@ from neural_smt.representations.representation import (
     Representation,
     SentenceRepresentation,
     WordRepresentation,
+    representation_settings,
     save_representation,
 )
-from neural_smt.representations.settings import RepresentationSettings
 from neural_smt.vocabulary import Vocabulary
 
 Sentences = Sequence[Sequence[str]]
@@ -32,7 +34,7 @@ Built = tuple[Representation, dict[str, Any]]
 """A representation and its statistics."""
 
 
-def build_sentence_lsa(settings: RepresentationSettings, sentences: Sentences, seed: int) -> Built:
+def build_sentence_lsa(settings: Settings, sentences: Sentences, seed: int) -> Built:
     """Rows of R for the sentences of one text."""
     vocabulary, ids, semantics = _analysed(settings, sentences, seed)
     scale = settings.length / root_mean_square(semantics.sentences(ids))
@@ -40,16 +42,16 @@ def build_sentence_lsa(settings: RepresentationSettings, sentences: Sentences, s
     return SentenceRepresentation(settings, vocabulary, weights), _spectrum(semantics)
 
 
-def build_word_lsa(settings: RepresentationSettings, sentences: Sentences, seed: int) -> Built:
+def build_word_lsa(settings: Settings, sentences: Sentences, seed: int) -> Built:
     """Rows of T for the words of a window, equally long but for words that are in no sentence or in all."""
     vocabulary, _, semantics = _analysed(settings, sentences, seed)
     lengths = np.linalg.norm(semantics.words, axis=1, keepdims=True)
     words = np.divide(semantics.words, lengths, out=np.zeros_like(semantics.words), where=lengths > 1e-12)
-    words *= settings.length / np.sqrt(settings.chosen_window.slots)
+    words *= settings.length / np.sqrt(parse_window(settings.window).slots)
     return WordRepresentation(settings, vocabulary, _with_row_of_no_word(words)), _spectrum(semantics)
 
 
-def build_word_rnn(settings: RepresentationSettings, model: Path) -> Built:
+def build_word_rnn(settings: Settings, model: Path) -> Built:
     """Rows of U, the embedding of a recurrent model of the source, for the words of a window."""
     import torch  # takes a second to load, needed here only
 
@@ -58,17 +60,17 @@ def build_word_rnn(settings: RepresentationSettings, model: Path) -> Built:
     trained = load_recurrent(model, torch.device("cpu"))
     words = trained.network.state_dict()["embedding"].double().numpy()
     length = root_mean_square(words, trained.vocabulary.counts)
-    words = words * (settings.length / np.sqrt(settings.chosen_window.slots) / length)
+    words = words * (settings.length / np.sqrt(parse_window(settings.window).slots) / length)
     table = _with_row_of_no_word(words)
     return WordRepresentation(settings, trained.vocabulary, table), {"length_in_the_model": length}
 
 
-def build_learned(settings: RepresentationSettings, sentences: Sentences) -> Built:
+def build_learned(settings: Settings, sentences: Sentences) -> Built:
     """Only which words there are: their vectors are parameters of the joint network."""
     return WordRepresentation(settings, repeated_words(sentences), None), {}
 
 
-def build_projected_lsa(settings: RepresentationSettings, source: Sentences, target: Sentences, seed: int) -> Built:
+def build_projected_lsa(settings: Settings, source: Sentences, target: Sentences, seed: int) -> Built:
     """The transform of the source sentence into the row of R of its reference."""
     _, ids, semantics = _analysed(settings, target, seed)
     references = semantics.sentences(ids)
@@ -100,9 +102,7 @@ def root_mean_square(vectors: np.ndarray, counts: np.ndarray | None = None) -> f
     return float(np.sqrt(np.average(squares, weights=weights))) or 1.0
 
 
-def _analysed(
-    settings: RepresentationSettings, sentences: Sentences, seed: int
-) -> tuple[Vocabulary, Ragged, LatentSemantics]:
+def _analysed(settings: Settings, sentences: Sentences, seed: int) -> tuple[Vocabulary, Ragged, LatentSemantics]:
     vocabulary = repeated_words(sentences)
     ids = word_ids(vocabulary, sentences)
     return vocabulary, ids, analyse(ids, len(vocabulary), settings.dimensions, seed)
@@ -153,11 +153,11 @@ def build_representation(
 ) -> None:
     """Build a representation of source sentences for a joint model (Auli et al. 2013, sections 5.1 to 5.4).
 
-    settings: ``RepresentationSettings``. source, target: the tokenised parallel training text; recurrent: the folder of
-    a recurrent model trained on the source text, for the kind ``word_rnn``. Writes the folder that
+    settings: see ``representation_settings``. source, target: the tokenised parallel training text; recurrent: the
+    folder of a recurrent model trained on the source text, for the kind ``word_rnn``. Writes the folder that
     ``load_representation`` reads and what there is to say about it as JSON. The same seed gives the same folder.
     """
-    chosen = RepresentationSettings.read(settings)
+    chosen = representation_settings(settings)
     if (chosen.kind == "word_rnn") != (recurrent is not None):
         raise UserError(
             f"a representation of kind {chosen.kind} "

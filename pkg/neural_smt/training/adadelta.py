@@ -5,6 +5,8 @@ no step and both its averages shrink by rho, so the shrinking of the rows of an 
 again: the result is the same, and an update touches hundreds of rows instead of tens of thousands.
 """
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -16,11 +18,21 @@ class AdaDelta:
     """E[g^2] <- rho E[g^2] + (1 - rho) g^2;  d = sqrt(E[d^2] + eps) / sqrt(E[g^2] + eps) g;  w <- w - d.
 
     The average of squared gradients takes the current gradient first, that of squared steps follows the step; both
-    start at 0. ``updates`` counts the steps taken.
+    start at 0. ``updates`` counts the steps taken. clip: the largest L2 norm of a gradient (``update``); rows_only: see
+    ``clipped_gradients``.
     """
 
-    def __init__(self, parameters: dict[str, nn.Parameter], rho: float = 0.95, epsilon: float = 1e-6):
+    def __init__(
+        self,
+        parameters: dict[str, nn.Parameter],
+        rho: float = 0.95,
+        epsilon: float = 1e-6,
+        clip: float = math.inf,
+        rows_only: bool = False,
+    ):
         self.parameters = parameters
+        self.clip = clip
+        self.rows_only = rows_only
         self.rho = rho
         self.epsilon = epsilon
         self.updates = 0
@@ -28,6 +40,12 @@ class AdaDelta:
         self.squared_steps = {name: torch.zeros_like(p) for name, p in parameters.items()}
         # How many updates a row's averages have seen; made for parameters whose gradient is sparse.
         self.seen: dict[str, Tensor] = {}
+
+    def update(self) -> float:
+        """Take a step along the gradients that lie with the parameters, clipped; returns the norm they had."""
+        gradients, norm = clipped_gradients(self.parameters, self.clip, self.rows_only)
+        self.step(gradients)
+        return norm
 
     @torch.no_grad()
     def step(self, gradients: dict[str, Tensor]) -> None:
@@ -83,23 +101,6 @@ class AdaDelta:
             group, _, name = key.partition(".")
             getattr(self, group)[name] = tensor.to(self.parameters[name].device)
         self.updates = updates
-
-
-class ClippedAdaDelta(AdaDelta):
-    """AdaDelta on gradients with an L2 norm of at most ``clip``; rows_only: see ``clipped_gradients``."""
-
-    def __init__(
-        self, parameters: dict[str, nn.Parameter], rho: float, epsilon: float, clip: float, rows_only: bool = False
-    ):
-        super().__init__(parameters, rho, epsilon)
-        self.clip = clip
-        self.rows_only = rows_only
-
-    def update(self) -> float:
-        """Take a step along the gradients that lie with the parameters; returns the norm they had."""
-        gradients, norm = clipped_gradients(self.parameters, self.clip, self.rows_only)
-        self.step(gradients)
-        return norm
 
 
 def _tiles(tensor: Tensor) -> tuple[Tensor, ...]:

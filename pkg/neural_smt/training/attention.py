@@ -20,8 +20,8 @@ from neural_smt.networks.attention.network import (
     pack_batch,
     save_attention,
 )
-from neural_smt.training.adadelta import ClippedAdaDelta
-from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, Training
+from neural_smt.training.adadelta import AdaDelta
+from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, TextTask, Training
 from neural_smt.vocabulary import UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
 from neural_smt.vocabulary_selection.partitions import Partitions, partitions
@@ -79,7 +79,7 @@ class SentencePairs:
         return int(np.count_nonzero(~covered))
 
 
-class AttentionTask:
+class AttentionTask(TextTask):
     """Minibatches of the pairs that are short enough, in the order of the settings and the seed; held-out pairs by
     length.
 
@@ -96,18 +96,13 @@ class AttentionTask:
         settings: Settings,
         seed: int,
     ):
-        self.network = network
-        self.text = text
         self.usable = text.within(settings.max_length)
         lengths = text.lengths[self.usable]
-        self.order = BatchOrder(lengths, settings.batch, settings.buffer, seed, settings.reshuffle)
-        self.updates_per_epoch = self.order.updates_per_epoch
+        order = BatchOrder(lengths, settings.batch, settings.buffer, seed, settings.reshuffle)
+        super().__init__(network, text, held_out, order, VALIDATION_BATCH)
         self.reshuffle, self.tau = settings.reshuffle, settings.tau
         self._parts = lru_cache(maxsize=1)(self._cut)
         self.fixed_from = settings.fix_embeddings * self.updates_per_epoch
-        rows = np.argsort(held_out.lengths, kind="stable")
-        chunks = (rows[start : start + VALIDATION_BATCH] for start in range(0, len(rows), VALIDATION_BATCH))
-        self.validation = [self._pack_held_out(held_out, chunk) for chunk in chunks]
 
     def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
         """That of an update, counted from 0, or a share of it, predicted from the words of the whole; fixes the
@@ -117,7 +112,7 @@ class AttentionTask:
         for embedding in (self.network.source_embedding, self.network.target_embedding):
             embedding.requires_grad_(learnt)
         rows = self.usable[self.order.rows(update)]
-        return self._pack(self.text, rows[share], self._words(update, rows))
+        return self._pack(self.text, rows[share], self._words(update, rows)) if len(rows[share]) else NOTHING
 
     def _words(self, update: int, rows: np.ndarray) -> np.ndarray | None:
         """int64: the target words of a minibatch, or None for all."""
@@ -131,19 +126,17 @@ class AttentionTask:
         batches = [self.usable[self.order.rows(first + position)] for position in range(self.updates_per_epoch)]
         return partitions(self.text.target, batches, self.tau, self.network.config.target_words)
 
-    def _pack_held_out(self, pairs: SentencePairs, rows: np.ndarray) -> Minibatch:
-        if pairs.sets is None:
-            return self._pack(pairs, rows)
-        ids = pairs.sets.union(rows)
-        return self._pack(pairs, rows, ids, membership(ids, pairs.sets.own.take(rows), pairs.sets.common))
+    def pack(self, text: SentencePairs, rows: np.ndarray, whole: int = 1) -> Minibatch:
+        """See ``TextTask``; of held-out pairs."""
+        if text.sets is None:
+            return self._pack(text, rows)
+        ids = text.sets.union(rows)
+        return self._pack(text, rows, ids, membership(ids, text.sets.own.take(rows), text.sets.common))
 
     def _pack(
         self, pairs: SentencePairs, rows: np.ndarray, ids: np.ndarray | None = None, allowed: np.ndarray | None = None
     ) -> Minibatch:
-        if len(rows) == 0:
-            return NOTHING
-        device = self.network.output.weight.device
-        batch = pack_batch(pairs.source.take(rows), pairs.target.take(rows), device, ids, allowed)
+        batch = pack_batch(pairs.source.take(rows), pairs.target.take(rows), self.device, ids, allowed)
         return Minibatch(batch, batch.pairs.pairs, batch.pairs.predictions)
 
 
@@ -249,7 +242,7 @@ def prepare(
         undecided=("average",),
         decided_by=[[v.digest for v in vocabularies], [_digest_of_sets(part) for part in (text, held_out)]],
         data=[side for part in (text, held_out) for side in (part.source, part.target)],
-        optimiser=ClippedAdaDelta(parameters, settings.rho, settings.epsilon, settings.clip, rows_only=limited),
+        optimiser=AdaDelta(parameters, settings.rho, settings.epsilon, settings.clip, rows_only=limited),
         save=lambda folder, updates: save_attention(
             folder, trained, origin | ({"updates": updates} if updates else {})
         ),

@@ -10,7 +10,6 @@ import torch
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
-from neural_smt.jit import kernel, mix
 from neural_smt.networks.encoder_decoder import (
     Conventions,
     EncoderDecoder,
@@ -21,7 +20,8 @@ from neural_smt.networks.encoder_decoder import (
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, Training
+from neural_smt.training.loop import BatchOrder, Minibatch, TextTask, Training
+from neural_smt.training.ngram_text import hash_rows
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
@@ -77,65 +77,29 @@ def split_pairs(pairs: PhrasePairs, held_out: int, seed: int) -> tuple[PhrasePai
             f"training: validation_pairs is {held_out}, but the phrase table has {len(pairs)} usable pairs; "
             "hold out fewer than half of them"
         )
-    hashes = hash_pairs(
-        pairs.source.values, pairs.source.offsets, pairs.target.values, pairs.target.offsets, np.uint64(seed)
-    )
-    chosen = hashes < np.uint64(share * 2.0**64)
+    chosen = hash_rows(seed, pairs.source, pairs.target) < np.uint64(share * 2.0**64)
     return pairs.take(np.flatnonzero(~chosen)), pairs.take(np.flatnonzero(chosen))
-
-
-@kernel
-def hash_pairs(
-    source_values: np.ndarray,
-    source_offsets: np.ndarray,
-    target_values: np.ndarray,
-    target_offsets: np.ndarray,
-    seed: np.uint64,
-) -> np.ndarray:
-    """uint64 ``[n]``: a hash of the words of each pair."""
-    count = len(source_offsets) - 1
-    hashes = np.empty(count, dtype=np.uint64)
-    for pair in range(count):
-        state = mix(seed)
-        for position in range(source_offsets[pair], source_offsets[pair + 1]):
-            state = mix(state ^ np.uint64(source_values[position]))
-        state = mix(~state)
-        for position in range(target_offsets[pair], target_offsets[pair + 1]):
-            state = mix(state ^ np.uint64(target_values[position]))
-        hashes[pair] = state
-    return hashes
 
 
 VALIDATION_BATCH = 512
 
 
-class PhraseTask:
+class PhraseTask(TextTask):
     """Minibatches of ``pairs`` in the order of the settings and the seed; ``held_out`` pairs by length."""
 
     def __init__(
         self, network: EncoderDecoder, pairs: PhrasePairs, held_out: PhrasePairs, settings: Settings, seed: int
     ):
-        self.network = network
-        self.pairs = pairs
         conventions = network.config.conventions
         self.mean = conventions.objective == "paper"
         reshuffle = conventions.sampling == "paper"
-        self.order = BatchOrder(pairs.lengths, settings.batch, settings.buffer, seed, reshuffle)
-        self.updates_per_epoch = self.order.updates_per_epoch
-        rows = np.argsort(held_out.lengths, kind="stable")
-        chunks = (rows[start : start + VALIDATION_BATCH] for start in range(0, len(rows), VALIDATION_BATCH))
-        self.validation = [self._pack(held_out.take(chunk), len(chunk)) for chunk in chunks]
+        order = BatchOrder(pairs.lengths, settings.batch, settings.buffer, seed, reshuffle)
+        super().__init__(network, pairs, held_out, order, VALIDATION_BATCH)
 
-    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
-        """That of an update, counted from 0, or a share of it."""
-        rows = self.order.rows(update)
-        return self._pack(self.pairs.take(rows[share]), len(rows))
-
-    def _pack(self, pairs: PhrasePairs, whole: int) -> Minibatch:
-        """Pairs of a minibatch of so many."""
-        if len(pairs) == 0:
-            return NOTHING
-        batch = pack_pairs(pairs.source, pairs.target, self.network.output.weight.device)
+    def pack(self, text: PhrasePairs, rows: np.ndarray, whole: int = 1) -> Minibatch:
+        """See ``TextTask``."""
+        pairs = text.take(rows)
+        batch = pack_pairs(pairs.source, pairs.target, self.device)
         return Minibatch(batch, batch.pairs, batch.predictions, whole if self.mean else 1)
 
 

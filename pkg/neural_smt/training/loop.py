@@ -18,7 +18,7 @@ from tqdm import tqdm
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import precision_context, repeatable
-from neural_smt.training.adadelta import ClippedAdaDelta
+from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
 from neural_smt.training.learning_curve import Record
 from neural_smt.training.processes import Processes, sum_gradients
@@ -118,6 +118,35 @@ class BatchOrder:
         return rows[np.argsort(self.lengths[rows], kind="stable")]
 
 
+def by_length(lengths: np.ndarray, size: int) -> list[np.ndarray]:
+    """The numbers of examples of these lengths, ``size`` of like length at a time."""
+    rows = np.argsort(lengths, kind="stable")
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+class TextTask:
+    """A ``Task`` of examples in memory: those of ``text`` in an order, those of ``held_out`` by length, ``size`` at a
+    time. Both have ``lengths``. What examples are as a minibatch, each kind of network says in ``pack``.
+    """
+
+    def __init__(self, network: nn.Module, text: Any, held_out: Any, order: BatchOrder, size: int):
+        self.network = network
+        self.device = next(network.parameters()).device
+        self.text = text
+        self.order = order
+        self.updates_per_epoch = order.updates_per_epoch
+        self.validation = [self.pack(held_out, rows) for rows in by_length(held_out.lengths, size)]
+
+    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
+        """That of an update, counted from 0, or a share of it."""
+        rows = self.order.rows(update)
+        return self.pack(self.text, rows[share], len(rows)) if len(rows[share]) else NOTHING
+
+    def pack(self, text: Any, rows: np.ndarray, whole: int = 1) -> Minibatch:
+        """The examples at ``rows`` (int64, at least one) of a text, of a minibatch of so many."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
 class Training:
     """A network that is about to be trained, as its kind prepares it.
@@ -203,7 +232,7 @@ class Trainer:
         self.run_fingerprint = run
         self.parameters = dict(self.network.named_parameters())
         self.device = next(self.network.parameters()).device
-        self.optimiser = optimiser or ClippedAdaDelta(self.parameters, settings.rho, settings.epsilon, settings.clip)
+        self.optimiser = optimiser or AdaDelta(self.parameters, settings.rho, settings.epsilon, settings.clip)
         self.schedule = schedule
         self.processes = Processes.current()
         self.epoch_ended = epoch_ended if self.processes.first else None

@@ -24,6 +24,11 @@ class NgramText:
     def __len__(self) -> int:
         return len(self.positions)
 
+    @property
+    def lengths(self) -> np.ndarray:
+        """``[N]``: all n-grams are of one length, there is nothing to sort by."""
+        return np.broadcast_to(np.int8(0), len(self))
+
     @classmethod
     def of(cls, sentences: Ragged, history: int) -> "NgramText":
         """The n-grams of sentences of ids without boundaries, with ``history`` = n - 1 words before each word."""
@@ -59,7 +64,7 @@ def draw_sentences(sentences: Ragged, share: float, seed: int) -> np.ndarray:
     """bool ``[n]``: the sentences that ``split_sentences`` holds out."""
     if share == 0:
         return np.zeros(len(sentences), dtype=bool)
-    hashes = hash_sentences(sentences.values, sentences.offsets, np.uint64(seed))
+    hashes = hash_rows(seed, sentences)
     count = max(1, round(share * len(sentences)))
     chosen = hashes <= np.partition(hashes, count - 1)[count - 1]
     if chosen.all():
@@ -69,13 +74,18 @@ def draw_sentences(sentences: Ragged, share: float, seed: int) -> np.ndarray:
     return chosen
 
 
+def hash_rows(seed: int, *sides: Ragged) -> np.ndarray:
+    """uint64 ``[n]``: a hash of the ids that row i of every side (int32, n rows each) holds."""
+    states = np.full(len(sides[0]), mix(np.uint64(seed)), dtype=np.uint64)
+    for number, side in enumerate(sides):
+        if number:
+            states = mix.py_func(~states)
+        _hash_on(states, side.values, side.offsets)
+    return states
+
+
 @kernel
-def hash_sentences(values: np.ndarray, offsets: np.ndarray, seed: np.uint64) -> np.ndarray:
-    """uint64 ``[n]``: a hash of the words of each sentence."""
-    hashes = np.empty(len(offsets) - 1, dtype=np.uint64)
-    for sentence in range(len(hashes)):
-        state = mix(seed)
-        for position in range(offsets[sentence], offsets[sentence + 1]):
-            state = mix(state ^ np.uint64(values[position]))
-        hashes[sentence] = state
-    return hashes
+def _hash_on(states: np.ndarray, values: np.ndarray, offsets: np.ndarray) -> None:
+    for row in range(len(states)):
+        for position in range(offsets[row], offsets[row + 1]):
+            states[row] = mix(states[row] ^ np.uint64(values[position]))

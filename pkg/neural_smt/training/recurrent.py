@@ -32,12 +32,12 @@ from neural_smt.networks.recurrent.network import (
     load_recurrent,
     save_recurrent,
 )
-from neural_smt.networks.recurrent.packing import SentenceBatch, find_places, pack_sentences
+from neural_smt.networks.recurrent.packing import SentenceBatch, feature_places, pack_sentences
 from neural_smt.representations.links import training_links
 from neural_smt.representations.representation import Representation, load_representation
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.training.gradient_descent import GradientDescent, HalvingSchedule
-from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, Record, Training
+from neural_smt.training.loop import BatchOrder, Minibatch, Record, TextTask, Training, by_length
 from neural_smt.training.ngram_text import NgramText, draw_sentences
 from neural_smt.training.word_classes import choose_classes, expected_cost, predicted_counts
 from neural_smt.vocabulary import BOS, EOS, RESERVED, UNK, Vocabulary
@@ -65,6 +65,11 @@ class JointText:
 
     def __len__(self) -> int:
         return len(self.sentences)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """int64 ``[n]``: words of each sentence."""
+        return self.sentences.lengths
 
     @property
     def tokens(self) -> int:
@@ -142,13 +147,7 @@ def pack(network: RecurrentNetwork, text: JointText, chosen: np.ndarray, table: 
     return pack_sentences(network.config, network.classes, part.sentences, network.recurrent.device, part.rows, table)
 
 
-def by_length(text: JointText) -> list[np.ndarray]:
-    """The numbers of all sentences in chunks of like length."""
-    rows = np.argsort(text.sentences.lengths, kind="stable")
-    return [rows[start : start + VALIDATION_BATCH] for start in range(0, len(rows), VALIDATION_BATCH)]
-
-
-class RecurrentTask:
+class RecurrentTask(TextTask):
     """Minibatches of ``batch`` sentences of ``text``, drawn in a new order in each epoch; held-out sentences by length.
 
     table: float32 ``[R, dimensions]``, the vectors that the rows of both texts mean, or None where the network learns
@@ -164,22 +163,14 @@ class RecurrentTask:
         batch: int,
         seed: int,
     ):
-        self.network = network
-        self.text = text
         self.table = None if table is None else torch.from_numpy(table).to(network.recurrent.device)
-        self.order = BatchOrder(text.sentences.lengths, batch, BUFFER, seed, reshuffle=True)
-        self.updates_per_epoch = self.order.updates_per_epoch
-        self.validation = [self._pack(held_out, chosen) for chosen in by_length(held_out)]
+        order = BatchOrder(text.lengths, batch, BUFFER, seed, reshuffle=True)
+        super().__init__(network, text, held_out, order, VALIDATION_BATCH)
 
-    def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
-        """That of an update, counted from 0, or a share of it."""
-        return self._pack(self.text, self.order.rows(update)[share])
-
-    def _pack(self, text: JointText, chosen: np.ndarray) -> Minibatch:
-        if len(chosen) == 0:
-            return NOTHING
-        batch = pack(self.network, text, chosen, self.table)
-        return Minibatch(batch, len(chosen), len(batch.tokens))
+    def pack(self, text: JointText, rows: np.ndarray, whole: int = 1) -> Minibatch:
+        """See ``TextTask``."""
+        batch = pack(self.network, text, rows, self.table)
+        return Minibatch(batch, len(rows), len(batch.tokens))
 
 
 LN_10 = math.log(10)
@@ -192,7 +183,7 @@ def token_scores(network: RecurrentNetwork, text: JointText, table: np.ndarray |
     starts = text.sentences.offsets[:-1] + np.arange(len(text))
     scores = np.empty(text.tokens)
     with torch.no_grad(), precision_context(device, precision):
-        for chosen in by_length(text):
+        for chosen in by_length(text.lengths, VALIDATION_BATCH):
             batch = pack(network, text, chosen, vectors)
             lengths = text.sentences.lengths[chosen] + 1
             # tokens are numbered within the batch, sentence by sentence
@@ -247,14 +238,12 @@ def count_collisions(config: RecurrentConfig, classes: WordClasses, sentences: R
     contexts, words = text.ngrams(np.arange(len(text)))
     histories = np.ascontiguousarray(contexts[:, ::-1])
     numbers = classes.class_of_word[words]
-    first = classes.offsets[numbers]
-    spans = classes.offsets[numbers + 1] - first
+    within = classes.unit_of_word[words] - classes.offsets[numbers]
     slots = []
-    for given, widths, outputs in (
-        (np.full_like(numbers, CLASSES), np.full_like(spans, config.classes), numbers),
-        (numbers, spans, classes.unit_of_word[words] - first),
+    found_places = feature_places(config, classes, numbers, histories)
+    for given, outputs, places in zip(
+        (np.full_like(numbers, CLASSES), numbers), (numbers, within), found_places, strict=True
     ):
-        places = find_places(histories, order, given, widths, config.direct_size)
         for length in range(order):
             there = places[:, length] >= 0
             rows = np.column_stack([given, outputs, histories[:, :length]])[there].astype(np.int32)

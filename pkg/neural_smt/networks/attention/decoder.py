@@ -15,7 +15,8 @@ from torch.autograd.function import once_differentiable
 
 from neural_smt.jit import kernel
 from neural_smt.networks.beams import places_within
-from neural_smt.networks.device import affine, compilable, product
+from neural_smt.networks.device import compilable, product
+from neural_smt.networks.layers import advanced
 from neural_smt.networks.primitives import ANY_ORDER, hyperbolic_tangent
 
 
@@ -94,17 +95,6 @@ def attend(queries: Tensor, memory: Memory, energy: Tensor, groups: Groups | Non
         return weights, torch.bmm(weights[:, None], memory.annotations[: len(queries)])[:, 0]
 
 
-@compilable
-def transition(inputs: Tensor, state: Tensor, weights: DecoderWeights) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The next state ``[n, H]`` of the gated unit, its gates ``[n, 2H]``, candidate, and r * h; without gradient."""
-    hidden = state.shape[1]
-    gates = affine(inputs[:, hidden:], state, weights.gates).sigmoid_()
-    update, reset = gates[:, :hidden], gates[:, hidden:]
-    gated = reset * state
-    candidate = affine(inputs[:, :hidden], gated, weights.candidate).tanh_()
-    return torch.lerp(state, candidate, update), gates, candidate, gated
-
-
 def decode(
     inputs: Tensor, offsets: Tensor | None, initial: Tensor, memory: Memory, weights: DecoderWeights, sizes: list[int]
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -146,8 +136,8 @@ class _Decoder(torch.autograd.Function):
                 there = slice(start - rows, start - rows + alive)
                 before = slice(here.start, here.start + alive)
                 added = inputs[there] + product(contexts[before], weights.context.t(), inputs.dtype).to(inputs.dtype)
-                new, gates[there], candidates[there], products[there] = transition(added, states[before], weights)
-                states[start : start + alive] = new
+                parts = advanced(added, states[before], None, weights.gates, weights.candidate)
+                gates[there], products[there], candidates[there], states[start : start + alive] = parts
         ctx.save_for_backward(*memory, *weights, states, contexts, queries, alphas, gates, candidates, products)
         ctx.sizes, ctx.dtype = sizes, inputs.dtype
         ctx.offsets = None if offsets is None else offsets.dtype

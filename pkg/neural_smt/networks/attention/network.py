@@ -1,7 +1,7 @@
 """The attention network of Mi et al. (2016): minibatches, log p(target sentence | source sentence), model folder."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,13 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_json
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.decoder import DecoderWeights, Groups, Memory, attend, decode, transition
+from neural_smt.networks.attention.decoder import DecoderWeights, Groups, Memory, attend, decode
 from neural_smt.networks.device import product
-from neural_smt.networks.folder import ATTENTION, CONFIG, read_folder, save_folder, with_weights
-from neural_smt.networks.layers import STANDARD_DEVIATION, Embedding, GatedUnit
+from neural_smt.networks.folder import ATTENTION, CONFIG, NetworkConfig, read_folder, save_folder, with_weights
+from neural_smt.networks.layers import STANDARD_DEVIATION, Embedding, GatedUnit, orthogonal
 from neural_smt.networks.packing import Packed, PairBatch, pack, pack_pairs
 from neural_smt.networks.softmax import word_log_probabilities
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
@@ -126,7 +125,7 @@ def membership(ids: np.ndarray, own: Ragged, common: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class AttentionConfig:
+class AttentionConfig(NetworkConfig):
     """Sizes of an attention network; the defaults are those of GroundHog's ``prototype_search_state``.
 
     source_words, target_words: entries of the vocabularies, reserved ones included; hidden: units of each encoder and
@@ -134,6 +133,9 @@ class AttentionConfig:
     readout, each the larger of two; rank: numbers between maxout and softmax.
     word_in_scorer: the scorer reads y*_{t-1} too (Mi et al. 2016, equation 4); GroundHog's does not.
     """
+
+    kind = ATTENTION
+    sizes = ("source_words", "target_words", "hidden", "embedding", "attention", "maxout", "rank")
 
     source_words: int
     target_words: int
@@ -143,20 +145,6 @@ class AttentionConfig:
     maxout: int = 500
     rank: int = 620
     word_in_scorer: bool = True
-
-    def __post_init__(self) -> None:
-        for name in ("source_words", "target_words", "hidden", "embedding", "attention", "maxout", "rank"):
-            if getattr(self, name) < 1:
-                raise UserError(f"the attention network's {name} is {getattr(self, name)}; set it to 1 or more")
-
-    def to_json(self) -> dict[str, Any]:
-        """The configuration as plain values for ``config.json``."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "AttentionConfig":
-        """Inverse of ``to_json``; raises ``TypeError`` on keys that are missing or unknown."""
-        return cls(**values)
 
 
 class LimitedOutput(nn.Module):
@@ -245,13 +233,11 @@ class AttentionNetwork(nn.Module):
         """Recurrent matrices: left singular vectors of Gaussian ones; A, B, C: N(0, 0.001^2); v and biases: 0; other
         weights: N(0, 0.01^2).
         """
-        hidden = self.config.hidden
         for name, parameter in self.named_parameters():
             if name.endswith(("bias", "energy")):
                 parameter.zero_()
             elif name.endswith(("gates_weight", "candidate_weight")):
-                squares = random.standard_normal((len(parameter) // hidden, hidden, hidden))
-                parameter.copy_(torch.from_numpy(np.concatenate([np.linalg.svd(square)[0] for square in squares])))
+                parameter.copy_(torch.from_numpy(orthogonal(random, parameter)))
             else:
                 deviation = SCORER_DEVIATION if name.startswith("scorer") else STANDARD_DEVIATION
                 for block in parameter.split(BLOCK):
@@ -343,7 +329,7 @@ class AttentionNetwork(nn.Module):
         """s_t ``[n, H]`` after y_t = words (int64 ``[n]``), of s_{t-1} and the c_t that ``look`` gave."""
         inputs = self.decoder.inputs(self.target_embedding(words))
         added = inputs + product(contexts, self.context.weight.t(), inputs.dtype).to(inputs.dtype)
-        return transition(added, states, self.weights())[0]
+        return self.decoder.step(added, states)
 
 
 class TrainedAttention(NamedTuple):

@@ -6,19 +6,20 @@ window around the source words that the predicted word is aligned to. Prediction
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
+from neural_smt.networks.folder import RECURRENT, NetworkConfig
 from neural_smt.vocabulary import BOS
 
 
 @dataclass(frozen=True)
-class RecurrentConfig:
+class RecurrentConfig(NetworkConfig):
     """Sizes; the defaults are those of Auli et al. (2013, section 4.1) for a model of the target words alone.
 
     words: entries of the vocabulary, reserved ones included; classes: of the softmax; hidden: units of h_t.
@@ -27,6 +28,9 @@ class RecurrentConfig:
     direct_size: weights of the maximum entropy features, half of them for classes (a power of 2; 0: none);
     direct_order: longest n-gram of these features, counting the predicted word.
     """
+
+    kind = RECURRENT
+    sizes = ("words", "classes", "hidden", "direct_order")
 
     words: int
     classes: int
@@ -38,9 +42,7 @@ class RecurrentConfig:
     direct_order: int = 3
 
     def __post_init__(self) -> None:
-        for name in ("words", "classes", "hidden", "direct_order"):
-            if getattr(self, name) < 1:
-                raise UserError(f"the recurrent model's {name} is {getattr(self, name)}; set it to 1 or more")
+        super().__post_init__()
         if (self.slots > 0) != (self.dimensions > 0) or min(self.slots, self.dimensions, self.input_rows) < 0:
             raise UserError(
                 f"the recurrent model's input has {self.slots} slots of {self.dimensions} dimensions; set both above 0"
@@ -55,15 +57,6 @@ class RecurrentConfig:
     def inputs(self) -> int:
         """D: the length of f_t."""
         return self.slots * self.dimensions
-
-    def to_json(self) -> dict[str, Any]:
-        """The configuration as plain values for ``config.json``."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "RecurrentConfig":
-        """Inverse of ``to_json``; raises ``TypeError`` on keys that are missing or unknown."""
-        return cls(**values)
 
 
 @dataclass(frozen=True)

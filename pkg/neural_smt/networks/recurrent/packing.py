@@ -84,16 +84,7 @@ def pack_sentences(
     predicted, histories = words[:, 0], words[:, 1:]
     numbers = classes.class_of_word[predicted]
     first = classes.offsets[numbers]
-    spans = classes.offsets[numbers + 1] - first
-    order = config.direct_order if config.direct_size else 0
-    histories = np.ascontiguousarray(histories[:, : config.direct_order - 1])
-    places = [
-        find_places(histories, order, given, widths, config.direct_size)
-        for given, widths in (
-            (np.full_like(numbers, CLASSES), np.full_like(spans, config.classes)),
-            (numbers, spans),
-        )
-    ]
+    places = feature_places(config, classes, numbers, np.ascontiguousarray(histories[:, : config.direct_order - 1]))
     by_class, groups = _group(numbers, classes)
     arrays = (numbers.astype(np.int64), classes.unit_of_word[predicted] - first, by_class)
     on_device = [torch.from_numpy(array).to(device) for array in arrays]
@@ -138,8 +129,25 @@ def _group(numbers: np.ndarray, classes: WordClasses) -> tuple[np.ndarray, list[
     return order, groups
 
 
+def feature_places(
+    config: RecurrentConfig, classes: WordClasses, numbers: np.ndarray, histories: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """``direct_places`` of every token, of classes and of the words within theirs: int64 ``[N, direct_order]`` each.
+
+    numbers: int32 ``[N]``, the class of each token; histories: int32 ``[N, direct_order - 1]``, latest word first.
+    Nothing (``[N, 0]``) without direct features.
+    """
+    order = config.direct_order if config.direct_size else 0
+    spans = classes.offsets[numbers + 1] - classes.offsets[numbers]
+    all_classes = np.full_like(numbers, CLASSES), np.full_like(spans, config.classes)
+    return tuple(
+        _find_places(histories, order, given, widths, config.direct_size)
+        for given, widths in (all_classes, (numbers, spans))
+    )
+
+
 @kernel
-def find_places(histories: np.ndarray, order: int, numbers: np.ndarray, spans: np.ndarray, size: int) -> np.ndarray:
+def _find_places(histories: np.ndarray, order: int, numbers: np.ndarray, spans: np.ndarray, size: int) -> np.ndarray:
     """int64 ``[N, order]``: ``direct_places`` of every token, -1 where a history has no features of a length.
 
     histories: int32 ``[N, order - 1]``, latest word first; numbers: int32 ``[N]``; spans: int64 ``[N]``.
