@@ -82,7 +82,7 @@ rule embed_words:
         "../workflow_scripts/run_step.py"
 
 
-rule embed_phrases:
+use rule embed_words as embed_phrases with:
     """Project the representations of long phrases to the plane by Barnes-Hut t-SNE."""
     input:
         phrase_table="results/{experiment}/phrases/table",
@@ -94,17 +94,8 @@ rule embed_phrases:
         "results/{experiment}/logs/embed_phrases.log",
     benchmark:
         "results/{experiment}/benchmarks/analysis/embed_phrases.tsv"
-    conda:
-        "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(4),
-        runtime="4h",
     params:
         **step("analysis.steps:embed_phrases"),
-        settings=config["analysis"],
-        seed=config["seed"],
-    script:
-        "../workflow_scripts/run_step.py"
 
 
 rule plot_embedding:

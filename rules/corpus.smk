@@ -22,7 +22,7 @@ rule fetch:
         "../workflow_scripts/run_step.py"
 
 
-rule fetch_archive:
+use rule fetch as fetch_archive with:
     """Fetch an archive once for all sides that are its members; as `fetch`."""
     output:
         output="results/{experiment}/corpus/archives/{archive}",
@@ -32,17 +32,11 @@ rule fetch_archive:
         "results/{experiment}/benchmarks/corpus/fetch_archive/{archive}.tsv"
     wildcard_constraints:
         archive=one_of(map(re.escape, ARCHIVES)),
-    retries: 3
-    localrule: True
-    conda:
-        "../envs/neural_smt.yaml"
     resources:
         runtime="12h",
     params:
         step="corpus.steps:fetch_archive",
         side=lambda wildcards: ARCHIVES[wildcards.archive],
-    script:
-        "../workflow_scripts/run_step.py"
 
 
 rule extract_member:
@@ -195,7 +189,7 @@ rule clean_pairs:
         "../workflow_scripts/run_step.py"
 
 
-rule clean_text:
+use rule clean_pairs as clean_text with:
     """Join the extra target-language text and drop empty and overlong lines."""
     input:
         sources=training_text(CORPUS["monolingual"], TARGET),
@@ -206,16 +200,8 @@ rule clean_text:
         "results/{experiment}/logs/clean_text.log",
     benchmark:
         "results/{experiment}/benchmarks/corpus/clean_text.tsv"
-    conda:
-        "../envs/neural_smt.yaml"
-    resources:
-        runtime="2h",
     params:
-        **step("corpus.steps:clean"),
         names=CORPUS["monolingual"],
-        settings=CORPUS["cleaning"],
-    script:
-        "../workflow_scripts/run_step.py"
 
 
 rule build_vocabulary:

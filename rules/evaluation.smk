@@ -69,7 +69,7 @@ rule compare_neighbours:
         "../workflow_scripts/run_step.py"
 
 
-rule compare_joint:
+use rule compare as compare_joint with:
     """Test the systems of Auli et al. (2013) against the target-only recurrent model by paired bootstrap, as they did."""
     input:
         reference=lambda wildcards: INPUTS.raw_text(wildcards.set, TARGET),
@@ -80,18 +80,10 @@ rule compare_joint:
         "results/{experiment}/logs/compare_joint.{set}.log",
     benchmark:
         "results/{experiment}/benchmarks/evaluation/compare_joint.{set}.tsv"
-    conda:
-        "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(2),
     params:
-        **step("evaluation.steps:compare"),
         systems=lambda wildcards: FILES.translations(FILES.joint_systems, wildcards.set),
         baseline="recurrent",
         settings={"test": "bootstrap", "trials": config["evaluation"]["trials"]},
-        seed=config["seed"],
-    script:
-        "../workflow_scripts/run_step.py"
 
 
 rule evaluation:

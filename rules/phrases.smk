@@ -30,7 +30,7 @@ rule extract_phrases:
         "../workflow_scripts/run_step.py"
 
 
-rule consolidate_phrases:
+use rule extract_phrases as consolidate_phrases with:
     """Consolidate the phrase pairs of a partition, from all shards."""
     input:
         extracted=gather.shards(f"{ALL_PHRASE_SHARDS}/extracted/{{scatteritem}}"),
@@ -40,17 +40,8 @@ rule consolidate_phrases:
         "results/{data}/logs/consolidate_phrases.{scatteritem}.log",
     benchmark:
         "results/{data}/benchmarks/phrases/consolidate_phrases.{scatteritem}.tsv"
-    conda:
-        "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(12),
-        runtime="2h",
     params:
         **step("phrases.steps:consolidate_phrases"),
-        shard="{scatteritem}",
-        max_length=config["phrases"]["max_length"],
-    script:
-        "../workflow_scripts/run_step.py"
 
 
 rule count_targets:
@@ -75,7 +66,7 @@ rule count_targets:
         "../workflow_scripts/run_step.py"
 
 
-rule score_phrases:
+use rule count_targets as score_phrases with:
     """Score the phrase pairs of a partition and their orientations."""
     input:
         consolidated=f"{PHRASE_SHARDS}/consolidated/{{scatteritem}}",
@@ -87,17 +78,9 @@ rule score_phrases:
         "results/{data}/logs/score_phrases.{scatteritem}.log",
     benchmark:
         "results/{data}/benchmarks/phrases/score_phrases.{scatteritem}.tsv"
-    conda:
-        "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(12),
-        runtime="2h",
     params:
         **step("phrases.steps:score_phrases"),
-        shard="{scatteritem}",
         smoothing=config["phrases"]["reordering_smoothing"],
-    script:
-        "../workflow_scripts/run_step.py"
 
 
 rule build_phrase_table:

@@ -112,7 +112,7 @@ rule show_lattices:
         "../workflow_scripts/run_step.py"
 
 
-rule show_attention:
+use rule show_lattices as show_attention with:
     """Draw what attention networks look at while they write a sentence."""
     input:
         depends=listed_paths(FILES.drawn(TRANSLATED)),
@@ -127,16 +127,11 @@ rule show_attention:
         "results/{experiment}/logs/show_attention.log",
     benchmark:
         "results/{experiment}/benchmarks/report/show_attention.tsv"
-    localrule: True
-    conda:
-        "../envs/neural_smt.yaml"
     params:
         **step("report.alignment_plot:show_attention"),
         explanations=FILES.drawn(TRANSLATED),
         languages=config["languages"],
         about=EVERY_PAGE["attention_weights"]["about"],
-    script:
-        "../workflow_scripts/run_step.py"
 
 
 rule show_alignments:

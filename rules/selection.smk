@@ -78,7 +78,7 @@ rule select_pairs:
         "../workflow_scripts/run_step.py"
 
 
-rule select_text:
+use rule select_pairs as select_text with:
     """Keep the extra text that resembles the in-domain text most (Moore and Lewis 2010)."""
     input:
         pool=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
@@ -94,17 +94,9 @@ rule select_text:
         "results/{experiment}/logs/select_text.log",
     benchmark:
         "results/{experiment}/benchmarks/selection/select_text.tsv"
-    conda:
-        "../envs/neural_smt.yaml"
-    resources:
-        mem_mb=memory(8),
-        runtime="8h",
+    threads: 1
     params:
-        **step("selection.steps:select"),
         settings=config["selection"] | {"method": config["selection"]["monolingual_method"]},
-        seed=config["seed"],
-    script:
-        "../workflow_scripts/run_step.py"
 
 
 rule take_pairs:
