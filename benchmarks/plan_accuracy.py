@@ -8,13 +8,36 @@ that experiments take from a mirror are counted in the reference data (``data`` 
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
 from lib import SHARED
 
-from neural_smt.planning.calibration import leave_one_out, read_runs
+from neural_smt.planning.calibration import Run, fit_throughputs, observe, read_runs
+from neural_smt.planning.forecasts import forecast_jobs
+from neural_smt.planning.quantities import Experiment
+from neural_smt.planning.sizes import expect_sizes
 
 REPOSITORY = Path(__file__).parents[1]
+
+
+def leave_one_out(runs: Sequence[Run], run: Run, by_rule: bool) -> pd.DataFrame:
+    """CPU seconds that a run would have been predicted to take from all others, and those that it took.
+
+    A row for each stage, or rule: jobs, predicted, measured, and factor, which is predicted over measured. Sizes are
+    those that its texts have before anything ran; jobs that wrote no benchmark take no part.
+    """
+    throughputs = fit_throughputs([other for other in runs if other is not run])
+    seen = observe(run).set_index("benchmark")["cpu"]
+    sizes = expect_sizes(run.config, throughputs.ratios, Path("/nonexistent"))
+    experiment = Experiment(run.config, sizes, throughputs.hazards, {})
+    forecasts = forecast_jobs([job for job in run.jobs if job.benchmark in seen], experiment, throughputs)
+    columns = ["stage", "rule", "predicted s", "measured s"]
+    rows = [(one.job.stage, one.job.rule, one.cpu_seconds, seen[one.job.benchmark]) for one in forecasts]
+    groups = pd.DataFrame(rows, columns=columns).groupby(columns[: 1 + by_rule])
+    table = groups[columns[2:]].sum().assign(jobs=groups.size())
+    return table.assign(factor=table["predicted s"] / table["measured s"]).reset_index()
 
 
 def main() -> None:
@@ -29,10 +52,7 @@ def main() -> None:
     for run in runs:
         run.config["data_mirror"] = run.config["data_mirror"] or str(SHARED / "data")
         print(f"\n{run.name}, from {', '.join(other.name for other in runs if other is not run)}\n")
-        table = leave_one_out(runs, run.name, by_rule).rename(
-            columns={"predicted": "predicted s", "measured": "measured s"}
-        )
-        print(table.to_markdown(index=False, floatfmt=",.2f"))
+        print(leave_one_out(runs, run, by_rule).to_markdown(index=False, floatfmt=",.2f"))
 
 
 if __name__ == "__main__":

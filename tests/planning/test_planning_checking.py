@@ -14,12 +14,8 @@ from neural_smt.corpus.sources import published_sources
 from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete
 from neural_smt.io.files import read_json
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
-from neural_smt.networks.cslm import CslmConfig, CslmNetwork
-from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.planning import checking
 from neural_smt.planning.checking import check_experiment, check_source
-from neural_smt.planning.network_sizes import count_weights
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -151,11 +147,12 @@ def test_a_text_that_is_nowhere_is_named(checked: Any) -> None:
     assert (status, err) == (1, f"error: {sentence}\n")
 
 
-def test_a_nul_is_refused_in_what_is_tokenised_alone(tmp_path: Path) -> None:
+def test_a_nul_is_refused_in_what_is_tokenised_alone(whole: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"one\0 two\nthree\n")
-    assert check_source({"en": tmp_path / "a"}, tokenised=False).lines == 2
+    assert check_source(whole, "talks", {"en": tmp_path / "a"}).lines == 2
+    whole["corpus"]["sources"]["talks"]["tokenised"] = True
     with pytest.raises(UserError, match="a, line 1: holds a NUL byte"):
-        check_source({"en": tmp_path / "a"}, tokenised=True)
+        check_source(whole, "talks", {"en": tmp_path / "a"})
 
 
 def fake_disk(monkeypatch: pytest.MonkeyPatch, free: float, wanted: float) -> None:
@@ -224,24 +221,6 @@ def test_a_gpu_that_is_asked_for_must_be_there(checked: Any, monkeypatch: pytest
     )
 
 
-def weights(network: Any) -> int:
-    return sum(parameter.numel() for parameter in network.parameters())
-
-
-@pytest.mark.parametrize("unit", ["gated", "tanh"])
-def test_weights_are_those_of_the_networks(unit: str) -> None:
-    sizes = {"hidden": 90, "embedding": 40, "maxout": 30, "rank": 20}
-    made = EncoderDecoder(EncoderDecoderConfig(300, 200, unit=unit, **sizes))
-    counted = count_weights(sizes | {"kind": "encoder_decoder", "unit": unit}, 300, 200)
-    assert counted == pytest.approx(weights(made), rel=0.02)
-    made = CslmNetwork(CslmConfig(200, order=4, projection=30, layers=(60, 40)))
-    counted = count_weights({"kind": "cslm", "order": 4, "projection": 30, "layers": (60, 40)}, 0, 200)
-    assert counted == pytest.approx(weights(made), rel=0.02)
-    sizes |= {"attention": 50}
-    made = AttentionNetwork(AttentionConfig(300, 200, **sizes))
-    assert count_weights(sizes | {"kind": "attention"}, 300, 200) == pytest.approx(weights(made), rel=0.02)
-
-
 def test_memory_is_that_of_each_gpu(whole: dict[str, Any], repository: Path) -> None:
     config = yaml.safe_load((repository / "experiments" / "wmt14.yaml").read_text(encoding="utf-8"))
     needs = {}
@@ -249,14 +228,13 @@ def test_memory_is_that_of_each_gpu(whole: dict[str, Any], repository: Path) -> 
         config["training"] = {"processes": processes}
         made = complete(config)
         sizes = checking.expect_sizes(made, checking.RATIOS, Path("nowhere"))
-        experiment = checking.Experiment(made, sizes, checking.HAZARDS, {})
-        needs[processes] = {need.where: need for need in experiment.gpu_needs()}
-    assert {"networks.encoder_decoder", "networks.cslm", "networks.attention"} <= set(needs[1])
-    for where, need in needs[1].items():
-        assert needs[4][where].weights == need.weights
-        assert needs[4][where].memory < need.memory
+        needs[processes] = checking.gpu_needs(checking.Experiment(made, sizes, checking.HAZARDS, {}))
+    assert {"encoder_decoder", "cslm", "attention"} <= set(needs[1])
+    for name, (weights, memory) in needs[1].items():
+        assert needs[4][name][0] == weights
+        assert needs[4][name][1] < memory
     # words of 500,000 a side, each with a vector of 620 numbers to read and, on the target side, another to write
-    assert needs[1]["networks.attention"].weights > 500_000 * 3 * 620
+    assert needs[1]["attention"][0] > 500_000 * 3 * 620
 
 
 def test_the_first_job_keeps_what_it_found(folder: Path, whole: dict[str, Any]) -> None:

@@ -1,27 +1,33 @@
-"""Every rule has its place in the table of work, and Snakemake's dry run gives the jobs."""
+"""Every rule has its place in the table of costs, and Snakemake's dry run gives the jobs; what formulas amount to."""
 
-import ast
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from neural_smt.cli import main
 from neural_smt.errors import UserError
-from neural_smt.experiment.configuration import load_schema
+from neural_smt.experiment.configuration import complete, read_configuration
 from neural_smt.experiment.networks import KINDS
-from neural_smt.planning import quantities
-from neural_smt.planning.jobs import Job, dependencies, list_jobs, read_configuration, rule_stages
-from neural_smt.planning.quantities import CONSTANTS, FUNCTIONS, Experiment, Quantities, table
-from neural_smt.planning.sizes import Sizes
-from neural_smt.planning.throughputs import START, Cost, Line, Throughputs, costs, forecast_jobs
+from neural_smt.experiment.settings import load_schema
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
+from neural_smt.networks.cslm import CslmConfig, CslmNetwork
+from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from neural_smt.planning.forecasts import DOWNLOAD, PACKED, START, Cost, Line, Throughputs, costs, forecast_jobs
+from neural_smt.planning.jobs import Job, dependencies, list_jobs, rule_stages
+from neural_smt.planning.quantities import (
+    HAZARDS,
+    Experiment,
+    Quantities,
+    compile_formula,
+    expected_iterations,
+    expected_lists,
+    table,
+)
+from neural_smt.planning.sizes import RATIOS, Sizes, expect_sizes
 from neural_smt.selection import curve
-
-
-def job(rule: str, inputs: tuple[str, ...] = (), outputs: tuple[str, ...] = ("x",), threads: int = 1) -> Job:
-    """A job of which only some things matter."""
-    return Job(rule, "corpus", {}, inputs, outputs, "", threads, 0, 1000)
 
 
 def rules_with_files(repository: Path) -> set[str]:
@@ -64,9 +70,9 @@ def test_stages_are_the_files_that_rules_stand_in(repository: Path) -> None:
 
 def test_a_job_needs_those_whose_files_or_folders_it_reads() -> None:
     jobs = [
-        job("fetch", outputs=("raw/a.gz",)),
-        job("build_phrase_table", inputs=("raw/a.gz", "elsewhere"), outputs=("phrases/table",)),
-        job("decode", inputs=("phrases/table/scores.npy", "raw/a.gz"), outputs=("b",)),
+        Job("fetch", outputs=("raw/a.gz",)),
+        Job("build_phrase_table", inputs=("raw/a.gz", "elsewhere"), outputs=("phrases/table",)),
+        Job("decode", inputs=("phrases/table/scores.npy", "raw/a.gz"), outputs=("b",)),
     ]
     assert dependencies(jobs) == [(), (0,), (0, 1)]
 
@@ -77,7 +83,7 @@ def test_later_configurations_are_put_over_earlier_ones(tmp_path: Path) -> None:
     read = read_configuration([tmp_path / "a.yaml", tmp_path / "b.yaml"], {"seed": 3})
     assert read == {"experiment": "b", "corpus": {"dev": "x", "monolingual": []}, "seed": 3}
     with pytest.raises(UserError, match=r"c\.yaml: no such file"):
-        read_configuration([tmp_path / "c.yaml"], {})
+        read_configuration([tmp_path / "c.yaml"])
 
 
 def test_rates_come_from_the_rule_or_from_one_like_it() -> None:
@@ -91,33 +97,111 @@ def test_rates_come_from_the_rule_or_from_one_like_it() -> None:
 def test_pages_of_mapped_tables_are_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(costs(), "decode", Cost(memory="7", mapped="1000 * rows"))
     lines = Throughputs({"decode": dict.fromkeys(START, Line(100.0, 2.0))})
-    (found,) = forecast_jobs(
-        [job("decode")], Experiment({"networks": {}, "systems": {}, "shards": 1}, Sizes("en", "fr"), {}, {}), lines
-    )
+    nothing = Experiment({"networks": {}, "systems": {}, "data_mirror": ""}, Sizes(), {}, {})
+    (found,) = forecast_jobs([Job("decode")], nothing, lines)
     assert found.memory == pytest.approx(114.0)
 
 
-def test_expressions_name_what_there_is() -> None:
-    wildcards = {"density", "language", "table"}
-    known = {
-        *table()["quantities"],
-        *dir(Quantities),
-        *load_schema()["properties"],
-        *wildcards,
-        *FUNCTIONS,
-        *CONSTANTS,
-        "sizes",
-    }
-    expressions = list(table()["quantities"].values())
+def test_formulas_name_what_there_is() -> None:
+    tables = [table()["quantities"], *table()["kinds"].values()]
+    attributes = {"rule", "wildcards", "sizes", *dir(Quantities)}
+    known = attributes.union(*tables, load_schema()["properties"])
+    formulas = [str(formula) for quantities in tables for formula in quantities.values()]
     for cost in costs().values():
-        expressions += [cost.cpu, cost.memory, cost.mapped, cost.disk, cost.download, *cost.gpu]
-    for expression in filter(None, expressions):
-        used = {node.id for node in ast.walk(ast.parse(expression, mode="eval")) if isinstance(node, ast.Name)}
-        assert used <= known, expression
+        formulas += [cost.cpu, cost.memory, cost.mapped, cost.disk, cost.download, *cost.gpu]
+    for formula in filter(None, formulas):
+        assert compile_formula(formula)[1] <= known, formula
 
 
 def test_memory_that_stages_bound_is_planned_as_they_bound_it() -> None:
-    assert quantities.CURVE_MEMORY == curve.MEMORY
+    assert table()["quantities"]["curve_memory"] == curve.MEMORY
+
+
+def test_iterations_end_by_chance_or_at_the_last() -> None:
+    assert expected_iterations(3, 0.0) == 3
+    assert expected_iterations(3, 0.5) == pytest.approx(1 + 0.5 + 0.25)
+    assert expected_iterations(100, 0.1) == pytest.approx(10, rel=0.01)
+    assert expected_lists(2) == 1 + 1.75
+
+
+def planned(config: dict[str, Any], rule: str, known: dict[str, int] | None = None, **wildcards: str) -> Quantities:
+    """The quantities of a job of an experiment that keeps all its lines; known: iterations of loops."""
+    sizes = expect_sizes(config, RATIOS | {"kept lines": 1.0, "kept words": 1.0}, Path("nowhere"))
+    return Quantities(Job(rule, wildcards), Experiment(config, sizes, HAZARDS, known or {}))
+
+
+def amounts(config: dict[str, Any], rule: str, **wildcards: str) -> dict[str, float]:
+    """The quantities that a rule's costs grow with."""
+    return {kind: planned(config, rule, **wildcards).value(getattr(costs()[rule], kind)) for kind in START}
+
+
+def test_units_of_jobs(declared: dict[str, Any]) -> None:
+    assert amounts(declared, "tokenise", source="pool", language="fr")["cpu"] == 20_000
+    # 25,000 words of each side in 1,250 sentences; five iterations
+    declared["alignment"]["aligner"] = "fast_align"
+    assert amounts(declared, "align", data="far")["cpu"] == 5 * 25_000 * 25_000 / 1250
+    rows = RATIOS["rows per word"] * 40_000
+    assert amounts(declared, "build_phrase_table", data="far/data/all") == dict.fromkeys(START, rows)
+    tuned = planned(declared, "tune", {"tuning/baseline/run1": 2}, system="baseline", run="1")
+    once = planned(declared, "decode", system="baseline", run="1", set="dev")
+    assert tuned["stack_hypotheses"] == 2 * 20_000 * (200 + 600)
+    assert once["stack_hypotheses"] == 20_000 * (200 + 100)
+    declared["shards"] = 4
+    scored = amounts(declared, "score_pool", text="train", scatteritem="1-of-4")
+    assert scored["cpu"] == pytest.approx(1.167 * 40_000 / 4)
+    # every step has all rows of its shard in memory, and does its share of the work
+    shard = amounts(declared, "count_targets", data="far/data/all", scatteritem="1-of-4")
+    assert (shard["memory"], shard["cpu"]) == (rows / 4, pytest.approx(0.2 * rows / 4))
+
+
+ENCODER_DECODER = {"hidden": 90, "embedding": 40, "maxout": 30, "rank": 20}
+CSLM = {"order": 4, "projection": 30, "layers": [60, 40]}
+NETWORKS = {
+    "encoder_decoder": (ENCODER_DECODER, lambda: EncoderDecoder(EncoderDecoderConfig(300, 200, **ENCODER_DECODER))),
+    "tanh": (
+        ENCODER_DECODER | {"base": "encoder_decoder", "unit": "tanh"},
+        lambda: EncoderDecoder(EncoderDecoderConfig(300, 200, unit="tanh", **ENCODER_DECODER)),
+    ),
+    "cslm": (CSLM, lambda: CslmNetwork(CslmConfig(200, **CSLM))),
+    "attention": (
+        ENCODER_DECODER | {"attention": 50},
+        lambda: AttentionNetwork(AttentionConfig(300, 200, **ENCODER_DECODER, attention=50)),
+    ),
+}
+"""Settings of networks that know 300 source words and 200 target words, and the networks."""
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_weights_are_those_of_the_networks(declared: dict[str, Any], name: str) -> None:
+    settings, network = NETWORKS[name]
+    found = planned(complete(declared | {"networks": {name: settings}}), "train_network", network=name)
+    found.sizes.types.update(en=300, fr=200)
+    assert found["weights"] == pytest.approx(sum(one.numel() for one in network().parameters()), rel=0.02)
+
+
+def test_macs_of_networks(declared: dict[str, Any]) -> None:
+    gated = {"unit": "gated", "hidden": 10, "embedding": 4, "maxout": 5, "rank": 3}
+    cslm = {"order": 4, "projection": 2, "layers": [6, 5]}
+    networks = {"encoder_decoder": gated, "tanh": gated | {"base": "encoder_decoder", "unit": "tanh"}, "cslm": cslm}
+    config = complete(declared | {"networks": networks})
+    output = table()["quantities"]["per_output"]
+    found = {name: planned(config, "train_network", network=name) for name in networks}
+    for one in found.values():
+        one.sizes.types.update(en=100, fr=100)
+    macs = {name: (one["read"], one["written"]) for name, one in found.items()}
+    assert macs["encoder_decoder"] == (3 * 10 * 14, 3 * 10 * 14 + 2 * 5 * 24 + 5 * 3 + 100 * (3 + output))
+    assert macs["tanh"][0] == 10 * 14
+    assert macs["cslm"] == (3 * 2 * 6 + 6 * 5, 100 * (5 + output))
+
+
+def test_downloads_take_time_of_their_own(declared: dict[str, Any]) -> None:
+    rates = Throughputs({"fetch": {"cpu": Line(1.0, 0.0), "memory": Line(5.0, 0.0), "disk": Line(0.0, 2.0)}})
+    fetch = Job("fetch", {"source": "pool", "side": "en"})
+    sizes = expect_sizes(declared, RATIOS, Path("nowhere"))
+    for mirror, downloading, basis in (("", 20_000 * PACKED / DOWNLOAD, "assumed"), ("/data", 0.0, "measured")):
+        experiment = Experiment(declared | {"data_mirror": mirror}, sizes, HAZARDS, {})
+        (found,) = forecast_jobs([fetch], experiment, rates)
+        assert (found.seconds, found.disk, found.basis) == (1 + downloading, 40_000, basis)
 
 
 def test_snakefiles_that_are_not_there_are_named(tmp_path: Path) -> None:
@@ -138,7 +222,7 @@ def test_a_plan_of_the_tiny_experiment(
     # two systems are tuned one after the other's weights or side by side; nothing else takes as long
     tuning = next(row for row in made["stages"] if row["name"] == "tuning")
     assert (tuning["jobs"], tuning["seconds"]) == (2, 7200.0)
-    assert made["chain_seconds"] <= made["seconds"] <= made["processor_seconds"]
+    assert made["chain_seconds"] <= made["seconds"] <= made["cpu_seconds"]
     assert "| tuning | 2 | 2.0 h | 60.0 min |" in shown
     assert "tiny: " in shown and "a machine, 2020-01-02" in shown
     assert not (repository / "results" / "tiny" / "plan.json").exists()

@@ -5,19 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neural_smt.errors import UserError
+from neural_smt.planning.forecasts import Forecast, Machine, critical_path, schedule
 from neural_smt.planning.jobs import Job
-from neural_smt.planning.schedule import Machine, critical_path, schedule
 from neural_smt.planning.sizes import quantity
 from neural_smt.planning.steps import duration, render, summarise
-from neural_smt.planning.throughputs import MEASURED, Forecast
 
 
 def forecast(
     name: str, seconds: float, needs: tuple[str, ...] = (), threads: int = 1, gpus: int = 0, memory: float = 100.0
 ) -> Forecast:
     """A job that makes a file of this name out of others."""
-    made = Job("align", "alignment", {}, needs, (f"results/x/{name}",), "", threads, gpus, 1000)
-    return Forecast(made, seconds, seconds, memory, 1e6, MEASURED)
+    made = Job("align", {}, "alignment", needs, (f"results/x/{name}",), "", threads, gpus, 1000)
+    return Forecast(made, seconds, seconds, memory, 1e6, "measured")
 
 
 def needing(*names: str) -> tuple[str, ...]:

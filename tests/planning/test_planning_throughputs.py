@@ -11,9 +11,9 @@ import pytest
 
 from neural_smt.errors import UserError
 from neural_smt.planning.calibration import fit_line, fit_lines, fit_throughputs, logged_seconds
+from neural_smt.planning.forecasts import START, Line, Throughputs
 from neural_smt.planning.quantities import HAZARDS
 from neural_smt.planning.sizes import RATIOS
-from neural_smt.planning.throughputs import START, Line, Throughputs
 from neural_smt.workflow.code_digest import PACKAGE
 from neural_smt.workflow.job_usage import read_benchmark, used
 

@@ -1,6 +1,6 @@
 """An experiment's configuration: defaults filled in, checked against the schema."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,24 @@ def read_configuration_file(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise UserError(f"{path}: not a configuration file; it must hold keys and values")
     return content
+
+
+def read_configuration(paths: Iterable[Path], changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The settings of such files, each put over those before, and ``changes`` over all, section by section as Snakemake
+    does it.
+    """
+    merged: dict[str, Any] = {}
+    for settings in (*map(read_configuration_file, paths), changes or {}):
+        _update(merged, settings)
+    return merged
+
+
+def _update(settings: dict[str, Any], others: Mapping[str, Any]) -> None:
+    for key, value in others.items():
+        if isinstance(value, Mapping) and isinstance(settings.get(key), dict):
+            _update(settings[key], value)
+        else:
+            settings[key] = deepcopy(value)
 
 
 def complete(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What finished runs tell: the lines, ratios and hazards that plans are made with, and how good such plans are."""
+"""What finished runs tell: the lines, ratios and hazards that plans are made with."""
 
 import logging
 import math
@@ -12,16 +12,15 @@ import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import huber
 
+from neural_smt.experiment.configuration import read_configuration
 from neural_smt.experiment.systems import rescores_lattices
-from neural_smt.planning.jobs import Job, complete_configuration, list_jobs, read_configuration, whole_target
+from neural_smt.planning.forecasts import START, Line, Throughputs, costs
+from neural_smt.planning.jobs import Job, complete_configuration, list_jobs, whole_target
 from neural_smt.planning.quantities import HAZARDS, Experiment, Quantities
-from neural_smt.planning.sizes import RATIOS, Sizes, count_text, disk_use, expect_sizes, measure_sizes
-from neural_smt.planning.throughputs import START, Line, Throughputs, costs, forecast_jobs
+from neural_smt.planning.sizes import RATIOS, Sizes, count_text, disk_use, measure_sizes
 from neural_smt.workflow.job_usage import read_benchmark
 
 logger = logging.getLogger(__name__)
-
-NOWHERE = Path("/nonexistent")
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def read_runs(*, results: list[Path], snakefile: Path = Path("Snakefile")) -> li
     base = Path(snakefile).parent
     files = [base / "config.yaml", *sorted((base / "experiments").glob("*.yaml"))]
     # a file that only changes settings of another experiment has no name
-    declared = {read_configuration([path], {}).get("experiment"): path for path in files if path.is_file()}
+    declared = {read_configuration([path]).get("experiment"): path for path in files if path.is_file()}
     runs = []
     for folder in results:
         if folder.name not in declared:
@@ -186,22 +185,23 @@ def measure_ratios(runs: Iterable[Run], known: Mapping[str, float] = RATIOS) -> 
 
 def _ratios(run: Run) -> dict[str, float]:
     sizes, corpus = run.sizes, run.config["corpus"]
+    pool, in_domain = sizes.kept["train"], sizes.kept["in_domain"]
     found: dict[str, float] = {}
     read = [sizes.sources[name] for name in corpus["train"] if name in sizes.sources]
-    if len(read) == len(corpus["train"]) and sizes.pool.lines:
-        found["kept lines"] = sizes.pool.lines / sum(text.lines for text in read)
-        found["kept words"] = sizes.pool.both / sum(text.both for text in read)
+    if len(read) == len(corpus["train"]) and pool.lines:
+        found["kept lines"] = pool.lines / sum(text.lines for text in read)
+        found["kept words"] = pool.both / sum(text.both for text in read)
     if "selected" not in sizes.data:
         return found
-    selected, target = sizes.data["selected"], sizes.target
+    selected = sizes.data["selected"]
     if run.config["selection"]["method"] != "none":
-        found["selected lines"] = (selected.lines - sizes.in_domain.lines) / sizes.pool.lines
-        found["selected words"] = (selected.both - sizes.in_domain.both) / sizes.pool.both
-    found["rows per word"] = sizes.rows["selected"] / selected.words[target]
+        found["selected lines"] = (selected.lines - in_domain.lines) / pool.lines
+        found["selected words"] = (selected.both - in_domain.both) / pool.both
+    found["rows per word"] = sizes.rows["selected"] / selected.target
     found["sources per row"] = sizes.sources_of_rows["selected"] / max(sizes.rows["selected"], 1)
     found["n-grams per word"] = sizes.ngrams["selected"] / sizes.language_model_words("selected")
-    words = sum(text.words.get(target, 0) for text in (sizes.pool, sizes.in_domain, sizes.monolingual))
-    found["types"] = sizes.types[target] / words**0.5
+    words = sum(text.target for text in sizes.kept.values())
+    found["types"] = sizes.types[run.config["languages"]["target"]] / words**0.5
     return found
 
 
@@ -229,25 +229,3 @@ def _loop(run: Run, key: str) -> tuple[str, int]:
     if system is None or rescores_lattices(run.config, name):
         return "choosing" if system else "", most
     return ("tuning", most) if not system.get("rescore") else ("", 0)
-
-
-def leave_one_out(runs: Sequence[Run], name: str, by_rule: bool = False) -> pd.DataFrame:
-    """CPU seconds that the run of that name would have been predicted to take from all others, and those that it took.
-
-    A row for each stage, or rule: jobs, predicted, measured, and factor, which is predicted over measured. Sizes are
-    those that its texts have before anything ran; jobs that wrote no benchmark take no part.
-    """
-    run = next(run for run in runs if run.name == name)
-    return compare(run, fit_throughputs([other for other in runs if other is not run]), by_rule)
-
-
-def compare(run: Run, throughputs: Throughputs, by_rule: bool = False) -> pd.DataFrame:
-    """The same with given throughputs."""
-    seen = observe(run).set_index("benchmark")["cpu"]
-    experiment = Experiment(run.config, expect_sizes(run.config, throughputs.ratios, NOWHERE), throughputs.hazards, {})
-    forecasts = forecast_jobs([job for job in run.jobs if job.benchmark in seen], experiment, throughputs)
-    columns = ["stage", "rule", "predicted", "measured"]
-    rows = [(one.job.stage, one.job.rule, one.cpu_seconds, seen[one.job.benchmark]) for one in forecasts]
-    groups = pd.DataFrame(rows, columns=columns).groupby(["stage", "rule"] if by_rule else ["stage"])
-    table = groups.agg(jobs=("rule", "size"), predicted=("predicted", "sum"), measured=("measured", "sum"))
-    return table.assign(factor=table["predicted"] / table["measured"]).reset_index()

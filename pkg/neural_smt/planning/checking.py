@@ -3,7 +3,7 @@
 import logging
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,12 @@ from typing import Any
 from neural_smt.corpus.fetching import is_url, locations, published_name
 from neural_smt.corpus.sources import ALIGNMENT, published_sources
 from neural_smt.errors import UserError
+from neural_smt.experiment.systems import used_networks
 from neural_smt.io.files import unequal_lengths, write_json
-from neural_smt.planning.jobs import complete_configuration, list_jobs, whole_target
-from neural_smt.planning.quantities import HAZARDS, Experiment
+from neural_smt.planning.forecasts import Throughputs, forecast_jobs
+from neural_smt.planning.jobs import Job, complete_configuration, list_jobs, whole_target
+from neural_smt.planning.quantities import HAZARDS, Experiment, Quantities, table
 from neural_smt.planning.sizes import RATIOS, Sizes, Text, count_text, disk_use, expect_sizes, quantity
-from neural_smt.planning.throughputs import Throughputs, forecast_jobs
 
 log = logging.getLogger(__name__)
 
@@ -39,21 +40,16 @@ def check(
     machine are read once: UTF-8, not empty, both sides of one length. Of the others their declared size is taken, and
     the workflow checks them as soon as they are fetched. The first fault is told in one sentence.
     """
-    if not configfile:
-        raise UserError("--configfile: none given; name the experiment's configuration")
     whole = complete_configuration(snakefile, configfile, config or {})
     counted: dict[str, Text] = {}
-    for name, sides in published_sources(whole):
-        files = find_sides(whole, name, sides)
-        here = {side: path for side, path in files.items() if path is not None}
-        if here:
-            checked = check_source(here, whole["corpus"]["sources"][name]["tokenised"])
-            print(f"{name}: {checked.lines:,.0f} lines ({', '.join(here)})")
-        if len(here) == len(files):
-            counted[name] = checked
-        else:
-            absent = ", ".join(sorted(files.keys() - here.keys()))
-            print(f"{name}: checked when the workflow fetches it ({absent})")
+    for name, files, text in check_local(whole):
+        absent = sorted(side for side, path in files.items() if not path)
+        if text:
+            print(f"{name}: {text.lines:,.0f} lines ({', '.join(side for side in files if side not in absent)})")
+        if absent:
+            print(f"{name}: checked when the workflow fetches it ({', '.join(absent)})")
+        elif text:
+            counted[name] = text
     sizes = expect_sizes(whole, RATIOS, Path(snakefile).parent, counted)
     print(_check_disk(whole, sizes, snakefile, throughputs))
     print(_check_gpu(whole, sizes, whole["device"]))
@@ -67,10 +63,10 @@ def check_experiment(
     texts: source -> language, or ``alignment``, -> its text as it was fetched; configuration: the whole, complete.
     Writes what was found as JSON.
     """
-    counted = {}
-    for name, sides in texts.items():
-        paths = {side: Path(path) for side, path in sides.items()}
-        counted[name] = check_source(paths, configuration["corpus"]["sources"][name]["tokenised"])
+    counted = {
+        name: check_source(configuration, name, {side: Path(path) for side, path in sides.items()})
+        for name, sides in texts.items()
+    }
     sizes = expect_sizes(configuration, RATIOS, Path("nowhere"), counted)
     disk = _check_disk(configuration, sizes, snakefile, throughputs)
     gpu = _check_gpu(configuration, sizes, device)
@@ -108,16 +104,24 @@ def _check_gpu(config: Mapping[str, Any], sizes: Sizes, device: str) -> str:
     if device != "cuda":
         return f"GPU: not asked for (device: {device})"
     total = gpu_memory()
-    needs = Experiment(config, sizes, HAZARDS, {}).gpu_needs()
-    for need in needs:
-        if need.memory > total and config["check"]["gpu"]:
+    needs = gpu_needs(Experiment(config, sizes, HAZARDS, {}))
+    for name, (weights, memory) in needs.items():
+        if memory > total and config["check"]["gpu"]:
             raise UserError(
-                f"{need.where}: a network of {need.weights / 1e6:,.1f} million weights will take about "
-                f"{quantity(need.memory)} of the GPU's {quantity(total)}; lower its batch or sizes, "
+                f"networks.{name}: a network of {weights / 1e6:,.1f} million weights will take about "
+                f"{quantity(memory)} of the GPU's {quantity(total)}; lower its batch or sizes, "
                 "set training.processes for several GPUs, or check: {gpu: false} to start nevertheless"
             )
-    largest = max((need.memory for need in needs), default=0.0)
+    largest = max((memory for _, memory in needs.values()), default=0.0)
     return f"GPU: about {quantity(largest)} of {quantity(total)}"
+
+
+def gpu_needs(experiment: Experiment) -> dict[str, tuple[float, float]]:
+    """Weights of every network that the experiment trains on a GPU, and the bytes that this takes on each."""
+    kinds = [kind for kind, formulas in table()["kinds"].items() if "kept_numbers" in formulas]
+    names = used_networks(experiment.config, *kinds)
+    trained = {name: Quantities(Job("train_network", {"network": name}), experiment) for name in names}
+    return {name: (one["weights"], one["gpu_memory"]) for name, one in trained.items()}
 
 
 def gpu_memory() -> float:
@@ -137,11 +141,12 @@ TOKENS_PER_WORD = 1.15
 """Tokens that a word between blanks becomes, about."""
 
 
-def check_source(sides: Mapping[str, Path], tokenised: bool) -> Text:
+def check_source(config: Mapping[str, Any], name: str, sides: Mapping[str, Path]) -> Text:
     """The size of a source whose sides are good: UTF-8, not empty, and of one length.
 
     sides: language, or ``alignment``, -> its text (plain or ``.gz``). Raises ``UserError`` for the first fault.
     """
+    tokenised = config["corpus"]["sources"][name]["tokenised"]
     lines: dict[str, int] = {}
     words: dict[str, float] = {}
     for side, path in sides.items():
@@ -160,42 +165,38 @@ def check_source(sides: Mapping[str, Path], tokenised: bool) -> Text:
     for side, path in sides.items():
         if lines[side] != lines[first]:
             raise unequal_lengths(sides[first], lines[first], path, lines[side])
-    return Text(lines[first], words)
+    return Text.of(lines[first], words, config["languages"])
 
 
-def local_file(side: Mapping[str, Any], where: str, mirror: str) -> Path | None:
-    """The file that a side will be fetched from, where it is on this machine; None for what is to be downloaded.
+def find_side(config: Mapping[str, Any], name: str, side: str) -> Path | None:
+    """The text of a source's side, where it is on this machine; None where it is to be downloaded, or is in an archive
+    or SGML.
 
-    Raises ``UserError``, naming the side (``where``), for a file that nothing else can stand in for.
+    Raises ``UserError``, naming the side, for a file that nothing else can stand in for.
     """
-    places = [place for place in locations(dict(side), mirror) if not is_url(place)]
-    for place in map(Path, places):
-        if place.is_file():
-            return place
-    if not side.get("url") and not is_url(mirror):
-        raise _Absent(f"{where}: {' and '.join(places)}: no such file; correct its path, or set data_mirror")
-    return None
+    declared, mirror = config["corpus"]["sources"][name][side], config["data_mirror"]
+    places = [place for place in locations(dict(declared), mirror) if not is_url(place)]
+    found = next((Path(place) for place in places if Path(place).is_file()), None)
+    if not (found or declared.get("url") or is_url(mirror)):
+        where = f"corpus.sources.{name}.{side}: {' and '.join(places)}"
+        raise _Absent(f"{where}: no such file; correct its path, or set data_mirror")
+    return None if "member" in declared or published_name(dict(declared)).endswith(".sgm") else found
 
 
-def find_sides(config: Mapping[str, Any], name: str, sides: Iterable[str]) -> dict[str, Path | None]:
-    """The texts of a source's sides where they are on this machine, and neither in an archive nor SGML.
-
-    Raises ``UserError`` as ``local_file`` does.
+def check_local(
+    config: Mapping[str, Any], skip: type[Exception] | tuple[()] = ()
+) -> Iterator[tuple[str, dict[str, Path | None], Text | None]]:
+    """Check all texts that are on this machine: of each source its name, where its sides are (None: not here), and the
+    size of those that are here; skip: errors for which a source is passed over.
     """
-    found = {}
-    for side in sides:
-        declared = config["corpus"]["sources"][name][side]
-        path = local_file(declared, f"corpus.sources.{name}.{side}", config["data_mirror"])
-        packed = "member" in declared or published_name(dict(declared)).endswith(".sgm")
-        found[side] = None if packed else path
-    return found
+    for name, sides in published_sources(config):
+        with suppress(skip):
+            files = {side: find_side(config, name, side) for side in sides}
+            here = {side: path for side, path in files.items() if path}
+            yield name, files, check_source(config, name, here) if here else None
 
 
 def check_here(config: Mapping[str, Any]) -> None:
     """Check all texts that are on this machine; what is missing is left to be told where it is fetched."""
-    for name, sides in published_sources(config):
-        with suppress(_Absent):
-            files = find_sides(config, name, sides)
-            here = {side: path for side, path in files.items() if path is not None}
-            if here:
-                check_source(here, config["corpus"]["sources"][name]["tokenised"])
+    for _ in check_local(config, _Absent):
+        pass

@@ -7,13 +7,13 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from neural_smt import STAGES
 from neural_smt.errors import UserError
-from neural_smt.experiment.configuration import complete, read_configuration_file
+from neural_smt.experiment.configuration import complete, read_configuration
 from neural_smt.experiment.systems import rescores_lattices, translation
 from neural_smt.io.files import read_yaml
 
@@ -30,29 +30,22 @@ class Job:
     """
 
     rule: str
-    stage: str
-    wildcards: Mapping[str, str]
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    benchmark: str
-    threads: int
-    gpus: int
-    declared_memory: int
-
-
-def read_configuration(configfiles: Sequence[Path], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration that Snakemake would make of these files, each put over the one before, and of ``changes``."""
-    from snakemake.utils import update_config
-
-    merged: dict[str, Any] = {}
-    for path in configfiles:
-        update_config(merged, read_configuration_file(path))
-    update_config(merged, dict(changes))
-    return merged
+    wildcards: Mapping[str, str] = field(default_factory=dict)
+    stage: str = ""
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    benchmark: str = ""
+    threads: int = 1
+    gpus: int = 0
+    declared_memory: int = 0
 
 
 def complete_configuration(snakefile: Path, configfiles: Sequence[Path], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """An experiment's configuration, checked, with its defaults."""
+    """The configuration that Snakemake would make of these files, each put over the one before, and of ``changes``;
+    checked, with its defaults.
+    """
+    if not configfiles:
+        raise UserError("--configfile: none given; name the experiment's configuration")
     _check_file(snakefile)
     return complete(read_configuration(configfiles, changes))
 
@@ -125,24 +118,20 @@ class _Collector(logging.Handler):
         self.stages = rule_stages(snakefile)
 
     def emit(self, record: logging.LogRecord) -> None:
-        event = getattr(record, "event", None)
-        if event is None or event.value != "job_info":
-            return
         said = vars(record)
-        if said["output"]:
-            self.jobs.append(
-                Job(
-                    rule=said["rule_name"],
-                    stage=self.stages[said["rule_name"]],
-                    wildcards=dict(said["wildcards"]),
-                    inputs=tuple(map(str, said["input"])),
-                    outputs=tuple(map(str, said["output"])),
-                    benchmark=str(said["benchmark"] or ""),
-                    threads=int(said["threads"]),
-                    gpus=int(said["resources"].get("gpu", 0)),
-                    declared_memory=int(said["resources"].get("mem_mb", 0)),
-                )
+        if getattr(said.get("event"), "value", "") == "job_info" and said["output"]:
+            job = Job(
+                rule=said["rule_name"],
+                stage=self.stages[said["rule_name"]],
+                wildcards=dict(said["wildcards"]),
+                inputs=tuple(map(str, said["input"])),
+                outputs=tuple(map(str, said["output"])),
+                benchmark=str(said["benchmark"] or ""),
+                threads=int(said["threads"]),
+                gpus=int(said["resources"].get("gpu", 0)),
+                declared_memory=int(said["resources"].get("mem_mb", 0)),
             )
+            self.jobs.append(job)
 
     @contextmanager
     def alone(self, logger: logging.Logger) -> Iterator[None]:

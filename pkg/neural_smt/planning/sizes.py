@@ -4,12 +4,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from neural_smt.corpus.fetching import locations
 from neural_smt.errors import UserError
 from neural_smt.experiment.systems import drawn_pairs, resolve_data
 from neural_smt.io.files import read_json, read_pieces
+
+ROLES = ("train", "in_domain", "monolingual")
+"""Of the texts that systems are built from; the pool has the role ``train``."""
 
 GENERATED_WORDS = 9.0
 """Words of a generated sentence."""
@@ -31,48 +34,44 @@ word; n-grams: of a language model of order 5, for each word; types: k of distin
 """
 
 
-@dataclass(frozen=True)
-class Text:
-    """Lines of a text, and the words of each of its sides, by language."""
+class Text(NamedTuple):
+    """Lines of a text, and the words of its sides."""
 
-    lines: float
-    words: Mapping[str, float]
+    lines: float = 0.0
+    source: float = 0.0
+    target: float = 0.0
 
     @property
     def both(self) -> float:
-        """Words of all sides."""
-        return sum(self.words.values())
+        """Words of both sides."""
+        return self.source + self.target
 
     def part(self, lines: float, words: float) -> "Text":
         """What is left with these shares."""
-        return Text(self.lines * lines, {side: count * words for side, count in self.words.items()})
+        return Text(self.lines * lines, self.source * words, self.target * words)
+
+    @classmethod
+    def of(cls, lines: float, words: Mapping[str, float], languages: Mapping[str, str]) -> "Text":
+        """A text with its words by language; languages: of the experiment, by side."""
+        return cls(lines, **{side: words.get(language, 0.0) for side, language in languages.items()})
 
 
 def joined(texts: Iterable[Text]) -> Text:
     """Texts one after the other."""
-    lines, words = 0.0, {}
-    for text in texts:
-        lines += text.lines
-        for side, count in text.words.items():
-            words[side] = words.get(side, 0.0) + count
-    return Text(lines, words)
+    return Text(*map(sum, zip(Text(), *texts, strict=True)))
 
 
 @dataclass
 class Sizes:
     """Sizes of an experiment.
 
-    sources: by name, tokenised; pool, in_domain, monolingual: after cleaning; data: the training pairs of every choice
-    of data (selected, all, random); extra: the further text of their language models; rows, sources_of_rows: of their
-    phrase tables; ngrams: of their language models; types: distinct words by language.
+    sources: by name, tokenised; kept: after cleaning, by role (train, in_domain, monolingual); data: the training pairs
+    of every choice of data (selected, all, random); extra: the further text of their language models; rows,
+    sources_of_rows: of their phrase tables; ngrams: of their language models; types: distinct words by language.
     """
 
-    source: str
-    target: str
     sources: dict[str, Text] = field(default_factory=dict)
-    pool: Text = field(default_factory=lambda: Text(0, {}))
-    in_domain: Text = field(default_factory=lambda: Text(0, {}))
-    monolingual: Text = field(default_factory=lambda: Text(0, {}))
+    kept: dict[str, Text] = field(default_factory=dict)
     data: dict[str, Text] = field(default_factory=dict)
     extra: dict[str, Text] = field(default_factory=dict)
     rows: dict[str, float] = field(default_factory=dict)
@@ -82,7 +81,7 @@ class Sizes:
 
     def language_model_words(self, data: str) -> float:
         """Words that the language model of a choice of data is estimated on."""
-        return self.data[data].words[self.target] + self.extra[data].words.get(self.target, 0.0)
+        return self.data[data].target + self.extra[data].target
 
 
 def quantity(bytes_: float) -> str:
@@ -141,25 +140,24 @@ def expect_sizes(
     are counted; counted: sources whose sizes are known already. Raises ``UserError`` for a text that is not here and
     whose size nobody declares.
     """
-    source, target = config["languages"]["source"], config["languages"]["target"]
     corpus, selection, plan = config["corpus"], config["selection"], config["plan"]
-    sizes = Sizes(source, target)
-    counter = _Counter(config, folder, counted or {})
+    source, target = config["languages"]["source"], config["languages"]["target"]
+    sizes, counter = Sizes(), _Counter(config, folder, counted or {})
     for name in [*corpus["train"], *corpus["in_domain"], corpus["dev"], *corpus["test"], *corpus["gold"]]:
         sizes.sources[name] = counter.text(name, [source, target])
     for name in corpus["monolingual"]:
         sizes.sources.setdefault(name, counter.text(name, [target]))
-    sizes.pool, sizes.in_domain, monolingual = (
-        joined(sizes.sources[name] for name in corpus[role]).part(ratios["kept lines"], ratios["kept words"])
-        for role in ("train", "in_domain", "monolingual")
-    )
-    sizes.monolingual = Text(monolingual.lines, {target: monolingual.words.get(target, 0.0)})
+    for role in ROLES:
+        text = joined(sizes.sources[name] for name in corpus[role])
+        sizes.kept[role] = text.part(ratios["kept lines"], ratios["kept words"])
+    pool, in_domain, monolingual = (sizes.kept[role] for role in ROLES)
+    sizes.kept["monolingual"] = monolingual = monolingual._replace(source=0.0)
 
     measured = ratios["selected lines"], ratios["selected words"]
     of_pairs, of_text = (
         (plan[key], plan[key]) if plan.get(key) else measured for key in ("selected_pairs", "selected_text")
     )
-    whole = joined([sizes.in_domain, sizes.pool])
+    whole = joined([in_domain, pool])
     for data in {"selected", "random", "all", *(resolve_data(config["systems"], name) for name in config["systems"])}:
         drawn = drawn_pairs(data)
         if drawn is not None:
@@ -167,16 +165,16 @@ def expect_sizes(
             sizes.data[data] = whole.part(fraction, fraction)
         else:
             chosen = (1, 1) if data == "all" or (data, selection["method"]) == ("selected", "none") else of_pairs
-            sizes.data[data] = joined([sizes.in_domain, sizes.pool.part(*chosen)])
+            sizes.data[data] = joined([in_domain, pool.part(*chosen)])
         takes_all = data == "all" or selection["monolingual_method"] == "none"
-        sizes.extra[data] = sizes.monolingual.part(*((1, 1) if takes_all else of_text))
-        sizes.rows[data] = ratios["rows per word"] * sizes.data[data].words[target]
+        sizes.extra[data] = monolingual.part(*((1, 1) if takes_all else of_text))
+        sizes.rows[data] = ratios["rows per word"] * sizes.data[data].target
         sizes.sources_of_rows[data] = ratios["sources per row"] * sizes.rows[data]
         sizes.ngrams[data] = ratios["n-grams per word"] * sizes.language_model_words(data)
-    for language, further in ((source, []), (target, corpus["monolingual"])):
-        words = joined([whole, sizes.monolingual]).words.get(language, 0.0)
+    words = joined([whole, monolingual])
+    for language, count, further in ((source, words.source, []), (target, words.target, corpus["monolingual"])):
         types = counter.types(language, [*corpus["train"], *corpus["in_domain"], *further])
-        sizes.types[language] = types or ratios["types"] * words**0.5
+        sizes.types[language] = types or ratios["types"] * count**0.5
     return sizes
 
 
@@ -184,8 +182,7 @@ class _Counter:
     """Sizes of sources, from the nearest place that tells them."""
 
     def __init__(self, config: Mapping[str, Any], folder: Path, counted: Mapping[str, Text]) -> None:
-        self.config = config
-        self.counted = counted
+        self.config, self.counted = config, counted
         self.tokenised = Path(folder) / "results" / config["experiment"] / "corpus" / "tokenised"
         self.distinct: dict[tuple[str, str], set[str]] = {}
 
@@ -206,59 +203,60 @@ class _Counter:
             return joined(self.text(part, languages) for part in source["join"])
         if part := source.get("part"):
             count = generator["pairs" if part == "train" else part]
-            return Text(count, dict.fromkeys(languages, count * GENERATED_WORDS))
+            return self._declared(count, count * GENERATED_WORDS, languages)
         here = {language: [path] for language in languages if (path := self._published(source[language]))}
         if len(here) == len(languages):
             return self._count(name, here, source["tokenised"])
         if "size" in source:
-            return Text(source["size"]["sentences"], dict.fromkeys(languages, source["size"]["words"]))
+            return self._declared(source["size"]["sentences"], source["size"]["words"], languages)
         raise UserError(
             f"corpus.sources.{name}: its text is not here and nothing tells its size; give the source "
             "size: {sentences: ..., words: ...}, or set data_mirror to the folder that holds it"
         )
+
+    def _declared(self, lines: float, words: float, languages: Iterable[str]) -> Text:
+        return Text.of(lines, dict.fromkeys(languages, words), self.config["languages"])
 
     def _published(self, side: Mapping[str, Any]) -> Path | None:
         places = [] if "member" in side else locations(dict(side), self.config["data_mirror"])
         return next((Path(place) for place in places if Path(place).is_file()), None)
 
     def _count(self, name: str, files: Mapping[str, list[Path]], tokenised: bool) -> Text:
-        lines, words = 0, {}
-        for language, paths in files.items():
-            counts, numbers, distinct = zip(*(count_words(path, tokenised) for path in paths), strict=True)
-            lines, words[language] = max(lines, sum(counts)), sum(numbers)
-            self.distinct[name, language] = set().union(*distinct)
-        return Text(lines, words)
+        counts = {language: [count_words(path, tokenised) for path in paths] for language, paths in files.items()}
+        for language, found in counts.items():
+            self.distinct[name, language] = set().union(*(distinct for _, _, distinct in found))
+        return _total(counts, self.config["languages"])
+
+
+def _total(counts: Mapping[str, Sequence[tuple]], languages: Mapping[str, str]) -> Text:
+    """The size of a text out of lines and words of the files of each language."""
+    lines = max((sum(one[0] for one in found) for found in counts.values()), default=0)
+    return Text.of(lines, {language: sum(one[1] for one in found) for language, found in counts.items()}, languages)
 
 
 def measure_sizes(folder: Path, config: Mapping[str, Any]) -> Sizes:
     """The sizes that a finished run has: folder: that of its results. What it did not make is 0 or missing."""
-    corpus, languages = Path(folder) / "corpus", (config["languages"]["source"], config["languages"]["target"])
-    sizes = Sizes(*languages)
-    for name in config["corpus"]["sources"]:
-        text = _measure(corpus / "tokenised", name, languages)
-        if text.words:
-            sizes.sources[name] = text
-    sizes.pool, sizes.in_domain = (_measure(corpus, name, languages) for name in ("train", "in_domain"))
-    sizes.monolingual = _measure(corpus, "monolingual", languages[1:])
-    for data in ("selected", *sorted(path.name for path in Path(folder).glob("data/*"))):
-        place = Path(folder) if data == "selected" else Path(folder) / "data" / data
-        text = _measure(place / "selection", "train", languages)
-        if text.words:
-            sizes.data[data], sizes.extra[data] = text, _measure(place / "selection", "monolingual", languages[1:])
+    folder, sizes, languages = Path(folder), Sizes(), config["languages"]
+
+    def measure(place: Path, name: str) -> Text:
+        files = {language: text_files(place / f"{name}.{language}") for language in languages.values()}
+        return _total({language: [count_text(path) for path in paths] for language, paths in files.items()}, languages)
+
+    texts = {name: measure(folder / "corpus" / "tokenised", name) for name in config["corpus"]["sources"]}
+    sizes.sources = {name: text for name, text in texts.items() if text.lines}
+    sizes.kept = {role: measure(folder / "corpus", role) for role in ROLES}
+    for data in ("selected", *sorted(path.name for path in folder.glob("data/*"))):
+        place = folder if data == "selected" else folder / "data" / data
+        text = measure(place / "selection", "train")
+        if text.lines:
+            sizes.data[data], sizes.extra[data] = text, measure(place / "selection", "monolingual")
             table = _meta(place / "phrases" / "table")
             sizes.rows[data], sizes.sources_of_rows[data] = table.get("rows", 0), table.get("sources", 0)
             sizes.ngrams[data] = sum(_meta(place / "language_model" / "model").get("ngrams", []))
-    for language in languages:
-        vocabulary = corpus / f"vocabulary.{language}.tsv"
+    for language in languages.values():
+        vocabulary = folder / "corpus" / f"vocabulary.{language}.tsv"
         sizes.types[language] = count_text(vocabulary)[0] if vocabulary.is_file() else 0
     return sizes
-
-
-def _measure(folder: Path, name: str, languages: Iterable[str]) -> Text:
-    files = {language: text_files(folder / f"{name}.{language}") for language in languages}
-    counts = {language: [count_text(path) for path in paths] for language, paths in files.items() if paths}
-    lines = max((sum(lines for lines, _ in found) for found in counts.values()), default=0)
-    return Text(lines, {language: sum(words for _, words in found) for language, found in counts.items()})
 
 
 def _meta(folder: Path) -> dict[str, Any]:

@@ -14,19 +14,17 @@ import pandas as pd
 from neural_smt import STAGES
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_json
+from neural_smt.planning.forecasts import Forecast, Machine, Throughputs, critical_path, forecast_jobs, schedule
 from neural_smt.planning.jobs import complete_configuration, list_jobs, whole_target
 from neural_smt.planning.quantities import Experiment
-from neural_smt.planning.schedule import Machine, critical_path, schedule
 from neural_smt.planning.sizes import expect_sizes, quantity
-from neural_smt.planning.throughputs import ALIKE, ASSUMED, MEASURED, Forecast, Throughputs, forecast_jobs
-
-MARKS = {MEASURED: "", ALIKE: "~", ASSUMED: "*"}
-"""What stands behind the hours of a row whose rates are those of another rule, or nobody's."""
 
 NOTES = {
-    ALIKE: "~ at the rate of a rule like it: none of its own was measured",
-    ASSUMED: "* assumed: GPUs, downloads and rules that no finished run has",
+    "measured": "",
+    "alike": "~ at the rate of a rule like it: none of its own was measured",
+    "assumed": "* assumed: GPUs, downloads and rules that no finished run has",
 }
+"""What a plan says of rates (``Basis``); a note's first character marks the rows that it is about."""
 
 
 def plan(
@@ -53,8 +51,6 @@ def plan(
     machine = Machine(nodes, cores, gpus)
     if gpus:
         changes.setdefault("device", "cuda")
-    if not configfile:
-        raise UserError("--configfile: none given; name the experiment's configuration")
     whole = complete_configuration(snakefile, configfile, changes)
     made = predict(whole, Throughputs.load(throughputs), snakefile, Path(snakefile).parent, machine, target)
     if output is not None:
@@ -127,7 +123,7 @@ def summarise(forecasts: Sequence[Forecast], machine: Machine) -> dict[str, Any]
         ],
         "chain_seconds": round(sum(one.seconds for one in chain), 1),
         "seconds": round(max(schedule(forecasts, machine), default=0.0), 1),
-        "processor_seconds": round(table.loc[table["gpus"] == 0, "cpu_seconds"].sum(), 1),
+        "cpu_seconds": round(table.loc[table["gpus"] == 0, "cpu_seconds"].sum(), 1),
         "gpu_seconds": round((table["seconds"] * table["gpus"]).sum(), 1),
         "disk_bytes": round(table["disk"].sum()),
         "memory_mb": round(table["memory"].max()) if forecasts else 0,
@@ -146,7 +142,7 @@ def _rows(table: pd.DataFrame, by: str) -> list[dict[str, Any]]:
             "memory_mb": round(group["memory"].max()),
             "beyond_request": int(group["beyond"].sum()),
             "disk_bytes": round(group["disk"].sum()),
-            "basis": group.groupby("basis")["seconds"].sum().reindex(MARKS).idxmax(),
+            "basis": group.groupby("basis")["seconds"].sum().reindex(list(NOTES)).idxmax(),
         }
         for name, group in table.groupby(by, sort=False)
     ]
@@ -170,11 +166,11 @@ def render(plan: dict[str, Any], by_rule: bool, order: Sequence[str]) -> list[st
         "|---|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
-        mark, beyond = MARKS[row["basis"]], " !" if row["beyond_request"] else ""
+        mark, beyond = NOTES[row["basis"]][:1], " !" if row["beyond_request"] else ""
         times = f"{duration(row['seconds'])}{mark} | {duration(row['longest_seconds'])}{mark}"
         sizes = f"{quantity(row['memory_mb'] * 1e6)}{beyond} | {quantity(row['disk_bytes'])}"
         lines.append(f"| {row['name']} | {row['jobs']} | {times} | {sizes} |")
-    notes = [note for basis, note in NOTES.items() if any(row["basis"] == basis for row in rows)]
+    notes = [note for basis, note in NOTES.items() if note and any(row["basis"] == basis for row in rows)]
     # what Snakemake is told so that rules ask for the memory that they are planned to need
     requests = [
         f"{row['name'].partition(': ')[2]}:mem_mb={math.ceil(1.1 * row['memory_mb'] / 1000) * 1000}"
@@ -193,7 +189,7 @@ def render(plan: dict[str, Any], by_rule: bool, order: Sequence[str]) -> list[st
         "",
         f"Longest chain: {duration(plan['chain_seconds'])}: "
         + ", ".join(f"{step['output']} ({duration(step['seconds'])})" for step in chain),
-        f"Processor time {duration(plan['processor_seconds'])}, GPU time {duration(plan['gpu_seconds'])}, "
+        f"CPU time {duration(plan['cpu_seconds'])}, GPU time {duration(plan['gpu_seconds'])}, "
         f"disk {quantity(plan['disk_bytes'])}, largest job {quantity(plan['memory_mb'] * 1e6)}",
         f"On {machine['nodes']} node(s) of {machine['cores']} cores and {machine['gpus']} GPUs: "
         f"{duration(plan['seconds'])}",

@@ -2,14 +2,13 @@
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.experiment.configuration import complete, read_configuration_file
+from neural_smt.experiment.configuration import complete, read_configuration, read_configuration_file
 from neural_smt.experiment.layout import Layout
 from neural_smt.experiment.system_folder import FILE, System
 from neural_smt.experiment.systems import is_rescored
@@ -40,10 +39,7 @@ class Experiment:
         ``UserError`` where there is no such experiment, and for the first fault of its configuration.
         """
         files = (_find(name, Path(folder)), *map(Path, further))
-        merged: dict[str, Any] = {}
-        for file in files:
-            _update(merged, read_configuration_file(file))
-        return cls(complete(merged), files, Path(folder))
+        return cls(complete(read_configuration(files)), files, Path(folder))
 
     def choose_system(self, system: str | None, run: int) -> str:
         """The name of a system of this experiment; ``UserError`` where there is no such system or run of it."""
@@ -98,15 +94,6 @@ def _find(name: str, folder: Path) -> Path:
         there = ", ".join(str(other) for other in named) or "none here"
         raise UserError(f"{name}: neither a configuration file nor an experiment; experiments: {there}")
     return named[name]
-
-
-def _update(settings: dict[str, Any], others: Mapping[str, Any]) -> None:
-    """Put ``others`` over ``settings``, section by section, as Snakemake does."""
-    for key, value in others.items():
-        if isinstance(value, Mapping) and isinstance(settings.get(key), dict):
-            _update(settings[key], value)
-        else:
-            settings[key] = deepcopy(value)
 
 
 def open_system(

@@ -1,14 +1,16 @@
-"""What rules cost: a fitted line each for CPU seconds, memory and disk, and forecasts of jobs out of them."""
+"""What jobs will take, out of a fitted line of each rule for CPU seconds, memory and disk; and when they would run."""
 
+import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_json
-from neural_smt.planning.jobs import Job
+from neural_smt.planning.jobs import Job, dependencies
 from neural_smt.planning.quantities import HAZARDS, Experiment, Quantities, table
 from neural_smt.planning.sizes import RATIOS
 
@@ -24,7 +26,8 @@ DOWNLOAD = 10e6
 PACKED = 2.5
 """Bytes of a word of published, compressed text, assumed."""
 
-MEASURED, ALIKE, ASSUMED = "measured", "alike", "assumed"
+Basis = Literal["measured", "alike", "assumed"]
+"""What rates are: those of the rule, those of a rule like it, or nobody's."""
 
 
 class Line(NamedTuple):
@@ -99,8 +102,7 @@ class Forecast:
     """What a job will take.
 
     seconds: by the clock, on a machine of its own; cpu_seconds: of all its threads; memory: MB, without pages of files
-    that it only maps; disk: bytes; basis: ``MEASURED``, ``ALIKE`` where rates are those of a rule like it, ``ASSUMED``
-    where nobody has measured.
+    that it only maps; disk: bytes.
     """
 
     job: Job
@@ -108,7 +110,7 @@ class Forecast:
     cpu_seconds: float
     memory: float
     disk: float
-    basis: str
+    basis: Basis
 
 
 def forecast_jobs(jobs: Sequence[Job], experiment: Experiment, throughputs: Throughputs) -> list[Forecast]:
@@ -120,16 +122,90 @@ def _forecast(job: Job, quantities: Quantities, throughputs: Throughputs) -> For
     cost = costs()[quantities.entry]
     amounts = [quantities.value(expression) for expression in (cost.cpu, cost.memory, cost.disk)]
     found = {kind: throughputs.of(quantities.entry, kind) for kind in START}
-    lines = [line for line, _ in found.values()]
-    cpu, memory, disk = (line.fixed + line.rate * amount for line, amount in zip(lines, amounts, strict=True))
+    cpu, memory, disk = (fixed + rate * x for ((fixed, rate), _), x in zip(found.values(), amounts, strict=True))
     line, origin = found["cpu"]
-    basis = MEASURED if origin == quantities.entry else ALIKE if origin else ASSUMED
+    basis: Basis = "measured" if origin == quantities.entry else "alike" if origin else "assumed"
     seconds = cpu / (1 + (job.threads - 1) * cost.parallel)
     if job.gpus and cost.gpu:
         macs, steps = map(quantities.value, cost.gpu)
         cpu = seconds = line.fixed + macs / (GPU_MACS * job.gpus) + steps * GPU_STEP
-        basis = ASSUMED
-    if cost.download and quantities.is_downloaded() and (words := quantities.value(cost.download)):
+        basis = "assumed"
+    if words := quantities.value(cost.download):
         seconds += words * PACKED / DOWNLOAD
-        basis = ASSUMED
+        basis = "assumed"
     return Forecast(job, seconds, cpu, memory, disk, basis)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Nodes that are all alike; gpus: of each."""
+
+    nodes: int
+    cores: int
+    gpus: int
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1 or self.cores < 1 or self.gpus < 0:
+            raise UserError(
+                "--nodes, --cores, --gpus: a plan needs at least one node and one core, and no negative number of GPUs"
+                "; give others"
+            )
+
+
+def _remaining(forecasts: Sequence[Forecast], needed: Sequence[tuple[int, ...]]) -> tuple[list[float], list[int]]:
+    """For each job the seconds of the longest chain from its start to the end of all, and the next job of it or -1."""
+    after, following = [0.0] * len(forecasts), [-1] * len(forecasts)
+    longest = [0.0] * len(forecasts)
+    for number in reversed(list(TopologicalSorter(dict(enumerate(needed))).static_order())):
+        longest[number] = forecasts[number].seconds + after[number]
+        for maker in needed[number]:
+            if following[maker] < 0 or longest[number] > after[maker]:
+                after[maker], following[maker] = longest[number], number
+    return longest, following
+
+
+def critical_path(forecasts: Sequence[Forecast]) -> list[Forecast]:
+    """The chain of jobs, each waiting for the one before, that takes longest: no machine is faster than that."""
+    longest, following = _remaining(forecasts, dependencies([forecast.job for forecast in forecasts]))
+    number = max(range(len(forecasts)), key=lambda job: longest[job], default=-1)
+    chain = []
+    while number >= 0:
+        chain.append(forecasts[number])
+        number = following[number]
+    return chain
+
+
+def schedule(forecasts: Sequence[Forecast], machine: Machine) -> list[float]:
+    """The second at which each job would end; a job that wants more than a node has takes all that it has.
+
+    Whenever a place is free, of the jobs whose inputs are there that with the longest chain after it starts, on the
+    first node with room.
+    """
+    needed = dependencies([forecast.job for forecast in forecasts])
+    longest, _ = _remaining(forecasts, needed)
+    sorter = TopologicalSorter(dict(enumerate(needed)))
+    sorter.prepare()
+    # of a node: cores and GPUs
+    wanted = [(min(one.job.threads, machine.cores), min(one.job.gpus, machine.gpus)) for one in forecasts]
+    free = [[machine.cores, machine.gpus] for _ in range(machine.nodes)]
+    ready: list[int] = []
+    running: list[tuple[float, int, int]] = []
+    ends = [0.0] * len(forecasts)
+    now = 0.0
+    while sorter.is_active():
+        waiting, ready = sorted([*ready, *sorter.get_ready()], key=lambda job: (-longest[job], job)), []
+        for number in waiting:
+            cores, gpus = wanted[number]
+            node = next((n for n, (c, g) in enumerate(free) if c >= cores and g >= gpus), None)
+            if node is None:
+                ready.append(number)
+                continue
+            free[node][0] -= cores
+            free[node][1] -= gpus
+            heapq.heappush(running, (now + forecasts[number].seconds, number, node))
+        now, number, node = heapq.heappop(running)
+        ends[number] = now
+        free[node][0] += wanted[number][0]
+        free[node][1] += wanted[number][1]
+        sorter.done(number)
+    return ends
