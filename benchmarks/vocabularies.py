@@ -11,14 +11,14 @@ from lib.multi30k import MAX_LENGTH, SMOOTHING, Captions, available, captions, s
 
 from neural_smt.alignment.lexical import lexical_table
 from neural_smt.alignment.pharaoh import read_alignments
+from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_parallel, write_json
 from neural_smt.phrases.extraction import extract_pairs
 from neural_smt.phrases.scoring import score_pairs
-from neural_smt.vocabulary_selection.building import build_sets
-from neural_smt.vocabulary_selection.candidates import CandidateSets, VocabularySettings
+from neural_smt.vocabulary_selection.building import Sources, applicable_phrases, build_sets
+from neural_smt.vocabulary_selection.candidates import SIZES, CandidateSets
 from neural_smt.vocabulary_selection.coverage_steps import measure
 from neural_smt.vocabulary_selection.partitions import partitions
-from neural_smt.vocabulary_selection.sources import Sources
 
 BATCH = 80
 TAU = 5000
@@ -50,19 +50,21 @@ def main() -> None:
     text = captions()
     sources = tables(text)
     lines, references = read_parallel(text.source, text.target)
-    built = build_sets(sources, VocabularySettings(), lines, references)  # compiles the kernels
-    seconds = fastest(build_sets, sources, VocabularySettings(), lines, references)
+    settings = section_settings(SIZES, {})
+    sets = build_sets(sources, settings, lines, references)  # compiles the kernels
+    seconds = fastest(build_sets, sources, settings, lines, references)
+    phrases = np.count_nonzero(applicable_phrases(sources.phrase_table, sources.encode(lines), 0)[0] >= 0)
     batches = epoch_batches(len(lines))
-    united = fastest(unite, built.sets, batches)
+    united = fastest(unite, sets, batches)
     targets = sources.encode_reference(references)
     arguments = targets, batches, TAU, len(sources.network)
     parts = partitions(*arguments)
     cut = fastest(partitions, *arguments)
     source, target = ([" ".join(tokens) for tokens in sentences("val", side)] for side in ("en", "fr"))
-    held = measure(build_sets(sources, VocabularySettings(), source).sets, sources.encode_reference(target), BATCH, 1)
+    held = measure(build_sets(sources, settings, source), sources.encode_reference(target), BATCH, 1)
     found = {
         "sentences_per_second": round(len(lines) / seconds),
-        "phrases_per_second": round(built.phrases / seconds),
+        "phrases_per_second": round(phrases / seconds),
         "union_milliseconds": round(1000 * united / len(batches), 4),
         "partition_seconds": round(cut, 3),
         "partitions": len(parts),

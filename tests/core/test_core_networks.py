@@ -15,6 +15,7 @@ from neural_smt.experiment.networks import (
     sentence_vocabularies,
     training_settings,
 )
+from neural_smt.experiment.settings import section_settings
 from neural_smt.experiment.systems import (
     feature_groups,
     is_rescored,
@@ -23,7 +24,7 @@ from neural_smt.experiment.systems import (
     translating_words,
     used_networks,
 )
-from neural_smt.vocabulary_selection.candidates import VocabularySettings
+from neural_smt.vocabulary_selection.candidates import SIZES
 
 Section = dict[str, Any]
 
@@ -276,4 +277,4 @@ def test_defaults_are_those_of_the_package(tiny: Section) -> None:
     config = complete(tiny)
     expected = {"drop_features": [], "candidates": "auto", "beam": 1, "nbest": 100}
     assert config["systems"]["baseline"]["rescoring"] == expected
-    assert VocabularySettings(**sentence_vocabularies(config)["default"]) == VocabularySettings()
+    assert section_settings(SIZES, {}).as_dict() == sentence_vocabularies(config)["default"]

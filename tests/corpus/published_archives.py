@@ -45,8 +45,8 @@ def packed(members: Mapping[str, bytes], kind: str = "w:gz") -> bytes:
     return buffer.getvalue()
 
 
-def zipped(members: Mapping[str, bytes]) -> bytes:
-    """A zip archive of regular files."""
+def zipped(members: Mapping[str | zipfile.ZipInfo, bytes]) -> bytes:
+    """A zip archive."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members.items():

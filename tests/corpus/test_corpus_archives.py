@@ -2,13 +2,11 @@
 
 import gzip
 import hashlib
-import io
 import os
 import tarfile
 import zipfile
 from pathlib import Path
 
-import pooch
 import published_archives as published
 import pytest
 from published_archives import refused, sha256
@@ -40,35 +38,19 @@ def extract(archive: Path, member: str, output: Path) -> bytes:
 def test_members_of_every_kind_of_archive(folder, tmp_path):
     output = tmp_path / "out" / "a.en.gz"
     assert extract(folder / published.EUROPARL, ENGLISH, output) == published.SOURCE
+    first = output.read_bytes()
+    assert extract(folder / published.EUROPARL, ENGLISH, output) and output.read_bytes() == first, "always the same"
     assert extract(folder / published.EUROPARL, "./training//europarl-v7.fr-en.fr", output) == published.TARGET
     assert extract(folder / published.OPUS, "News.en-fr.fr", output) == published.TARGET
+    assert extract(folder / published.GIGA_TAR, "giga-fren.release2.fixed.en.gz", output)
+    assert output.read_bytes() == published.GIGA, "what is gzipped is kept byte for byte"
     for kind in ("w:", "w:bz2", "w:xz"):
         archive = tmp_path / "any"  # what it is shows in the file, not in its name
         archive.write_bytes(published.packed({"./training/a.en": published.SOURCE, "b": b"x"}, kind))
         assert extract(archive, "training/a.en", output) == published.SOURCE
-    assert read_lines(output) == ["Resumption of the session", "I declare resumed the session"]
-
-
-def test_a_gzipped_member_is_kept_byte_for_byte(folder, tmp_path):
-    output = tmp_path / "out" / "giga.en.gz"
-    steps.extract_member(archive=folder / published.GIGA_TAR, member="giga-fren.release2.fixed.en.gz", output=output)
-    assert output.read_bytes() == published.GIGA
-
-
-def test_the_same_member_gives_the_same_bytes(folder, tmp_path):
-    outputs = [tmp_path / "out" / "a.gz", tmp_path / "out" / "b.gz"]
-    for output in outputs:
-        extract(folder / published.EUROPARL, ENGLISH, output)
-    assert outputs[0].read_bytes() == outputs[1].read_bytes()
-
-
-def test_the_segments_of_a_test_set(folder, tmp_path):
-    output = tmp_path / "out" / "newstest2013.en.gz"
     extract(folder / published.TEST, "test/newstest2013-src.en.sgm", output)
-    assert read_lines(output) == [
-        "A Republican strategy to counter the re-election of Obama",
-        "R&D 'grows', says AT&amp;T",
-    ]
+    segments = ["A Republican strategy to counter the re-election of Obama", "R&D 'grows', says AT&amp;T"]
+    assert read_lines(output) == segments
 
 
 @pytest.mark.parametrize("member", ["../a.en", "training/../../a", "/etc/passwd", "a\\..\\b", "..", "", "./", "a\0b"])
@@ -92,48 +74,40 @@ def test_an_archive_of_names_that_leave_their_folder_writes_nothing_there(tmp_pa
         )
 
 
-def tar_entry(kind: bytes, target: str = "") -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        entry = tarfile.TarInfo("training/a.en")
-        entry.type, entry.linkname = kind, target
-        archive.addfile(entry)
-    return buffer.getvalue()
-
-
 @pytest.mark.parametrize(
     ("kind", "target", "what"),
     [
         (tarfile.SYMTYPE, "/etc/passwd", "a link to /etc/passwd"),
         (tarfile.LNKTYPE, "../../secret", "a link to ../../secret"),
-        (tarfile.CHRTYPE, "", "a device or pipe"),
-        (tarfile.BLKTYPE, "", "a device or pipe"),
-        (tarfile.FIFOTYPE, "", "a device or pipe"),
+        *((kind, "", "a device or pipe") for kind in (tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE)),
         (tarfile.DIRTYPE, "", "a folder"),
     ],
 )
 def test_links_devices_and_folders_are_refused(tmp_path, kind, target, what):
-    archive = tmp_path / "a.tgz"
-    archive.write_bytes(tar_entry(kind, target))
+    entry, archive = tarfile.TarInfo("training/a.en"), tmp_path / "a.tgz"
+    entry.type, entry.linkname = kind, target
+    with tarfile.open(archive, mode="w:gz") as stored:
+        stored.addfile(entry)
     message = refused(tmp_path / "a.gz", steps.extract_member, archive=archive, member="training/a.en")
     assert message == f"{archive}: its member training/a.en is {what}; name a regular file that anyone can read"
 
 
 def test_links_folders_and_encrypted_files_of_zip_are_refused(tmp_path):
-    archive = tmp_path / "a.zip"
-    with zipfile.ZipFile(archive, "w") as stored:
-        link = zipfile.ZipInfo("link.en")
-        link.create_system, link.external_attr = 3, 0o120777 << 16
-        stored.writestr(link, "/etc/passwd")
-        stored.writestr("training/", b"")
-    output = tmp_path / "a.gz"
-    assert "is a link or device;" in refused(output, steps.extract_member, archive=archive, member="link.en")
-    assert "is a folder;" in refused(output, steps.extract_member, archive=archive, member="training")
-    data = bytearray(published.zipped({"a.en": b"text\n"}))
-    data[6] |= 1  # of the local header
-    data[data.index(b"PK\x01\x02") + 8] |= 1  # of the directory
-    archive.write_bytes(data)
-    assert "is encrypted;" in refused(output, steps.extract_member, archive=archive, member="a.en")
+    link = zipfile.ZipInfo("link.en")
+    link.create_system, link.external_attr = 3, 0o120777 << 16
+    locked = bytearray(published.zipped({"a.en": b"text\n"}))
+    locked[6] |= 1  # of the local header
+    locked[locked.index(b"PK\x01\x02") + 8] |= 1  # of the directory
+    archives_of = {"b.zip": published.zipped({link: b"/etc/passwd", "training/": b""}), "a.zip": locked}
+    for name, data in archives_of.items():
+        (tmp_path / name).write_bytes(data)
+    for name, member, what in (
+        ("b.zip", "link.en", "a link or device"),
+        ("b.zip", "training", "a folder"),
+        ("a.zip", "a.en", "encrypted"),
+    ):
+        message = refused(tmp_path / "a.gz", steps.extract_member, archive=tmp_path / name, member=member)
+        assert f"is {what};" in message
 
 
 def test_a_missing_member_names_the_nearest(folder, tmp_path):
@@ -147,9 +121,8 @@ def test_a_missing_member_names_the_nearest(folder, tmp_path):
 
 def test_a_member_that_is_an_archive_itself_is_refused(folder, tmp_path):
     nested = tmp_path / "nested.tar"
-    nested.write_bytes(
-        published.packed({"inner.tgz": (folder / published.EUROPARL).read_bytes(), "b.zip": b"PK\x03\x04"})
-    )
+    inner = {"inner.tgz": (folder / published.EUROPARL).read_bytes(), "b.zip": b"PK\x03\x04"}
+    nested.write_bytes(published.packed(inner))
     for member in ("inner.tgz", "b.zip"):
         message = refused(tmp_path / "a.gz", steps.extract_member, archive=nested, member=member)
         assert message == f"{nested}, {member}: an archive of several files; name the one that is wanted as 'member'"
@@ -223,10 +196,14 @@ def test_a_broken_transfer(server, tmp_path):
     assert extract(output, ENGLISH, tmp_path / "a.gz") == published.SOURCE
 
 
-def test_a_transfer_that_breaks_once_is_tried_again(server, tmp_path, monkeypatch):
+@pytest.mark.parametrize("breaks", [True, False])
+def test_a_transfer_that_fails_once_is_tried_again(server, tmp_path, monkeypatch, breaks):
+    """It breaks off, or the server answers that it cannot."""
     monkeypatch.setattr(fetching, "RETRIES", 1)
-    server.cut.add(f"/{published.OPUS}")
-    monkeypatch.setattr(pooch.core.time, "sleep", lambda _: server.cut.clear())
+    monkeypatch.setattr("pooch.core.time.sleep", lambda _: server.cut.clear())
+    if breaks:
+        server.cut.add(f"/{published.OPUS}")
+    server.failing = not breaks
     output = tmp_path / "out" / "opus.zip"
     steps.fetch_archive(side={"url": f"{server.address}/{published.OPUS}"}, mirror=None, output=output)
     assert extract(output, "News.en-fr.en", tmp_path / "a.gz") == published.SOURCE
@@ -264,9 +241,8 @@ def test_the_checksum_of_the_first_download_holds(server, folder, tmp_path):
     steps.fetch_archive(side=side | {"sha256": other}, mirror=None, output=output)
     assert record.read_text().startswith(known), "what is declared needs no record"
     record.write_text("nonsense\n")
-    assert "line 1: not a SHA-256; remove the file" in _message(
-        steps.fetch_archive, side=side, mirror=None, output=output
-    )
+    with pytest.raises(UserError, match="line 1: not a SHA-256; remove the file"):
+        steps.fetch_archive(side=side, mirror=None, output=output)
     record.unlink()
     steps.fetch_archive(side=side, mirror=None, output=output)
     assert record.read_text() == f"{other}  {side['url']}\n"
@@ -275,18 +251,11 @@ def test_the_checksum_of_the_first_download_holds(server, folder, tmp_path):
     assert record.read_text().endswith(f"  {elsewhere['url']}\n"), "another address is another file"
 
 
-def _message(step, **arguments) -> str:
-    with pytest.raises(UserError) as caught:
-        step(**arguments)
-    return str(caught.value)
-
-
-def test_the_checksum_of_a_plain_text_is_that_of_the_published_file(server, tmp_path):
+def test_files_that_are_published_as_text_have_a_record_too(server, tmp_path):
     output = tmp_path / "out" / "news.fr.gz"
     side = {"url": f"{server.address}/news.2013.fr.shuffled.gz"}
     steps.fetch(side=side, mirror=None, output=output)
-    digest = sha256(output.read_bytes())
-    assert (tmp_path / "out" / "news.fr.gz.sha256").read_text() == f"{digest}  {side['url']}\n"
+    assert (tmp_path / "out" / "news.fr.gz.sha256").read_text() == f"{sha256(output.read_bytes())}  {side['url']}\n"
 
 
 def test_files_of_ones_own_may_change(tmp_path):

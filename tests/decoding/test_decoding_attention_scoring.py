@@ -23,8 +23,7 @@ from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, TrainedAttention, save_attention
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
-from neural_smt.vocabulary_selection.sources import encode_words
+from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words, text_digest
 
 
 def lists(count: int, seed: int = 7) -> tuple[Ragged, np.ndarray]:

@@ -26,8 +26,8 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, TrainedAttention, save_attention
 from neural_smt.shards import Shard
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
-from neural_smt.vocabulary_selection.sources import encode_words, load_sources
+from neural_smt.vocabulary_selection.building import load_sources
+from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words, text_digest
 from neural_smt.workflow.code_digest import PACKAGE, reached_files
 
 SOURCE = ["das Haus ist rot", "", "Berlin ist rot", "das unerhörte Haus", "rot"]

@@ -35,9 +35,8 @@ def unplanned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def complete_of(folder: Path, repository: Path) -> dict[str, Any]:
-    read = yaml.safe_load((folder / "experiment.yaml").read_text(encoding="utf-8"))
-    return complete(read)
+def complete_of(folder: Path) -> dict[str, Any]:
+    return complete(yaml.safe_load((folder / "experiment.yaml").read_text(encoding="utf-8")))
 
 
 def fault(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -59,17 +58,11 @@ def test_german_english_from_two_files_to_a_planned_experiment(
     assert main(["init", "corpus.de", "corpus.en", "--cores", "2"]) == 0
     said = capsys.readouterr().out
     folder = tmp_path / "corpus"
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "dev.de",
-        "dev.en",
-        "experiment.yaml",
-        "split.csv",
-        "test.de",
-        "test.en",
-        "train.de.gz",
-        "train.en.gz",
-    ]
-    config = complete_of(folder, repository)
+    texts = {f"{name}.{language}" for name in ("dev", "test") for language in ("de", "en")}
+    assert {path.name for path in folder.iterdir()} == texts | {
+        *("experiment.yaml", "split.csv", "train.de.gz", "train.en.gz")
+    }
+    config = complete_of(folder)
     assert config["experiment"] == "corpus"
     assert config["languages"] == {"source": "de", "target": "en"}
     assert config["data_mirror"] == str(folder)
@@ -108,7 +101,7 @@ def test_german_english_from_two_files_to_a_planned_experiment(
     ],
 )
 def test_names_tell_languages_and_direction(
-    unplanned: Path, repository: Path, files: tuple[str, str], options: list[str], languages: tuple, name: str
+    unplanned: Path, files: tuple[str, str], options: list[str], languages: tuple, name: str
 ) -> None:
     for file in files:
         side = 1 if ".en" in file or file == "b" else 0
@@ -116,15 +109,13 @@ def test_names_tell_languages_and_direction(
         Path(file).write_bytes(gzip.compress(data) if file.endswith(".gz") else data)
     assert main(["init", *files, *options]) == 0
     folder = Path("elsewhere" if "--output" in options else name)
-    config = complete_of(folder, repository)
+    config = complete_of(folder)
     assert config["experiment"] == name
     assert (config["languages"]["source"], config["languages"]["target"]) == languages
     assert any(letter in (folder / "dev.de").read_text(encoding="utf-8") for letter in "äöü")
 
 
-def test_sets_of_ones_own_are_taken_as_they_are(
-    unplanned: Path, repository: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sets_of_ones_own_are_taken_as_they_are(unplanned: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_corpus(unplanned, 600)
     pairs = sentences(640)
     for name, drawn in (("mine", pairs[590:640]), ("theirs", pairs[580:595])):
@@ -139,10 +130,10 @@ def test_sets_of_ones_own_are_taken_as_they_are(
     assert "note: 5 pairs of --test in --dev, whole or one side: scores will be too high\n" in said
     assert "note: 20 pairs in --dev or --test, whole or one side, and so not in the training text\n" in said
     assert "corpus/: 580 train, 50 dev, 15 test pairs; experiment.yaml\n" in said
-    assert complete_of(Path("corpus"), repository)["corpus"]["dev"] == "dev"
+    assert complete_of(Path("corpus"))["corpus"]["dev"] == "dev"
 
 
-def test_another_script_passes(unplanned: Path, repository: Path) -> None:
+def test_another_script_passes(unplanned: Path) -> None:
     subjects = [("Мальчик", "boy"), ("Девочка", "girl"), ("Учитель", "teacher"), ("Врач", "doctor"), ("Повар", "cook")]
     verbs = [("читает", "reads"), ("видит", "sees"), ("продаёт", "sells"), ("любит", "likes"), ("ищет", "seeks")]
     objects = [("новую книгу", "the new book"), ("старый дом", "the old house"), ("это яблоко", "this apple")]
@@ -155,20 +146,18 @@ def test_another_script_passes(unplanned: Path, repository: Path) -> None:
     for side, language in enumerate(("ru", "en")):
         Path(f"school.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
     assert main(["init", "school.ru", "school.en", "--dev-size", "20", "--test-size", "10"]) == 0
-    assert complete_of(Path("school"), repository)["languages"] == {"source": "ru", "target": "en"}
+    assert complete_of(Path("school"))["languages"] == {"source": "ru", "target": "en"}
     assert len(Path("school/test.ru").read_text(encoding="utf-8").splitlines()) == 10
 
 
-def test_tokenised_text_may_be_of_any_language(
-    unplanned: Path, repository: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tokenised_text_may_be_of_any_language(unplanned: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_corpus(unplanned, 300)
     Path("corpus.de").rename("corpus.tlh")
     said = fault(capsys, "corpus.tlh", "corpus.en")
     assert said.startswith("corpus.tlh: sacremoses does not tokenise 'tlh'; it knows as, bn, ca, cs, de, ")
     assert said.endswith("; split the text into words and declare it as tokenised")
     assert main(["init", "corpus.tlh", "corpus.en", "--tokenised"]) == 0
-    config = complete_of(Path("corpus"), repository)
+    config = complete_of(Path("corpus"))
     assert all(source["tokenised"] for source in config["corpus"]["sources"].values())
     assert "--system rnn --tokenised text.txt\n" in capsys.readouterr().out
 
@@ -189,55 +178,12 @@ def test_an_earlier_init_is_written_over_only_when_told_to(unplanned: Path, caps
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["corpus.de"], "1 files given; give two, the source side first, for example: init mycorpus.en mycorpus.fr"),
-        (["corpus.de", "corpus.de"], "corpus.de and corpus.de are one file; give a text and its translation"),
-        (["corpus.de", "nowhere.en"], "nowhere.en: no such file; check the path"),
-        (
-            ["corpus.de", "text.txt"],
-            "text.txt: its name does not end in a language code, as mycorpus.en does; "
-            "give the language with --target en",
-        ),
-        (
-            ["corpus.de", "other.de"],
-            "corpus.de and other.de: both seem to be 'de'; give the languages with --source and --target",
-        ),
-        (
-            ["corpus.de", "corpus.en", "--target", "english"],
-            "--target english: no code of a language; give one of two or three letters, such as en",
-        ),
-        (
-            ["corpus.de", "corpus.en", "--name", "multi30k"],
-            "--name: 'multi30k' is an experiment that is there already; give another name",
-        ),
-        (["corpus.de", "corpus.en", "--name", "a b"], "--name a b: give letters, digits, - and _ only"),
-        (["corpus.de", "corpus.en", "--output", "text.txt"], "text.txt: is a file; name a folder with --output"),
-        (
-            ["corpus.de", "corpus.en", "--cores", "0"],
-            "--nodes, --cores, --gpus: a plan needs at least one node and one core, and no negative number of GPUs; "
-            "give others",
-        ),
-        (
-            ["corpus.de", "corpus.en", "--output", "."],
-            ".: the folder that you are in, or one around it; name a new one with --output",
-        ),
-        (["corpus.de", "corpus.en", "--seed", "-1"], "--seed -1: give 0 or more"),
-        (
-            ["corpus.de", "corpus.en", "--test-size", "900"],
-            "corpus.de: 915 pairs are to be drawn, but 300 occur only once; ask for fewer with --dev-size and "
-            "--test-size, or give sets of your own with --dev and --test",
-        ),
-        (
-            ["swapped.en", "swapped.de"],
-            "swapped.en looks like 'de' and swapped.de looks like 'en'; swap them, or say what they are: "
-            "--source en --target de",
-        ),
-    ],
-)
+FAULTS = yaml.safe_load(Path(__file__).with_name("faults.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("fault_of", FAULTS, ids=[" ".join(row["arguments"]) for row in FAULTS])
 def test_each_fault_gets_one_sentence(
-    unplanned: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+    unplanned: Path, capsys: pytest.CaptureFixture[str], fault_of: dict[str, Any]
 ) -> None:
     write_corpus(unplanned, 300)
     for language, other in (("de", "en"), ("en", "de")):
@@ -247,18 +193,18 @@ def test_each_fault_gets_one_sentence(
         )
     Path("text.txt").write_text("x\n")
     Path("other.de").write_text("x\n")
-    assert fault(capsys, *arguments) == sentence
+    assert fault(capsys, *fault_of["arguments"]) == fault_of["says"]
 
 
-def test_an_attention_network_is_two_marks_away(unplanned: Path, repository: Path) -> None:
+def test_an_attention_network_is_two_marks_away(unplanned: Path) -> None:
     write_corpus(unplanned, 300)
     assert main(["init", "corpus.de", "corpus.en"]) == 0
     file = Path("corpus/experiment.yaml")
-    without = complete_of(Path("corpus"), repository)
+    without = complete_of(Path("corpus"))
     assert "attention" not in without["systems"]
     text = file.read_text(encoding="utf-8")
     file.write_text(text.replace("  # attention:", "  attention:").replace("  #   clip", "    clip"), encoding="utf-8")
-    config = complete_of(Path("corpus"), repository)
+    config = complete_of(Path("corpus"))
     assert config["systems"]["attention"]["translate"]["network"] == "attention"
     settings = config["networks"]["attention"]
     assert (settings["hidden"], settings["embedding"], settings["epochs"], settings["average"]) == (128, 64, 20, 4)
@@ -305,7 +251,7 @@ def test_german_english_runs_through_to_bleu_from_any_folder(unplanned: Path, re
     assert read_json(results / "evaluation/baseline/run1/test.json")["sacrebleu"] > 60
 
 
-def test_larger_corpora_get_larger_networks(repository: Path) -> None:
+def test_larger_corpora_get_larger_networks() -> None:
     from neural_smt.init.experiment import suit
 
     few, some, many, most = (suit(pairs, 20 * pairs) for pairs in (600, 30_000, 400_000, 12_000_000))
@@ -316,11 +262,11 @@ def test_larger_corpora_get_larger_networks(repository: Path) -> None:
     assert [s["shards"] for s in (few, some, many, most)] == [1, 1, 1, 13]
 
 
-def test_folders_may_be_called_anything(unplanned: Path, repository: Path) -> None:
+def test_folders_may_be_called_anything(unplanned: Path) -> None:
     write_corpus(unplanned, 300)
     for name in ('a "b" \\ c: #é', "100% {x} 'y' - &z *w", "no", "\u2028 \U0001f600"):
         assert main(["init", "corpus.de", "corpus.en", "--output", name]) == 0
-        assert complete_of(Path(name), repository)["data_mirror"] == str(unplanned / name)
+        assert complete_of(Path(name))["data_mirror"] == str(unplanned / name)
 
 
 def test_a_path_that_is_no_text_is_refused(unplanned: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,17 +57,12 @@ def test_the_folder_comes_back(
     assert len(CandidateSets.load(tmp_path / "empty")) == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "words"), [("vocabulary", "network vocabulary"), ("source", "source text"), ("dictionary", "word trans")]
-)
-def test_sets_made_from_something_else_are_refused(sets: CandidateSets, tmp_path: Path, name: str, words: str) -> None:
+def test_sets_made_from_something_else_are_refused(sets: CandidateSets, tmp_path: Path) -> None:
     sets.save(tmp_path / "sets")
-    with pytest.raises(UserError, match=f"sets: made with another {words}.* than the one given; run the vocabularies"):
-        CandidateSets.load(tmp_path / "sets", **{name: "other"})
-
-
-def test_a_digest_of_something_else_is_a_mistake_of_the_caller(sets: CandidateSets, tmp_path: Path) -> None:
-    sets.save(tmp_path / "sets")
+    for name, words in (("vocabulary", "network vocabulary"), ("source", "source text"), ("dictionary", "word trans")):
+        sentence = f"sets: made with another {words}.* than the one given; run the stage vocabulary_selection"
+        with pytest.raises(UserError, match=sentence):
+            CandidateSets.load(tmp_path / "sets", **{name: "other"})
     with pytest.raises(TypeError, match="sets are not made from text"):
         CandidateSets.load(tmp_path / "sets", text="s1")
 
@@ -93,14 +88,12 @@ def test_ids_out_of_order_or_range_are_refused(
         CandidateSets.load(tmp_path / "sets")
 
 
-def test_a_spoilt_folder_is_refused(sets: CandidateSets, tmp_path: Path) -> None:
+def test_a_damaged_folder_is_refused(sets: CandidateSets, tmp_path: Path) -> None:
     sets.save(tmp_path / "sets")
     meta = read_json(tmp_path / "sets" / "meta.json")
-    write_json(tmp_path / "sets" / "meta.json", {**meta, "sentences": 4})
-    with pytest.raises(UserError, match="do not belong together"):
-        CandidateSets.load(tmp_path / "sets")
-    write_json(tmp_path / "sets" / "meta.json", {"rows": 3})
-    with pytest.raises(UserError, match="not the target vocabularies of a text"):
-        CandidateSets.load(tmp_path / "sets")
+    for damaged, sentence in (({**meta, "sentences": 4}, "not belong together"), ({"rows": 3}, "not the target voc")):
+        write_json(tmp_path / "sets" / "meta.json", damaged)
+        with pytest.raises(UserError, match=sentence):
+            CandidateSets.load(tmp_path / "sets")
     with pytest.raises(UserError, match="nowhere"):
         CandidateSets.load(tmp_path / "nowhere")

@@ -4,12 +4,13 @@ from pathlib import Path
 
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.alignment.pharaoh import read_alignments
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import write_lines
 from neural_smt.phrases.steps import build_phrase_table
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import Vocabulary
-from neural_smt.vocabulary_selection.sources import Sources, load_sources
+from neural_smt.vocabulary_selection.building import Sources, load_sources
 
 SOURCE = ["a red house", "the house", "a house", "the red car", "a car is red", "the house is red", ""]
 TARGET = [
@@ -22,6 +23,11 @@ TARGET = [
     "",
 ]
 ALIGNMENT = ["0-0 1-2 2-1", "0-0 1-1", "0-0 1-1", "0-0 1-2 2-1", "0-0 1-1 2-2 3-3", "0-0 1-1 2-2 3-3", ""]
+
+
+def sizes(dictionary: int = 10, phrases: int = 10, frequent: int = 2000, max_length: int = 0) -> Settings:
+    """Sizes of the parts of sets."""
+    return Settings({"dictionary": dictionary, "phrases": phrases, "frequent": frequent, "max_length": max_length})
 
 
 def write_world(folder: Path, size: int) -> dict[str, Path]:

@@ -10,8 +10,7 @@ from checkouts import TINY, copy_results, dry_run, planned, run, translated, wri
 from neural_smt.cli import main
 from neural_smt.io.files import read_csv, read_json, read_lines, read_yaml
 from neural_smt.vocabulary import Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
-from neural_smt.vocabulary_selection.sources import encode_words
+from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words, text_digest
 from neural_smt.workflow.job_usage import Place
 
 ROWS = Path(__file__).with_name("rows.yaml")

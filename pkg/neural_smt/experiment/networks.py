@@ -149,7 +149,7 @@ ALL_WORDS = "all"
 """In place of a name of such vocabularies: every word that the network knows."""
 
 SIZES = ("dictionary", "phrases", "frequent", "max_length")
-"""What target vocabularies of sentences are made with, see ``VocabularySettings``."""
+"""What target vocabularies of sentences are made with, see the schema."""
 
 Networks = dict[str, dict[str, Any]]
 

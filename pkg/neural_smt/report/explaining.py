@@ -112,7 +112,7 @@ def attention_weights(model: "TrainedAttention", source: list[str], words: np.nd
     end symbol, with three digits.
     """
     from neural_smt.networks.attention.network import pack_batch  # loads PyTorch
-    from neural_smt.vocabulary_selection.sources import encode_words
+    from neural_smt.vocabulary_selection.candidates import encode_words
 
     place = model.network.output.weight.device
     sources = encode_words(model.source, [" ".join(source)])

@@ -23,9 +23,8 @@ from neural_smt.networks.attention.network import (
 from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, TextTask, Training
 from neural_smt.vocabulary import UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
+from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words, text_digest
 from neural_smt.vocabulary_selection.partitions import Partitions, partitions
-from neural_smt.vocabulary_selection.sources import encode_words
 
 log = logging.getLogger(__name__)
 

@@ -9,14 +9,14 @@ import numpy as np
 from neural_smt.decoding.attention.results import Hypothesis
 from neural_smt.decoding.attention.translator import FEATURE
 from neural_smt.decoding.attention.translator import Translator as Network
+from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.networks.folder import VOCABULARY
 from neural_smt.translation.results import Candidate, Origin, Translated
 from neural_smt.vocabulary import RESERVED, UNK
-from neural_smt.vocabulary_selection.building import build_sets
-from neural_smt.vocabulary_selection.candidates import CandidateSets, VocabularySettings
-from neural_smt.vocabulary_selection.inspection import Reasons, explain
-from neural_smt.vocabulary_selection.sources import Sources, load_sources
+from neural_smt.vocabulary_selection.building import Sources, build_sets, load_sources
+from neural_smt.vocabulary_selection.candidates import SIZES, CandidateSets
+from neural_smt.vocabulary_selection.steps import Reasons, explain
 
 FIRST_RANK = len(RESERVED) - 1
 """What the rank of a word among the most frequent ones, from 1, is behind its id."""
@@ -27,7 +27,7 @@ class SetMaker:
     """Makes the target vocabularies of new sentences (Mi et al. 2016, section 3.1)."""
 
     sources: Sources
-    settings: VocabularySettings
+    settings: Settings
 
     @classmethod
     def load(cls, network: Mapping[str, Any]) -> "SetMaker | None":
@@ -37,11 +37,11 @@ class SetMaker:
             return None
         files = {"lexical": None, "phrase_table": None, **{k: path for k, path in made_of.items() if k != "sizes"}}
         words = network["model"] / f"{VOCABULARY}.target"
-        return cls(load_sources(network_vocabulary=words, **files), VocabularySettings.read(made_of["sizes"]))
+        return cls(load_sources(network_vocabulary=words, **files), section_settings(SIZES, made_of["sizes"]))
 
     def sets(self, lines: list[str]) -> CandidateSets:
         """Of tokenised sentences."""
-        return build_sets(self.sources, self.settings, lines).sets
+        return build_sets(self.sources, self.settings, lines)
 
     def reasons(self, line: str) -> dict[int, Reasons]:
         """Why each word of a sentence's vocabulary is there."""

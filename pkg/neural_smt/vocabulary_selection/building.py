@@ -4,38 +4,106 @@ Of what a source word or phrase is translated with, target words outside the net
 do not count among the best.
 """
 
+import hashlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel, leaf
 from neural_smt.phrases.table import PhraseTable, find_spans
-from neural_smt.vocabulary import EOS, RESERVED, UNK
+from neural_smt.shortlist import shortlist_ids
+from neural_smt.vocabulary import EOS, RESERVED, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import (
     PIECE,
     CandidateSets,
-    VocabularySettings,
-    save_pieces,
+    encode_known,
+    encode_words,
     text_digest,
 )
-from neural_smt.vocabulary_selection.sources import Sources
 
 DIRECT = 2
 """The column of p(e|f) among the scores of a phrase table."""
 
 
 @dataclass(frozen=True)
-class Built:
-    """The sets of a text, or of a piece of it, and how many spans were found in the phrase table."""
+class Sources:
+    """Both vocabularies of the tables, the network's, and the tables of the parts that are used.
 
-    sets: CandidateSets
-    phrases: int
+    network: the target words that the network knows, most frequent first; lexical: for V^D; phrase_table: for V^P.
+    """
+
+    source: Vocabulary
+    target: Vocabulary
+    network: Vocabulary
+    lexical: LexicalTable | None
+    phrase_table: PhraseTable | None
+
+    @cached_property
+    def ids(self) -> np.ndarray:
+        """int32 ``[len(target)]``: the network id of every id of the target vocabulary, UNK for words outside."""
+        return shortlist_ids(self.target, self.network)
+
+    def target_id(self, word: int) -> int:
+        """The id of the target vocabulary of a network id."""
+        return self.target.index[self.network.words[word]]
+
+    @cached_property
+    def dictionary_digest(self) -> str | None:
+        """What ``table_digest`` says of the word translation table."""
+        return None if self.lexical is None else table_digest(self.lexical, self.source, self.target)
+
+    def encode(self, lines: list[str]) -> Ragged:
+        """int32 source ids of tokenised sentences; -1 for words outside the vocabulary, which no table knows."""
+        return encode_known(self.source.index, -1, lines)
+
+    def encode_reference(self, lines: list[str]) -> Ragged:
+        """int32 network ids of tokenised target sentences, see ``encode_words``."""
+        return encode_words(self.network, lines)
+
+
+def load_sources(
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    network_vocabulary: Path,
+    lexical: Path | None = None,
+    phrase_table: Path | None = None,
+    settings: Settings | None = None,
+) -> Sources:
+    """Read all of it; with ``settings`` (``vocabulary_selection``) only the tables of the parts that are used.
+
+    Raises ``UserError`` where one of these is not given, or a table was made with other vocabularies.
+    """
+    if settings is not None:
+        for part, table, given in (("dictionary", "lexical", lexical), ("phrases", "phrase_table", phrase_table)):
+            size = getattr(settings, part)
+            if size and given is None:
+                raise UserError(
+                    f"setting vocabulary_selection.{part} is {size}, but no {table} is given; give one, or set it to 0"
+                )
+        lexical, phrase_table = lexical if settings.dictionary else None, phrase_table if settings.phrases else None
+    source, target = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
+    words = None if lexical is None else LexicalTable.load(lexical)
+    if words is not None and (len(words.offsets) - 1, len(words.target_given_null)) != (len(source), len(target)):
+        raise UserError(f"{lexical}: made with other vocabularies than those given; build the lexical tables again")
+    table = None if phrase_table is None else PhraseTable.load(phrase_table)
+    if table is not None:
+        table.check_vocabularies(source, target)
+    return Sources(source, target, Vocabulary.load(network_vocabulary), words, table)
+
+
+def table_digest(table: LexicalTable, source: Vocabulary, target: Vocabulary) -> str:
+    """SHA-256 (hex) of what V^D is read from: both vocabularies' digests, word pairs, w(t|s)."""
+    digest = hashlib.sha256(f"{source.digest} {target.digest}".encode())
+    for values in (table.offsets, table.targets, table.target_given_source):
+        digest.update(np.ascontiguousarray(values))
+    return digest.hexdigest()
 
 
 def frequent_ids(count: int, size: int) -> np.ndarray:
@@ -45,100 +113,51 @@ def frequent_ids(count: int, size: int) -> np.ndarray:
 
 
 def build_sets(
-    sources: Sources, settings: VocabularySettings, lines: list[str], references: list[str] | None = None
-) -> Built:
+    sources: Sources, settings: Settings, lines: list[str], references: list[str] | None = None
+) -> CandidateSets:
     """The sets of tokenised source sentences, in memory; with ``references``, their words too (V^R, of training texts
     only).
 
-    An unknown source word adds nothing; reference words outside the network vocabulary are UNK, which every set has.
-    Raises ``UserError`` where a part needs a table that ``sources`` do not have.
+    settings: dictionary, phrases, frequent and max_length of ``vocabulary_selection``. An unknown source word adds
+    nothing; reference words outside the network vocabulary are UNK, which every set has.
     """
     pieces = list(build_pieces(sources, settings, lines, references))
-    own = Ragged.concatenate([piece.sets.own for piece in pieces])
-    return Built(replace(pieces[0].sets, own=own), sum(piece.phrases for piece in pieces))
-
-
-class Written(NamedTuple):
-    """What ``write_sets`` wrote: ids of all sets together, and spans found in the phrase table."""
-
-    ids: int
-    phrases: int
-
-
-def write_sets(
-    folder: Path,
-    sources: Sources,
-    settings: VocabularySettings,
-    lines: list[str],
-    references: list[str] | None = None,
-) -> Written:
-    """Write the sets that ``build_sets`` makes as a folder, a piece at a time."""
-    ids = phrases = 0
-
-    def counted() -> Iterator[CandidateSets]:
-        nonlocal ids, phrases
-        for piece in build_pieces(sources, settings, lines, references):
-            ids += int(piece.sets.sizes.sum())
-            phrases += piece.phrases
-            yield piece.sets
-
-    save_pieces(folder, counted())
-    return Written(ids, phrases)
+    return replace(pieces[0], own=Ragged.concatenate([piece.own for piece in pieces]))
 
 
 def build_pieces(
-    sources: Sources,
-    settings: VocabularySettings,
-    lines: list[str],
-    references: list[str] | None = None,
-    size: int = 0,
-) -> Iterator[Built]:
+    sources: Sources, settings: Settings, lines: list[str], references: list[str] | None = None, size: int = 0
+) -> Iterator[CandidateSets]:
     """What ``build_sets`` makes, of ``size`` sentences (0: ``PIECE``) after the other; at least one piece.
 
     Each says of itself that it was made from the whole text.
     """
-    _check(sources, settings)
     if references is not None and len(references) != len(lines):
         raise ValueError(f"{len(lines)} sentences but {len(references)} references")
     words, size = len(sources.network), size or PIECE
-    origins = _origins(sources, settings, lines, references)
-    frame = CandidateSets(_empty_lists(0), frequent_ids(settings.frequent, words), words, origins, asdict(settings))
+    origins = {"vocabulary": sources.network.digest, "source": text_digest(lines)}
     translations = _empty_lists(len(sources.source))
     if settings.dictionary:
+        origins["dictionary"] = str(sources.dictionary_digest)
         translations = word_lists(sources.lexical, sources.ids, settings.dictionary)
+    if settings.phrases:
+        origins["phrase_table"] = sources.phrase_table.digest
+    if references is not None:
+        origins["reference"] = text_digest(references)
+    common = frequent_ids(settings.frequent, words)
     for start in range(0, max(len(lines), 1), size):
         piece = sources.encode(lines[start : start + size])
-        spans, phrases = _applicable(sources, settings, piece)
+        spans, phrases = np.full((len(piece.values), 1), -1, dtype=np.int32), _empty_lists(0)
+        if settings.phrases:
+            spans, numbers = applicable_phrases(sources.phrase_table, piece, settings.max_length)
+            phrases = phrase_lists(sources.phrase_table, sources.ids, numbers, settings.phrases)
         reference = _empty_lists(len(piece))
         if references is not None:
             reference = sources.encode_reference(references[start : start + size])
         lists = [array for part in (piece, translations) for array in _arrays(part)]
         further = [array for part in (phrases, reference) for array in _arrays(part)]
         own = Ragged(*_collect(*lists, spans, *further, len(RESERVED) + settings.frequent, words))
-        yield Built(replace(frame, own=own), int(np.count_nonzero(spans >= 0)))
-
-
-def _origins(
-    sources: Sources, settings: VocabularySettings, lines: list[str], references: list[str] | None
-) -> dict[str, str]:
-    """What ``CandidateSets`` say that they were made from."""
-    origins = {"vocabulary": sources.network.digest, "source": text_digest(lines)}
-    if settings.dictionary:
-        origins["dictionary"] = str(sources.dictionary_digest)
-    if settings.phrases:
-        origins["phrase_table"] = sources.phrase_table.digest
-    if references is not None:
-        origins["reference"] = text_digest(references)
-    return origins
-
-
-def _check(sources: Sources, settings: VocabularySettings) -> None:
-    for count, table, name, part in (
-        (settings.dictionary, sources.lexical, "dictionary", "word translation table"),
-        (settings.phrases, sources.phrase_table, "phrases", "phrase table"),
-    ):
-        if count and table is None:
-            raise UserError(f"setting vocabularies.{name} is {count} but there is no {part}; give one or set it to 0")
+        yield CandidateSets(own, common, words, origins, settings.as_dict())
 
 
 def _empty_lists(count: int) -> Ragged:
@@ -152,8 +171,8 @@ def _arrays(lists: Ragged) -> tuple[np.ndarray, np.ndarray]:
 def applicable_phrases(table: PhraseTable, piece: Ragged, max_length: int) -> tuple[np.ndarray, np.ndarray]:
     """Spans of sentences that are source phrases, and which these are.
 
-    piece: source ids as ``Sources.encode`` gives; max_length: as in ``VocabularySettings``. Returns int32 ``[tokens,
-    longest]``, positions in the second array or -1 (``find_spans``), and int64 numbers of distinct source phrases.
+    piece: source ids as ``Sources.encode`` gives; max_length: as in the settings. Returns int32 ``[tokens, longest]``,
+    positions in the second array or -1 (``find_spans``), and int64 numbers of distinct source phrases.
     """
     longest = min(max_length, table.max_length) if max_length else table.max_length
     spans = find_spans(table, piece.values, piece.offsets, max(longest, 1))
@@ -163,14 +182,6 @@ def applicable_phrases(table: PhraseTable, piece: Ragged, max_length: int) -> tu
     phrases = np.flatnonzero(number == 0)
     number[phrases] = np.arange(len(phrases))
     return number[spans], phrases
-
-
-def _applicable(sources: Sources, settings: VocabularySettings, piece: Ragged) -> tuple[np.ndarray, Ragged]:
-    """Spans as ``applicable_phrases`` gives them, and the words of each phrase."""
-    if not settings.phrases:
-        return np.full((len(piece.values), 1), -1, dtype=np.int32), _empty_lists(0)
-    spans, phrases = applicable_phrases(sources.phrase_table, piece, settings.max_length)
-    return spans, phrase_lists(sources.phrase_table, sources.ids, phrases, settings.phrases)
 
 
 def _first_of_each(lists: Ragged, wanted: np.ndarray, count: int) -> Ragged:
@@ -199,7 +210,7 @@ def top_entries(table: PhraseTable, phrases: np.ndarray, count: int) -> Ragged:
     if table.scores.shape[1] <= DIRECT:
         raise UserError(
             f"the phrase table has {table.scores.shape[1]} scores, but V^P needs p(e|f), the third; "
-            "give a table with Moses' four scores or set vocabularies.phrases to 0"
+            "give a table with Moses' four scores or set vocabulary_selection.phrases to 0"
         )
     starts = table.entry_offsets[phrases]
     lengths = table.entry_offsets[phrases + 1] - starts

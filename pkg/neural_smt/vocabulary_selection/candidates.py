@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from array import array
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -12,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import read_settings
 from neural_smt.io.array_files import ListWriter
 from neural_smt.io.files import atomic, load_array, read_json, save_arrays, write_json
 from neural_smt.io.ragged import Ragged, offsets_of
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 
 ORIGINS = {
     "vocabulary": "network vocabulary",
@@ -27,49 +27,37 @@ ORIGINS = {
 }
 """What sets are made from, and what a person calls it."""
 
+SIZES = "vocabulary_selection.sets.*"
+"""Where the schema describes the sizes of the parts of sets."""
+
 CHECKED = 1 << 22
 """Ids checked at once when sets are read."""
 
 PIECE = 1 << 14
 """Sentences whose sets are drawn together: what is held of them does not grow with the text."""
 
-_ADVICE = "run the vocabularies stage again"
-
-
-@dataclass(frozen=True)
-class VocabularySettings:
-    """Sizes of the parts; 0 switches a part off. The defaults are those the systems of Mi et al. (2016) were run with.
-
-    UNK and EOS are in every set, whatever the settings.
-    """
-
-    dictionary: int = 10
-    """V^D: most probable target words by w(t|s) of each source word."""
-    phrases: int = 10
-    """V^P: most probable target phrases by p(e|f) of each source phrase of the sentence, as sets of words."""
-    frequent: int = 2000
-    """V^T: most frequent target words."""
-    max_length: int = 0
-    """Longest source phrase in words; 0 for the longest of the table."""
-
-    @classmethod
-    def read(cls, values: Mapping[str, Any], where: str = "vocabularies") -> "VocabularySettings":
-        """From a section of the configuration; raises ``UserError`` for an unknown key or a value below 0."""
-        settings = read_settings(cls, values, where)
-        for name, value in vars(settings).items():
-            if value < 0:
-                raise UserError(f"setting {where}.{name} is {value}; set it to 0 or more")
-        return settings
-
-
-def candidate_lists(first: int, per_word: int) -> VocabularySettings:
-    """The candidate lists that Jean et al. (2015) decode with: the K most frequent words, K' for each source word."""
-    return VocabularySettings(dictionary=per_word, phrases=0, frequent=first)
+_ADVICE = "run the stage vocabulary_selection again"
 
 
 def text_digest(lines: list[str]) -> str:
     """SHA-256 (hex) of a tokenised text."""
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def encode_words(network: Vocabulary, lines: list[str]) -> Ragged:
+    """int32 ids of tokenised sentences; UNK for unknown words and for those spelt like a reserved entry."""
+    known = {word: number for word, number in network.index.items() if number >= len(RESERVED)}
+    return encode_known(known, UNK, lines)
+
+
+def encode_known(index: dict[str, int], unknown: int, lines: list[str]) -> Ragged:
+    """int32 ids of tokenised sentences by an index of words."""
+    ids, lengths = array("i"), np.empty(len(lines), dtype=np.int64)
+    for number, line in enumerate(lines):
+        tokens = line.split()
+        lengths[number] = len(tokens)
+        ids.extend(index.get(token, unknown) for token in tokens)
+    return Ragged(np.array(ids, dtype=np.int32), offsets_of(lengths))
 
 
 @dataclass(frozen=True)
@@ -191,20 +179,22 @@ class CandidateSets:
         return bool((np.diff(self.common) > 0).all())
 
 
-def save_pieces(folder: Path, pieces: Iterable[CandidateSets]) -> None:
+def save_pieces(folder: Path, pieces: Iterable[CandidateSets]) -> int:
     """Write the sets of a text that come in pieces (at least one) as ``CandidateSets.save`` would write them whole.
 
-    All say that they were made from the whole text. No more than one is held.
+    All say that they were made from the whole text. No more than one is held. Returns how many ids the sets have.
     """
+    sentences = ids = 0
     with atomic(folder, directory=True) as temporary:
-        sentences = 0
         with ExitStack() as stack:
             writer = ListWriter(stack, temporary, "own", None, np.int32, (None,))
             for piece in pieces:
                 writer.append(piece.own)
                 sentences += len(piece)
+                ids += int(piece.sizes.sum())
         save_arrays(temporary, common=piece.common)
         write_json(temporary / "meta.json", piece._description(sentences))
+    return ids
 
 
 def read_sets(folder: Path, target: Vocabulary, lines: list[str], text: Path) -> CandidateSets:
@@ -216,12 +206,12 @@ def read_sets(folder: Path, target: Vocabulary, lines: list[str], text: Path) ->
     if len(sets) != len(lines):
         raise UserError(
             f"{folder}: target vocabularies of {len(sets)} sentences, but {text} has {len(lines)}; "
-            "run the vocabularies stage on this text"
+            "run the stage vocabulary_selection on this text"
         )
     if sets.size != len(target):
         raise UserError(
             f"{folder}: target vocabularies for a network of {sets.size} words, but this one has {len(target)}; "
-            "run the vocabularies stage with its vocabulary"
+            "run the stage vocabulary_selection with its vocabulary"
         )
     if "reference" in sets.origins:
         raise UserError(f"{folder}: holds the words of references; make sets without them to translate with")

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import read_parallel, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.tables import formatted, markdown, table, write_frame
 from neural_smt.jit import kernel
 from neural_smt.vocabulary import UNK
-from neural_smt.vocabulary_selection.building import build_pieces
-from neural_smt.vocabulary_selection.candidates import PIECE, CandidateSets, VocabularySettings
-from neural_smt.vocabulary_selection.sources import Sources, load_sources
+from neural_smt.vocabulary_selection.building import Sources, build_pieces, load_sources
+from neural_smt.vocabulary_selection.candidates import PIECE, SIZES, CandidateSets
 
 log = logging.getLogger(__name__)
 
@@ -60,17 +60,11 @@ def measure_candidates(
     """Measure how much of the reference the sets hold and how large they are (Tables 1 and 2 of Mi et al. 2016).
 
     texts: name -> its source and target file; training: the text that sets are measured with V^R for, besides; tops:
-    sizes n of V^D, besides that of ``settings`` (``VocabularySettings``); batch: sentences whose sets are united. A
-    word of the reference that the network does not know is not covered.
+    sizes n of V^D, besides that of ``settings`` (sizes of ``vocabulary_selection``); batch: sentences whose sets
+    are united. A word of the reference that the network does not know is not covered.
     """
-    chosen = VocabularySettings.read(settings)
-    sources = load_sources(
-        source_vocabulary=source_vocabulary,
-        target_vocabulary=target_vocabulary,
-        network_vocabulary=network_vocabulary,
-        lexical=lexical,
-        phrase_table=phrase_table,
-    )
+    chosen = section_settings(SIZES, settings)
+    sources = load_sources(source_vocabulary, target_vocabulary, network_vocabulary, lexical, phrase_table)
     sizes = sorted({*tops, chosen.dictionary} - {0})
     if batch < 1 or min(sizes, default=0) < 1:
         raise UserError(
@@ -79,10 +73,9 @@ def measure_candidates(
     rows = []
     for name, (source, target) in texts.items():
         lines, references = read_parallel(Path(source), Path(target))
-        found = measure_combinations(
-            sources, chosen, sizes, lines, references, batch=batch, seed=seed, training=name == training
-        )
-        for parts, top, coverage in found:
+        for parts, top, coverage in measure_combinations(
+            sources, chosen, sizes, lines, references, batch, seed, training=name == training
+        ):
             rows.append(Row(name, parts, top, coverage))
             covered = 100 * coverage.covered / max(coverage.words, 1)
             log.info("%s, %s (%s): %.2f %% of the reference", name, parts, top or "-", covered)
@@ -159,24 +152,24 @@ def measure_pieces(pieces: Iterable[tuple[CandidateSets, Ragged]], batch: int) -
     return Coverage(*counted, ids / sentences if sentences else 0.0, float(np.mean(unions)) if unions else 0.0)
 
 
-def combinations(settings: VocabularySettings, tops: list[int]) -> Iterator[tuple[str, int | None, VocabularySettings]]:
+def combinations(settings: Settings, tops: list[int]) -> Iterator[tuple[str, int | None, Settings]]:
     """The columns of Table 1 of the paper: name of the parts, top n of V^D or None where there is no V^D, settings.
 
     tops: sizes n of V^D; the sizes of the other parts are those of ``settings``.
     """
-    yield "V^P", None, replace(settings, dictionary=0, frequent=0)
-    for name, phrases, frequent in (
-        ("V^D", 0, 0),
-        ("V^P + V^D", settings.phrases, 0),
-        ("V^P + V^D + V^T", settings.phrases, settings.frequent),
+    yield "V^P", None, settings.replace(dictionary=0, frequent=0)
+    for name, changes in (
+        ("V^D", {"phrases": 0, "frequent": 0}),
+        ("V^P + V^D", {"frequent": 0}),
+        ("V^P + V^D + V^T", {}),
     ):
         for top in tops:
-            yield name, top, replace(settings, dictionary=top, phrases=phrases, frequent=frequent)
+            yield name, top, settings.replace(dictionary=top, **changes)
 
 
 def measure_combinations(
     sources: Sources,
-    settings: VocabularySettings,
+    settings: Settings,
     tops: list[int],
     lines: list[str],
     references: list[str],
@@ -192,11 +185,11 @@ def measure_combinations(
     lines, references = ([text[row] for row in rows] for text in (lines, references))
     size = max(PIECE // batch, 1) * batch
 
-    def measured(chosen: VocabularySettings, known: list[str] | None = None) -> Coverage:
+    def measured(chosen: Settings, known: list[str] | None = None) -> Coverage:
         built = build_pieces(sources, chosen, lines, known, size)
         starts = range(0, max(len(lines), 1), size)
         encoded = (sources.encode_reference(references[start : start + size]) for start in starts)
-        return measure_pieces(((piece.sets, words) for piece, words in zip(built, encoded, strict=True)), batch)
+        return measure_pieces(zip(built, encoded, strict=True), batch)
 
     for name, top, chosen in combinations(settings, tops):
         yield name, top, measured(chosen)

@@ -1,20 +1,34 @@
-"""Steps of the stage ``vocabularies``, from files to files."""
+"""Steps of the stage ``vocabulary_selection``: vocabularies of networks and of sentences, and why a word is in one."""
 
 import logging
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import read_lines, read_parallel, write_csv
+from neural_smt.io.ragged import Ragged
 from neural_smt.shortlist import most_frequent
-from neural_smt.vocabulary import RESERVED, Vocabulary
-from neural_smt.vocabulary_selection.building import write_sets
-from neural_smt.vocabulary_selection.candidates import VocabularySettings
-from neural_smt.vocabulary_selection.inspection import HEADER, explain, reason_rows
-from neural_smt.vocabulary_selection.sources import Sources, load_sources
+from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
+from neural_smt.vocabulary_selection.building import (
+    DIRECT,
+    Sources,
+    applicable_phrases,
+    build_pieces,
+    frequent_ids,
+    load_sources,
+    top_entries,
+    word_lists,
+)
+from neural_smt.vocabulary_selection.candidates import SIZES, save_pieces
 
 log = logging.getLogger(__name__)
+
+HEADER = ("word", "id", "V^D", "V^P", "V^T", "V^R")
 
 
 def build_network_vocabulary(*, text: Path, size: int, output: Path) -> None:
@@ -43,20 +57,18 @@ def build_candidates(
 ) -> None:
     """Write the target vocabulary of every sentence of a text (Mi et al. 2016): V^D, V^P, V^T and, for training, V^R.
 
-    settings: ``VocabularySettings``; lexical, phrase_table: folders that V^D and V^P are read from, needed where the
-    part is not switched off; reference: the translations of a training text. Writes the folder of ``CandidateSets``.
+    settings: sizes of ``vocabulary_selection``; lexical, phrase_table: folders that V^D and V^P are read from, needed
+    where the part is not switched off; reference: the translations of a training text. Writes the folder of
+    ``CandidateSets``.
     """
-    chosen = VocabularySettings.read(settings)
-    vocabularies = source_vocabulary, target_vocabulary, network_vocabulary
-    sources = _needed_sources(chosen, *vocabularies, lexical, phrase_table)
+    chosen = section_settings(SIZES, settings)
+    sources = load_sources(source_vocabulary, target_vocabulary, network_vocabulary, lexical, phrase_table, chosen)
     lines, references = _read(source, reference)
     start = time.monotonic()
-    written = write_sets(output, sources, chosen, lines, references)
-    seconds = max(time.monotonic() - start, 1e-9)
-    log.info(
-        "%d sentences, %d applicable phrases, %.0f phrases/s; %.1f words a sentence on average",
-        *(len(lines), written.phrases, written.phrases / seconds, written.ids / max(len(lines), 1)),
-    )
+    ids = save_pieces(output, build_pieces(sources, chosen, lines, references))
+    sentences = max(len(lines), 1)
+    speed = sentences / max(time.monotonic() - start, 1e-9)
+    log.info("%d sentences, %.0f a second; %.1f words a sentence on average", len(lines), speed, ids / sentences)
 
 
 def inspect_sentence(
@@ -79,9 +91,8 @@ def inspect_sentence(
     lexical, phrase_table: as for build_candidates; everything: also words of V^T that nothing else brought; output: a
     CSV file (on the terminal without it).
     """
-    chosen = VocabularySettings.read(settings)
-    vocabularies = source_vocabulary, target_vocabulary, network_vocabulary
-    sources = _needed_sources(chosen, *vocabularies, lexical, phrase_table)
+    chosen = section_settings(SIZES, settings)
+    sources = load_sources(source_vocabulary, target_vocabulary, network_vocabulary, lexical, phrase_table, chosen)
     lines, references = _read(source, reference)
     if not 1 <= line <= len(lines):
         raise UserError(f"{source}: has {len(lines)} lines, so there is no line {line}; name one of them")
@@ -95,30 +106,77 @@ def inspect_sentence(
     print(f"{len(reasons)} words; {len(reasons) - len(shown)} of V^T alone are not shown")
 
 
-def _needed_sources(
-    settings: VocabularySettings,
-    source_vocabulary: Path,
-    target_vocabulary: Path,
-    network_vocabulary: Path,
-    lexical: Path | None,
-    phrase_table: Path | None,
-) -> Sources:
-    """What sets are drawn from; a table whose part is switched off is not read."""
-    for part, table, given in (("dictionary", "lexical", lexical), ("phrases", "phrase_table", phrase_table)):
-        if getattr(settings, part) and given is None:
-            raise UserError(
-                f"setting vocabularies.{part} is {getattr(settings, part)}, but no {table} is given; give one, or set "
-                "it to 0"
-            )
-    return load_sources(
-        source_vocabulary=source_vocabulary,
-        target_vocabulary=target_vocabulary,
-        network_vocabulary=network_vocabulary,
-        lexical=lexical if settings.dictionary else None,
-        phrase_table=phrase_table if settings.phrases else None,
-    )
-
-
 def _read(source: Path, reference: Path | None) -> tuple[list[str], list[str] | None]:
     """The sentences, and their translations if there are any."""
     return (read_lines(source), None) if reference is None else read_parallel(source, reference)
+
+
+@dataclass
+class Reasons:
+    """Where one target word comes from.
+
+    dictionary: (source word, rank in its list, w(t|s)); phrases: (source phrase, rank of the best of its target phrases
+    with the word, that phrase, p(e|f)); frequent: rank among all words, from 1, where the word is of V^T (0 for UNK and
+    EOS); reference: whether the reference has it. Ranks count from 1.
+    """
+
+    dictionary: list[tuple[str, int, float]] = field(default_factory=list)
+    phrases: list[tuple[str, int, str, float]] = field(default_factory=list)
+    frequent: int | None = None
+    reference: bool = False
+
+    @property
+    def only_frequent(self) -> bool:
+        """Whether the word is there for its frequency alone."""
+        return not (self.dictionary or self.phrases or self.reference)
+
+
+def explain(sources: Sources, settings: Settings, line: str, reference: str | None = None) -> dict[int, Reasons]:
+    """The reasons for every id of the set that ``build_sets`` makes of a sentence, in rising order of ids."""
+    reasons: dict[int, Reasons] = {}
+    sentence = sources.encode([line])
+    if settings.dictionary:
+        lists = word_lists(sources.lexical, sources.ids, settings.dictionary)
+        for source in dict.fromkeys(word for word in sentence.values.tolist() if word >= 0):
+            for rank, word in enumerate(lists[source].tolist(), start=1):
+                given = sources.lexical.pair(source, sources.target_id(word))[1]
+                entry = (sources.source.words[source], rank, given)
+                reasons.setdefault(word, Reasons()).dictionary.append(entry)
+    if settings.phrases:
+        _explain_phrases(sources, settings, sentence, reasons)
+    for rank, word in enumerate(frequent_ids(settings.frequent, len(sources.network)).tolist(), start=-1):
+        reasons.setdefault(word, Reasons()).frequent = max(rank, 0)
+    if reference is not None:
+        for word in sources.encode_reference([reference]).values.tolist():
+            reasons.setdefault(word, Reasons()).reference = True
+    return dict(sorted(reasons.items()))
+
+
+def _explain_phrases(sources: Sources, settings: Settings, sentence: Ragged, reasons: dict[int, Reasons]) -> None:
+    table = sources.phrase_table
+    numbers = applicable_phrases(table, sentence, settings.max_length)[1]
+    for number, rows in zip(numbers.tolist(), top_entries(table, numbers, settings.phrases), strict=True):
+        phrase = sources.source.text(table.source[number].tolist())
+        taken: set[int] = set()
+        for rank, row in enumerate(rows.tolist(), start=1):
+            target = table.target[row]
+            entry = (phrase, rank, sources.target.text(target.tolist()), float(table.scores[row, DIRECT]))
+            for word in np.unique(sources.ids[target]).tolist():
+                if word != UNK and word not in taken:
+                    taken.add(word)
+                    reasons.setdefault(word, Reasons()).phrases.append(entry)
+
+
+def reason_rows(sources: Sources, reasons: dict[int, Reasons]) -> list[tuple[str, ...]]:
+    """Rows of a table with the columns ``HEADER``; the most probable reason of a column comes first."""
+    rows = []
+    for number, found in reasons.items():
+        dictionary, phrases = (sorted(why, key=lambda entry: -entry[-1]) for why in (found.dictionary, found.phrases))
+        cells = (
+            "; ".join(f"{source} #{rank} {given:.3f}" for source, rank, given in dictionary),
+            "; ".join(f"{phrase} #{rank} {target} {given:.3f}" for phrase, rank, target, given in phrases),
+            "" if found.frequent is None else f"#{found.frequent}" if found.frequent else "always",
+            "yes" if found.reference else "",
+        )
+        rows.append((sources.network.words[number], str(number), *cells))
+    return rows

@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import NamedTuple
 
-from neural_smt.corpus.grammar.adjuncts import adjunct, adverb, join, time_adjunct
-from neural_smt.corpus.grammar.common_nouns import common_noun_phrase
 from neural_smt.corpus.grammar.derivation import Derivation
-from neural_smt.corpus.grammar.fragments import NOTHING, Pair, Word, Words, expressions, word_list, words
+from neural_smt.corpus.grammar.fragments import NOTHING, Pair, Word, Words, expressions, join, word_list, words
 from neural_smt.corpus.grammar.french import DE, QUE
 from neural_smt.corpus.grammar.lexicon import Verb
 from neural_smt.corpus.grammar.noun_phrases import NounPhrase, coordinated, personal_pronoun, proper_name
+from neural_smt.corpus.grammar.phrases import adjunct, adverb, common_noun_phrase, time_adjunct
 from neural_smt.corpus.grammar.verb_groups import (
     MODALS,
     REFLEXIVES,

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import NamedTuple
 
-from neural_smt.corpus.grammar.fragments import word_list
+from neural_smt.corpus.grammar.fragments import mapping, word_list
 
 
 class VerbForms(NamedTuple):
@@ -40,8 +40,7 @@ def pluralise(noun: str) -> str:
 @cache
 def third_person(base: str) -> str:
     """Third person singular present."""
-    special = {"be": "is", "have": "has", "do": "does", "go": "goes"}
-    return special.get(base) or pluralise(base)
+    return mapping("third person").get(base) or pluralise(base)
 
 
 @cache
@@ -56,35 +55,26 @@ def gerund(base: str) -> str:
     return f"{base}ing"
 
 
-def regular_past(base: str) -> str:
-    """The regular past tense, which is also the past participle."""
-    if base in _DOUBLING:
-        return f"{base}{base[-1]}ed"
-    if base.endswith("e"):
-        return f"{base}d"
-    if base.endswith("y") and base[-2] not in "aeiou":
-        return f"{base[:-1]}ied"
-    return f"{base}ed"
-
-
 def verb_forms(entry: str) -> VerbForms:
     """Read ``write/wrote/written`` (irregular) or ``decide`` (regular)."""
-    parts = entry.split("/")
-    if len(parts) == 3:
-        return VerbForms(*parts)
-    return VerbForms(entry, regular_past(entry), regular_past(entry))
+    if "/" in entry:
+        return VerbForms(*entry.split("/"))
+    if entry in _DOUBLING:
+        past = f"{entry}{entry[-1]}ed"
+    elif entry.endswith("y") and entry[-2] not in "aeiou":
+        past = f"{entry[:-1]}ied"
+    else:
+        past = f"{entry.removesuffix('e')}ed"
+    return VerbForms(entry, past, past)
 
 
 _CONSONANT_ONSETS = ("uni", "use", "usu", "euro", "one", "once")
-_VOWEL_ONSETS = ("hour", "honest", "honour", "heir")
+_VOWEL_ONSETS = ("hour", "honest", "honour", "heir", "unin", "unim")
 
 
 @cache
 def vowel_sound(form: str) -> bool:
     """Whether ``an`` rather than ``a`` stands before the word."""
     lowered = form.lower()
-    if lowered.startswith(_VOWEL_ONSETS):
-        return True
-    if lowered.startswith(("unin", "unim")):
-        return True
-    return lowered[0] in "aeiou" and not lowered.startswith(_CONSONANT_ONSETS)
+    onsets = lowered[0] in "aeiou" and not lowered.startswith(_CONSONANT_ONSETS)
+    return onsets or lowered.startswith(_VOWEL_ONSETS)

@@ -34,6 +34,12 @@ def word_list(kind: str) -> tuple[str, ...]:
     return tuple(row["word"] for row in read_table("lists.tsv") if row["kind"] == kind)
 
 
+@cache
+def mapping(kind: str) -> dict[str, str]:
+    """What forms of a kind become, such as ``shortened``, in the order of their table."""
+    return {row["form"]: row["becomes"] for row in read_table("forms.tsv") if row["kind"] == kind}
+
+
 class Word(NamedTuple):
     """A token and the keys of the concepts it expresses.
 

@@ -3,20 +3,10 @@
 Persons are numbered 0 to 5: je, tu, il/elle, nous, vous, ils/elles.
 """
 
-from enum import Enum
 from functools import cache
 from typing import NamedTuple
 
-from neural_smt.corpus.grammar.fragments import Word, Words, read_table, word_list
-
-
-class Mood(Enum):
-    """Simple tenses of a French verb."""
-
-    PRESENT = "présent"
-    IMPERFECT = "imparfait"
-    FUTURE = "futur simple"
-    CONDITIONAL = "conditionnel présent"
+from neural_smt.corpus.grammar.fragments import Word, Words, mapping, read_table, word_list
 
 
 class Paradigm(NamedTuple):
@@ -97,14 +87,14 @@ _FUTURE = ("ai", "as", "a", "ons", "ez", "ont")
 
 
 @cache
-def conjugate(infinitive: str, mood: Mood, person: int) -> str:
-    """The form of a verb in a simple tense."""
+def conjugate(infinitive: str, mood: str, person: int) -> str:
+    """The form of a verb in a simple tense: mood ``present``, ``imperfect``, ``future`` or ``conditional``."""
     forms = paradigm(infinitive)
-    if mood is Mood.PRESENT:
+    if mood == "present":
         return forms.present[person]
-    if mood is Mood.FUTURE:
+    if mood == "future":
         return forms.future_stem + _FUTURE[person]
-    if mood is Mood.CONDITIONAL:
+    if mood == "conditional":
         return forms.future_stem + _IMPERFECT[person]
     stem = forms.imperfect_stem
     if person in (3, 4):  # mangeais but mangions, commençais but commencions
@@ -134,12 +124,9 @@ def pluralise(noun: str) -> str:
     return _add_s(noun)
 
 
-_FEMININES = {"e": "e", "eux": "euse", "if": "ive", "er": "ère", "el": "elle", "en": "enne", "et": "ète"}
-
-
 def feminise(adjective: str) -> str:
     """The regular feminine singular of an adjective."""
-    for ending, feminine in _FEMININES.items():
+    for ending, feminine in mapping("feminine ending").items():
         if adjective.endswith(ending):
             return adjective.removesuffix(ending) + feminine
     return f"{adjective}e"

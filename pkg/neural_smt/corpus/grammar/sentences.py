@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from neural_smt.corpus.grammar.adjuncts import adjunct, adverb, comma, cue, numbered, time_adjunct
 from neural_smt.corpus.grammar.clauses import (
     Predicate,
     clause,
@@ -22,7 +21,6 @@ from neural_smt.corpus.grammar.clauses import (
     that_clause,
     with_relative,
 )
-from neural_smt.corpus.grammar.common_nouns import common_noun_phrase
 from neural_smt.corpus.grammar.derivation import Derivation, Dice, Domain
 from neural_smt.corpus.grammar.english import vowel_sound as english_vowel
 from neural_smt.corpus.grammar.fragments import (
@@ -40,6 +38,7 @@ from neural_smt.corpus.grammar.fragments import (
 from neural_smt.corpus.grammar.french import elidable
 from neural_smt.corpus.grammar.french import vowel_sound as french_vowel
 from neural_smt.corpus.grammar.noun_phrases import NounPhrase, personal_pronoun, reference
+from neural_smt.corpus.grammar.phrases import adjunct, adverb, comma, common_noun_phrase, cue, numbered, time_adjunct
 from neural_smt.corpus.grammar.verb_groups import REFLEXIVES, Group
 
 _ATTRIBUTIVE_ONLY = frozenset(word_list("attributive adjective"))

@@ -3,30 +3,15 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from neural_smt.corpus.grammar.fragments import Word, Words, words
-from neural_smt.corpus.grammar.french import NE, Mood, conjugate, participle
+from neural_smt.corpus.grammar.fragments import Word, Words, expressions, mapping, read_table, words
+from neural_smt.corpus.grammar.french import NE, conjugate, participle
 from neural_smt.corpus.grammar.lexicon import Verb
 
-COMPOUND = {"past": Mood.PRESENT, "perfect": Mood.PRESENT, "pluperfect": Mood.IMPERFECT}
-"""Tenses that French forms with an auxiliary, and the auxiliary's tense."""
+TENSES = {row["tense"]: row for row in read_table("tenses.tsv")}
+"""Of each tense: the ``time`` its adverbs are of, the ``mood`` of the French verb, or of its ``auxiliary``."""
 
-SIMPLE = {
-    "present": Mood.PRESENT,
-    "progressive": Mood.PRESENT,
-    "past_progressive": Mood.IMPERFECT,
-    "imperfect": Mood.IMPERFECT,
-    "future": Mood.FUTURE,
-    "conditional": Mood.CONDITIONAL,
-}
-
-MODALS = (
-    ("must", "devoir", Mood.PRESENT),
-    ("can", "pouvoir", Mood.PRESENT),
-    ("should", "devoir", Mood.CONDITIONAL),
-    ("could", "pouvoir", Mood.CONDITIONAL),
-    ("may", "pouvoir", Mood.PRESENT),
-)
-"""English modal, French verb and its tense."""
+MODALS = expressions("modal")
+"""English modal, French verb and its mood."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +20,10 @@ class Group:
 
     verb: Verb
     key: int
-    tense: str  # a key of COMPOUND or SIMPLE, or "modal"
+    tense: str  # a key of TENSES
     negation: tuple[str, str] | None = None
     negation_key: int = 0
-    modal: tuple[str, str, Mood] | None = None
+    modal: tuple[str, str] | None = None
     modal_key: int = 0
     passive: bool = False
     contracted: bool = False
@@ -106,16 +91,17 @@ def french_group(
     passive = participle(verb.french, *agreement) if group.passive else ""
     if group.modal is not None and group.tense == "modal":
         infinitive = f"être {passive}" if passive else verb.french
-        return FrenchGroup(conjugate(*group.modal[1:], person), "", infinitive)
-    if group.tense not in COMPOUND:
-        return FrenchGroup(conjugate("être" if passive else verb.french, SIMPLE[group.tense], person), passive, "")
+        return FrenchGroup(conjugate(*group.modal[1].split(), person), "", infinitive)
+    mood = TENSES[group.tense]["mood"]
+    if not TENSES[group.tense]["auxiliary"]:
+        return FrenchGroup(conjugate("être" if passive else verb.french, mood, person), passive, "")
     if passive:
         auxiliary, participles = "avoir", f"été {passive}"
     elif verb.takes_etre:
         auxiliary, participles = "être", participle(verb.french, *agreement)
     else:
         auxiliary, participles = "avoir", participle(verb.french, *(object_agreement or (False, False)))
-    return FrenchGroup(conjugate(auxiliary, COMPOUND[group.tense], person), participles, "")
+    return FrenchGroup(conjugate(auxiliary, mood, person), participles, "")
 
 
 REFLEXIVES = ("me|m'", "te|t'", "se|s'", "nous", "vous", "se|s'")
@@ -128,19 +114,6 @@ def order_clitics(clitics: Words) -> Words:
     return tuple(sorted(clitics, key=lambda word: _CLITIC_RANKS[word.form]))
 
 
-_SHORTENED = {
-    "am": "'m",
-    "is": "'s",
-    "are": "'re",
-    "have": "'ve",
-    "has": "'s",
-    "had": "'d",
-    "will": "'ll",
-    "would": "'d",
-}
-_WITH_NOT = {"will": "won", "can": "can", "am": "", "may": "", "must": "mustn", "shall": ""}
-
-
 def negate_english(group: Group, finite: str) -> tuple[Words, bool]:
     """The finite auxiliary with its negation, and whether the negation found a place there."""
     keys = (group.modal_key,) if group.tense == "modal" else (group.key,)
@@ -148,7 +121,7 @@ def negate_english(group: Group, finite: str) -> tuple[Words, bool]:
     if group.negation is None or not finite:
         return auxiliary, False
     if group.negation[0] == "not" and group.contracted:
-        stem = _WITH_NOT.get(finite, f"{finite}n")
+        stem = mapping("before 't").get(finite, f"{finite}n")
         if stem:
             return (*words(stem, *keys), Word("'t", (group.negation_key,))), True
     return (*auxiliary, *words(group.negation[0], group.negation_key)), True
@@ -156,7 +129,7 @@ def negate_english(group: Group, finite: str) -> tuple[Words, bool]:
 
 def shorten(auxiliary: Words) -> Words:
     """``'s``, ``'ll`` ... for a finite auxiliary after a pronoun."""
-    short = _SHORTENED.get(auxiliary[0].form)
+    short = mapping("shortened").get(auxiliary[0].form)
     return (auxiliary[0]._replace(form=short), *auxiliary[1:]) if short else auxiliary
 
 

@@ -22,8 +22,8 @@ from neural_smt.networks.attention.network import TrainedAttention, load_attenti
 from neural_smt.networks.device import select_device
 from neural_smt.networks.folder import VOCABULARY
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets
-from neural_smt.vocabulary_selection.sources import Sources, encode_words, load_sources
+from neural_smt.vocabulary_selection.building import Sources, load_sources
+from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Translator:
                 "again, or set decoding.attention.heuristic to 0"
             )
         words = model / f"{VOCABULARY}.target"
-        sources = load_sources(network_vocabulary=words, phrase_table=None, **system["dictionary"])
+        sources = load_sources(network_vocabulary=words, **system["dictionary"])
         return cls(loaded, settings, best_translations(sources))
 
     def search(self, lines: list[str], sets: CandidateSets | None = None) -> Found:

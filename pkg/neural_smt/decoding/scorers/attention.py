@@ -26,8 +26,7 @@ from neural_smt.networks.recurrent.scorer import Walk
 from neural_smt.networks.recurrent.tries import Tries
 from neural_smt.networks.softmax import choose_logits
 from neural_smt.vocabulary import RESERVED, UNK
-from neural_smt.vocabulary_selection.candidates import CandidateSets
-from neural_smt.vocabulary_selection.sources import encode_words
+from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words
 
 FEATURE = "Attention0"
 """log p(target | source) in n-best lists."""
