@@ -1,9 +1,11 @@
 """Rules of the grammar: literal sentences with their links."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from neural_smt.corpus.grammar import sentences
 from neural_smt.corpus.grammar.clauses import Predicate, english_side, french_side, state
@@ -13,7 +15,7 @@ from neural_smt.corpus.grammar.lexicon import Lexicon, adjectives, lexicon, noun
 from neural_smt.corpus.grammar.noun_phrases import NounPhrase, coordinated, personal_pronoun, pronoun_for
 from neural_smt.corpus.grammar.phrases import common_noun_phrase
 from neural_smt.corpus.grammar.sentences import finish, inverted, sentence
-from neural_smt.corpus.grammar.verb_groups import MODALS, Group
+from neural_smt.corpus.grammar.verb_groups import Group
 
 NEWS, PARLIAMENT, EVERYDAY = DOMAINS["news"], DOMAINS["parliament"], DOMAINS["everyday"]
 PLAIN = replace(NEWS, adjective=0.0, complement=0.0, modifier_noun=0.0, relative=0.0)
@@ -76,78 +78,16 @@ def made(d, english: str) -> NounPhrase:
     return phrase(d, english.removesuffix("s"), plural=True)
 
 
-ARRIVE = group("arrive", frame="intransitive")
-GIVE, ACCEPT, PUT = group("give", frame="dative"), group("accept"), group("put", french="reporter")
-BOOK = {"direct": "book", "indirect": "minister"}
+STATEMENTS = yaml.safe_load(Path(__file__).with_name("statements.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("subject", "verb", "parts", "english", "french"),
-    [
-        # être agrees with the subject
-        ("minister", ARRIVE, {}, "The minister arrived.", "Le ministre est arrivé."),
-        ("ministers", ARRIVE, {}, "The ministers arrived.", "Les ministres sont arrivés."),
-        ("delegation", ARRIVE, {}, "The delegation arrived.", "La délégation est arrivée."),
-        ("victims", ARRIVE, {}, "The victims arrived.", "Les victimes sont arrivées."),
-        # negations
-        *(
-            ("judge", replace(ACCEPT, negation=negation), {"direct": "law"}, *sides)
-            for negation, *sides in (
-                (("never", "jamais"), "The judge never accepted the law.", "Le juge n'a jamais accepté la loi."),
-                (("no longer", "plus"), "The judge no longer accepted the law.", "Le juge n'a plus accepté la loi."),
-            )
-        ),
-        # clitics elide, stand inside the negation, before an infinitive, and keep their order
-        ("I", group("accept", "present", NOT), {"direct": "=report"}, "I do not accept it.", "Je ne l'accepte pas."),
-        (
-            *("I", replace(GIVE, tense="perfect"), {"direct": "=book", "indirect": "=judge"}),
-            *("I have given him it.", "Je le lui ai donné."),
-        ),
-        (
-            *("judge", group("read", "modal", NOT, modal=MODALS[1]), {"direct": "=letter"}),
-            *("The judge can not read it.", "Le juge ne peut pas la lire."),
-        ),
-        (
-            *("proposals", group("reject", "perfect", french="rejeter", passive=True), {}),
-            *("The proposals have been rejected.", "Les propositions ont été rejetées."),
-        ),
-        # particles, reflexives, objects with prepositions
-        ("we", group("get", "present", frame="intransitive"), {}, "We get up.", "Nous nous levons."),
-        (
-            *("girl", group("take", french="occuper"), {"direct": "garden"}),
-            *("The girl took care of the garden.", "La fille s'est occupée du jardin."),
-        ),
-        (
-            *("judge", group("answer"), {"direct": "messages"}),
-            *("The judge answered the messages.", "Le juge a répondu aux messages."),
-        ),
-        (
-            *("judge", group("answer"), {"direct": "minister+majority"}),
-            *("The judge answered the minister and the majority.", "Le juge a répondu au ministre et à la majorité."),
-        ),
-        # the participle agrees with the antecedent of an object relative
-        (
-            *("judge", group("write", "perfect"), {"antecedent": "letters"}),
-            *("The judge has written.", "Le juge a écrites."),
-        ),
-        ("judge", group("write", "perfect"), {}, "The judge has written.", "Le juge a écrit."),
-        # objects change places, particles move
-        ("judge", GIVE, BOOK, "The judge gave the book to the minister.", "Le juge a donné le livre au ministre."),
-        (
-            *("judge", GIVE, BOOK | {"alternate": True}),
-            *("The judge gave the minister the book.", "Le juge a donné le livre au ministre."),
-        ),
-        ("judge", PUT, {"direct": "trial"}, "The judge put off the trial.", "Le juge a reporté le procès."),
-        (
-            *("judge", PUT, {"direct": "trial", "alternate": True}),
-            *("The judge put the trial off.", "Le juge a reporté le procès."),
-        ),
-        ("judge", PUT, {"direct": "=trial"}, "The judge put it off.", "Le juge l'a reporté."),
-    ],
-)
-def test_statements(d, subject, verb, parts, english, french):
-    parts = {name: made(d, part) if isinstance(part, str) else part for name, part in parts.items()}
-    assert said(d, state(Predicate(verb, **parts), made(d, subject))) == (english, french)
+@pytest.mark.parametrize("row", STATEMENTS, ids=[row["says"][1] for row in STATEMENTS])
+def test_statements(d, row):
+    parts = {name: made(d, row[name]) for name in ("direct", "indirect", "antecedent") if name in row}
+    choices = ("tense", "frame", "french", "passive", "negation", "modal")
+    verb = group(row["verb"], **{name: row[name] for name in choices if name in row})
+    predicate = Predicate(verb, **parts, alternate="alternate" in row)
+    assert said(d, state(predicate, made(d, row["subject"]))) == tuple(row["says"])
 
 
 def test_links_of_statements(d):
@@ -188,7 +128,7 @@ def test_inversion(d, subject, tense, negation, expected):
 
 
 def test_english_question_needs_do(d):
-    predicate = Predicate(ACCEPT, direct=phrase(d, "law"))
+    predicate = Predicate(group("accept"), direct=phrase(d, "law"))
     front, after = english_side(predicate, phrase(d, "minister"), question=True)
     assert [word.form for word in (*front, *after)] == ["did", "accept", "the", "law"]
 

@@ -4,9 +4,7 @@ import pytest
 from sacremoses.corpus import NonbreakingPrefixes
 
 from neural_smt.corpus.languages import LANGUAGES, LanguageClues, check_language
-from neural_smt.corpus.tokenisation import tokenise_lines
 from neural_smt.errors import UserError
-from neural_smt.evaluation.scores import detokenise_lines
 
 GERMAN = "Die Frau und der Hund sind nicht in der Stadt, und das ist für den Mann eine Freude."
 ENGLISH = "The woman and the dog are not in the town, and that is for the man to be happy about."
@@ -31,40 +29,6 @@ def test_a_language_that_is_not_known_is_named_with_those_that_are() -> None:
     ):
         check_language("tlh", "--source")
     check_language("ru", "--source")
-
-
-@pytest.mark.parametrize(
-    ("language", "text", "tokens"),
-    [
-        ("de", "Das ist z. B. Dr. Müllers Straße, am 5. Mai.", "Das ist z. B. Dr. Müllers Straße , am 5. Mai ."),
-        ("de", "Es kostet 3,50 € (ungefähr)!", "Es kostet 3,50 € ( ungefähr ) !"),
-        ("de", "„Öffnen“ und ‚Ändern‘", "&quot; Öffnen &quot; und &apos; Ändern &apos;"),
-        ("ru", "Он сказал: «Да, конечно».", "Он сказал : &quot; Да , конечно &quot; ."),
-        ("cs", "Kolik to stojí? 3,50 Kč.", "Kolik to stojí ? 3,50 Kč ."),
-        ("el", "Τι κάνεις; Καλά.", "Τι κάνεις ; Καλά ."),
-        ("hi", "यह एक किताब है।", "यह एक किताब है ।"),
-    ],
-)
-def test_text_of_other_languages_becomes_words(language: str, text: str, tokens: str) -> None:
-    assert tokenise_lines([text], language) == [tokens]
-
-
-@pytest.mark.parametrize(
-    ("language", "text"),
-    [
-        ("de", "Das ist z. B. Dr. Müllers Straße, Nr. 5."),
-        ("de", 'Er rief: "Öffnen Sie die Tür!" und ging (langsam) fort.'),
-        ("de", "Die Benutzer- und Gruppenverwaltung kostet 1.234,50 € im Jahr."),
-        ("de", "Bei 5 € oder 3 £ und nicht für $7 oder €9 (plus 3 € (drei) Gebühr)."),
-        ("fr", "Il paie 50 € par mois"),
-        ("en", "It costs $5 a month, or £3."),
-        ("ru", "Мальчик (7 лет) читает книгу, а девочка пишет письмо."),
-        ("cs", "Kolik to stojí? Nevím, asi tři koruny."),
-        ("el", "Τι κάνεις; Καλά, ευχαριστώ!"),
-    ],
-)
-def test_words_become_the_text_again(language: str, text: str) -> None:
-    assert detokenise_lines(tokenise_lines([text], language), language) == [text]
 
 
 @pytest.mark.parametrize(

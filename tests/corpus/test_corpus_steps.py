@@ -6,14 +6,18 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacremoses import MosesPunctNormalizer
 
 from neural_smt.corpus import steps, tokenisation
 from neural_smt.errors import UserError
+from neural_smt.evaluation.scores import detokenise_lines
 from neural_smt.io.files import read_csv, read_lines, write_lines
 from neural_smt.vocabulary import Vocabulary
+
+TEXTS = yaml.safe_load(Path(__file__).with_name("tokens.yaml").read_text(encoding="utf-8"))
 
 
 def tokenised(tmp_path, lines, language="en", **options):
@@ -33,30 +37,20 @@ def test_tokenises_as_the_reference_data(shared, language):
     assert tokenisation.tokenise_lines(raw, language) == expected
 
 
-def test_literal_tokens(tmp_path):
-    assert tokenised(tmp_path, ["Mr. Smith didn't pay 3.5% [of] it.", 'He said "yes".']) == [
-        "Mr. Smith didn &apos;t pay 3.5 % &#91; of &#93; it .",
-        "He said &quot; yes . &quot;",
-    ]
-    assert tokenised(tmp_path, ["L’eau n'est-elle pas « bonne » ?", "A\u0300 l'e\u0301cole."], "fr") == [
-        "L&apos; eau n&apos; est-elle pas &quot; bonne &quot; ?",
-        "À l&apos; école .",
-    ]
+@pytest.mark.parametrize("row", TEXTS["tokens"], ids=[row["text"] for row in TEXTS["tokens"]])
+def test_literal_tokens(tmp_path, row):
+    found = tokenised(tmp_path, [row["text"]], row["language"], tokenised=row["tokenised"])
+    assert found == [row["tokens"]]
 
 
-def test_strange_characters_never_change_the_line_count(tmp_path):
-    lines = ["a\u2028b", "c\u0085d", "e\x0bf\x0cg", "h\ri", "\ufeffj", "\x1c", "", "k\u00a0l\u00adm", "n\x00o\x7f"]
-    assert tokenised(tmp_path, lines) == ["a b", "c d", "e f g", "h i", "j", "", "", "k lm", "no"]
-    assert tokenised(tmp_path, lines, tokenised=True) == ["a b", "c d", "e f g", "h i", "j", "", "", "k lm", "no"]
+@pytest.mark.parametrize("split", [False, True])
+def test_strange_characters_never_change_the_line_count(tmp_path, split):
+    assert tokenised(tmp_path, TEXTS["odd"], tokenised=split) == list(TEXTS["odd"].values())
 
 
-def test_tokenised_text_keeps_its_tokens(tmp_path):
-    lines = ["didn 't  |  [ x ]", "didn &apos;t &#124; &#91; x &#93;", "AT&T &amp; co"]
-    assert tokenised(tmp_path, lines, tokenised=True) == [
-        "didn &apos;t &#124; &#91; x &#93;",
-        "didn &apos;t &#124; &#91; x &#93;",
-        "AT&amp;T &amp; co",
-    ]
+@pytest.mark.parametrize(("language", "text"), TEXTS["again"])
+def test_words_become_the_text_again(language, text):
+    assert detokenise_lines(tokenisation.tokenise_lines([text], language), language) == [text]
 
 
 def test_processes_keep_the_order(tmp_path, monkeypatch):

@@ -1,11 +1,10 @@
 """What is said of parallel text before it is used."""
 
 import gzip
-import io
-import tarfile
 from pathlib import Path
 
 import pytest
+from published_archives import packed
 
 from neural_smt.corpus.splitting import Survey, check_start, survey_corpus
 from neural_smt.errors import UserError
@@ -34,6 +33,7 @@ def numbered(text: str, count: int = 300) -> list[str]:
         ("c.en", "a\n".encode("utf-16"), r"c\.en: UTF-16 text; convert the file to UTF-8"),
         ("c.en", b"one\rtwo\rthree", r"c\.en: lines end with carriage returns alone; let them end with line feeds"),
         ("c.en", b"PK\x03\x04rest", r"c\.en: an archive of several files; unpack it and give its texts"),
+        ("c.en", packed({"a": b""}, "w:"), "an archive of several files"),
     ],
 )
 def test_files_that_are_no_text_are_told_by_their_start(
@@ -43,13 +43,6 @@ def test_files_that_are_no_text_are_told_by_their_start(
         (tmp_path / name).write_bytes(data)
     with pytest.raises(UserError, match=sentence):
         check_start(tmp_path / name)
-
-
-def test_tar_archives_are_no_text(tmp_path: Path) -> None:
-    with tarfile.open(tmp_path / "c.en", "w") as archive:
-        archive.addfile(tarfile.TarInfo("a"), io.BytesIO(b""))
-    with pytest.raises(UserError, match="an archive of several files"):
-        check_start(tmp_path / "c.en")
 
 
 @pytest.mark.parametrize("name", ["c.en", "c.en.gz"])
@@ -121,13 +114,11 @@ def test_swapped_and_wrong_sides_are_told(tmp_path: Path) -> None:
 
 def test_words_without_spaces_are_not_found(tmp_path: Path) -> None:
     chinese = corpus(tmp_path, numbered(ENGLISH), ["这是一个没有空格的中文句子，所以找不到词语。"] * 300)
-    with pytest.raises(
-        UserError, match=r"c\.de: 'zh' is written without spaces and sacremoses does not find its words"
-    ):
+    sentence = r"c\.de: 'zh' is written without spaces and sacremoses does not find its words"
+    with pytest.raises(UserError, match=sentence):
         chinese.check_spaces(("en", "zh"))
     chinese.check_spaces(("en", "de"))
-    split_up = corpus(tmp_path, numbered(ENGLISH), ["这 是 一个 没有 空格 的 中文 句子 。"] * 300)
-    split_up.check_spaces(("en", "zh"))
+    corpus(tmp_path, numbered(ENGLISH), ["这 是 一个 没有 空格 的 中文 句子 。"] * 300).check_spaces(("en", "zh"))
 
 
 def test_lines_that_do_not_belong_together_are_noticed(tmp_path: Path) -> None:

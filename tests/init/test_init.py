@@ -255,7 +255,7 @@ def test_larger_corpora_get_larger_networks() -> None:
     from neural_smt.init.experiment import suit
 
     few, some, many, most = (suit(pairs, 20 * pairs) for pairs in (600, 30_000, 400_000, 12_000_000))
-    assert [s["networks"].encoder_decoder["hidden"] for s in (few, some, many, most)] == [64, 160, 256, 500]
+    assert [s["networks"]["encoder_decoder"]["hidden"] for s in (few, some, many, most)] == [64, 160, 256, 500]
     assert [s["updates"] for s in (few, some, many, most)] == [500, 9000, 20_000, 100_000]
     assert [s["validation_pairs"] for s in (few, some, many, most)] == [1320, 2000, 2000, 2000]
     assert [s["aligner"] for s in (few, some, many, most)] == ["eflomal", "eflomal", "eflomal", "fast_align"]

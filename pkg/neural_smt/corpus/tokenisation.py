@@ -29,16 +29,8 @@ _CONTROLS |= {ord(space): " " for space in "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028
 _NORMALISABLE = re.compile("[\r()`´„“”‘’‚–—…«»\u00a0]|  | [%:;]|''|\"[,.]|[,.]\"")
 """Every substitution of MosesPunctNormalizer needs one of these; a line without them is already normal."""
 
-_ESCAPES = (
-    ("&", "&amp;"),
-    ("|", "&#124;"),
-    ("<", "&lt;"),
-    (">", "&gt;"),
-    ("'", "&apos;"),
-    ('"', "&quot;"),
-    ("[", "&#91;"),
-    ("]", "&#93;"),
-)
+_NAMES = dict(zip("&|<>'\"[]", ["&amp;", "&#124;", "&lt;", "&gt;", "&apos;", "&quot;", "&#91;", "&#93;"], strict=True))
+_ESCAPES = str.maketrans(_NAMES)
 
 
 def clean_characters(line: str) -> str:
@@ -48,13 +40,11 @@ def clean_characters(line: str) -> str:
 
 def escape(text: str) -> str:
     """Escape Moses' special characters; an already escaped text stays as it is."""
-    if not any(character in text for character in "&|<>'\"[]"):
+    if not any(character in text for character in _NAMES):
         return text
-    for character, name in reversed(_ESCAPES):
+    for character, name in reversed(_NAMES.items()):
         text = text.replace(name, character)
-    for character, name in _ESCAPES:
-        text = text.replace(character, name)
-    return text
+    return text.translate(_ESCAPES)
 
 
 class Tokeniser:

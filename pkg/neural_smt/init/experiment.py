@@ -11,7 +11,10 @@ from jinja2 import Environment, StrictUndefined
 
 from neural_smt.corpus.fetching import digest
 from neural_smt.corpus.splitting import Survey, count_parts
+from neural_smt.io.files import read_yaml
 from neural_smt.planning.sizes import RATIOS
+
+FOLDER = Path(__file__).parent
 
 SOURCES = {"train": "corpus", "dev": "dev", "test": "test"}
 """Part of the split text -> the source that it is in the experiment."""
@@ -23,32 +26,6 @@ NGRAMS = 512
 """N-grams of an update of the CSLM."""
 
 
-@dataclass(frozen=True)
-class Networks:
-    """Units of an encoder-decoder and of a CSLM for corpora of up to so many pairs (inf: of any number).
-
-    most_updates: of the encoder-decoder; larger text is not gone through once. units, epochs: of an attention network.
-    """
-
-    pairs: float
-    encoder_decoder: dict[str, int]
-    projection: int
-    layers: tuple[int, int]
-    most_updates: int
-    units: int
-    epochs: int
-
-
-NETWORKS = (
-    Networks(5_000, {"hidden": 64, "embedding": 32, "maxout": 32, "rank": 24}, 32, (96, 32), 4000, 128, 20),
-    Networks(100_000, {"hidden": 160, "embedding": 64, "maxout": 80, "rank": 40}, 64, (256, 64), 9000, 256, 12),
-    Networks(1_000_000, {"hidden": 256, "embedding": 96, "maxout": 128, "rank": 64}, 96, (384, 96), 20_000, 256, 6),
-    Networks(
-        float("inf"), {"hidden": 500, "embedding": 100, "maxout": 250, "rank": 100}, 256, (768, 256), 100_000, 500, 3
-    ),
-)
-"""Such as two cores train in minutes to hours; the paper has 1,000 units and, for the CSLM, 512 and [1536, 1024]."""
-
 EFLOMAL_PAIRS = 1_000_000
 """Pairs up to which the better aligner is quick enough."""
 
@@ -58,25 +35,25 @@ SHARD_PAIRS = 500_000
 
 def suit(pairs: int, words: int) -> dict[str, Any]:
     """Settings for a training text of so many pairs, with so many words on the target side."""
-    networks = next(networks for networks in NETWORKS if pairs <= networks.pairs)
+    networks = next(row for row in read_yaml(FOLDER / "networks.yaml") if pairs <= row["pairs"])
     rows = RATIOS["rows per word"] * words
+
+    def updates(wanted: float) -> int:
+        """In whole hundreds, within limits."""
+        return int(min(max(round(wanted, -2), 500), networks["updates"]))
+
     return {
         "aligner": "eflomal" if pairs <= EFLOMAL_PAIRS else "fast_align",
         "shards": 1 + pairs // (2 * SHARD_PAIRS),
         "runs": 3,
         "networks": networks,
-        "updates": _rounded(1.5 * rows / BATCH, 500, networks.most_updates),
+        "updates": updates(1.5 * rows / BATCH),
         "validation_pairs": int(min(max(rows // 20, 100), 2000)),
-        "cslm_updates": _rounded(5 * words / NGRAMS, 500, networks.most_updates),
+        "cslm_updates": updates(5 * words / NGRAMS),
         "held_out": 0.01 if pairs < 100_000 else 0.002,
         "batch": BATCH,
         "ngrams": NGRAMS,
     }
-
-
-def _rounded(updates: float, least: int, most: int) -> int:
-    """Updates in whole hundreds, within limits."""
-    return int(min(max(round(updates, -2), least), most))
 
 
 @dataclass(frozen=True)
@@ -135,7 +112,7 @@ def render(material: Material, written: Mapping[str, Sequence[Path]]) -> str:
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
     )
     environment.filters |= {"quoted": _quoted, "one_line": _one_line}
-    template = environment.from_string(Path(__file__).with_name("experiment.yaml.j2").read_text(encoding="utf-8"))
+    template = environment.from_string((FOLDER / "experiment.yaml.j2").read_text(encoding="utf-8"))
     return template.render(
         name=material.name,
         source=languages[0],
