@@ -18,9 +18,13 @@ def sentences(count: int) -> list[tuple[str, str]]:
     return [found[(number * 787) % len(found)] for number in range(count)]
 
 
-def write_corpus(folder: Path, count: int = 600, name: str = "corpus") -> tuple[Path, Path]:
-    """Write ``<name>.de`` and ``<name>.en``."""
-    paths = folder / f"{name}.de", folder / f"{name}.en"
-    for side, path in enumerate(paths):
-        path.write_text("".join(f"{pair[side]}\n" for pair in sentences(count)), encoding="utf-8")
-    return paths
+def write_pairs(folder: Path, name: str, pairs: list[tuple[str, str]], languages: str = "de en") -> None:
+    """Write the sides of pairs as ``<name>.de`` and ``<name>.en``."""
+    for side, language in enumerate(languages.split()):
+        lines = "".join(f"{pair[side]}\n" for pair in pairs)
+        (folder / f"{name}.{language}").write_text(lines, encoding="utf-8")
+
+
+def write_corpus(folder: Path, count: int = 600) -> None:
+    """Write ``corpus.de`` and ``corpus.en``."""
+    write_pairs(folder, "corpus", sentences(count))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from checkouts import snakemake
-from german_english import sentences, write_corpus
+from german_english import sentences, write_corpus, write_pairs
 
 from neural_smt.cli import main
 from neural_smt.corpus.tokenisation import tokenise_lines
@@ -118,9 +118,8 @@ def test_names_tell_languages_and_direction(
 def test_sets_of_ones_own_are_taken_as_they_are(unplanned: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_corpus(unplanned, 600)
     pairs = sentences(640)
-    for name, drawn in (("mine", pairs[590:640]), ("theirs", pairs[580:595])):
-        for side, language in enumerate(("de", "en")):
-            Path(f"{name}.{language}").write_text("".join(f"{pair[side]}\n" for pair in drawn))
+    write_pairs(unplanned, "mine", pairs[590:640])
+    write_pairs(unplanned, "theirs", pairs[580:595])
     # sides of a set come in any order that their names tell
     options = ["--dev", "mine.en", "mine.de", "--test", "theirs.de", "theirs.en"]
     assert main(["init", "corpus.de", "corpus.en", *options]) == 0
@@ -134,17 +133,8 @@ def test_sets_of_ones_own_are_taken_as_they_are(unplanned: Path, capsys: pytest.
 
 
 def test_another_script_passes(unplanned: Path) -> None:
-    subjects = [("Мальчик", "boy"), ("Девочка", "girl"), ("Учитель", "teacher"), ("Врач", "doctor"), ("Повар", "cook")]
-    verbs = [("читает", "reads"), ("видит", "sees"), ("продаёт", "sells"), ("любит", "likes"), ("ищет", "seeks")]
-    objects = [("новую книгу", "the new book"), ("старый дом", "the old house"), ("это яблоко", "this apple")]
-    pairs = [
-        (f"{one} {two} {three}, {number} раз.", f"The {in_english} {verb} {thing} {number} times.")
-        for (one, in_english), (two, verb), (three, thing), number in itertools.product(
-            subjects, verbs, objects, range(2, 6)
-        )
-    ]
-    for side, language in enumerate(("ru", "en")):
-        Path(f"school.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
+    pairs = [(f"Мальчик читает новую книгу, {n} раз.", f"The boy reads the new book {n} times.") for n in range(300)]
+    write_pairs(unplanned, "school", pairs, "ru en")
     assert main(["init", "school.ru", "school.en", "--dev-size", "20", "--test-size", "10"]) == 0
     assert complete_of(Path("school"))["languages"] == {"source": "ru", "target": "en"}
     assert len(Path("school/test.ru").read_text(encoding="utf-8").splitlines()) == 10
@@ -186,11 +176,7 @@ def test_each_fault_gets_one_sentence(
     unplanned: Path, capsys: pytest.CaptureFixture[str], fault_of: dict[str, Any]
 ) -> None:
     write_corpus(unplanned, 300)
-    for language, other in (("de", "en"), ("en", "de")):
-        Path(f"swapped.{language}").write_text(
-            Path(f"corpus.{other}").read_text()
-            + f"{'die und nicht ist ' * 200 if other == 'de' else 'the and is of ' * 200}\n"
-        )
+    write_pairs(unplanned, "swapped", [*sentences(300), ("die und nicht ist " * 200, "the and is of " * 200)], "en de")
     Path("text.txt").write_text("x\n")
     Path("other.de").write_text("x\n")
     assert fault(capsys, *fault_of["arguments"]) == fault_of["says"]

@@ -14,7 +14,7 @@ from neural_smt.io.streams import TextLines
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.selection import cross_entropy, curve
-from neural_smt.selection.cross_entropy import cross_entropy_difference, sentence_cross_entropy
+from neural_smt.selection.cross_entropy import score_sides, sentence_cross_entropy, train_sides
 from neural_smt.selection.curve import Curve, Point, PoolModels, _halfway, draw_curve
 from neural_smt.selection.steps import score_pool, train_selection_models
 from neural_smt.vocabulary import Vocabulary
@@ -132,9 +132,10 @@ def test_what_shards_score_is_selected_as_the_whole(
 def test_scores_do_not_depend_on_the_pieces_that_are_read(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = [TextLines(path) for path in texts_of(texts, "pool")]
     inside = [read_lines(path) for path in texts_of(texts, "in")]
-    whole = cross_entropy_difference(pool, inside, 3, np.random.default_rng(7), 1)
+    models = train_sides(pool, inside, 3, np.random.default_rng(7))
+    whole = score_sides(models, pool)
     monkeypatch.setattr(cross_entropy, "LINES", 7)
-    np.testing.assert_array_equal(cross_entropy_difference(pool, inside, 3, np.random.default_rng(7), 2), whole)
+    np.testing.assert_array_equal(score_sides(models, pool, threads=2), whole)
     assert len(whole) == 90 and len(set(whole.tolist())) > 50
 
 
@@ -185,7 +186,7 @@ def test_cross_entropy_pays_for_the_end_but_does_not_count_it():
 def test_words_outside_the_in_domain_vocabulary_count_against_a_line():
     in_domain = sentences(NEWS, 40, 5)
     pool = sentences(NEWS, 20, 6) + [line.replace("minister", "quark") for line in sentences(NEWS, 20, 6)]
-    scores = cross_entropy_difference([pool], [in_domain], 2, np.random.default_rng(1), 1)
+    scores = score_sides(train_sides([pool], [in_domain], 2, np.random.default_rng(1)), [pool])
     changed = [i for i in range(20) if pool[i] != pool[i + 20]]
     assert changed and all(scores[i + 20] > scores[i] for i in changed)
 

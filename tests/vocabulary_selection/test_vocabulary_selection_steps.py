@@ -25,6 +25,12 @@ def world(tmp_path: Path) -> dict[str, Path]:
     return write_world(tmp_path, 100)
 
 
+def options(world: dict[str, Path], folder: Path) -> list[str]:
+    """The world's tables and its source text, for the command line."""
+    given = world | {"source": folder / "source"}
+    return [f"--{name.replace('_', '-')}={path}" for name, path in given.items()]
+
+
 def test_the_network_knows_the_most_frequent_words(tmp_path: Path) -> None:
     write_lines(tmp_path / "text", ["b a b", "c a", "b <unk>"])
     build_network_vocabulary(text=tmp_path / "text", size=2, output=tmp_path / "network")
@@ -38,10 +44,9 @@ def test_the_network_knows_the_most_frequent_words(tmp_path: Path) -> None:
 
 
 def test_candidates_are_written_with_what_they_were_made_from(world: dict[str, Path], tmp_path: Path) -> None:
-    arguments = [f"--{name.replace('_', '-')}={path}" for name, path in world.items()]
-    arguments += [f"--source={tmp_path / 'source'}", f"--reference={tmp_path / 'target'}"]
-    settings = '--settings={"dictionary": 1, "phrases": 1, "frequent": 1}'
-    command = ["vocabulary_selection", "build_candidates", *arguments, settings, f"--output={tmp_path / 'sets'}"]
+    settings = ["--settings", '{"dictionary": 1, "phrases": 1, "frequent": 1}', f"--reference={tmp_path / 'target'}"]
+    command = ["vocabulary_selection", "build_candidates", *options(world, tmp_path), *settings]
+    command.append(f"--output={tmp_path / 'sets'}")
     assert main(command) == 0
     network = Vocabulary.load(world["network_vocabulary"])
     found = {"vocabulary": network.digest, "source": text_digest(SOURCE), "reference": text_digest(TARGET)}
@@ -84,6 +89,11 @@ def test_coverage_is_written_beside_the_papers(world: dict[str, Path], tmp_path:
     assert ["dev", "42.9"] in [line[:2] for line in lines]
     assert ["paper, dev", "", "73.5"] in [line[:3] for line in lines]
     assert ["paper, train", "2080", "6153", ""] in lines
+    measure_candidates(**inputs | {"settings": {**SETTINGS, "dictionary": 10}, "training": ""}, tops=[20, 10, 50])
+    lines = table_cells(tmp_path / "c.md")
+    header = next(line for line in lines if "V^D (50)" in line)
+    paper = dict(zip(header, next(line for line in lines if line[:1] == ["paper, train"]), strict=True))
+    assert paper["V^P"] == "73.6" and paper["V^D (20)"] == "87.8" and paper["V^P + V^D + V^T (50)"] == "96.2"
     with pytest.raises(UserError, match="batches of 2; give 1 or more of each"):
         measure_candidates(**inputs, tops=[-1])
 
@@ -96,28 +106,8 @@ def table_cells(path: Path) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in read_lines(path)]
 
 
-def test_the_papers_figures_stand_under_the_same_columns(world: dict[str, Path], tmp_path: Path) -> None:
-    outputs = {"csv_output": tmp_path / "c.csv", "markdown_output": tmp_path / "c.md"}
-    texts = {"train": [str(tmp_path / "source"), str(tmp_path / "target")]}
-    measure_candidates(
-        texts=texts,
-        **world,
-        **outputs,
-        settings={**SETTINGS, "dictionary": 10},
-        tops=[20, 10, 50],
-        batch=80,
-        training="",
-        seed=1,
-    )
-    lines = table_cells(tmp_path / "c.md")
-    header = next(line for line in lines if "V^D (50)" in line)
-    paper = dict(zip(header, next(line for line in lines if line[:1] == ["paper, train"]), strict=True))
-    assert paper["V^P"] == "73.6" and paper["V^D (20)"] == "87.8" and paper["V^P + V^D + V^T (50)"] == "96.2"
-
-
 def test_inspect_is_a_verb(world: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = [f"--{name.replace('_', '-')}={path}" for name, path in world.items()]
-    arguments += [f"--source={tmp_path / 'source'}", "--settings={}", "--line=2"]
+    arguments = [*options(world, tmp_path), "--settings={}", "--line=2"]
     assert main(["inspect", *arguments]) == 0
     shown = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     words = {cells[0]: cells for cells in shown[1:-1]}

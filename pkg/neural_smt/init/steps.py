@@ -115,23 +115,24 @@ def read_sides(files: Sequence[Path], source: str | None, target: str | None, to
     one, other = (Path(file) for file in files)
     if one == other or (one.exists() and other.exists() and one.samefile(other)):
         raise UserError(f"{one} and {other} are one file; give a text and its translation")
-    suffixes = [_suffix(one), _suffix(other)]
-    if suffixes[0] != suffixes[1] and (suffixes[0] == target or suffixes[1] == source):
-        (one, other), suffixes = (other, one), suffixes[::-1]
-    languages = (
-        _language(one, suffixes[0], source, "--source", tokenised),
-        _language(other, suffixes[1], target, "--target", tokenised),
+    first, second = _split_name(one)[1], _split_name(other)[1]
+    if first != second and (first == target or second == source):
+        one, other = other, one
+    stated = source, target
+    languages = tuple(
+        _language(path, code, option, tokenised)
+        for path, code, option in zip((one, other), stated, ("--source", "--target"), strict=True)
     )
     if languages[0] == languages[1]:
         raise UserError(
             f"{one} and {other}: both seem to be '{languages[0]}'; give the languages with --source and --target"
         )
-    return Sides((one, other), languages, source is not None and target is not None, _name(one, other))
+    return Sides((one, other), languages, None not in stated, _name(one, other))
 
 
 def order_set(files: Sequence[Path], languages: tuple[str, str]) -> list[Path]:
     """The files of a set, source side first where their suffixes say so."""
-    suffixes = [_suffix(Path(file)) for file in files]
+    suffixes = [_split_name(Path(file))[1] for file in files]
     return list(files)[::-1] if suffixes == list(languages)[::-1] else list(files)
 
 
@@ -141,13 +142,9 @@ def _split_name(path: Path) -> tuple[str, str]:
     return (plain.stem if plain.suffix else plain.name), plain.suffix.removeprefix(".").lower()
 
 
-def _suffix(path: Path) -> str:
-    return _split_name(path)[1]
-
-
-def _language(path: Path, suffix: str, stated: str | None, option: str, tokenised: bool) -> str:
-    code = suffix if stated is None else stated
-    if stated is None and (suffix == "txt" or not re.fullmatch("[a-z]{2,3}", suffix)):
+def _language(path: Path, stated: str | None, option: str, tokenised: bool) -> str:
+    code = _split_name(path)[1] if stated is None else stated
+    if stated is None and (code == "txt" or not re.fullmatch("[a-z]{2,3}", code)):
         raise UserError(
             f"{path}: its name does not end in a language code, as mycorpus.en does; give the language with {option} en"
         )

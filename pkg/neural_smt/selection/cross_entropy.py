@@ -6,7 +6,7 @@ is estimated on random lines of it, drawn with replacement until they have as ma
 the cross-entropy of a sentence, log2, is divided by its words, while its probability includes ``</s>``.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import compress, islice
@@ -36,13 +36,12 @@ class SideModels:
 
     def score(self, lines: Iterable[str]) -> np.ndarray:
         """float64 ``[lines]``: the cross-entropy difference of each line, bits per word."""
-        scores = [self._difference(piece) for piece in _pieces(lines)]
-        return np.concatenate([np.zeros(0), *scores])
-
-    def _difference(self, lines: list[str]) -> np.ndarray:
-        sentences = self.vocabulary.encode(lines)
-        inside, outside = (sentence_cross_entropy(model, sentences) for model in (self.inside, self.outside))
-        return inside - outside
+        scores, rest = [np.zeros(0)], iter(lines)
+        while piece := list(islice(rest, LINES)):
+            sentences = self.vocabulary.encode(piece)
+            inside, outside = (sentence_cross_entropy(model, sentences) for model in (self.inside, self.outside))
+            scores.append(inside - outside)
+        return np.concatenate(scores)
 
     def save(self, folder: Path) -> None:
         """Write into an existing folder, for shards of the pool."""
@@ -78,36 +77,17 @@ def score_sides(models: Sequence[SideModels], pool: Sequence[Iterable[str]], thr
         return np.sum(list(executor.map(SideModels.score, models, pool)), axis=0)
 
 
-def cross_entropy_difference(
-    pool: Sequence[Iterable[str]],
-    in_domain: Sequence[list[str]],
-    order: int,
-    generator: np.random.Generator,
-    threads: int,
-) -> np.ndarray:
-    """``score_sides`` with models of ``train_sides``."""
-    return score_sides(train_sides(pool, in_domain, order, generator), pool, threads)
-
-
 def sentence_cross_entropy(model: NgramModel, sentences: Ragged) -> np.ndarray:
     """float64 ``[n]``: bits per word; ``</s>`` is paid for but not counted, an empty sentence counts as one word."""
     log10_prob, _, _ = model.score_sentences(sentences)
     return -log10_prob * _LOG2_OF_10 / np.maximum(sentences.lengths, 1)
 
 
-def _pieces(lines: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(lines)
-    return iter(lambda: list(islice(rest, LINES)), [])
-
-
 def _train_side(pool: Iterable[str], in_domain: list[str], sample: np.ndarray, order: int) -> SideModels:
     vocabulary = Vocabulary.from_sentences(in_domain)
     texts = (vocabulary.encode(in_domain), _encode_rows(vocabulary, pool, sample))
-    models = []
-    for text in texts:
-        estimated = estimate(text, order, vocabulary_size=len(vocabulary) - 1)
-        models.append(NgramModel.from_tables(estimated.tables, vocabulary))
-    return SideModels(vocabulary, *models)
+    estimated = (estimate(text, order, vocabulary_size=len(vocabulary) - 1) for text in texts)
+    return SideModels(vocabulary, *(NgramModel.from_tables(each.tables, vocabulary) for each in estimated))
 
 
 def _encode_rows(vocabulary: Vocabulary, lines: Iterable[str], rows: np.ndarray) -> Ragged:

@@ -15,7 +15,7 @@ import numpy as np
 from neural_smt.errors import UserError, check_as_many
 from neural_smt.io.files import atomic, load_array, read_lines, read_parallel, write_csv, write_lines
 from neural_smt.io.streams import TextLines, count_lines, count_parallel, stream_lines
-from neural_smt.selection.cross_entropy import SideModels, cross_entropy_difference, score_sides, train_sides
+from neural_smt.selection.cross_entropy import SideModels, score_sides, train_sides
 from neural_smt.selection.curve import COLUMNS, PoolModels, curve_rows, draw_curve, lines_of, plot_curve
 from neural_smt.shards import Shard
 
@@ -90,10 +90,11 @@ def select(
         if scored:
             values = _join_scores(scored, lines)
         else:
-            values = cross_entropy_difference(sides, inside, settings["order"], np.random.default_rng(seed), threads)
+            models = train_sides(sides, inside, settings["order"], np.random.default_rng(seed))
+            values = score_sides(models, sides, threads)
         ranking = np.argsort(values, kind="stable")
-        models = PoolModels(sides[-1], inside[-1], dev_lines, settings["order"])
-        drawn = draw_curve(models, ranking, settings["fractions"], settings["random_samples"], seed, threads)
+        pools = PoolModels(sides[-1], inside[-1], dev_lines, settings["order"])
+        drawn = draw_curve(pools, ranking, settings["fractions"], settings["random_samples"], seed, threads)
         kept = np.zeros(lines, dtype=np.bool_)
         kept[ranking[: lines_of(drawn.chosen, lines)]] = True
         logger.info("kept %d of %d lines (%.3g %%)", kept.sum(), lines, 100 * drawn.chosen)

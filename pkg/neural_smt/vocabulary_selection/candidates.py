@@ -110,15 +110,6 @@ class CandidateSets:
         return np.concatenate([self.common, own[np.diff(own, prepend=-1) > 0]]).astype(np.int64)
 
     @cached_property
-    def ids(self) -> Ragged:
-        """int32 lists: every set whole, in memory. Where V^T is large, ``of`` and ``union`` need far less."""
-        offsets = offsets_of(self.sizes)
-        values = np.empty(offsets[-1], dtype=np.int32)
-        for sentence in range(len(self)):
-            values[offsets[sentence] : offsets[sentence + 1]] = self.of(sentence)
-        return Ragged(values, offsets)
-
-    @cached_property
     def digest(self) -> str:
         """SHA-256 (hex) of all that decides on the sets: what they were made from and how."""
         return hashlib.sha256(json.dumps(self._description(len(self)), sort_keys=True).encode()).hexdigest()

@@ -69,16 +69,10 @@ class NounPhrase:
 def coordinated(d: Derivation, first: NounPhrase, second: NounPhrase) -> NounPhrase:
     """Two phrases joined by and; French agrees in the masculine unless both are feminine."""
     key = d.key()
-    return NounPhrase(
-        source=(*first.source, *words("and", key), *second.source),
-        target=(*first.target, *words("et", key), *second.target),
-        source_person=5,
-        target_person=5,
-        feminine=first.feminine and second.feminine,
-        kind=first.kind,
-        key=key,
-        conjuncts=(first, second),
-    )
+    source = (*first.source, *words("and", key), *second.source)
+    target = (*first.target, *words("et", key), *second.target)
+    feminine = first.feminine and second.feminine
+    return NounPhrase(source, target, 5, 5, feminine, first.kind, key, conjuncts=(first, second))
 
 
 _PERSONAL = {
@@ -112,9 +106,8 @@ def personal_pronoun(d: Derivation, person: int | None = None) -> NounPhrase:
 
 def pronoun_for(d: Derivation, antecedent: NounPhrase) -> NounPhrase:
     """The pronoun that takes up an antecedent: English by sex or thing, French by the noun's gender and number."""
-    return _third_person(
-        d.key(), antecedent.kind, antecedent.feminine, antecedent.source_person == 5, antecedent.plural
-    )
+    numbers = antecedent.source_person == 5, antecedent.plural
+    return _third_person(d.key(), antecedent.kind, antecedent.feminine, *numbers)
 
 
 def _third_person(key: int, kind: str, feminine: bool, source_plural: bool, plural: bool) -> NounPhrase:
@@ -125,16 +118,8 @@ def _third_person(key: int, kind: str, feminine: bool, source_plural: bool, plur
         source, accusative = ("she", "her") if feminine else ("he", "him")
     else:
         source, accusative = "it", "it"
-    return NounPhrase(
-        source=words(source, key),
-        target=words(target, key),
-        source_person=5 if source_plural else 2,
-        target_person=5 if plural else 2,
-        feminine=feminine,
-        kind=kind,
-        key=key,
-        clitics=replace(clitics, source_object=accusative),
-    )
+    persons, clitics = (5 if source_plural else 2, 5 if plural else 2), replace(clitics, source_object=accusative)
+    return NounPhrase(words(source, key), words(target, key), *persons, feminine, kind, key, clitics=clitics)
 
 
 def reference(d: Derivation, antecedent: NounPhrase) -> NounPhrase:

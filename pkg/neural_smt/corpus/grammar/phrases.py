@@ -146,20 +146,12 @@ def common_noun_phrase(
         before, after = ((*before, form), after) if adjective.prenominal else (before, (*after, form))
     source += modifier.source + words(noun.plural if source_plural else noun.singular, key)
     rest = (*before, *words(french.plural if plural else french.singular, key), *modifier.target, *after)
-    opening, target, partitive = determine(
-        d, choice, key, rest, french.feminine, source_plural, plural, pre=bool(before)
-    )
-    phrase = NounPhrase(
-        source=opening + source,
-        target=target,
-        source_person=5 if source_plural else 2,
-        target_person=5 if plural else 2,
-        feminine=french.feminine,
-        kind=noun.kind,
-        key=key,
-        partitive=partitive,
-        simple=choice in ("the", "this", "possessive") and not after and not modified,
-    )
+    numbers = source_plural, plural
+    opening, target, partitive = determine(d, choice, key, rest, french.feminine, *numbers, pre=bool(before))
+    persons = 5 if source_plural else 2, 5 if plural else 2
+    simple = choice in ("the", "this", "possessive") and not after and not modified
+    agreement = *persons, french.feminine, noun.kind, key
+    phrase = NounPhrase(opening + source, target, *agreement, partitive=partitive, simple=simple)
     if not small and noun.kind in "tagem" and choice in ("the", "a") and d.chance(d.domain.complement):
         return _with_complement(d, phrase, opening)
     return phrase
