@@ -23,7 +23,7 @@ WEIGHTS = {Victim.JOB: 4, Victim.PROCESS: 1, Victim.RUN: 3, Victim.SNAKEMAKE: 2}
 class Kill:
     """One stage's kill.
 
-    number: how many jobs of the stage start before the one that is killed; share: of the processor time that this job
+    number: how many jobs of the stage start before the one that is killed; share: of the CPU time that this job
     takes when it is left alone, after which it is killed; writing: not before there is something half-written.
     """
 
@@ -39,7 +39,7 @@ class Kill:
 
 
 def draw_kills(stages: Iterable[str], seed: int, times: dict[str, list[float]]) -> dict[str, Kill]:
-    """A kill for every stage; ``times``: of a stage, the processor time of its jobs in the order they start.
+    """A kill for every stage; ``times``: of a stage, the CPU time of its jobs in the order they start.
 
     The moment is uniform over the time of the stage, so that long jobs are killed more often than short ones.
     """

@@ -43,7 +43,7 @@ STEP = re.compile(r": (?:update \d+ of|iteration \d+:)")
 
 @dataclass
 class Job:
-    """A job that runs: name: that of its log file, which no other job has; seconds: of processor time, so far."""
+    """A job that runs: name: that of its log file, which no other job has; seconds: of CPU time, so far."""
 
     process: psutil.Process
     stage: str
@@ -84,7 +84,7 @@ class Killed:
 class Workflow:
     """An experiment in a checkout, started by the same command as often as it takes.
 
-    kills: those that are still to come, by stage; following: further ones of a stage; seconds: processor time of every
+    kills: those that are still to come, by stage; following: further ones of a stage; seconds: CPU time of every
     job that ended by itself, by its name; orders: which jobs of a stage started, in order; killed, told: what was done;
     groups: the processes of runs of which something may be left; alone: whether the jobs of the last run lost their
     Snakemake.

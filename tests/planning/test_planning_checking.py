@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from neural_smt.cli import main
-from neural_smt.corpus.sources import published_sources
 from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete
 from neural_smt.io.files import read_json
@@ -70,17 +69,8 @@ def checked(repository: Path, folder: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.fixture
-def whole(repository: Path) -> dict[str, Any]:
+def whole() -> dict[str, Any]:
     return complete(OF_ONES_OWN)
-
-
-def test_sources_are_those_in_use_with_the_sides_in_use(whole: dict[str, Any]) -> None:
-    assert dict(published_sources(whole)) == {
-        "talks": ["en", "fr"],
-        "more": ["fr"],
-        "old": ["en", "fr"],
-        "gold": ["en", "fr", "alignment"],
-    }
 
 
 def test_good_texts_are_counted(checked: Any) -> None:
@@ -100,50 +90,31 @@ def test_texts_elsewhere_are_left_to_the_workflow(checked: Any) -> None:
     assert out[1:3] == ["talks: 3 lines (fr)", "talks: checked when the workflow fetches it (en)"]
 
 
-FAULTS = {
-    "a side is shorter": (
-        "talks.en",
-        b"one\n",
-        "talks.en has 1 lines but talks.fr.gz has 3; line i of one must be the translation of line i of the other",
-    ),
-    "a text is empty": ("old.fr", b"", "old.fr: empty; give a text, one sentence a line"),
-    "a byte is of another encoding": (
-        "old.en",
-        b"one\ncaf\xe9\n",
-        "old.en, line 2: not valid UTF-8 (byte 0xe9); convert the file to UTF-8",
-    ),
-    "a gzipped text is cut off": (
+LENGTHS = "line i of one must be the translation of line i of the other"
+CUT_OFF = "cannot be read (Compressed file ended before the end-of-stream marker was reached)"
+LINKS = "expected links such as 0-0 1-2 (positions up to 32767) but found '0:0'; write the alignment again in Pharaoh"
+FAULTS = [
+    ("talks.en", b"one\n", f"talks.en has 1 lines but talks.fr.gz has 3; {LENGTHS}"),
+    ("old.fr", b"", "old.fr: empty; give a text, one sentence a line"),
+    ("old.en", b"one\ncaf\xe9\n", "old.en, line 2: not valid UTF-8 (byte 0xe9); convert the file to UTF-8"),
+    (
         "talks.fr.gz",
-        gzip.compress(b"un mot\n" * 3)[:-8],
-        "talks.fr.gz: cannot be read (Compressed file ended before the end-of-stream marker was reached); "
-        "fetch or write the file again",
+        gzip.compress(b"a\n")[:-8],
+        f"talks.fr.gz: {CUT_OFF}; fetch or write the file again",
     ),
-    "links are more than sentences": (
-        "g.align",
-        b"0-0\n0-0\n",
-        "g.en has 1 lines but g.align has 2; line i of one must be the translation of line i of the other",
-    ),
-    "a link is none": (
-        "g.align",
-        b"0:0\n",
-        "g.align, line 1: expected links such as 0-0 1-2 (positions up to 32767) but found '0:0'; "
-        "write the alignment again in Pharaoh format",
-    ),
-}
+    ("g.align", b"0-0\n0-0\n", f"g.en has 1 lines but g.align has 2; {LENGTHS}"),
+    ("g.align", b"0:0\n", f"g.align, line 1: {LINKS} format"),
+    ("old.fr", None, "corpus.sources.old.fr: old.fr: no such file; correct its path, or set data_mirror"),
+]
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_the_first_fault_of_a_text_is_told(checked: Any, fault: str) -> None:
-    name, data, sentence = FAULTS[fault]
-    Path(name).write_bytes(data)
+@pytest.mark.parametrize(("name", "data", "sentence"), FAULTS)
+def test_the_first_fault_of_a_text_is_told(checked: Any, name: str, data: bytes | None, sentence: str) -> None:
+    if data is None:
+        Path(name).unlink()
+    else:
+        Path(name).write_bytes(data)
     status, _, err = checked()
-    assert (status, err) == (1, f"error: {sentence}\n")
-
-
-def test_a_text_that_is_nowhere_is_named(checked: Any) -> None:
-    Path("old.fr").unlink()
-    status, _, err = checked()
-    sentence = "corpus.sources.old.fr: old.fr: no such file; correct its path, or set data_mirror"
     assert (status, err) == (1, f"error: {sentence}\n")
 
 

@@ -67,7 +67,7 @@ def test_disk_is_that_of_files_which_are_still_there() -> None:
     assert both["build_phrase_table"]["disk"].rate == pytest.approx(8, rel=0.05)
 
 
-def test_processor_time_is_carried_on_from_the_last_sample(tmp_path: Path) -> None:
+def test_cpu_time_is_carried_on_from_the_last_sample(tmp_path: Path) -> None:
     # sampled every half second up to 15, then at 45, 75, ...
     assert read_benchmark(benchmark(tmp_path / "a", 10.0, "4.875")) == (10.0, 5.0, 512.5)
     assert read_benchmark(benchmark(tmp_path / "b", 40.0, "15.0"))[1] == 40.0

@@ -1,5 +1,8 @@
-"""Results of an experiment small enough to write by hand: what translating with its systems reads."""
+"""Results of an experiment small enough to write by hand: what translating with its systems reads; and its server."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,8 @@ from neural_smt.experiment.system_folder import FILE, write_description
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, TrainedAttention, save_attention
 from neural_smt.translation.experiment import Experiment
-from neural_smt.translation.results import Translator
-from neural_smt.translation.search import load_translator
+from neural_smt.translation.server import Limits, Server, Service, open_server
+from neural_smt.translation.translators import Translator, load_translator
 from neural_smt.vocabulary import EOS
 
 CONFIG = """
@@ -69,6 +72,20 @@ def write_experiment(folder: Path) -> Path:
 def translator(folder: Path, system: str = "baseline", **options: Any) -> Translator:
     """A system of the experiment."""
     return load_translator(load(folder).open(system), **options)
+
+
+ABOUT = {"experiment": "small", "system": "baseline", "label": "baseline", "run": 1, "source": "en", "target": "fr"}
+"""What the page says of a system."""
+
+
+@contextmanager
+def serving(text: Any, system: str = "baseline") -> Iterator[Server]:
+    """A server of a text translator, in a thread."""
+    about = ABOUT | {"system": system, "label": system}
+    with open_server(Service(text, about, Limits(burst=1000)), 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
 
 
 def write_dictionary(folder: Path) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +17,8 @@ from small_results import translator, write_experiment
 
 from neural_smt.cli import main
 from neural_smt.translation.formats import as_data, explanation_lines, feature_shares, rest_shares
-from neural_smt.translation.results import Candidate, Origin, Phrase, Translated
 from neural_smt.translation.text import TextTranslator, cut, join
+from neural_smt.translation.translators import Candidate, Origin, Phrase, Translated
 from neural_smt.workflow.code_digest import PACKAGE
 
 ODD = 'a "b" c\u00a0| <b> & [c] \u200b\ud83d\ude00'.encode("utf-16", "surrogatepass").decode("utf-16")
@@ -33,11 +34,26 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> TextTranslator:
     return TextTranslator(translator(tmp_path_factory.mktemp("again")), "en", "fr")
 
 
-def run(config: Path, capfd: pytest.CaptureFixture[str], *arguments: str, system: str = "baseline") -> list[str]:
-    status = main(["translate", str(config), "--directory", str(config.parent), "--system", system, *arguments])
+def arguments(config: Path, *further: str, system: str = "baseline") -> list[str]:
+    return ["translate", str(config), "--directory", str(config.parent), "--system", system, *further]
+
+
+def run(config: Path, capfd: pytest.CaptureFixture[str], *further: str, system: str = "baseline") -> list[str]:
+    status = main(arguments(config, *further, system=system))
     shown = capfd.readouterr()
     assert status == 0, shown.err
     return shown.out.splitlines()
+
+
+def start(config: Path, *further: str, **options: Any) -> subprocess.Popen[bytes]:
+    """The command in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "neural_smt", *arguments(config, *further)],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
+    )
 
 
 def test_files_are_translated_line_by_line(
@@ -98,16 +114,7 @@ def test_an_explanation_names_phrases_and_their_shares(config: Path, tmp_path: P
 
 
 def test_a_translation_comes_while_the_next_line_is_awaited(config: Path) -> None:
-    command = [sys.executable, "-m", "neural_smt", "translate", str(config), "--system", "baseline"]
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
-    process = subprocess.Popen(
-        [*command, "--directory", str(config.parent)],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-    )
+    process = start(config, stdin=subprocess.PIPE, bufsize=0)
     assert process.stdin and process.stdout
     answers = []
     for line in (b"a b c\n", b"\n", b"c\n"):
@@ -122,10 +129,7 @@ def test_a_translation_comes_while_the_next_line_is_awaited(config: Path) -> Non
 
 def test_a_reader_that_goes_away_ends_it_quietly(config: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("a b c\n" * 5000, encoding="utf-8")
-    command = [sys.executable, "-m", "neural_smt", "translate", str(config), "--system", "baseline"]
-    command += ["--directory", str(config.parent), str(tmp_path / "text")]
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = start(config, str(tmp_path / "text"))
     assert process.stdout and process.stderr
     process.stdout.readline()
     process.stdout.close()
@@ -135,7 +139,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(config: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("arguments", "fault"),
+    ("further", "fault"),
     [
         (["missing"], "missing: no such file; check the path"),
         (["--nbest", "-1"], "--nbest -1 --threads 1: take 0 or more translations and 1 thread or more"),
@@ -145,21 +149,18 @@ def test_a_reader_that_goes_away_ends_it_quietly(config: Path, tmp_path: Path) -
         (["--run", "9"], "--run 9: system 'baseline' has runs 1 to 2"),
         (["--settings", "no.yaml"], "no.yaml: no such file; name a configuration file of Snakemake"),
         (["."], ".: cannot be read ([Errno 21] Is a directory: '.'); fetch or write the file again"),
+        (["text"], "text, line 2: not valid UTF-8 (byte 0xff); convert the text to UTF-8"),
     ],
 )
-def test_bad_arguments_get_one_sentence(config: Path, capfd, arguments: list[str], fault: str) -> None:
-    system = [] if "--system" in arguments else ["--system", "baseline"]
-    status = main(["translate", str(config), "--directory", str(config.parent), *system, *arguments])
+def test_bad_arguments_and_texts_get_one_sentence(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd, further: list[str], fault: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("text").write_bytes(b"a b\n\xff\n")
+    assert main(arguments(config, *further)) == 1
     shown = capfd.readouterr()
-    assert status == 1 and shown.out == ""
+    assert shown.out == ""
     assert shown.err.splitlines()[-1].startswith(f"error: {fault}")
-
-
-def test_bytes_that_are_no_text_name_their_line(config: Path, tmp_path: Path, capfd) -> None:
-    (tmp_path / "text").write_bytes(b"a b\n\xff\n")
-    arguments = ["--directory", str(config.parent), "--system", "baseline", str(tmp_path / "text")]
-    assert main(["translate", str(config), *arguments]) == 1
-    assert "text, line 2: not valid UTF-8 (byte 0xff); convert the text to UTF-8" in capfd.readouterr().err
 
 
 def test_a_very_long_line_is_translated_in_pieces(text: TextTranslator) -> None:

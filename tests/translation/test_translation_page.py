@@ -1,22 +1,22 @@
 """The served page in a browser: what is drawn, by mouse and by keyboard, on a desk and on a phone."""
 
-import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from browser import CHROMIUM, Browser
-from small_results import load
+from small_results import load, serving
 
-from neural_smt.translation.search import load_translator
-from neural_smt.translation.server import Limits, Service, open_server
 from neural_smt.translation.text import TextTranslator
+from neural_smt.translation.translators import load_translator
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian's package chromium) on this machine"),
 ]
 
+SYSTEMS = ("baseline", "network")
 READY = "document.body?.dataset.ready === 'yes'"
 SHOWN = "document.querySelectorAll('article svg .item').length > 0"
 FOCUSED = "document.activeElement.getAttribute('aria-label')"
@@ -26,17 +26,10 @@ FOCUSED = "document.activeElement.getAttribute('aria-label')"
 def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The page of a phrase-based system and of an attention network."""
     experiment = load(tmp_path_factory.mktemp("small"))
-    found, servers = {}, []
-    for system in ("baseline", "network"):
-        text = TextTranslator(load_translator(experiment.open(system)), "en", "fr")
-        about = {"experiment": "small", "system": system, "label": system, "run": 1, "source": "en", "target": "fr"}
-        servers.append(open_server(Service(text, about, Limits(burst=1000)), 0))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
-        found[system] = f"http://127.0.0.1:{servers[-1].server_port}/"
-    yield found
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with ExitStack() as servers:
+        texts = {name: TextTranslator(load_translator(experiment.open(name)), "en", "fr") for name in SYSTEMS}
+        opened = {name: servers.enter_context(serving(text, name)) for name, text in texts.items()}
+        yield {name: f"http://127.0.0.1:{server.server_port}/" for name, server in opened.items()}
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +100,7 @@ def test_another_translation_of_the_list_is_shown(browser: Browser, addresses: d
     assert browser.value("document.querySelector('h2').textContent") == texts[2]
 
 
-@pytest.mark.parametrize("system", ["baseline", "network"])
+@pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize(("width", "phone"), [(1280, False), (360, True)])
 def test_nothing_is_wider_than_the_window(
     browser: Browser, addresses: dict[str, str], tmp_path: Path, system: str, width: int, phone: bool

@@ -15,8 +15,7 @@ from neural_smt.experiment.layout import Layout
 from neural_smt.experiment.system_folder import pack_system
 from neural_smt.io.files import read_lines, write_lines
 from neural_smt.translation.experiment import Experiment, open_system
-from neural_smt.translation.results import Candidate
-from neural_smt.translation.search import load_translator
+from neural_smt.translation.translators import Candidate, load_translator
 from neural_smt.vocabulary_selection.steps import build_candidates
 
 SENTENCES = [["a", "b", "c"], [], ["c"], ["b", "new", "a"], ["a", "b"]]

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from neural_smt.experiment.system_folder import System, pack_system
 from neural_smt.io.files import read_lines
 from neural_smt.translation.experiment import Experiment
-from neural_smt.translation.search import load_translator
 from neural_smt.translation.text import TextTranslator
+from neural_smt.translation.translators import load_translator
 
 
 def main(text: str, pattern: str, *names: str) -> None:

@@ -58,15 +58,16 @@ def nbest_lines(
             values = entry.features.tolist()
             features = {name: values[part] for name, part in shown.items()}
             alignment = (entry.trace.alignment if entry.trace else []) if aligned else None
-            yield _line(ListedTranslation(number, entry.tokens, features, entry.score, alignment))
+            yield entry_line(ListedTranslation(number, entry.tokens, features, entry.score, alignment))
 
 
 def write_entries(path: Path, entries: Iterable[ListedTranslation]) -> None:
     """Write listed translations as they were read, atomically; six significant digits."""
-    write_lines(path, map(_line, entries))
+    write_lines(path, map(entry_line, entries))
 
 
-def _line(entry: ListedTranslation) -> str:
+def entry_line(entry: ListedTranslation) -> str:
+    """A line of an n-best list; six significant digits."""
     features = (f"{name}= {' '.join(f'{v + 0.0:.6g}' for v in values)}" for name, values in entry.features.items())
     links = "" if entry.alignment is None else f" ||| {' '.join(f'{i}-{j}' for i, j in entry.alignment)}"
     return f"{entry.sentence} ||| {' '.join(entry.tokens)} ||| {' '.join(features)} ||| {entry.score:.6g}{links}"

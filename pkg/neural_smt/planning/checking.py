@@ -63,10 +63,7 @@ def check_experiment(
     texts: source -> language, or ``alignment``, -> its text as it was fetched; configuration: the whole, complete.
     Writes what was found as JSON.
     """
-    counted = {
-        name: check_source(configuration, name, {side: Path(path) for side, path in sides.items()})
-        for name, sides in texts.items()
-    }
+    counted = {name: check_source(configuration, name, sides) for name, sides in texts.items()}
     sizes = expect_sizes(configuration, RATIOS, Path("nowhere"), counted)
     disk = _check_disk(configuration, sizes, snakefile, throughputs)
     gpu = _check_gpu(configuration, sizes, device)
@@ -141,7 +138,7 @@ TOKENS_PER_WORD = 1.15
 """Tokens that a word between blanks becomes, about."""
 
 
-def check_source(config: Mapping[str, Any], name: str, sides: Mapping[str, Path]) -> Text:
+def check_source(config: Mapping[str, Any], name: str, sides: Mapping[str, Path | str]) -> Text:
     """The size of a source whose sides are good: UTF-8, not empty, and of one length.
 
     sides: language, or ``alignment``, -> its text (plain or ``.gz``). Raises ``UserError`` for the first fault.
@@ -154,7 +151,7 @@ def check_source(config: Mapping[str, Any], name: str, sides: Mapping[str, Path]
             # loads Numba, which takes half a second of every dry run
             from neural_smt.alignment.pharaoh import read_marked_alignments
 
-            lines[side] = len(read_marked_alignments(path)[0])
+            lines[side] = len(read_marked_alignments(Path(path))[0])
         else:
             # a NUL in what is still to be tokenised is dropped there
             lines[side], found = count_text(path, nul=not tokenised)

@@ -1,7 +1,5 @@
 """The jobs of an experiment as Snakemake would run them, were nothing done yet."""
 
-from __future__ import annotations
-
 import logging
 import re
 import tempfile
@@ -9,16 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from neural_smt import STAGES
 from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete, read_configuration
 from neural_smt.experiment.systems import rescores_lattices, translation
 from neural_smt.io.files import read_yaml
-
-if TYPE_CHECKING:
-    from snakemake.resources import Resources
 
 
 @dataclass(frozen=True)
@@ -98,8 +93,8 @@ def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, co
     return collector.jobs
 
 
-def _default_resources(snakefile: Path) -> Resources | None:
-    """The resources of rules that name none, as the default profile beside the Snakefile gives them."""
+def _default_resources(snakefile: Path) -> Any:
+    """Snakemake's ``Resources`` of rules that name none, as the default profile beside the Snakefile gives them."""
     from snakemake.resources import Resources
 
     profile = snakefile.parent / "profiles" / "default" / "profile.yaml"

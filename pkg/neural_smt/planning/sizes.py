@@ -253,9 +253,8 @@ def measure_sizes(folder: Path, config: Mapping[str, Any]) -> Sizes:
             table = _meta(place / "phrases" / "table")
             sizes.rows[data], sizes.sources_of_rows[data] = table.get("rows", 0), table.get("sources", 0)
             sizes.ngrams[data] = sum(_meta(place / "language_model" / "model").get("ngrams", []))
-    for language in languages.values():
-        vocabulary = folder / "corpus" / f"vocabulary.{language}.tsv"
-        sizes.types[language] = count_text(vocabulary)[0] if vocabulary.is_file() else 0
+    tables = {language: folder / "corpus" / f"vocabulary.{language}.tsv" for language in languages.values()}
+    sizes.types = {language: count_text(path)[0] if path.is_file() else 0 for language, path in tables.items()}
     return sizes
 
 

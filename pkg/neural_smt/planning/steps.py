@@ -57,7 +57,7 @@ def plan(
         write_json(output, made)
     rates, jobs = made["throughputs"], sum(row["jobs"] for row in made["stages"])
     print(f"{whole['experiment']}: {jobs} jobs; rates of {rates['machine']}, {rates['date']}\n")
-    print("\n".join(render(made, rules, STAGES)))
+    print("\n".join(render(made, rules)))
 
 
 def calibrate(
@@ -156,11 +156,9 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def render(plan: dict[str, Any], by_rule: bool, order: Sequence[str]) -> list[str]:
-    """The plan as lines of Markdown; order: of the stages."""
-    place = {name: number for number, name in enumerate(order)}
-    rows = plan["rules" if by_rule else "stages"]
-    rows = sorted(rows, key=lambda row: place.get(row["name"].split(":")[0], len(place)))
+def render(plan: dict[str, Any], by_rule: bool) -> list[str]:
+    """The plan as lines of Markdown."""
+    rows = sorted(plan["rules" if by_rule else "stages"], key=lambda row: STAGES.index(row["name"].split(":")[0]))
     lines = [
         f"| {'rule' if by_rule else 'stage'} | jobs | time in all | longest job | largest job | disk |",
         "|---|---:|---:|---:|---:|---:|",

@@ -14,8 +14,7 @@ from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.report.explanations import Arc, Chosen, DrawnLattice, Explained, Explanation, spelled
-from neural_smt.translation.results import Candidate
-from neural_smt.translation.search import SearchTranslator, load_translator
+from neural_smt.translation.translators import Candidate, SearchTranslator, load_translator
 
 if TYPE_CHECKING:
     from neural_smt.networks.attention.network import TrainedAttention

@@ -12,7 +12,7 @@ from neural_smt.experiment.configuration import complete, read_configuration, re
 from neural_smt.experiment.layout import Layout
 from neural_smt.experiment.system_folder import FILE, System
 from neural_smt.experiment.systems import is_rescored
-from neural_smt.translation.search import check_inputs
+from neural_smt.translation.translators import check_inputs
 
 DEFAULT = Path("config.yaml")
 """The configuration that Snakemake takes where none is named."""

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.translation.results import Candidate, Origin, Translator
+from neural_smt.decoding.nbest import ListedTranslation, entry_line
 from neural_smt.translation.text import Sentence, spelled
+from neural_smt.translation.translators import Candidate, Origin, Translator
 
 SEPARATOR = " ||| "
 
@@ -34,19 +35,9 @@ def listed_lines(number: int, sentence: Sentence, translator: Translator, alignm
     scores, total.
     """
     for text, candidate in sentence.listed:
-        scores = " ".join(_score_fields(translator, candidate))
-        fields = [str(number), text, scores, f"{candidate.score:.6g}", *([_links(candidate)] if alignment else [])]
-        yield SEPARATOR.join(fields)
-
-
-def _score_fields(translator: Translator, candidate: Candidate) -> Iterator[str]:
-    last = ""
-    for name, value in zip(translator.names, candidate.features.tolist(), strict=True):
-        feature = _feature(name)
-        if feature != last:
-            yield f"{feature}="
-        yield f"{value + 0.0:.6g}"
-        last = feature
+        scores = _by_feature(translator, candidate.features)
+        links = sorted(candidate.alignment) if alignment else None
+        yield entry_line(ListedTranslation(number, [text], scores, candidate.score, links))
 
 
 def _links(candidate: Candidate) -> str:
@@ -135,10 +126,7 @@ def _candidate(text: str, candidate: Candidate, translator: Translator, explaine
 
 def feature_shares(translator: Translator, features: np.ndarray) -> dict[str, float]:
     """Weighted scores (float64 ``[F]``) by feature, those of one with several (``TranslationModel0_2``) added up."""
-    shares: dict[str, float] = {}
-    for name, share in zip(translator.names, (translator.weights * features).tolist(), strict=True):
-        whole = _feature(name)
-        shares[whole] = shares.get(whole, 0.0) + share
+    shares = {name: sum(parts) for name, parts in _by_feature(translator, translator.weights * features).items()}
     return {name: share if abs(share) >= LEAST else 0.0 for name, share in shares.items()}
 
 
@@ -155,7 +143,10 @@ def largest_first(shares: dict[str, float]) -> list[tuple[str, float]]:
     return sorted(((n, s) for n, s in shares.items() if s), key=lambda entry: -abs(entry[1]))
 
 
-def _feature(name: str) -> str:
-    """``TranslationModel0`` of the score ``TranslationModel0_2``."""
-    head, line, number = name.rpartition("_")
-    return head if line and number.isdecimal() else name
+def _by_feature(translator: Translator, scores: np.ndarray) -> dict[str, list[float]]:
+    """Scores (float64 ``[F]``) by feature: ``TranslationModel0`` has those of the name ``TranslationModel0_2``."""
+    found: dict[str, list[float]] = {}
+    for name, score in zip(translator.names, scores.tolist(), strict=True):
+        head, line, number = name.rpartition("_")
+        found.setdefault(head if line and number.isdecimal() else name, []).append(score)
+    return found

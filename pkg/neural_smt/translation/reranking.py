@@ -3,14 +3,13 @@
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 
 import numpy as np
 
 from neural_smt.decoding.lattices.kbest import list_paths
-from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.lists import add_scores, rerank
@@ -26,10 +25,9 @@ from neural_smt.decoding.search import Decoder
 from neural_smt.decoding.translations import NBestEntry, trace
 from neural_smt.decoding.weights import Weights
 from neural_smt.experiment.system_folder import System
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.translation.attention import SetMaker
-from neural_smt.translation.results import Candidate, Phrase, Translated
-from neural_smt.translation.search import candidate, listed, whole_scores
+from neural_smt.translation.translators import Candidate, Phrase, Translated, candidate, listed, whole_scores
 
 LISTED = 100
 """Paths of a lattice that a list of translations is chosen from, or as many as are asked for."""
@@ -45,10 +43,8 @@ class RerankingNetwork:
     @classmethod
     def load(cls, system: System, device: str) -> "RerankingNetwork":
         """The network that a system reranks with, whatever its kind."""
-        made_of = system["network"]
-        return cls(
-            load_network(system, device=device), SetMaker.load(made_of) if made_of["kind"] == "attention" else None
-        )
+        maker = SetMaker.load(system["network"]) if system["network"]["kind"] == "attention" else None
+        return cls(load_network(system, device=device), maker)
 
     def reading(self, lines: list[str]) -> TargetNetwork:
         """The network for the translations of tokenised sentences."""
@@ -56,43 +52,57 @@ class RerankingNetwork:
 
 
 @dataclass(frozen=True)
-class ListTranslator:
-    """decoder: of the base; size: entries of its lists, of which the first ``kept`` are scored (0: all); values: the
-    tuned weights.
+class Reranker:
+    """decoder: of the base; network: None where only weights are new; system: which candidates it chooses among; tuned:
+    the weights.
     """
 
     decoder: Decoder
-    size: int
-    kept: int
-    network: RerankingNetwork
-    values: Mapping[str, Sequence[float]]
+    network: RerankingNetwork | None
+    system: System
+    tuned: Weights
 
     batch = 16
 
     @classmethod
-    def load(cls, system: System, decoder: Decoder, weights: Weights, device: str) -> "ListTranslator":
-        """See the rules ``score_lists`` and ``rerank``; decoder: of the base."""
-        network = RerankingNetwork.load(system, device)
-        return cls(decoder, system["list_size"], system["nbest"], network, weights.values)
+    def load(cls, system: System, decoder: Decoder, weights: Weights, device: str) -> "Reranker":
+        """decoder: of the base."""
+        network = RerankingNetwork.load(system, device) if system["network"] else None
+        return cls(decoder, network, system, weights)
+
+    @property
+    def feature(self) -> list[str]:
+        """The name of the network's score, where there is a network."""
+        return [self.network.network.feature] if self.network else []
 
     @property
     def names(self) -> list[str]:
         """One name per score, the network's last."""
-        return [*self.decoder.feature_set.names, self.network.network.feature]
+        return [*self.decoder.feature_set.names, *self.feature]
+
+    @property
+    def weights(self) -> np.ndarray:
+        """float64 ``[F]``."""
+        names = [*(feature.name for feature in self.decoder.feature_set), *self.feature]
+        return np.concatenate([self.tuned.values[name] for name in names])
+
+
+class ListTranslator(Reranker):
+    """Reranks n-best lists, see the rules ``score_lists`` and ``rerank``."""
 
     @property
     def weights(self) -> np.ndarray:
         """float64 ``[F]``; 0 for scores that are the same for all entries of a list, and do not count."""
-        parts = [self.values[f.name] if f.tunable else (0.0,) * f.size for f in self.decoder.feature_set]
-        return np.concatenate([*parts, self.values[self.network.network.feature]])
+        parts = [self.tuned.values[f.name] if f.tunable else (0.0,) * f.size for f in self.decoder.feature_set]
+        return np.concatenate([*parts, *(self.tuned.values[name] for name in self.feature)])
 
     def translate(self, sentences: Sequence[list[str]], nbest: int = 1, explained: bool = False) -> list[Translated]:
         """See ``Translator``."""
-        found = [listed(t) for t in self.decoder.decode(list(sentences), self.size, traced=True)]
+        found = [listed(t) for t in self.decoder.decode(list(sentences), self.system["list_size"], traced=True)]
         entries = [entry for n, part in enumerate(found) for entry in self._entries(n, part)]
         lines = [" ".join(tokens) for tokens in sentences]
         scored = [_as_written(entry) for entry in add_scores(entries, self.network.reading(lines), lines)]
-        ordered = groupby(rerank(scored, self.values), key=lambda entry: entry.sentence)
+        ordered = groupby(rerank(scored, self.tuned.values), key=lambda entry: entry.sentence)
         whole = whole_scores(self.decoder)
         result = []
         for source, part, (_, best) in zip(sentences, found, ordered, strict=True):
@@ -114,7 +124,7 @@ class ListTranslator:
                     e.trace.alignment if e.trace else None,
                 )
             )
-            for e in islice(part, self.kept or None)
+            for e in islice(part, self.system["nbest"] or None)
         ]
 
     def _candidate(self, entry: ListedTranslation, base: NBestEntry, whole: list[int]) -> Candidate:
@@ -130,35 +140,8 @@ def _as_written(entry: ListedTranslation) -> ListedTranslation:
     return replace(entry, features=features, score=float(f"{entry.score:.6g}"))
 
 
-@dataclass(frozen=True)
-class LatticeTranslator:
-    """decoder: of the base; network: None where only weights are new; system: what lattices are pruned to, and among
-    which candidates it chooses; tuned: the weights.
-    """
-
-    decoder: Decoder
-    network: RerankingNetwork | None
-    system: System
-    tuned: Weights
-
-    batch = 16
-
-    @classmethod
-    def load(cls, system: System, decoder: Decoder, weights: Weights, device: str) -> "LatticeTranslator":
-        """See the rules ``decode_lattices`` and ``rescore_lattices``; decoder: of the base."""
-        network = RerankingNetwork.load(system, device) if system["network"] else None
-        return cls(decoder, network, system, weights)
-
-    @property
-    def names(self) -> list[str]:
-        """One name per score, the network's last."""
-        return [*self.decoder.feature_set.names, *([self.network.network.feature] if self.network else [])]
-
-    @property
-    def weights(self) -> np.ndarray:
-        """float64 ``[F]``."""
-        parts = [self.tuned.values[feature.name] for feature in self.decoder.feature_set]
-        return np.concatenate([*parts, self.tuned.values[self.network.network.feature] if self.network else ()])
+class LatticeTranslator(Reranker):
+    """Chooses among the paths of lattices, see the rules ``decode_lattices`` and ``rescore_lattices``."""
 
     def translate(self, sentences: Sequence[list[str]], nbest: int = 1, explained: bool = False) -> list[Translated]:
         """See ``Translator``."""
@@ -185,17 +168,14 @@ class LatticeTranslator:
             return paths, first, np.zeros(len(paths))
         lines = [" ".join(tokens) for tokens in sentences]
         joint = LatticeScorer.of(self.network.reading(lines), linked, sentences)
-        weight, vector, beam = vector[-1], vector[:-1], self.system["beam"]
-        whole = self.system["candidates"] == "lattice"
-        if whole and nbest == 1:
-            best = push_forward(linked, joint, vector, weight, beam, self.decoder.threads)
-            filled = np.flatnonzero(best.arcs.lengths)
-            first = np.concatenate([[0], np.cumsum(best.arcs.lengths > 0)])
-            return best.arcs.take(filled), first, best.network[filled]
-        count = max(nbest, LISTED) if whole else self.system["nbest"]
-        paths, first = list_paths(linked.flat, linked.made_with, count)
-        if whole:
-            best = push_forward(linked, joint, vector, weight, beam, self.decoder.threads)
+        weight, vector, best = vector[-1], vector[:-1], None
+        if self.system["candidates"] == "lattice":
+            best = push_forward(linked, joint, vector, weight, self.system["beam"], self.decoder.threads)
+            if nbest == 1:
+                filled = np.flatnonzero(best.arcs.lengths)
+                return best.arcs.take(filled), offsets_of(best.arcs.lengths > 0), best.network[filled]
+        paths, first = list_paths(linked.flat, linked.made_with, max(nbest, LISTED) if best else self.system["nbest"])
+        if best:
             paths, first = _with_best(linked, paths, first, best.arcs)
         return _best_first(linked, joint, paths, first, vector, weight, nbest)
 
@@ -205,10 +185,7 @@ class LatticeTranslator:
         for number, lattice in enumerate(lattices):
             if lattice is not None:
                 own = paths.take(np.arange(first[number], first[number + 1]))
-                yield from self._trace(lattice, Ragged(own.values - start[number], own.offsets))
-
-    def _trace(self, lattice: Lattice, paths: Ragged):
-        return trace(lattice, paths, self.decoder.model)
+                yield from trace(lattice, Ragged(own.values - start[number], own.offsets), self.decoder.model)
 
     def _candidate(self, linked: AlignedLattices, path: np.ndarray, recurrent: float, made) -> Candidate:
         more = [recurrent] if self.network else []
@@ -251,5 +228,4 @@ def _best_first(
     order = order_paths(totals, first)
     rank = np.arange(len(order)) - first[sentence]
     chosen = order[rank < nbest]
-    offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(first), nbest))])
-    return paths.take(chosen), offsets, recurrent[chosen]
+    return paths.take(chosen), offsets_of(np.minimum(np.diff(first), nbest)), recurrent[chosen]

@@ -150,7 +150,8 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, service: Service, port: int):
         self.service = service
-        self.page = {path: (_asset(name), kind) for path, (name, kind) in PAGE.items()}
+        page = files("neural_smt.translation").joinpath("page")
+        self.page = {path: (page.joinpath(name).read_bytes(), kind) for path, (name, kind) in PAGE.items()}
         self._places = threading.BoundedSemaphore(CONNECTIONS)
         super().__init__((HOST, port), _Handler)
 
@@ -184,10 +185,6 @@ def open_server(service: Service, port: int) -> Server:
         raise UserError(f"port {port} of {HOST}: {error.strerror}; choose another with --port") from None
 
 
-def _asset(name: str) -> bytes:
-    return files("neural_smt.translation").joinpath("page", name).read_bytes()
-
-
 class _Handler(BaseHTTPRequestHandler):
     """One connection."""
 
@@ -200,9 +197,8 @@ class _Handler(BaseHTTPRequestHandler):
         """The page and its parts, and what the system is."""
         self._answer(self._get)
 
-    def do_HEAD(self) -> None:
-        """As GET, without the body."""
-        self._answer(self._get)
+    do_HEAD = do_GET
+    """The same without the body."""
 
     def do_POST(self) -> None:
         """Translations."""

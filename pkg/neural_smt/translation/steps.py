@@ -11,9 +11,9 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System, pack_system
 from neural_smt.translation.experiment import open_system
 from neural_smt.translation.formats import json_line, listed_lines, plain_lines
-from neural_smt.translation.search import check_inputs, load_translator
 from neural_smt.translation.server import Service, open_server
 from neural_smt.translation.text import Sentence, TextTranslator
+from neural_smt.translation.translators import check_inputs, load_translator
 
 log = logging.getLogger(__name__)
 
@@ -106,14 +106,8 @@ def serve(
         raise UserError(f"--port {port}: take a number from 0 to 65535")
     chosen = open_system(experiment, system, run, settings, directory)
     text = load_text_translator(chosen, False, device, threads)
-    about = {
-        "experiment": chosen["experiment"],
-        "system": chosen["name"],
-        "label": chosen["label"],
-        "run": chosen["run"],
-        "source": text.source,
-        "target": text.target,
-    }
+    about = {key: chosen[key] for key in ("experiment", "label", "run")} | {"system": chosen["name"]}
+    about |= {"source": text.source, "target": text.target}
     text.translate(["."])  # compiled code is loaded before anybody waits
     with open_server(Service(text, about), port) as server:
         print(f"http://{server.server_name}:{server.server_port}/", flush=True)

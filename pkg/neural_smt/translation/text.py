@@ -8,7 +8,7 @@ import numpy as np
 
 from neural_smt.corpus.tokenisation import accept_tokens, tokenise_lines
 from neural_smt.evaluation.scores import detokenise_lines
-from neural_smt.translation.results import Candidate, Phrase, Translated, Translator
+from neural_smt.translation.translators import Candidate, Phrase, Translated, Translator
 
 LONGEST = 250
 """Words that are translated together; no line of a corpus that the experiments clean is longer."""

@@ -16,7 +16,7 @@ SHORT, LONG = 15.0, 30.0
 """Snakemake samples a job every half second until ``SHORT`` seconds, from then on every ``LONG``."""
 
 
-_USED = re.compile(r"used (\d+\.\d+) processor seconds and at most (\d+\.\d+) MB\s*$")
+_USED = re.compile(r"used (\d+\.\d+) (?:CPU|processor) seconds and at most (\d+\.\d+) MB\s*$")
 
 _END = 200
 """Bytes of a log in which its last line begins."""
@@ -31,7 +31,7 @@ def used() -> str:
     seconds = sum(use.ru_utime + use.ru_stime for use in uses)
     unit = 1 if sys.platform == "darwin" else 1 << 10
     memory = max(_own_peak() or uses[0].ru_maxrss * unit, uses[1].ru_maxrss * unit)
-    return f"used {seconds:.2f} processor seconds and at most {memory / (1 << 20):.1f} MB"
+    return f"used {seconds:.2f} CPU seconds and at most {memory / (1 << 20):.1f} MB"
 
 
 def _own_peak() -> int:
@@ -54,8 +54,8 @@ class Measurement(NamedTuple):
 def read_benchmark(path: Path) -> Measurement:
     """The first measurement of a file, with what the job's log says of itself, where it has ended with that.
 
-    Snakemake takes samples, from the 15th second on only every 30: peaks between them are missed, and of processor
-    seconds it has those of the last sample. Without a log, what was left then is taken to have used the processor as
+    Snakemake takes samples, from the 15th second on only every 30: peaks between them are missed, and of CPU seconds
+    it has those of the last sample. Without a log, what was left then is taken to have used the processor as
     much as what was before. ``-`` or ``NA`` stand for what was over too soon to be measured; such a job is taken to
     have used one processor all the time.
     """
@@ -99,7 +99,7 @@ class Place(NamedTuple):
 
 
 def _told(log: Path) -> tuple[float, float] | None:
-    """Processor seconds and MB that a log ends with."""
+    """CPU seconds and MB that a log ends with."""
     if not log.is_file():
         return None
     with log.open("rb") as stream:
