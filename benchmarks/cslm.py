@@ -25,7 +25,7 @@ from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.ini import read_moses_ini
 from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.decoding.options import PreparedSentences
-from neural_smt.decoding.reranking.lists import add_scores
+from neural_smt.decoding.reranking_steps import add_scores
 from neural_smt.decoding.scorers.cslm import CslmFeature, CslmScoring
 from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import Decoder, SearchSettings

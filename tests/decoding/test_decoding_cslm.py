@@ -15,9 +15,14 @@ from neural_smt.decoding import nbest, search
 from neural_smt.decoding.joining_steps import join_translations
 from neural_smt.decoding.moses.steps import export_moses
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest
-from neural_smt.decoding.reranking.lists import add_scores, best_of_each, rerank
-from neural_smt.decoding.reranking_steps import join_scores, score_lists
-from neural_smt.decoding.reranking_steps import rerank as rerank_step
+from neural_smt.decoding.reranking_steps import (
+    add_scores,
+    best_of_each,
+    join_scores,
+    rerank,
+    rerank_entries,
+    score_lists,
+)
 from neural_smt.decoding.scorers.cslm import CslmFeature, CslmScoring
 from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import Decoder, SearchSettings
@@ -268,11 +273,11 @@ def test_lists_are_reranked_by_weights():
         ListedTranslation(0, ["b"], {"LM0": [-2.0], "TM0": [-1.0, -1.0]}, 4.0),
         ListedTranslation(2, ["c"], {"LM0": [-3.0], "TM0": [-1.0, -1.0]}, 4.0),
     ]
-    ordered = rerank(entries, {"LM0": (0.5,), "TM0": (1.0, 1.0), "UnknownWordPenalty0": (1.0,)})
+    ordered = rerank_entries(entries, {"LM0": (0.5,), "TM0": (1.0, 1.0), "UnknownWordPenalty0": (1.0,)})
     assert [(entry.tokens, entry.score) for entry in ordered] == [(["b"], -3.0), (["a"], -3.5), (["c"], -3.5)]
     assert best_of_each(ordered) == [["b"], [], ["c"]]
     with pytest.raises(UserError, match="2 scores of TM0"):
-        rerank(entries, {"LM0": (0.5,)})
+        rerank_entries(entries, {"LM0": (0.5,)})
 
 
 @pytest.fixture
@@ -380,7 +385,7 @@ def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_
         np.testing.assert_allclose(new.features["Cslm0"], expected.features["Cslm0"], rtol=1e-5, atol=1e-4)
         # In the order of the search, but for ties in the digits that lists are printed with.
         assert expected.score == pytest.approx(old.score, abs=2e-3, rel=1e-5)
-    rerank_step(
+    rerank(
         nbest=tmp_path / "rescored",
         weights=system["weights"],
         output=tmp_path / "best",

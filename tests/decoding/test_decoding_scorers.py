@@ -10,8 +10,8 @@ from test_decoding_recurrent_search import Positions
 from tiny_models import SOURCE, TARGET
 
 from neural_smt.decoding.nbest import ListedTranslation
-from neural_smt.decoding.reranking.lists import add_scores
 from neural_smt.decoding.reranking.push_forward import LatticeScorer, push_forward, rescore_lists, score_paths
+from neural_smt.decoding.reranking_steps import add_scores
 from neural_smt.decoding.scorers.attention import AttentionScoring
 from neural_smt.decoding.scorers.cslm import CslmScoring
 from neural_smt.decoding.scorers.ngrams import NgramFeature

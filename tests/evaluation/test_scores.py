@@ -7,8 +7,7 @@ import sacrebleu
 from sacremoses import MosesTokenizer
 
 from neural_smt.errors import UserError
-from neural_smt.evaluation.scores import detokenise_lines, score_translation
-from neural_smt.evaluation.steps import detokenise, evaluate
+from neural_smt.evaluation.steps import detokenise, detokenise_lines, evaluate, score_translation
 from neural_smt.io.files import read_json, read_lines, write_lines
 
 

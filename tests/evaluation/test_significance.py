@@ -145,7 +145,7 @@ def test_neighbours_are_compared_with_each_other(texts: dict, tmp_path: Path) ->
     assert (first["delta"], first["p_value"]) == (pytest.approx(better["delta"]), better["p_value"])
     assert first["delta"] > 1
     assert second == {"before": "better", "after": "again", "delta": 0.0, "p_value": 1.0}
-    with pytest.raises(UserError, match=r"evaluation\.test: 't' is unknown"):
+    with pytest.raises(UserError, match=r"evaluation\.test: 't' is not one of"):
         compare_neighbours(**(common | {"settings": {"test": "t"}}), systems=systems, output=tmp_path / "o")
 
 
@@ -168,7 +168,7 @@ def test_wrong_input_is_named(texts: dict, tmp_path: Path) -> None:
         return str(error.value)
 
     assert "evaluation.baseline: 'b' is no system; use one of a" in message(short, "b", settings)
-    assert "evaluation.test: 't' is unknown" in message(short, "a", {"test": "t", "trials": 1})
+    assert "evaluation.test: 't' is not one of" in message(short, "a", {"test": "t", "trials": 100})
     assert "119 lines but" in message(short, "a", settings)
     assert "system 'a' has no translations" in message({"a": []}, "a", settings)
     assert "holds no sentence to compare" in message({"a": [str(tmp_path / "empty")]}, "a", settings, "empty")

@@ -9,8 +9,7 @@ from tuning_world import FEATURES, World
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import read_csv
-from neural_smt.tuning.history import plot_history, write_history
-from neural_smt.tuning.loop import Progress, State, fingerprint, run, select
+from neural_smt.tuning.loop import Progress, State, fingerprint, plot_history, run, select, write_history
 from neural_smt.tuning.methods import ListMethod
 
 SETTINGS = section_settings("tuning", {"nbest": 10, "iterations": 6, "restarts": 4, "refinements": 4})

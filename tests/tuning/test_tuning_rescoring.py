@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
-from neural_smt.decoding.reranking.lists import best_of_each, rerank
+from neural_smt.decoding.reranking_steps import best_of_each, rerank_entries
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
@@ -37,7 +37,7 @@ def test_the_feature_that_knows_gets_its_weight() -> None:
     assert iteration.decoder_bleu < 80
     assert iteration.list_bleu == pytest.approx(100.0)
     tuned = Weights.from_vector(features, np.array(iteration.weights)).values
-    assert best_of_each(rerank(entries, tuned)) == references
+    assert best_of_each(rerank_entries(entries, tuned)) == references
 
 
 def test_the_step_writes_what_tuning_writes_and_repeats_itself(tmp_path: Path) -> None:

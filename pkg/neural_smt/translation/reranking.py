@@ -12,13 +12,13 @@ import numpy as np
 from neural_smt.decoding.lattices.kbest import list_paths
 from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
-from neural_smt.decoding.reranking.lists import add_scores, rerank
 from neural_smt.decoding.reranking.push_forward import (
     LatticeScorer,
     order_paths,
     push_forward,
     score_paths,
 )
+from neural_smt.decoding.reranking_steps import add_scores, rerank_entries
 from neural_smt.decoding.scorers.interface import TargetNetwork
 from neural_smt.decoding.scorers.loading import load_network
 from neural_smt.decoding.search import Decoder
@@ -102,7 +102,7 @@ class ListTranslator(Reranker):
         entries = [entry for n, part in enumerate(found) for entry in self._entries(n, part)]
         lines = [" ".join(tokens) for tokens in sentences]
         scored = [_as_written(entry) for entry in add_scores(entries, self.network.reading(lines), lines)]
-        ordered = groupby(rerank(scored, self.tuned.values), key=lambda entry: entry.sentence)
+        ordered = groupby(rerank_entries(scored, self.tuned.values), key=lambda entry: entry.sentence)
         whole = whole_scores(self.decoder)
         result = []
         for source, part, (_, best) in zip(sentences, found, ordered, strict=True):

@@ -7,7 +7,7 @@ from html import unescape
 import numpy as np
 
 from neural_smt.corpus.tokenisation import accept_tokens, tokenise_lines
-from neural_smt.evaluation.scores import detokenise_lines
+from neural_smt.evaluation.steps import detokenise_lines
 from neural_smt.translation.translators import Candidate, Phrase, Translated, Translator
 
 LONGEST = 250

@@ -29,8 +29,7 @@ from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates, digest_words
-from neural_smt.tuning.history import Iteration, write_run
-from neural_smt.tuning.loop import Progress, run, select
+from neural_smt.tuning.loop import Iteration, Progress, run, select, write_run
 from neural_smt.tuning.mert import ErrorSurface, optimise
 from neural_smt.tuning.methods import ListOptimiser
 

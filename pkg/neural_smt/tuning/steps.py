@@ -11,8 +11,7 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import read_settings, section_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_object, read_parallel
-from neural_smt.tuning.history import write_run
-from neural_smt.tuning.loop import State, fingerprint, run, select
+from neural_smt.tuning.loop import State, fingerprint, run, select, write_run
 from neural_smt.tuning.methods import method_for
 
 logger = logging.getLogger(__name__)
