@@ -1,5 +1,6 @@
 """A toy attention network, and all that it can write."""
 
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from tiny_models import save_reranker
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, membership, pack_batch
-from neural_smt.vocabulary import BOS, EOS
+from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
 
 CPU = torch.device("cpu")
 
@@ -33,14 +35,35 @@ def lively() -> AttentionNetwork:
     return network
 
 
-def _random_weights(network: AttentionNetwork, ending: float) -> AttentionNetwork:
-    """ending: what the end symbol is made more likely by."""
-    random = np.random.default_rng(3)
+def random_network(
+    sources: int, targets: int, seed: int = 8, unknown: float = 0.0, ending: float = 0.0, noise: float = 0.0
+) -> AttentionNetwork:
+    """A network of so many words in single precision. unknown, ending: what the unknown word and the end symbol are
+    made more likely by; noise: standard deviation of what is added to its weights.
+    """
+    config = AttentionConfig(sources, targets, hidden=6, embedding=5, attention=7, maxout=4, rank=3)
+    network = _random_weights(AttentionNetwork(config), ending, seed, 0.8, noise)
     with torch.no_grad():
-        for parameter in network.parameters():
-            parameter += torch.from_numpy(random.normal(0.0, 0.5, parameter.shape))
+        network.output.bias[UNK] += unknown
+    return network
+
+
+def _random_weights(network: AttentionNetwork, ending: float, seed: int = 3, *deviations: float) -> AttentionNetwork:
+    """ending: what the end symbol is made more likely by; deviations: of what is added to all weights in turn."""
+    random = np.random.default_rng(seed)
+    with torch.no_grad():
+        for deviation in deviations or (0.5,):
+            for parameter in network.parameters():
+                parameter += torch.from_numpy(random.normal(0.0, deviation, parameter.shape)).to(parameter.dtype)
         network.output.bias[EOS] += ending
     return network
+
+
+def save_sets(folder: Path, ids: Sequence[Sequence[int]], lines: list[str], target: Vocabulary, **origins: str) -> Path:
+    """Write target vocabularies of sentences, made for the words of a network; origins: in place of what is true."""
+    given = {"vocabulary": target.digest, "source": text_digest(lines)} | origins
+    CandidateSets.from_ids(Ragged.from_lists(ids), len(target), given).save(folder)
+    return folder
 
 
 def decoding_settings(**values: Any) -> Settings:

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from attention_world import lively, log_probabilities, random_sentences
+from attention_world import lively, log_probabilities, random_network, random_sentences, save_sets
 from tiny_models import change_system, save_reranker
 
-from neural_smt.cli import steps
 from neural_smt.decoding import nbest
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
 from neural_smt.decoding.reranking_steps import join_scores, score_lists
@@ -21,9 +20,9 @@ from neural_smt.decoding.scorers.interface import SENTENCES
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, TrainedAttention, save_attention
+from neural_smt.networks.attention.network import AttentionNetwork, TrainedAttention, save_attention
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words, text_digest
+from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words
 
 
 def lists(count: int, seed: int = 7) -> tuple[Ragged, np.ndarray]:
@@ -191,13 +190,7 @@ def world(tmp_path: Path) -> dict[str, Any]:
 
 
 def network() -> AttentionNetwork:
-    config = AttentionConfig(len(KNOWN), len(TARGET), hidden=6, embedding=5, attention=7, maxout=4, rank=3)
-    made = AttentionNetwork(config)
-    random = np.random.default_rng(8)
-    with torch.no_grad():
-        for parameter in made.parameters():
-            parameter += torch.from_numpy(random.normal(0.0, 0.8, parameter.shape)).float()
-    return made
+    return random_network(len(KNOWN), len(TARGET))
 
 
 def expected_scores(own: Sequence[np.ndarray] | None = None) -> list[float]:
@@ -238,10 +231,7 @@ def test_the_first_of_each_list_are_kept(world: dict[str, Any]) -> None:
 
 def sets_of(folder: Path, lines: list[str], **origins: str) -> Path:
     """UNK and EOS for each line, and "house" for the second and the last."""
-    ids = Ragged.from_lists([[UNK, EOS], [UNK, EOS, 4], [UNK, EOS, 4]][: len(lines)])
-    given = {"vocabulary": TARGET.digest, "source": text_digest(lines), **origins}
-    CandidateSets.from_ids(ids, len(TARGET), given).save(folder)
-    return folder
+    return save_sets(folder, [[UNK, EOS], [UNK, EOS, 4], [UNK, EOS, 4]], lines, TARGET, **origins)
 
 
 def test_the_words_of_a_sentence_are_its_set_and_those_of_its_kept_list(world: dict[str, Any], tmp_path: Path) -> None:
@@ -300,7 +290,3 @@ def test_lists_without_translations(world: dict[str, Any]) -> None:
     write_lines(world["nbest"], [])
     score_lists(**world)
     assert read_nbest(world["output"]) == []
-
-
-def test_it_is_a_step_of_the_command_line() -> None:
-    assert steps("decoding")["score_lists"] is score_lists

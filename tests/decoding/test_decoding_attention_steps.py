@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from attention_world import attention, log_probabilities, save_translator
+from attention_world import attention, log_probabilities, random_network, save_sets, save_translator
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import change_system
@@ -23,11 +22,11 @@ from neural_smt.decoding.nbest import read_nbest
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, read_lines, write_json, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, TrainedAttention, save_attention
+from neural_smt.networks.attention.network import AttentionNetwork, TrainedAttention, save_attention
 from neural_smt.shards import Shard
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.building import load_sources
-from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words, text_digest
+from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words
 from neural_smt.workflow.code_digest import PACKAGE, reached_files
 
 SOURCE = ["das Haus ist rot", "", "Berlin ist rot", "das unerhörte Haus", "rot"]
@@ -38,15 +37,7 @@ TABLE_TARGET = Vocabulary.from_sentences(["the house is red", "the building Berl
 
 
 def network(unknown: float = 0.0, ending: float = 2.0) -> AttentionNetwork:
-    config = AttentionConfig(len(KNOWN), len(TARGET), hidden=6, embedding=5, attention=7, maxout=4, rank=3)
-    made = AttentionNetwork(config)
-    random = np.random.default_rng(8)
-    with torch.no_grad():
-        for parameter in made.parameters():
-            parameter += torch.from_numpy(random.normal(0.0, 0.8, parameter.shape)).float()
-        made.output.bias[UNK] += unknown
-        made.output.bias[EOS] += ending
-    return made
+    return random_network(len(KNOWN), len(TARGET), unknown=unknown, ending=ending)
 
 
 def write_tables(folder: Path) -> dict[str, Path]:
@@ -76,14 +67,9 @@ def translate(world: dict[str, Any], settings: dict[str, Any], **further: Any) -
     translate_attention(**world, **further)
 
 
-def sets_of(
-    folder: Path, lines: list[str], size: int = len(TARGET), vocabulary: Vocabulary = TARGET, **further: str
-) -> Path:
+def sets_of(folder: Path, lines: list[str], **origins: str) -> Path:
     """Sets of UNK, EOS, and one word, in turn, for each line."""
-    ids = Ragged.from_lists([[UNK, EOS, 3 + number % 4] for number in range(len(lines))])
-    origins = {"vocabulary": vocabulary.digest, "source": text_digest(lines), **further}
-    CandidateSets.from_ids(ids, size, origins).save(folder)
-    return folder
+    return save_sets(folder, [[UNK, EOS, 3 + number % 4] for number in range(len(lines))], lines, TARGET, **origins)
 
 
 def test_translations_lists_alignment_and_statistics_belong_together(world: dict[str, Any], tmp_path: Path) -> None:
@@ -277,7 +263,7 @@ def test_sets_of_something_else_are_refused(world: dict[str, Any], tmp_path: Pat
     sized = tmp_path / "sized"
     CandidateSets.from_ids(Ragged.from_lists([[UNK, EOS, 99]] * 5), 100).save(sized)
     refused = {
-        "another network vocabulary": sets_of(tmp_path / "a", SOURCE, vocabulary=other),
+        "another network vocabulary": sets_of(tmp_path / "a", SOURCE, vocabulary=other.digest),
         "another source text": sets_of(tmp_path / "b", [*SOURCE[:-1], "grün"]),
         "target vocabularies of 4 sentences, but .* has 5": shorter,
         "network of 100 words": sized,
@@ -296,10 +282,10 @@ def test_settings_and_sizes_of_lists_are_checked(world: dict[str, Any], tmp_path
         translate_attention(**world, nbest=tmp_path / "nbest", nbest_size=-1)
 
 
-def test_it_is_a_step_of_the_command_line() -> None:
+def test_steps_of_the_command_line() -> None:
     found = steps("decoding")
     assert found["translate_attention"] is translate_attention
-    assert {"decode", "decode_lattices", "rerank", "score_lists"} < set(found)
+    assert {"decode", "decode_lattices", "measure_epochs", "rerank", "score_lists"} < set(found)
 
 
 def test_phrase_based_decoding_does_not_depend_on_it() -> None:

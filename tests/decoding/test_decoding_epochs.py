@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from attention_world import save_translator
+from attention_world import random_network, save_sets, save_translator
 
 from neural_smt.bleu import bleu, corpus_statistics
-from neural_smt.cli import steps
 from neural_smt.decoding import attention_steps
 from neural_smt.decoding.attention.translator import Translator
 from neural_smt.decoding.attention_steps import measure_epochs, translate_attention
@@ -18,20 +16,13 @@ from neural_smt.io.files import read_csv, read_json, read_lines, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, TrainedAttention, save_attention
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
-from neural_smt.workflow.code_digest import PACKAGE, reached_files
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 WORDS = Vocabulary.from_sentences([" ".join(f"w{word}" for word in range(8))])
 
 
 def save_random(folder: Path, seed: int, updates: int, noise: float = 0.0) -> None:
-    config = AttentionConfig(len(WORDS), len(WORDS), hidden=6, embedding=5, attention=7, maxout=4, rank=3)
-    network, random = AttentionNetwork(config), np.random.default_rng(seed)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter += torch.from_numpy(random.normal(0.0, 0.8, parameter.shape)).float()
-        for parameter in network.parameters():
-            parameter += torch.from_numpy(random.normal(0.0, noise, parameter.shape)).float()
+    network = random_network(len(WORDS), len(WORDS), seed, noise=noise)
     save_attention(folder, TrainedAttention(network, WORDS, WORDS), {"updates": updates})
 
 
@@ -95,9 +86,8 @@ def test_each_epoch_has_the_bleu_of_its_translations(world: dict[str, Any], tmp_
 def test_each_sentence_keeps_to_its_own_words(world: dict[str, Any], tmp_path: Path) -> None:
     lines = read_lines(world["text"])
     for name, origin in (("sets", {}), ("others", {"source": "another"})):
-        ids = Ragged.from_lists([[UNK, EOS, *range(3, 4 + number % 6)] for number in range(len(lines))])
-        origins = {"vocabulary": WORDS.digest, "source": text_digest(lines), **origin}
-        CandidateSets.from_ids(ids, len(WORDS), origins).save(tmp_path / name)
+        ids = [[UNK, EOS, *range(3, 4 + number % 6)] for number in range(len(lines))]
+        save_sets(tmp_path / name, ids, lines, WORDS, **origin)
     measure_epochs(**world)
     freely = scores(world["output"])
     measure_epochs(**world, candidates=tmp_path / "sets")
@@ -186,8 +176,3 @@ def test_inputs_that_do_not_go_together_are_refused(world: dict[str, Any], tmp_p
     with pytest.raises(UserError, match="does not say after how many updates"):
         measure_epochs(**world)
     assert not world["output"].exists()
-
-
-def test_it_is_a_step_that_phrase_based_decoding_knows_nothing_of() -> None:
-    assert steps("decoding")["measure_epochs"] is measure_epochs
-    assert PACKAGE / "decoding" / "attention_steps.py" not in reached_files("neural_smt.decoding.steps")

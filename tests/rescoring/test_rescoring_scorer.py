@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from rescoring_world import load_words, save_table
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.distinct import SortedSequences
 from neural_smt.networks.encoder_decoder import (
@@ -22,11 +22,10 @@ from neural_smt.networks.encoder_decoder import (
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.networks.softmax import log_normalisers
 from neural_smt.phrases.columns import load_column, save_column
-from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.rescoring.steps import count_unknown_words, score_phrase_table
-from neural_smt.shortlist import most_frequent, shortlist_ids
+from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import EOS
 
 CPU = torch.device("cpu")
@@ -120,64 +119,44 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
         "a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||",
         "c ||| z x ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||",
     ]
-    write_lines(tmp_path / "table.txt", lines)
-    vocabularies = moses_vocabularies(tmp_path / "table.txt")
-    read_moses(tmp_path / "table.txt", None, *vocabularies).save(tmp_path / "table")
-    shortlists = [most_frequent(vocabulary, 2) for vocabulary in vocabularies]
+    files = save_table(tmp_path, lines)
+    _, shortlists = load_words(tmp_path, 2)
     save_model(tmp_path / "model", TrainedModel(random_network(Conventions(), words=5), *shortlists))
-    for vocabulary, side in zip(vocabularies, ("source", "target"), strict=True):
-        vocabulary.save(tmp_path / side)
-    return {
-        "phrase_table": tmp_path / "table",
-        "model": tmp_path / "model",
-        "source_vocabulary": tmp_path / "source",
-        "target_vocabulary": tmp_path / "target",
-    }
+    return files | {"model": tmp_path / "model"}
 
 
-def test_a_column_is_aligned_with_the_table(inputs: dict[str, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_a_column_is_aligned_with_the_table(inputs: dict[str, Path], tmp_path: Path, direction: str) -> None:
+    """A backward network gives the source given the target."""
+    order = slice(None) if direction == "forward" else slice(None, None, -1)
+    vocabularies, shortlists = load_words(tmp_path, 2)
+    network = random_network(Conventions(), words=5, direction=direction)
+    save_model(inputs["model"], TrainedModel(network, *shortlists[order]))
     output, statistics = tmp_path / "column.safetensors", tmp_path / "statistics.json"
     score_phrase_table(**inputs, output=output, statistics=statistics, device="cpu", settings={"batch": 2})
-    vocabularies = moses_vocabularies(tmp_path / "table.txt")
-    table = read_moses(tmp_path / "table.txt", None, *vocabularies)
+    table = PhraseTable.load(inputs["phrase_table"])
     column = load_column(output, table)
     assert column.dtype == np.float32
-    network = random_network(Conventions(), words=5)
-    maps = [shortlist_ids(vocabulary, most_frequent(vocabulary, 2)) for vocabulary in vocabularies]
+    maps = [shortlist_ids(*both) for both in zip(vocabularies, shortlists, strict=True)]
     for row, number in enumerate(table.entry_source):
         pair = [Ragged.from_lists([maps[0][table.source[number]]]), Ragged.from_lists([maps[1][table.target[row]]])]
         with torch.no_grad():
-            assert column[row] == pytest.approx(network(pack_pairs(*pair, CPU)).item(), abs=1e-4)
+            assert column[row] == pytest.approx(network(pack_pairs(*pair[order], CPU)).item(), abs=1e-4)
     report = json.loads(statistics.read_text())
     assert report["pairs"] == 4
     assert report["seconds"] > 0
     assert report["pairs_per_second"] > 0
 
 
-def test_a_backward_network_gives_the_source_given_the_target(inputs: dict[str, Path], tmp_path: Path) -> None:
-    vocabularies = moses_vocabularies(tmp_path / "table.txt")
-    shortlists = [most_frequent(vocabulary, 2) for vocabulary in vocabularies]
-    network = random_network(Conventions(), words=5, direction="backward")
-    save_model(tmp_path / "model", TrainedModel(network, *shortlists[::-1]))
-    output = tmp_path / "column.safetensors"
-    score_phrase_table(**inputs, output=output, statistics=tmp_path / "s.json", device="cpu", settings={"batch": 2})
-    table = PhraseTable.load(inputs["phrase_table"])
-    maps = [shortlist_ids(*both) for both in zip(vocabularies, shortlists, strict=True)]
-    for row, (number, score) in enumerate(zip(table.entry_source, load_column(output, table), strict=True)):
-        pair = [Ragged.from_lists([maps[1][table.target[row]]]), Ragged.from_lists([maps[0][table.source[number]]])]
-        with torch.no_grad():
-            assert score == pytest.approx(network(pack_pairs(*pair, CPU)).item(), abs=1e-4)
-
-
 def test_words_unknown_to_the_networks_are_counted(inputs: dict[str, Path], tmp_path: Path) -> None:
     """The target words are x, y and z, by their counts; the shortlist has the first two."""
-    vocabularies = moses_vocabularies(tmp_path / "table.txt")
-    most_frequent(vocabularies[1], 2).save(tmp_path / "shortlist")
+    vocabularies, shortlists = load_words(tmp_path, 2)
+    shortlists[1].save(tmp_path / "shortlist")
     paths = {name: path for name, path in inputs.items() if name != "model"}
     count_unknown_words(**paths, target_shortlist=tmp_path / "shortlist", output=tmp_path / "column")
     table = PhraseTable.load(inputs["phrase_table"])
     texts = [vocabularies[1].text(phrase) for phrase in table.target]
-    known = most_frequent(vocabularies[1], 2).words[3:]
+    known = shortlists[1].words[3:]
     expected = {"x": 0, "x y": 0, "z x": -1} if "y" in known else {"x": 0, "x y": -1, "z x": 0}
     assert load_column(tmp_path / "column", table).tolist() == [expected[text] for text in texts]
 

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from rescoring_world import load_words, save_table
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_json, write_lines
+from neural_smt.io.files import read_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import (
     Conventions,
@@ -17,12 +18,11 @@ from neural_smt.networks.encoder_decoder import (
     save_model,
 )
 from neural_smt.phrases.columns import load_column, save_part
-from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.rescoring import steps
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.rescoring.steps import BackwardBlocks, ForwardBlocks, hash_phrases, join_columns, score_phrase_table
-from neural_smt.shortlist import most_frequent, shortlist_ids
+from neural_smt.shortlist import shortlist_ids
 
 WORDS = 6
 """Of the shortlists, with the reserved ones; the vocabularies have more."""
@@ -36,23 +36,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tuple(" ".join(random.choice(list(words), random.integers(1, 4))) for words in ("abcdefg", "tuvwxyz"))
         for _ in range(430)
     }
-    write_lines(place / "table.txt", [f"{f} ||| {e} ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||" for f, e in sorted(pairs)])
-    vocabularies = moses_vocabularies(place / "table.txt")
-    read_moses(place / "table.txt", None, *vocabularies).save(place / "table")
-    shortlists = [most_frequent(vocabulary, WORDS - 3) for vocabulary in vocabularies]
+    save_table(place, [f"{f} ||| {e} ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||" for f, e in sorted(pairs)])
+    _, shortlists = load_words(place, WORDS - 3)
     for direction in ("forward", "backward"):
         torch.manual_seed(7)
         config = EncoderDecoderConfig(WORDS, WORDS, 6, 5, 4, 3, Conventions(), "gated", direction)
         read = shortlists if direction == "forward" else shortlists[::-1]
         save_model(place / direction, TrainedModel(EncoderDecoder(config), *read))
-    for vocabulary, side in zip(vocabularies, ("source", "target"), strict=True):
-        vocabulary.save(place / side)
     return place
 
 
 def word_ids(folder: Path) -> list[np.ndarray]:
-    vocabularies = moses_vocabularies(folder / "table.txt")
-    return [shortlist_ids(vocabulary, most_frequent(vocabulary, WORDS - 3)) for vocabulary in vocabularies]
+    return [shortlist_ids(*both) for both in zip(*load_words(folder, WORDS - 3), strict=True)]
 
 
 def score(folder: Path, direction: str, output: Path, shard: str | None = None) -> None:

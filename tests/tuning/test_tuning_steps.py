@@ -92,18 +92,16 @@ def changed(arguments: dict[str, Any], name: str, **entries: Any) -> Path:
     return file
 
 
-def outputs(folder: Path) -> dict[str, Path]:
-    return {
-        "weights": folder / "weights.json",
-        "history": folder / "history.csv",
-        "plot": folder / "history.png",
-        "state": folder / "state",
-    }
+def run(arguments: dict[str, Any], folder: Path, settings: dict[str, Any] | None = None, **changes: Any) -> None:
+    """Tune; settings: in place of some of those of the arguments; changes: other arguments."""
+    names = {"weights": "weights.json", "history": "history.csv", "plot": "history.png", "state": "state"}
+    outputs = {name: folder / file for name, file in names.items()}
+    tune(**arguments | {"settings": arguments["settings"] | (settings or {})} | changes, **outputs)
 
 
 @pytest.mark.parametrize("kind", [{}, {"candidates": "lattice"}, {"candidates": "lattice", "density": 3}])
 def test_tuning_trusts_the_column_that_knows(arguments: dict[str, Any], tmp_path: Path, kind: dict) -> None:
-    tune(**(arguments | {"settings": arguments["settings"] | kind}), **outputs(tmp_path))
+    run(arguments, tmp_path, kind)
     rows = read_csv(tmp_path / "history.csv")
     weights = read_json(tmp_path / "weights.json")
     assert max(float(row["decoder_bleu"]) for row in rows) > float(rows[0]["decoder_bleu"]) + 20
@@ -117,19 +115,17 @@ def test_tuning_trusts_the_column_that_knows(arguments: dict[str, Any], tmp_path
 
 def test_tuning_starts_from_the_weights_of_a_base(arguments: dict[str, Any], tmp_path: Path) -> None:
     base = arguments | {"system": changed(arguments, "base", features=["phrase", "language_model"], columns={})}
-    settings = arguments["settings"] | {"iterations": 1}
     (tmp_path / "base").mkdir()
     (tmp_path / "cold").mkdir()
-    tune(**base, **outputs(tmp_path / "base"))
-    tune(**(arguments | {"settings": settings}), **outputs(tmp_path / "cold"))
-    tune(**(arguments | {"settings": settings}), **outputs(tmp_path), start=tmp_path / "base" / "weights.json")
+    run(base, tmp_path / "base")
+    run(arguments, tmp_path / "cold", {"iterations": 1})
+    run(arguments, tmp_path, {"iterations": 1}, start=tmp_path / "base" / "weights.json")
     first = [float(read_csv(folder / "history.csv")[0]["decoder_bleu"]) for folder in (tmp_path, tmp_path / "cold")]
     assert first[0] > first[1]
 
 
 def test_mira_trusts_it_too(arguments: dict[str, Any], tmp_path: Path) -> None:
-    settings = arguments["settings"] | {"optimiser": "mira", "mira": {"epochs": 20}}
-    tune(**(arguments | {"settings": settings}), **outputs(tmp_path))
+    run(arguments, tmp_path, {"optimiser": "mira", "mira": {"epochs": 20}})
     rows = read_csv(tmp_path / "history.csv")
     weights = read_json(tmp_path / "weights.json")
     assert max(float(row["decoder_bleu"]) for row in rows) > float(rows[0]["decoder_bleu"]) + 20
@@ -139,9 +135,8 @@ def test_mira_trusts_it_too(arguments: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [{}, {"candidates": "lattice"}, {"optimiser": "mira"}])
 def test_same_seed_gives_the_same_bytes(arguments: dict[str, Any], tmp_path: Path, kind: dict) -> None:
-    settings = arguments["settings"] | kind
     for name, threads in (("a", 1), ("b", 2)):
-        tune(**(arguments | {"settings": settings}), **outputs(tmp_path / name), threads=threads)
+        run(arguments, tmp_path / name, kind, threads=threads)
     assert (tmp_path / "a" / "weights.json").read_bytes() == (tmp_path / "b" / "weights.json").read_bytes()
 
 
@@ -157,13 +152,13 @@ def test_wrong_settings_and_texts_are_refused(arguments: dict[str, Any], tmp_pat
         ({"mira": {"epochs": 0}}, r"tuning\.mira\.epochs: 0 is less than the minimum of 1"),
     ):
         with pytest.raises(UserError, match=message):
-            tune(**(arguments | {"settings": wrong}), **outputs(tmp_path))
+            run(arguments, tmp_path, wrong)
     write_lines(tmp_path / "short", ["t0_0"])
     with pytest.raises(UserError, match=r"25 lines but .*short has 1"):
-        tune(**(arguments | {"reference": tmp_path / "short"}), **outputs(tmp_path))
+        run(arguments, tmp_path, reference=tmp_path / "short")
     write_lines(tmp_path / "empty", [])
     with pytest.raises(UserError, match="needs a development set"):
-        tune(**(arguments | {"source": tmp_path / "empty", "reference": tmp_path / "empty"}), **outputs(tmp_path))
+        run(arguments, tmp_path, source=tmp_path / "empty", reference=tmp_path / "empty")
     assert not (tmp_path / "weights.json").exists()
 
 
@@ -190,18 +185,14 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
 
     monkeypatch.setattr(steps, "load_hook", load_and_keep)
     monkeypatch.setattr(ListMethod, "gather", gather_and_count)
-    settings = arguments["settings"] | {"min_gain": 0.0}
     features = ["phrase", "language_model", "encoder_decoder", "cslm"]
-    changes = {
-        "system": changed(arguments, "searched", features=features, network={"model": str(tmp_path / "cslm")}),
-        "settings": settings,
-    }
+    searched = changed(arguments, "searched", features=features, network={"model": str(tmp_path / "cslm")})
     tuned = []
     for threads in (1, 2):
         folder = tmp_path / str(threads)
         folder.mkdir()
         counts.clear()
-        tune(**(arguments | changes), **outputs(folder), threads=threads)
+        run(arguments, folder, {"min_gain": 0.0}, system=searched, threads=threads)
         tuned.append(read_json(folder / "weights.json"))
         rows = read_csv(folder / "history.csv")
         assert len(counts) == len(rows) > 1

@@ -5,7 +5,7 @@ import json
 import logging
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -88,13 +88,6 @@ def _links(best: list[Hypothesis], sources: list[list[str]]) -> Ragged:
     return Ragged(flat.values.reshape(-1, 2), flat.offsets // 2)
 
 
-class Measured(NamedTuple):
-    """bleu: 0 to 100, on tokens; seconds: of search."""
-
-    bleu: float
-    seconds: float
-
-
 def measure_epochs(
     *,
     epochs: Path,
@@ -128,60 +121,42 @@ def measure_epochs(
     answers = [line.split() for line in references]
     perplexities = {row["updates"]: row["validation_perplexity"] for row in read_csv(curve)}
     sets = None if candidates is None else CandidateSets.load(candidates).digest
-    results = _Results(state, [chosen.as_dict(), place.type, text_digest(lines), text_digest(references), sets])
-    rows = []
+    inputs = [chosen.as_dict(), place.type, text_digest(lines), text_digest(references), sets, code_digest(__name__)]
+    known: dict[str, list[float]] = read_json(state) if state.exists() else {}
+    rows, kept = [], {}
     for epoch, folder in read_snapshots(epochs):
         updates = read_training(folder).get("updates")
         if updates is None:
             raise UserError(f"{folder}: does not say after how many updates it was kept; train the model again")
-        key = results.key(folder)
-        if key not in results.known:
+        key = _digest(folder, inputs)
+        if key not in known:
             translator = Translator(load_attention(folder, place), chosen)
             own = None if candidates is None else read_sets(candidates, translator.model.target, lines, text)
-            results.add(key, _measure(translator, lines, own, answers))
-        measured, perplexity = results.take(key), perplexities.get(str(updates), "")
-        rows.append((epoch, updates, perplexity, f"{measured.bleu:.4f}", f"{measured.seconds:.3f}"))
-        log.info("epoch %d: BLEU %.2f, perplexity %s", epoch, measured.bleu, perplexity or "not measured")
-    results.forget_others()
+            known[key] = _measure(translator, lines, own, answers)
+            write_json(state, known)  # at once, so that a run that is killed finds it
+        kept[key] = score, seconds = known[key]
+        perplexity = perplexities.get(str(updates), "")
+        rows.append((epoch, updates, perplexity, f"{score:.4f}", f"{seconds:.3f}"))
+        log.info("epoch %d: BLEU %.2f, perplexity %s", epoch, score, perplexity or "not measured")
+    write_json(state, kept)
     write_csv(output, HEADER, rows)
 
 
 def _measure(
     translator: "Translator", lines: list[str], sets: CandidateSets | None, references: list[list[str]]
-) -> Measured:
+) -> list[float]:
+    """BLEU on tokens (0 to 100), and seconds of search."""
     began = time.perf_counter()
     found = translator.search(lines, sets)
     seconds = time.perf_counter() - began
     best = [translator.tokens(hypotheses[0], ()) for hypotheses in found.hypotheses]
-    return Measured(100.0 * bleu(corpus_statistics(best, references)), seconds)
+    return [100.0 * bleu(corpus_statistics(best, references)), seconds]
 
 
-class _Results:
-    """Measurements in a file, each under the digest of what it depends on; inputs: JSON values, besides the model."""
-
-    def __init__(self, path: Path, inputs: list[Any]):
-        self.path = Path(path)
-        self.inputs = json.dumps([inputs, code_digest(__name__)], sort_keys=True)
-        self.known: dict[str, list[float]] = read_json(self.path) if self.path.exists() else {}
-        self.taken: set[str] = set()
-
-    def key(self, model: Path) -> str:
-        """SHA-256 (hex) of the files of a model's folder and of the inputs."""
-        digest = hashlib.sha256(self.inputs.encode())
-        for file in sorted(model.iterdir()):
-            with open(file, "rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
-        return digest.hexdigest()
-
-    def add(self, key: str, measured: Measured) -> None:
-        """Write it down at once, so that a run that is killed finds it."""
-        self.known[key] = list(measured)
-        write_json(self.path, self.known)
-
-    def take(self, key: str) -> Measured:
-        self.taken.add(key)
-        return Measured(*self.known[key])
-
-    def forget_others(self) -> None:
-        """Keep those alone that were taken."""
-        write_json(self.path, {key: self.known[key] for key in self.taken})
+def _digest(model: Path, inputs: list[Any]) -> str:
+    """SHA-256 (hex) of the files of a model's folder and of JSON values."""
+    digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode())
+    for file in sorted(model.iterdir()):
+        with open(file, "rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()

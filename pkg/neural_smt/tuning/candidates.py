@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.bleu import SIZE
+from neural_smt.bleu import SIZE, corpus_statistics
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.io.files import atomic, load_array, save_arrays
 from neural_smt.io.ragged import Ragged
@@ -75,6 +75,18 @@ class Candidates:
             joined[order],
             np.concatenate([self.digests, digests[first]])[order],
             self.size,
+        )
+
+    def with_translations(
+        self, listed: Sequence[tuple[int, Sequence[str]]], features: np.ndarray, references: Sequence[Sequence[str]]
+    ) -> Candidates:
+        """See ``extended``; listed: the sentence and the tokens of each; references: tokens, one for each sentence."""
+        tokens = [words for _, words in listed]
+        return self.extended(
+            sentences=np.array([number for number, _ in listed], dtype=np.int32),
+            words=np.array([digest_words(words) for words in tokens], dtype=np.uint64),
+            features=features,
+            statistics=corpus_statistics(tokens, [references[number] for number, _ in listed]),
         )
 
     def save(self, folder: Path) -> None:

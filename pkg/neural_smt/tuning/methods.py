@@ -19,7 +19,7 @@ from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
-from neural_smt.tuning.candidates import Candidates, LatticePool, digest_words
+from neural_smt.tuning.candidates import Candidates, LatticePool
 from neural_smt.tuning.lattice_mert import LatticeSurface, optimise_lattices
 from neural_smt.tuning.mert import ErrorSurface, Optimum, optimise
 from neural_smt.tuning.mira import optimise_margins
@@ -101,7 +101,11 @@ class ListMethod(ListOptimiser):
 
     def gather(self, pool: Candidates, weights: np.ndarray) -> tuple[float, Candidates]:
         translations = self.decode(weights)
-        found = collect(pool, translations, self.references)
+        listed = [(number, entry) for number, translation in enumerate(translations) for entry in translation.nbest]
+        if not listed:
+            raise UserError("decoding gave no translation of the development set; check that the text is not empty")
+        features = np.stack([entry.features for _, entry in listed])
+        found = pool.with_translations([(n, entry.tokens) for n, entry in listed], features, self.references)
         return bleu(corpus_statistics([t.tokens for t in translations], self.references)), found
 
 
@@ -185,20 +189,3 @@ def method_for(
         encoded = encode_references(references, model.target_vocabulary, prepared.unknown_words)
         return LatticeMethod(build_lattices, encoded, features.tunable, settings)
     return ListMethod(translate, references, features.tunable, settings)
-
-
-def collect(
-    candidates: Candidates, translations: Sequence[Translation], references: Sequence[Sequence[str]]
-) -> Candidates:
-    """The candidates and the entries of new n-best lists that are not among them."""
-    if len(translations) != len(references):
-        raise ValueError(f"{len(translations)} translations for {len(references)} references")
-    pairs = [(number, entry) for number, translation in enumerate(translations) for entry in translation.nbest]
-    if not pairs:
-        raise UserError("decoding gave no translation of the development set; check that the text is not empty")
-    return candidates.extended(
-        sentences=np.array([number for number, _ in pairs], dtype=np.int32),
-        words=np.array([digest_words(entry.tokens) for _, entry in pairs], dtype=np.uint64),
-        features=np.stack([entry.features for _, entry in pairs]),
-        statistics=corpus_statistics([entry.tokens for _, entry in pairs], [references[number] for number, _ in pairs]),
-    )

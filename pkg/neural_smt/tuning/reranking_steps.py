@@ -28,7 +28,7 @@ from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.tuning.candidates import Candidates, digest_words
+from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.loop import Iteration, Progress, run, select, write_run
 from neural_smt.tuning.mert import ErrorSurface, optimise
 from neural_smt.tuning.methods import ListOptimiser
@@ -64,12 +64,9 @@ def optimise_lists(
     )
     start = np.concatenate([np.array(feature.weights) for feature in feature_set])
     old = np.concatenate([np.array(before.get(feature.name, (0.0,) * feature.size)) for feature in feature_set])
-    candidates = Candidates.empty(len(references), feature_set.size).extended(
-        np.array([entry.sentence for entry in entries]),
-        np.array([digest_words(entry.tokens) for entry in entries], dtype=np.uint64),
-        feature_matrix(list(entries), feature_set),
-        corpus_statistics([e.tokens for e in entries], [references[e.sentence] for e in entries]),
-    )
+    listed = [(entry.sentence, entry.tokens) for entry in entries]
+    features = feature_matrix(list(entries), feature_set)
+    candidates = Candidates.empty(len(references), feature_set.size).with_translations(listed, features, references)
     surface = ErrorSurface(candidates)
     optimum = optimise(
         surface,
