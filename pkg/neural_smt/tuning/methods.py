@@ -18,22 +18,32 @@ from neural_smt.decoding.search import Decoder, SearchSettings, Translation
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
-from neural_smt.io.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates, LatticePool
 from neural_smt.tuning.lattice_mert import LatticeSurface, optimise_lattices
 from neural_smt.tuning.mert import ErrorSurface, Optimum, optimise
 from neural_smt.tuning.mira import optimise_margins
 
 
+def search_options(settings: Settings, generator: np.random.Generator, threads: int) -> dict[str, Any]:
+    """How the best weights are looked for, as arguments of ``optimise`` and ``optimise_lattices``."""
+    numbers = {name: getattr(settings, name) for name in ("restarts", "refinements")}
+    return {"generator": generator, "threads": threads, **numbers}
+
+
 class Method(ABC):
-    """One way to tune. pool: the kind of its pool; size: the number of sentences; tunable: bool ``[F]``; settings: of
-    the section ``tuning``.
+    """One way to tune. pool: the kind of its pool; decode: translates the development set with weights float64 ``[F]``
+    (None: nothing is decoded); references: one of each sentence; tunable: bool ``[F]``; settings: of the section
+    ``tuning``.
     """
 
     pool: type[Candidates] | type[LatticePool]
 
-    def __init__(self, size: int, tunable: np.ndarray, settings: Settings):
-        self.size = size
+    def __init__(
+        self, decode: Callable[[np.ndarray], Any] | None, references: Sequence, tunable: np.ndarray, settings: Settings
+    ):
+        self.decode = decode
+        self.references = references
+        self.size = len(references)
         self.tunable = tunable
         self.settings = settings
 
@@ -52,8 +62,10 @@ class Method(ABC):
         """The best weights for the pool, starting from ``weights``, and the pool with what is worth keeping."""
 
 
-class ListOptimiser(Method):
-    """Optimises on lists of candidates, with MERT (Och 2003) or batch MIRA (Cherry and Foster 2012)."""
+class ListMethod(Method):
+    """N-best lists that ``decode`` makes, with MERT (Och 2003) or batch MIRA (Cherry and Foster 2012); references are
+    tokens.
+    """
 
     pool = Candidates
 
@@ -70,34 +82,7 @@ class ListOptimiser(Method):
             found = optimise_margins(pool, weights, self.tunable, generator, **settings.mira)
             # MIRA's weights have a scale of their own, under which the beam of the search would be another one.
             return Optimum(surface.normalised(found.weights), found.bleu), pool
-        optimum = optimise(
-            surface,
-            [weights],
-            generator=generator,
-            restarts=settings.restarts,
-            refinements=settings.refinements,
-            threads=threads,
-        )
-        return optimum, pool
-
-
-class ListMethod(ListOptimiser):
-    """N-best lists of the decoder.
-
-    decode: translates the development set with weights float64 ``[F]``; references: tokens of the one reference of each
-    sentence; tunable: bool ``[F]``.
-    """
-
-    def __init__(
-        self,
-        decode: Callable[[np.ndarray], Sequence[Translation]],
-        references: Sequence[Sequence[str]],
-        tunable: np.ndarray,
-        settings: Settings,
-    ):
-        super().__init__(len(references), tunable, settings)
-        self.decode = decode
-        self.references = references
+        return optimise(surface, [weights], **search_options(settings, generator, threads)), pool
 
     def gather(self, pool: Candidates, weights: np.ndarray) -> tuple[float, Candidates]:
         translations = self.decode(weights)
@@ -110,24 +95,11 @@ class ListMethod(ListOptimiser):
 
 
 class LatticeMethod(Method):
-    """Lattices, with MERT (Macherey et al. 2008).
-
-    decode: the lattices of the development set with weights float64 ``[F]``; references: int32 ``Ragged`` of one
-    reference of each sentence, in the ids of the lattices' words; tunable: bool ``[F]``.
+    """Lattices that ``decode`` makes (``FlatLattices``), with MERT (Macherey et al. 2008); references are in the ids of
+    the lattices' words (int32 ``Ragged``).
     """
 
     pool = LatticePool
-
-    def __init__(
-        self,
-        decode: Callable[[np.ndarray], FlatLattices],
-        references: Ragged,
-        tunable: np.ndarray,
-        settings: Settings,
-    ):
-        super().__init__(len(references), tunable, settings)
-        self.decode = decode
-        self.references = references
 
     def gather(self, pool: LatticePool, weights: np.ndarray) -> tuple[float, LatticePool]:
         lattices = self.decode(weights)
@@ -148,11 +120,8 @@ class LatticeMethod(Method):
             LatticeSurface(pool.lattices, self.references, self.tunable),
             [weights],
             pool.candidates,
-            generator=generator,
             nbest=self.settings.nbest,
-            restarts=self.settings.restarts,
-            refinements=self.settings.refinements,
-            threads=threads,
+            **search_options(self.settings, generator, threads),
         )
         return optimum, replace(pool, candidates=candidates)
 

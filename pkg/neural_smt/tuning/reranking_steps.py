@@ -31,7 +31,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.loop import Iteration, Progress, run, select, write_run
 from neural_smt.tuning.mert import ErrorSurface, optimise
-from neural_smt.tuning.methods import ListOptimiser
+from neural_smt.tuning.methods import ListMethod, search_options
 
 logger = logging.getLogger(__name__)
 
@@ -68,20 +68,13 @@ def optimise_lists(
     features = feature_matrix(list(entries), feature_set)
     candidates = Candidates.empty(len(references), feature_set.size).with_translations(listed, features, references)
     surface = ErrorSurface(candidates)
-    optimum = optimise(
-        surface,
-        [start, old],
-        generator=np.random.default_rng([seed, 1]),
-        restarts=settings.restarts,
-        refinements=settings.refinements,
-        threads=threads,
-    )
+    optimum = optimise(surface, [start, old], **search_options(settings, np.random.default_rng([seed, 1]), threads))
     seconds = time.perf_counter() - began
     count, bleus = len(candidates), (100 * surface.bleu(old), 100 * optimum.bleu)
     return Iteration(optimum.weights.tolist(), *bleus, count, count, 0.0, seconds), feature_set
 
 
-class LatticeReranking(ListOptimiser):
+class LatticeReranking(ListMethod):
     """Lattices as they are: every iteration lists their best derivations under its weights.
 
     With a network they are rescored by push-forward, and the derivations near what that finds get exact scores.
@@ -102,9 +95,9 @@ class LatticeReranking(ListOptimiser):
         lists: int = 0,
         threads: int = 1,
     ):
-        super().__init__(len(references), tunable, settings)
+        encoded = encode_references(references, lattices.vocabulary, lattices.copied)
+        super().__init__(None, encoded, tunable, settings)
         self.lattices, self.network, self.beam, self.lists, self.threads = lattices, network, beam, lists, threads
-        self.references = encode_references(references, lattices.vocabulary, lattices.copied)
         self._statistics: dict[tuple[int, int], np.ndarray] = {}
 
     def gather(self, pool: Candidates, weights: np.ndarray) -> tuple[float, Candidates]:

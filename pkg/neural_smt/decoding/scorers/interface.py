@@ -21,7 +21,6 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.distinct import Level, SortedSequences
 from neural_smt.networks.recurrent.configuration import LinkSets
 from neural_smt.networks.recurrent.scorer import Walk, new_rows
-from neural_smt.networks.recurrent.scorer_primitives import place_rows
 from neural_smt.networks.recurrent.tries import Tries
 from neural_smt.vocabulary import EOS
 
@@ -234,12 +233,9 @@ class StepWalk(Walk):
 
     def _score_batch(self, batch: int, states: States) -> None:
         tries, rows = self.tries, self.rows
-        pairs, queries = self.bounds(tries.pair_batches, batch), self.bounds(tries.query_batches, batch)
+        pairs, _, entries, first = self.place(batch)
         if pairs[0] == pairs[1]:
             return
-        entries = int(tries.entry_offsets[queries[0]]), int(tries.entry_offsets[queries[1]])
-        first = self.used[0]
-        self.used = place_rows(tries, rows, pairs, entries, self.used)
         pair = np.arange(*pairs)
         place, _ = _slots(rows.prefix_row[tries.pair_prefix[pair]], rows.slots[tries.pair_root[pair]])
         predictions = self.scorer.predict(states.take(place))

@@ -188,6 +188,17 @@ class Walk(ABC):
     def _score_batch(self, batch: int, states: Any) -> None:
         """Predict after the states of the prefixes of a batch, and complete the totals of its entries."""
 
+    def place(self, batch: int) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int], int]:
+        """Make room for the rows of a batch, if it has pairs: where its pairs, queries and entries begin and end, and
+        its first row.
+        """
+        tries, first = self.tries, self.used[0]
+        pairs, queries = self.bounds(tries.pair_batches, batch), self.bounds(tries.query_batches, batch)
+        entries = int(tries.entry_offsets[queries[0]]), int(tries.entry_offsets[queries[1]])
+        if pairs[0] < pairs[1]:
+            self.used = place_rows(tries, self.rows, pairs, entries, self.used)
+        return pairs, queries, entries, first
+
     @staticmethod
     def bounds(starts: np.ndarray, number: int) -> tuple[int, int]:
         """Where a part begins and ends."""
@@ -219,12 +230,9 @@ class RecurrentWalk(Walk):
 
     def _score_batch(self, batch: int, states: tuple[np.ndarray, np.ndarray]) -> None:
         tries, rows, scorer = self.tries, self.rows, self.scorer
-        pairs, queries = self.bounds(tries.pair_batches, batch), self.bounds(tries.query_batches, batch)
+        pairs, queries, _, first = self.place(batch)
         if pairs[0] == pairs[1]:
             return
-        entries = int(tries.entry_offsets[queries[0]]), int(tries.entry_offsets[queries[1]])
-        first = self.used[0]
-        self.used = place_rows(tries, rows, pairs, entries, self.used)
         hidden_layers(tries, rows, pairs, *states, self.inputs)
         logits = rows.hidden[first : self.used[0]] @ scorer.class_hidden
         normalisers = np.empty(len(logits), dtype=np.float32)
