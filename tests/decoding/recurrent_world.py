@@ -46,9 +46,10 @@ def linked_lattices(seed: int, sentences=SENTENCES, settings=EVERYTHING) -> tupl
 
 @dataclass
 class World:
-    """Lattices, a recurrent model with inputs of some kind, and weights."""
+    """Lattices and the decoder that made them, a recurrent model with inputs of some kind, and weights."""
 
     lattices: AlignedLattices
+    decoder: Decoder
     config: RecurrentConfig
     classes: WordClasses
     weights: dict[str, np.ndarray]
@@ -126,4 +127,32 @@ def random_world(seed: int, kind: str, sentences=SENTENCES, direct_size: int = 6
         rows = generator.integers(0, 6, (len(sets), slots)) if kind == "links" else sets.sentences[:, None]
         inputs = AuxiliaryInputs(rows.astype(np.int32), generator.normal(size=(6, dimensions)).astype(np.float32))
     classes = WordClasses(units, np.array([0, 1, 3, len(units)]))
-    return World(lattices, config, classes, random_weights(config, seed), inputs, decoder.vector, 0.7)
+    return World(lattices, decoder, config, classes, random_weights(config, seed), inputs, decoder.vector, 0.7)
+
+
+class Positions:
+    """A representation whose rows tell the sentences and the source positions apart."""
+
+    def __init__(self, slots: int, dimensions: int):
+        self.slots = slots
+        self.table = np.random.default_rng(8).normal(size=(50, dimensions)).astype(np.float32)
+
+    def rows(self, tokens: list[str], positions: list[int]) -> list[int]:
+        key = sum(ord(token[0]) for token in tokens) + sum(3 * position + 1 for position in positions)
+        return [(key * (slot + 2)) % 50 for slot in range(self.slots)]
+
+    def inputs(self, sentences, links) -> AuxiliaryInputs:
+        rows = [
+            self.rows(sentences[sentence], positions.tolist())
+            for sentence, positions in zip(links.sentences.tolist(), links.positions, strict=True)
+        ]
+        return AuxiliaryInputs(np.array(rows, dtype=np.int32).reshape(len(rows), self.slots), self.table)
+
+
+def read_positions(world: World, kind: str) -> Positions | None:
+    """Let the model of a world read ``Positions``, if it reads something."""
+    if kind == "none":
+        return None
+    representation = Positions(world.config.slots, world.config.dimensions)
+    world.inputs = representation.inputs(SENTENCES, world.lattices.sets)
+    return representation

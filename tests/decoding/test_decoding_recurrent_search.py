@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recurrent_world import EVERYTHING, MODEL, SENTENCES, random_world
+from recurrent_world import EVERYTHING, MODEL, SENTENCES, random_world, read_positions
 from tiny_models import TARGET
 
 from neural_smt.decoding import batches
@@ -14,69 +14,28 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
-from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, WordClasses
+from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork, TrainedRecurrent, save_recurrent
 
 WEIGHT = 0.7
+NARROW = SearchSettings("cube", 6, 0.0, table_limit=0, pop_limit=20)
 
 
-class Positions:
-    """A representation whose rows tell the sentences and the source positions apart."""
-
-    def __init__(self, slots: int, dimensions: int):
-        self.slots = slots
-        self.table = np.random.default_rng(8).normal(size=(50, dimensions)).astype(np.float32)
-
-    def rows(self, tokens: list[str], positions: list[int]) -> list[int]:
-        key = sum(ord(token[0]) for token in tokens) + sum(3 * position + 1 for position in positions)
-        return [(key * (slot + 2)) % 50 for slot in range(self.slots)]
-
-    def inputs(self, sentences, links) -> AuxiliaryInputs:
-        rows = [
-            self.rows(sentences[sentence], positions.tolist())
-            for sentence, positions in zip(links.sentences.tolist(), links.positions, strict=True)
-        ]
-        return AuxiliaryInputs(np.array(rows, dtype=np.int32).reshape(len(rows), self.slots), self.table)
-
-
-def searched_world(seed: int, kind: str, recombination: int, settings: SearchSettings = EVERYTHING, **options):
+def make(seed: int, kind: str, recombination: int, settings: SearchSettings = EVERYTHING, **options):
     """A world whose inputs are those of ``Positions``, and a decoder that its model leads."""
     world = random_world(seed, kind)
-    representation = None
-    if kind != "none":
-        representation = Positions(world.config.slots, world.config.dimensions)
-        world.inputs = representation.inputs(SENTENCES, world.lattices.sets)
-    decoder = options.pop("decoder")
-    hook = RecurrentFeature(world.model.scorer.scorer, MODEL, decoder.model, representation, recombination)
-    weights = Weights.from_vector(decoder.feature_set, decoder.vector).values | {hook.name: (WEIGHT,)}
-    return world, Decoder(decoder.model, settings, Weights(weights), hook=hook, **options)
-
-
-@pytest.fixture
-def plain(monkeypatch):
-    """The decoders that worlds are made with, the last one last."""
-    made = []
-    original = Decoder.__init__
-
-    def remember(self, *arguments, **options):
-        original(self, *arguments, **options)
-        made.append(self)
-
-    monkeypatch.setattr(Decoder, "__init__", remember)
-    return made
-
-
-def make(plain, seed, kind, recombination, settings=EVERYTHING, **options):
-    random_world(seed, kind)
-    return searched_world(seed, kind, recombination, settings, decoder=plain[-1], **options)
+    representation, plain = read_positions(world, kind), world.decoder
+    hook = RecurrentFeature(world.model.scorer.scorer, MODEL, plain.model, representation, recombination)
+    weights = Weights.from_vector(plain.feature_set, plain.vector).values | {hook.name: (WEIGHT,)}
+    return world, Decoder(plain.model, settings, Weights(weights), hook=hook, **options)
 
 
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])
 @pytest.mark.parametrize("kind", ["none", "sentence", "links"])
 @pytest.mark.parametrize("seed", range(2))
-def test_whole_histories_kept_apart_give_every_derivation_its_score(plain, seed, kind, algorithm):
+def test_whole_histories_kept_apart_give_every_derivation_its_score(seed, kind, algorithm):
     settings = SearchSettings(algorithm, 100_000, 0.0, table_limit=0, pop_limit=100_000)
-    world, decoder = make(plain, seed, kind, 40, settings)
+    world, decoder = make(seed, kind, 40, settings)
     found = decoder.decode(SENTENCES, nbest=100_000, distinct=False)
     for sentence, (text, translation) in enumerate(zip(SENTENCES, found, strict=True)):
         if not text:
@@ -93,9 +52,8 @@ def test_whole_histories_kept_apart_give_every_derivation_its_score(plain, seed,
 
 
 @pytest.mark.parametrize("kind", ["none", "links"])
-def test_a_narrow_search_lists_exact_scores_and_finds_nearly_the_best(plain, kind):
-    settings = SearchSettings("cube", 6, 0.0, table_limit=0, pop_limit=20)
-    world, decoder = make(plain, 3, kind, 1, settings)
+def test_a_narrow_search_lists_exact_scores_and_finds_nearly_the_best(kind):
+    world, decoder = make(3, kind, 1, NARROW)
     wide = Decoder(
         decoder.model, EVERYTHING, Weights.from_vector(decoder.feature_set, decoder.vector), hook=decoder.hook
     )
@@ -116,12 +74,11 @@ def test_a_narrow_search_lists_exact_scores_and_finds_nearly_the_best(plain, kin
     assert min(lost) > -1e-4 and np.mean(lost) < 1.0
 
 
-def test_batches_and_threads_do_not_matter(plain, monkeypatch):
-    settings = SearchSettings("cube", 6, 0.0, table_limit=0, pop_limit=20)
-    _, decoder = make(plain, 4, "links", 1, settings)
+def test_batches_and_threads_do_not_matter(monkeypatch):
+    _, decoder = make(4, "links", 1, NARROW)
     whole = decoder.decode(SENTENCES * 3, nbest=5)
     monkeypatch.setattr("neural_smt.decoding.search.HOOK_BATCH", 2)
-    _, threaded = make(plain, 4, "links", 1, settings, threads=2)
+    _, threaded = make(4, "links", 1, NARROW, threads=2)
     for one, other in zip(whole, threaded.decode(SENTENCES * 3, nbest=5), strict=True):
         assert one.tokens == other.tokens
         np.testing.assert_allclose([e.score for e in one.nbest], [e.score for e in other.nbest], atol=1e-4)
@@ -129,9 +86,8 @@ def test_batches_and_threads_do_not_matter(plain, monkeypatch):
     assert statistics["hypotheses"] > 0 and statistics["evaluations"] > 0 and statistics["seconds"] > 0
 
 
-def test_a_hypothesis_is_asked_about_after_those_that_it_extends(plain, monkeypatch):
-    settings = SearchSettings("cube", 6, 0.0, table_limit=0, pop_limit=20)
-    _, decoder = make(plain, 5, "none", 1, settings)
+def test_a_hypothesis_is_asked_about_after_those_that_it_extends(monkeypatch):
+    _, decoder = make(5, "none", 1, NARROW)
     asked = []
     ask = batches._query
 
@@ -145,9 +101,8 @@ def test_a_hypothesis_is_asked_about_after_those_that_it_extends(plain, monkeypa
     assert sum(asked) == decoder.hook.statistics()["hypotheses"] > 20
 
 
-def test_models_that_do_not_fit_are_refused(plain, tmp_path: Path):
-    random_world(0, "none")
-    model = plain[-1].model
+def test_models_that_do_not_fit_are_refused(tmp_path: Path):
+    model = random_world(0, "none").decoder.model
     classes = WordClasses(np.delete(np.arange(len(MODEL)), 1).astype(np.int32), np.array([0, 3, 6]))
     for name, slots in (("plain", 0), ("joint", 2)):
         config = RecurrentConfig(len(MODEL), 2, 5, slots, 3 if slots else 0, 0, 64)

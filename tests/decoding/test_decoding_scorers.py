@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
-from recurrent_world import MODEL, SENTENCES, random_world
-from test_decoding_recurrent_search import Positions
+from attention_world import random_network
+from recurrent_world import MODEL, SENTENCES, random_world, read_positions
 from tiny_models import SOURCE, TARGET
 
 from neural_smt.decoding.nbest import ListedTranslation
@@ -18,7 +17,7 @@ from neural_smt.decoding.scorers.ngrams import NgramFeature
 from neural_smt.decoding.scorers.recurrent import RecurrentScoring
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, TrainedAttention
+from neural_smt.networks.attention.network import TrainedAttention
 from neural_smt.vocabulary import EOS, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
@@ -27,11 +26,7 @@ LINES = [" ".join(tokens) for tokens in SENTENCES]
 
 def attention(limited: bool) -> AttentionScoring:
     """An attention network of the tiny words; limited: its softmax is over few words and those of the candidates."""
-    network = AttentionNetwork(AttentionConfig(len(SOURCE), len(TARGET), 6, 5, 7, 4, 3)).double()
-    random = np.random.default_rng(8)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter += torch.from_numpy(random.normal(0.0, 0.8, parameter.shape))
+    network = random_network(len(SOURCE), len(TARGET)).double()
     own = Ragged.from_lists([[UNK, EOS]] * len(SENTENCES))
     sets = CandidateSets.from_ids(own, len(TARGET)) if limited else None
     return AttentionScoring(TrainedAttention(network, SOURCE, TARGET), sets)
@@ -102,11 +97,8 @@ def test_states_of_an_n_gram_model_recombine_by_its_last_words() -> None:
 @pytest.mark.parametrize("kind", ["none", "sentence", "links"])
 def test_joint_models_score_lists_as_lattices(kind: str) -> None:
     world = random_world(4, kind)
-    scorer, representation = world.model.scorer.scorer, None
-    if kind != "none":
-        representation = Positions(world.config.slots, world.config.dimensions)
-        world.inputs = representation.inputs(SENTENCES, world.lattices.sets)
-    network = RecurrentScoring("folder", scorer, world.config, MODEL, None, representation)
+    representation = read_positions(world, kind)
+    network = RecurrentScoring("folder", world.model.scorer.scorer, world.config, MODEL, None, representation)
     paths = all_paths(world)
     first = np.searchsorted([number for number, _ in paths], np.arange(len(SENTENCES) + 1))
     expected, _ = score_paths(world.lattices, world.model, Ragged.from_lists([path for _, path in paths]), first)
