@@ -182,6 +182,11 @@ def save_system(
     TARGET.save(folder / "target.tsv")
     weights.save(folder / "weights.json")
     write_json(folder / "search.json", search or {})
+    return {"system": describe_system(folder, **further), "weights": folder / "weights.json"}
+
+
+def describe_system(folder: Path, **further: Any) -> Path:
+    """Write the description of a system of a folder's files; the file. further: see ``save_system``."""
     description = {
         "name": "tiny",
         "kind": "search",
@@ -197,7 +202,7 @@ def save_system(
         "weights": "weights.json",
     }
     write_json(folder / "system.json", description | further)
-    return {"system": folder / "system.json", "weights": folder / "weights.json"}
+    return folder / "system.json"
 
 
 def save_reranker(folder: Path, base: Path, **further: Any) -> Path:

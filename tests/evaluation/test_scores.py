@@ -63,23 +63,13 @@ def test_steps_write_text_and_scores(tmp_path: Path) -> None:
     write_lines(tmp_path / "text.gz", ["l'eau est bleue.", "oui"])
     detokenise(text=tmp_path / "hypothesis", language="fr", output=tmp_path / "out.txt")
     assert read_lines(tmp_path / "out.txt") == ["l'eau est bleue.", "oui"]
-    evaluate(
-        hypothesis=tmp_path / "hypothesis",
-        reference_tokens=tmp_path / "tokens",
-        reference_text=tmp_path / "text.gz",
-        language="fr",
-        output=tmp_path / "scores.json",
-    )
+    files = {"hypothesis": "hypothesis", "reference_tokens": "tokens", "reference_text": "text.gz"}
+    arguments = {name: tmp_path / file for name, file in files.items()} | {"language": "fr"}
+    evaluate(**arguments, output=tmp_path / "scores.json")
     scores = read_json(tmp_path / "scores.json")
     assert scores["sacrebleu"] == pytest.approx(100)
     assert scores["tokenised_bleu"] == pytest.approx(100)
     write_lines(tmp_path / "text.gz", ["oui"])
     with pytest.raises(UserError, match=r"has 2 lines but .* has 1"):
-        evaluate(
-            hypothesis=tmp_path / "hypothesis",
-            reference_tokens=tmp_path / "tokens",
-            reference_text=tmp_path / "text.gz",
-            language="fr",
-            output=tmp_path / "other.json",
-        )
+        evaluate(**arguments, output=tmp_path / "other.json")
     assert not (tmp_path / "other.json").exists()

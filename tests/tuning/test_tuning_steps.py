@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiny_models import describe_system
 
 from neural_smt.decoding import search
 from neural_smt.decoding.scorers.cslm import CslmFeature
@@ -51,32 +52,21 @@ def arguments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     table.save(folder / "table")
     knowing = -1.5 * (np.arange(rows) % CHOICES > 0) + generator.normal(0, 0.3, rows)
     save_column(folder / "column.safetensors", knowing, table)
-    source_words.save(folder / "vocabulary.source")
-    target_words.save(folder / "vocabulary.target")
+    source_words.save(folder / "source.tsv")
+    target_words.save(folder / "target.tsv")
     write_lines(folder / "source", source)
     write_lines(folder / "reference", reference)
     write_lines(folder / "lexicon", lexicon)
     build_language_model(
         texts=[folder / "lexicon"],
-        vocabulary=folder / "vocabulary.target",
+        vocabulary=folder / "target.tsv",
         settings={"order": 1, "prune": [], "estimator": "internal"},
-        output=folder / "language_model",
+        output=folder / "lm",
     )
-    description = {
-        "name": "lexicon",
-        "kind": "search",
-        "languages": {"source": "s", "target": "t"},
-        "features": ["phrase", "language_model", "encoder_decoder"],
-        "phrase_table": "table",
-        "language_models": ["language_model"],
-        "source_vocabulary": "vocabulary.source",
-        "target_vocabulary": "vocabulary.target",
-        "columns": {"encoder_decoder": "column.safetensors"},
-        "network": None,
-    }
-    write_json(folder / "system.json", description)
+    features = ["phrase", "language_model", "encoder_decoder"]
+    system = describe_system(folder, features=features, columns={"encoder_decoder": "column.safetensors"})
     return {
-        "system": folder / "system.json",
+        "system": system,
         "source": folder / "source",
         "reference": folder / "reference",
         "decoding": {"algorithm": "cube", "pop_limit": 50, "distortion_limit": 0},
@@ -166,7 +156,7 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
     arguments: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One thread or two; what the network scored under the first weights is known under the others."""
-    words = Vocabulary.load(arguments["system"].with_name("vocabulary.target"))
+    words = Vocabulary.load(arguments["system"].with_name("target.tsv"))
     shortlist = Vocabulary(words.words[:30], words.counts[:30])  # the n-gram model scores the others
     config = CslmConfig(len(shortlist), order=4, projection=6, layers=(8, 5), initial_range=1.0)
     save_cslm(tmp_path / "cslm", TrainedCslm(CslmNetwork(config, 2), shortlist))
