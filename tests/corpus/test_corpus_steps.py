@@ -13,7 +13,7 @@ from sacremoses import MosesPunctNormalizer
 
 from neural_smt.corpus import steps, tokenisation
 from neural_smt.errors import UserError
-from neural_smt.evaluation.scores import detokenise_lines
+from neural_smt.evaluation.steps import detokenise_lines
 from neural_smt.io.files import read_csv, read_lines, write_lines
 from neural_smt.vocabulary import Vocabulary
 
