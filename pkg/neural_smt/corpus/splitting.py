@@ -204,16 +204,13 @@ class Survey:
 
     def check_languages(self, languages: tuple[str, str], stated: bool) -> list[str]:
         """``UserError`` where the sides look swapped, or one like the other; where languages were stated, a remark."""
-        wrong = [self.clues[n].favours(languages[1 - n], languages[n]) for n in (0, 1)]
-        if not any(wrong):
+        wrong = [n for n in (0, 1) if self.clues[n].favours(languages[1 - n], languages[n])]
+        if not wrong:
             return []
-        if all(wrong):
-            sentence = " and ".join(f"{self.files[n]} looks like '{languages[1 - n]}'" for n in (0, 1))
-            advice = "swap them"
-        else:
-            number = wrong.index(True)
-            sentence = f"{self.files[number]} looks like '{languages[1 - number]}', not '{languages[number]}'"
-            advice = "give another file"
+        sentence = " and ".join(f"{self.files[n]} looks like '{languages[1 - n]}'" for n in wrong)
+        advice = "swap them"
+        if len(wrong) == 1:
+            sentence, advice = f"{sentence}, not '{languages[wrong[0]]}'", "give another file"
         if not stated:
             raise UserError(
                 f"{sentence}; {advice}, or say what they are: --source {languages[0]} --target {languages[1]}"

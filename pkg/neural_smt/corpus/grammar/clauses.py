@@ -52,11 +52,6 @@ class Clause(NamedTuple):
     tense: str
 
 
-def draw_tense(d: Derivation, verb: Verb) -> str:
-    """A tense of the domain that the verb allows."""
-    return fit_tense(d.dice.draw(d.domain.tenses), verb)
-
-
 def fit_tense(tense: str, verb: Verb) -> str:
     """The nearest tense the verb allows: states have no progressive, and their past is an imparfait."""
     stative = verb.french in _STATIVE
@@ -111,8 +106,8 @@ def draw_object(d: Derivation, kinds: str, negated: bool, small: bool = False) -
 
 
 def make_group(d: Derivation, verb: Verb, tense: str | None = None, *, plain: bool = False) -> Group:
-    """Tense, negation and modal of a verb; ``plain``: without negation."""
-    tense = draw_tense(d, verb) if tense is None else fit_tense(tense, verb)
+    """Tense (one of the domain where none is given), negation and modal of a verb; ``plain``: without negation."""
+    tense = fit_tense(tense or d.dice.draw(d.domain.tenses), verb)
     modal = d.dice.skewed(MODALS) if tense == "modal" else None
     negated = not plain and d.chance(d.domain.negation) and "ne" not in verb.french_fixed.split()
     return Group(
@@ -203,11 +198,9 @@ def english_side(predicate: Predicate, subject: NounPhrase, question: bool = Fal
         inner += predicate.adverb.source
     core = (*inner, *words(middle, group.key), *words(f"{main} {verb.fixed}", group.key))
     after = (*core, *_english_objects(predicate), *(predicate.adverb.source if at_end else ()), *predicate.tail.source)
-    if question:
-        contracted = len(auxiliary) > 1 and auxiliary[1].form == "'t"
-        front = auxiliary if contracted else auxiliary[:1]
-        return front, (*auxiliary[len(front) :], *after)
-    return (), (*auxiliary, *after)
+    contracted = len(auxiliary) > 1 and auxiliary[1].form == "'t"
+    front = 0 if not question else 2 if contracted else 1
+    return auxiliary[:front], (*auxiliary[front:], *after)
 
 
 def _english_objects(predicate: Predicate) -> Words:
@@ -267,8 +260,7 @@ def infinitive(d: Derivation, subject: NounPhrase, key: int) -> Pair:
     """``to`` and a verb with its object; French reflexives agree with the subject, clitics precede the infinitive."""
     verb = draw_verb(d, "transitive" if d.chance(0.75) else "intransitive", subject)
     group = replace(make_group(d, verb, "present", plain=True), tense="modal", modal=MODALS[0])
-    predicate = complete(d, group, adjuncts=False)
-    predicate = replace(predicate, adverb=NOTHING)
+    predicate = replace(complete(d, group, adjuncts=False), adverb=NOTHING)
     clitics, direct_done, indirect_done = _pronoun_clitics(predicate, subject)
     source = (*words("to", key), *words(f"{verb.forms.base} {verb.fixed}", group.key), *_english_objects(predicate))
     target = (
@@ -299,9 +291,9 @@ def clause(
         key = d.key()
         inner = infinitive(d, subject, key)
         linked = words(verb.preposition, group.key, key)
-        predicate = Predicate(group, tail=Pair(inner.source, (*linked, *inner.target)))
         # The preposition is written here, with the link to "to", so the verb must not write its own.
-        predicate = replace(predicate, group=replace(group, verb=replace(verb, preposition="")))
+        bare = replace(group, verb=replace(verb, preposition=""))
+        predicate = Predicate(bare, tail=Pair(inner.source, (*linked, *inner.target)))
     else:
         predicate = complete(d, group, adjuncts=adjuncts, small=small)
     return Clause(state(predicate, subject), subject, predicate.direct, group.tense)

@@ -64,19 +64,15 @@ def paradigm(infinitive: str) -> Paradigm:
 
 
 def _first_group(infinitive: str) -> Paradigm:
-    weak = infinitive[:-2]
-    strong, future = weak, infinitive
-    if infinitive.endswith(_STRONG_E):
+    weak = strong = infinitive[:-2]
+    closed = len(weak) > 2 and weak[-2] == "é" and weak[-1] not in "aeiouy"
+    if closed or infinitive.endswith(_STRONG_E):
         strong = f"{weak[:-2]}è{weak[-1]}"
-        future = f"{strong}er"
     elif infinitive in _DOUBLED:
         strong = weak + weak[-1]
-        future = f"{strong}er"
     elif infinitive.endswith(("oyer", "uyer")):
         strong = f"{weak[:-1]}i"
-        future = f"{strong}er"
-    elif len(weak) > 2 and weak[-2] == "é" and weak[-1] not in "aeiouy":
-        strong = f"{weak[:-2]}è{weak[-1]}"
+    future = infinitive if closed else f"{strong}er"
     broad = {"g": f"{weak}e", "c": f"{weak[:-1]}ç"}.get(weak[-1], weak)
     present = (f"{strong}e", f"{strong}es", f"{strong}e", f"{broad}ons", f"{weak}ez", f"{strong}ent")
     return Paradigm(present, broad, future, f"{weak}é")
