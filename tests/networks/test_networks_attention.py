@@ -1,20 +1,16 @@
-"""The attention network against its equations word by word, and against finite differences."""
+"""What an attention network knows besides scores: its alignments, steps word by word, softmaxes over some words."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 import torch
-from attention_reference import translate
-from paper_reference import in_numpy, in_torch
-from random_weights import assert_gradients_are_slopes, dense, enlarge
+from network_cases import CASES, CPU, Case, dense, random_pairs, sides
+from references import in_numpy, in_torch, translate
 
-from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention import decoder
 from neural_smt.networks.attention.network import (
     AttentionBatch,
-    AttentionConfig,
     AttentionNetwork,
     membership,
     pack_batch,
@@ -22,110 +18,45 @@ from neural_smt.networks.attention.network import (
 )
 from neural_smt.vocabulary import EOS, UNK
 
-CPU = torch.device("cpu")
-CONFIG = AttentionConfig(13, 17, hidden=6, embedding=5, attention=7, maxout=4, rank=3)
-CONFIGS = [
-    pytest.param(CONFIG, id="word in scorer"),
-    pytest.param(replace(CONFIG, word_in_scorer=False), id="no word in scorer"),
-]
+CASE = CASES["attention"]
+EVERY = pytest.mark.parametrize("case", [CASE, CASES["no word in scorer"]], ids=["word", "no word"])
+OUTPUT = ("output.weight", "output.bias")
+
+Pairs = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
-def random_pairs(count: int, seed: int = 0) -> tuple[Ragged, Ragged]:
-    """Sentences of up to 7 ids; one source and one target are empty."""
+def random_network() -> AttentionNetwork:
+    return CASE.random()
+
+
+def random_sets(pairs: Pairs, seed: int = 4) -> Ragged:
+    """For every target sentence its words and a few others, reserved ones among them."""
     random = np.random.default_rng(seed)
-
-    def side(words: int, empty: int) -> Ragged:
-        lengths = random.integers(1, 8, count)
-        lengths[empty] = 0
-        return Ragged.from_lists([random.integers(3, words, length) for length in lengths])
-
-    return side(CONFIG.source_words, 1), side(CONFIG.target_words, 2)
+    return Ragged.from_lists([np.union1d(target, [UNK, EOS, *random.integers(3, 17, 2)]) for _, target in pairs])
 
 
-def random_network(config: AttentionConfig = CONFIG) -> AttentionNetwork:
-    """A network in double precision whose weights (biases too) are large enough to matter."""
-    network = AttentionNetwork(config).double()
-    enlarge(network, 0.4)
-    return network
-
-
-def random_sets(targets: Ragged, seed: int = 4) -> Ragged:
-    """For every sentence its words and a few others, reserved ones among them."""
-    random = np.random.default_rng(seed)
-    sets = [np.union1d(target, [UNK, EOS, *random.integers(3, CONFIG.target_words, 2)]) for target in targets]
-    return Ragged.from_lists(sets)
-
-
-def limited_batch(source: Ragged, target: Ragged, sets: Ragged, own: bool = False) -> AttentionBatch:
+def limited_batch(pairs: Pairs, sets: Ragged, own: bool = False, device: torch.device = CPU) -> AttentionBatch:
     """A batch predicted from the union of the sets, or with ``own`` each pair from its own."""
     ids = np.unique(sets.values)
-    return pack_batch(source, target, CPU, ids, membership(ids, sets, ids[:0]) if own else None)
+    return pack_batch(*sides(pairs), device, ids, membership(ids, sets, ids[:0]) if own else None)
 
 
-@pytest.mark.parametrize("config", CONFIGS)
-def test_a_batch_equals_the_literal_equations(config: AttentionConfig) -> None:
-    network, (source, target) = random_network(config), random_pairs(12)
-    parameters = in_numpy(network)
-    expected = [translate(parameters, *pair, np) for pair in zip(source, target, strict=True)]
-    batch = pack_batch(source, target, CPU)
-    np.testing.assert_allclose(network(batch).detach(), [score for score, _ in expected], rtol=1e-12)
-    for found, (_, alpha) in zip(network.alignments(batch), expected, strict=True):
-        np.testing.assert_allclose(found, alpha, rtol=1e-11)
+@EVERY
+def test_alignments_are_those_of_the_equations_and_nothing_on_padding(case: Case) -> None:
+    network, pairs = case.random(), random_pairs(12)
+    batch = case.pack(pairs, CPU)
+    for found, pair in zip(network.alignments(batch), pairs, strict=True):
+        np.testing.assert_allclose(found, translate(in_numpy(network), *pair, np)[1], rtol=1e-11)
         np.testing.assert_allclose(found.sum(1), 1, rtol=1e-14)
-
-
-@pytest.mark.parametrize("config", CONFIGS)
-def test_gradients_are_those_of_the_equations(config: AttentionConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoder, "TILE", 100)  # a few rows at a time
-    network, (source, target) = random_network(config), random_pairs(5, seed=1)
-    weights = np.random.default_rng(5).normal(size=5)
-    reference = in_torch(network)
-    for weight, *pair in zip(weights, source, target, strict=True):
-        (weight * translate(reference, *pair, torch)[0]).backward()
-    (network(pack_batch(source, target, CPU)) * torch.from_numpy(weights)).sum().backward()
-    for name, parameter in network.named_parameters():
-        np.testing.assert_allclose(dense(parameter.grad), reference[name].grad, rtol=1e-9, atol=1e-12, err_msg=name)
-
-
-@pytest.mark.parametrize("limited", [False, True])
-@pytest.mark.parametrize("config", CONFIGS)
-def test_gradients_equal_finite_differences(config: AttentionConfig, limited: bool) -> None:
-    network, (source, target) = random_network(config), random_pairs(5, seed=1)
-    batch = limited_batch(source, target, random_sets(target)) if limited else pack_batch(source, target, CPU)
-    weights = torch.from_numpy(np.random.default_rng(5).normal(size=5))
-    (network(batch) * weights).sum().backward()
-    gradients = {name: parameter.grad for name, parameter in network.named_parameters()}
-    assert_gradients_are_slopes(network, gradients, lambda: (network(batch) * weights).sum())
-
-
-def test_attention_is_nothing_on_padding() -> None:
-    network, (source, target) = random_network(), random_pairs(9)
-    batch = pack_batch(source, target, CPU)
-    alphas = network._decoded(batch)[2]
-    padding = batch.layout.padding[batch.pairs.target.rows]
+    alphas, padding = network._decoded(batch)[2], batch.layout.padding[batch.pairs.target.rows]
     assert padding.any()
     assert (alphas[padding] == 0).all()
     assert (alphas[~padding] > 0).all()
 
 
-def test_a_score_does_not_depend_on_the_batch() -> None:
-    network, (source, target) = AttentionNetwork(CONFIG, seed=1), random_pairs(40)
-    sets = random_sets(target)
-
-    def scores(rows: list[int], own: bool) -> np.ndarray:
-        parts = [side.take(np.array(rows)) for side in (source, target, sets)]
-        batch = limited_batch(*parts, own=True) if own else pack_batch(*parts[:2], CPU)
-        return network(batch).detach().numpy()
-
-    for own in (False, True):
-        together = scores(list(range(40)), own)
-        np.testing.assert_allclose(np.concatenate([scores([row], own) for row in range(40)]), together, atol=1e-5)
-        np.testing.assert_allclose(scores(list(range(39, -1, -1)), own)[::-1], together, atol=1e-5)
-
-
-@pytest.mark.parametrize("config", CONFIGS)
-def test_stepping_word_by_word_equals_the_whole(config: AttentionConfig) -> None:
-    network, (source, target) = random_network(config), random_pairs(8)
+@EVERY
+def test_stepping_word_by_word_equals_the_whole(case: Case) -> None:
+    network, (source, target) = case.random(), sides(random_pairs(8))
     packed, layout, order = pack_sentences(source, CPU)
     batch = pack_batch(source, target, CPU)
     expected, alignments = network(batch).detach(), network.alignments(batch)
@@ -144,28 +75,108 @@ def test_stepping_word_by_word_equals_the_whole(config: AttentionConfig) -> None
         assert total == pytest.approx(expected[pair].item(), rel=1e-12)
 
 
-def test_initial_weights() -> None:
-    config = replace(CONFIG, hidden=40, embedding=50, attention=30)
-    network = AttentionNetwork(config, seed=4)
+def test_the_words_of_a_batch() -> None:
+    source, target = Ragged.from_lists([[3], [4]]), Ragged.from_lists([[5], [9, 12]])
+    sets = Ragged.from_lists([[5, 7], [7, 9, 11]])
+    ids, common = np.array([0, 2, 5, 7, 9, 11]), np.array([0, 2])
+    shared = pack_batch(source, target, CPU, ids)
+    # rows by length: 9 12 EOS and 5 EOS, step by step; 12 is in no set
+    assert shared.pairs.target.words.tolist() == [9, 5, 12, EOS, EOS]
+    assert shared.vocabulary.words.tolist() == [4, 2, 0, 1, 1]
+    assert shared.vocabulary.allowed is None
+    own = pack_batch(source, target, CPU, ids, membership(ids, sets, common)).vocabulary
+    assert own.allowed.tolist() == [[True, True, False, True, True, True], [True, True, True, True, False, False]]
+    assert own.words.tolist() == [4, 2, 0, 1, 1]
+    # a word of the other's set alone is unknown too
+    swapped = pack_batch(source, target, CPU, ids, membership(ids, sets, common)[::-1]).vocabulary
+    assert swapped.words.tolist() == [0, 0, 0, 1, 1]
+
+
+def test_unknown_word_and_end_symbol_are_needed() -> None:
+    with pytest.raises(ValueError, match="must be among the words"):
+        pack_batch(*sides(random_pairs(3)), CPU, np.array([0, 3, 4]))
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_limited_batch_equals_the_literal_equations(own: bool) -> None:
+    network, pairs = random_network(), random_pairs(12)
+    # sets of the sentences in reverse: words to predict are missing
+    sets = random_sets(pairs).take(np.arange(11, -1, -1))
+    union = np.unique(sets.values)
+    expected = [
+        translate(in_numpy(network), *pair, np, list(sets[i]) if own else list(union))[0]
+        for i, pair in enumerate(pairs)
+    ]
+    np.testing.assert_allclose(network(limited_batch(pairs, sets, own)).detach(), expected, rtol=1e-12)
+
+
+def test_a_score_does_not_depend_on_the_sets_of_others() -> None:
+    network, pairs = CASE.make(seed=1), random_pairs(40)
+    sets = random_sets(pairs)
+    together = network(limited_batch(pairs, sets, own=True)).detach()
+    alone = [network(limited_batch([pairs[i]], sets.take(np.array([i])), own=True)).item() for i in range(40)]
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+def test_gradients_are_those_of_the_full_softmax_restricted_to_the_rows() -> None:
+    """The full softmax over the same words: that of a network whose other logits are minus infinity."""
+    network, pairs = random_network(), random_pairs(6)
+    limited, full = limited_batch(pairs, random_sets(pairs)), CASE.pack(pairs, CPU)
+    ids = limited.vocabulary.ids
+    others = torch.tensor([word for word in range(17) if word not in ids])
+    assert len(others) > 0
+    network(limited).sum().backward()
+    found = {name: parameter.grad for name, parameter in network.named_parameters()}
+    for name in OUTPUT:
+        assert found[name].is_sparse
+        assert found[name].coalesce().indices()[0].tolist() == ids.tolist()
+    network.zero_grad()
+    with torch.no_grad():
+        network.output.bias[others] = -1e4
+    network(full).sum().backward()
     for name, parameter in network.named_parameters():
-        values = parameter.detach().double()
-        if name.endswith(("bias", "energy")):
-            assert (values == 0).all(), name
-        elif name.endswith(("gates_weight", "candidate_weight")):
-            for square in values.split(40):
-                np.testing.assert_allclose(square @ square.T, np.eye(40), atol=1e-5)
-        elif values.numel() > 500:
-            deviation = 0.001 if name.startswith("scorer") else 0.01
-            assert values.std().item() == pytest.approx(deviation, rel=0.1), name
-    again, other = (AttentionNetwork(config, seed) for seed in (4, 5))
-    assert torch.equal(network.inner.weight, again.inner.weight)
-    assert not torch.equal(network.inner.weight, other.inner.weight)
+        np.testing.assert_allclose(dense(found[name]), dense(parameter.grad), rtol=1e-9, atol=1e-13, err_msg=name)
+        if name in OUTPUT:
+            assert (parameter.grad[others] == 0).all()
 
 
-@pytest.mark.parametrize("limited", [False, True])
-def test_bfloat16_is_near(limited: bool) -> None:
-    network, (source, target) = random_network().float(), random_pairs(20)
-    batch = limited_batch(source, target, random_sets(target)) if limited else pack_batch(source, target, CPU)
+def test_gradients_are_those_of_the_equations() -> None:
+    network, pairs = random_network(), random_pairs(5, seed=1)
+    sets = random_sets(pairs)
+    union, reference = list(np.unique(sets.values)), in_torch(network)
+    for pair in pairs:
+        translate(reference, *pair, torch, union)[0].backward()
+    network(limited_batch(pairs, sets)).sum().backward()
+    for name, parameter in network.named_parameters():
+        np.testing.assert_allclose(dense(parameter.grad), reference[name].grad, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_with_all_words_it_is_the_plain_model(own: bool) -> None:
+    network, pairs = random_network(), random_pairs(12)
+    everything = Ragged.from_lists([np.arange(17)] * 12)
+    results = []
+    for batch in (CASE.pack(pairs, CPU), limited_batch(pairs, everything, own)):
+        network.zero_grad()
+        scores = network(batch)
+        scores.sum().backward()
+        results.append((scores.detach(), [dense(parameter.grad) for parameter in network.parameters()]))
+    (plain, plain_gradients), (limited, limited_gradients) = results
+    torch.testing.assert_close(limited, plain, rtol=1e-13, atol=0)
+    torch.testing.assert_close(limited_gradients, plain_gradients, rtol=1e-10, atol=1e-14)
+
+
+def test_words_outside_are_unknown_words() -> None:
+    network, sets = random_network(), Ragged.from_lists([[UNK, EOS, 7]])
+    # the input after the first prediction differs, so compare the last words
+    scores = [network(limited_batch([([5, 6], [7, word])], sets, own=True)).item() for word in (9, UNK)]
+    expected = [translate(in_numpy(network), [5, 6], [7, word], np, [UNK, EOS, 7])[0] for word in (9, UNK)]
+    assert scores == pytest.approx(expected, rel=1e-12)
+
+
+def test_bfloat16_is_near() -> None:
+    network, pairs = random_network().float(), random_pairs(20)
+    batch = limited_batch(pairs, random_sets(pairs))
     exact = network(batch)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         rounded = network(batch)
@@ -177,29 +188,12 @@ def test_bfloat16_is_near(limited: bool) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-@pytest.mark.parametrize("limited", [False, True])
-def test_cuda_equals_cpu(limited: bool) -> None:
-    network, (source, target) = random_network(), random_pairs(20)
-    ids = np.unique(random_sets(target).values) if limited else None
-    expected = network(pack_batch(source, target, CPU, ids))
-    expected.sum().backward()
-    gradients = {name: dense(parameter.grad).clone() for name, parameter in network.named_parameters()}
-    network.zero_grad()
-    cuda = torch.device("cuda")
-    scores = network.to(cuda)(pack_batch(source, target, cuda, ids))
-    scores.sum().backward()
-    np.testing.assert_allclose(scores.detach().cpu(), expected.detach(), rtol=1e-9)
-    for name, parameter in network.named_parameters():
-        np.testing.assert_allclose(dense(parameter.grad).cpu(), gradients[name], rtol=1e-7, atol=1e-10, err_msg=name)
-
-
-@pytest.mark.parametrize("name", ["hidden", "attention", "rank"])
-def test_sizes_must_be_positive(name: str) -> None:
-    with pytest.raises(UserError, match=f"attention network's {name} is 0"):
-        replace(CONFIG, **{name: 0})
-
-
-def test_a_configuration_comes_back() -> None:
-    assert AttentionConfig.from_json(CONFIG.to_json()) == CONFIG
-    with pytest.raises(TypeError):
-        AttentionConfig.from_json(CONFIG.to_json() | {"depth": 2})
+def test_cuda_equals_cpu() -> None:
+    network, pairs, results = random_network(), random_pairs(20), []
+    for device in (CPU, torch.device("cuda")):
+        network.zero_grad()
+        scores = network.to(device)(limited_batch(pairs, random_sets(pairs), device=device))
+        scores.sum().backward()
+        results.append([scores.detach().cpu(), *(dense(weight.grad).cpu().clone() for weight in network.parameters())])
+    for expected, found in zip(*results, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-10)

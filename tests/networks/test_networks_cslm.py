@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from random_weights import assert_gradients_are_slopes, enlarge
+from network_cases import enlarge
+from references import cslm_distribution, in_numpy
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_json, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.continuations import context_states, score_ngrams, word_mass
 from neural_smt.language_model.estimation import estimate
@@ -19,14 +19,11 @@ from neural_smt.networks.cslm import (
     CslmConfig,
     CslmNetwork,
     CslmScorer,
-    NgramBatch,
     TrainedCslm,
-    load_cslm,
     save_cslm,
     word_classes,
 )
 from neural_smt.networks.distinct import number_rows
-from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, TrainedModel, save_model
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
@@ -38,77 +35,14 @@ SHORTLIST = most_frequent(VOCABULARY, 12)
 
 
 def random_network(config: CslmConfig = CONFIG) -> CslmNetwork:
-    """A network in double precision whose weights (biases too) are large enough to matter."""
     network = CslmNetwork(config).double()
     enlarge(network, 0.6)
     return network
 
 
-def random_batch(count: int, config: CslmConfig = CONFIG, seed: int = 0) -> NgramBatch:
-    random = np.random.default_rng(seed)
-    contexts = random.integers(0, config.words, (count, config.history))
-    return NgramBatch(torch.from_numpy(contexts), torch.from_numpy(random.integers(0, config.words - 1, count)))
-
-
-def literal_distribution(network: CslmNetwork, context: np.ndarray) -> np.ndarray:
-    """softmax(W_3 h_2 + b_3), one context at a time, float64."""
-    p = {name: tensor.detach().double().numpy() for name, tensor in network.named_parameters()}
-    x = np.concatenate([p["projection"][word] for word in context])
-    first = np.maximum(0.0, p["first.weight"] @ x + p["first.bias"])
-    second = np.maximum(0.0, p["second.weight"] @ first + p["second.bias"])
-    logits = p["output.weight"] @ second + p["output.bias"]
-    exponentials = np.exp(logits - logits.max())
-    return exponentials / exponentials.sum()
-
-
-def plain_log_probabilities(network: CslmNetwork, batch: NgramBatch) -> torch.Tensor:
-    """The equations in plain PyTorch, for its own gradients."""
-    x = network.projection[batch.contexts].reshape(len(batch.classes), -1)
-    first = torch.clamp(x @ network.first.weight.T + network.first.bias, min=0)
-    second = torch.clamp(first @ network.second.weight.T + network.second.bias, min=0)
-    return torch.log_softmax(second @ network.output.weight.T + network.output.bias, 1)[
-        torch.arange(len(batch.classes)), batch.classes
-    ]
-
-
-def gradients(network: CslmNetwork, scores: torch.Tensor) -> dict[str, torch.Tensor]:
-    network.zero_grad()
-    (scores * torch.from_numpy(np.random.default_rng(5).normal(size=len(scores)))).sum().backward()
-    named = {name: parameter.grad for name, parameter in network.named_parameters()}
-    return {name: gradient.to_dense() if gradient.is_sparse else gradient.clone() for name, gradient in named.items()}
-
-
-def test_a_batch_equals_the_literal_equations() -> None:
-    network, batch = random_network(), random_batch(40)
-    expected = [
-        np.log(literal_distribution(network, context)[word])
-        for context, word in zip(batch.contexts.numpy(), batch.classes.numpy(), strict=True)
-    ]
-    np.testing.assert_allclose(network(batch).detach(), expected, rtol=1e-12)
-
-
-def test_gradients_equal_those_of_the_plain_formula_and_finite_differences() -> None:
-    network, batch = random_network(), random_batch(30)
-    found = gradients(network, network(batch))
-    plain = gradients(network, plain_log_probabilities(network, batch))
-    weights = torch.from_numpy(np.random.default_rng(5).normal(size=30))
-    for name in found:
-        torch.testing.assert_close(found[name], plain[name], rtol=1e-10, atol=1e-12)
-    assert_gradients_are_slopes(network, found, lambda: (network(batch) * weights).sum())
-
-
-def test_initial_weights_are_uniform_and_biases_zero() -> None:
-    network = CslmNetwork(CslmConfig(words=60, order=4, projection=30, layers=(50, 40)), seed=4)
-    for name, parameter in network.named_parameters():
-        values = parameter.detach().double()
-        if name.endswith("bias"):
-            assert (values == 0).all(), name
-        else:
-            assert 0.0095 < values.abs().max() <= 0.01, name
-            assert values.std().item() == pytest.approx(0.02 / 12**0.5, rel=0.05), name
-    again, other = (CslmNetwork(network.config, seed) for seed in (4, 5))
-    assert torch.equal(network.first.weight, again.first.weight)
-    assert not torch.equal(network.first.weight, other.first.weight)
+def distribution(network: CslmNetwork, context: np.ndarray) -> np.ndarray:
+    """That of the equations, one context at a time, float64."""
+    return np.exp(cslm_distribution(in_numpy(network), context, np))
 
 
 def test_classes_leave_out_the_start_of_a_sentence() -> None:
@@ -198,7 +132,7 @@ def test_scores_are_the_networks_inside_the_shortlist_and_the_ngram_models_outsi
     for score, context, word, known in zip(scores, contexts, words.tolist(), inside, strict=True):
         if known:
             ids = np.where(context < len(SHORTLIST), context, UNK)
-            expected = np.log(literal_distribution(network, ids)[word - 1])
+            expected = np.log(distribution(network, ids)[word - 1])
         else:
             expected = np.log(10) * walked_score(language_model, context, word)
         assert score == pytest.approx(expected, rel=1e-9)
@@ -248,7 +182,7 @@ def test_a_renormalised_distribution_sums_to_that_of_the_ngram_model(language_mo
         assert shares.sum() == pytest.approx(backoff.sum(), rel=1e-9)
         # The toolkit's formula, literally.
         ids = np.where(context < len(SHORTLIST), context, UNK)
-        p_outside = literal_distribution(network, ids)[0]
+        p_outside = distribution(network, ids)[0]
         expected = np.exp(raw(contexts, words))[inside] / (1 - p_outside) * backoff[inside].sum()
         np.testing.assert_allclose(shares[inside], expected, rtol=1e-9)
         np.testing.assert_array_equal(scaled(contexts, words)[~inside], raw(contexts, words)[~inside])
@@ -274,6 +208,16 @@ def test_a_score_depends_neither_on_its_company_nor_on_chunks_nor_on_threads(
     np.testing.assert_allclose(chunked(contexts, words), together, atol=2e-5)
 
 
+def test_a_scorer_of_a_folder(tmp_path: Path, language_model: NgramModel) -> None:
+    network = CslmNetwork(CONFIG, seed=7)
+    save_cslm(tmp_path / "model", TrainedCslm(network, SHORTLIST))
+    loaded = CslmScorer.load(tmp_path / "model", language_model, VOCABULARY, renormalise=True)
+    made = CslmScorer(network, SHORTLIST, language_model, VOCABULARY, renormalise=True)
+    np.testing.assert_array_equal(loaded(*random_ngrams(50)), made(*random_ngrams(50)))
+    with pytest.raises(UserError, match="another vocabulary than the CSLM's text"):
+        CslmScorer.load(tmp_path / "model", language_model, SHORTLIST)
+
+
 def test_nothing_to_score_and_wrong_shapes(language_model: NgramModel) -> None:
     scorer = CslmScorer(random_network(), SHORTLIST, language_model, VOCABULARY)
     assert scorer(np.empty((0, 4), np.int32), np.empty(0, np.int32)).shape == (0,)
@@ -297,13 +241,6 @@ def test_bfloat16_is_near(language_model: NgramModel) -> None:
     assert rounded.first_layer.table.dtype == torch.bfloat16
     ngrams = random_ngrams(200)
     np.testing.assert_allclose(rounded(*ngrams), exact(*ngrams), atol=0.25)
-    batch = random_batch(30)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        scores = network(batch)
-    scores.sum().backward()
-    assert scores.dtype == torch.float32
-    np.testing.assert_allclose(scores.detach(), network(batch).detach(), atol=0.25)
-    assert all(parameter.grad.dtype == torch.float32 for parameter in network.parameters())
 
 
 def test_a_stack_in_the_papers_sizes_equals_the_equations() -> None:
@@ -322,61 +259,16 @@ def test_a_stack_in_the_papers_sizes_equals_the_equations() -> None:
     contexts = random.integers(3, len(shortlist), (60, 6)).astype(np.int32)[np.repeat(np.arange(60), 3)]
     words = random.integers(2, len(shortlist), 180).astype(np.int32)
     scores = scorer(contexts, words)
-    distributions = [literal_distribution(network, context) for context in contexts[::3]]
+    distributions = [distribution(network, context) for context in contexts[::3]]
     expected = [np.log(distributions[row // 3][word - 1]) for row, word in enumerate(words)]
     np.testing.assert_allclose(scores, expected, atol=1e-4)
     assert np.std(expected) > 0.01
 
 
-# Folders.
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    save_cslm(tmp_path / "model", TrainedCslm(CslmNetwork(CONFIG, seed=7), SHORTLIST))
-    return tmp_path / "model"
-
-
-def test_a_saved_cslm_comes_back(folder: Path, language_model: NgramModel) -> None:
-    trained = load_cslm(folder, CPU)
-    assert trained.network.config == CONFIG
-    assert trained.target.words == SHORTLIST.words
-    expected = CslmNetwork(CONFIG, seed=7).state_dict()
-    assert all(torch.equal(tensor, expected[name]) for name, tensor in trained.network.state_dict().items())
-    ngrams = random_ngrams(50)
-    loaded = CslmScorer.load(folder, language_model, VOCABULARY, renormalise=True)
-    made = CslmScorer(trained.network, SHORTLIST, language_model, VOCABULARY, renormalise=True)
-    np.testing.assert_array_equal(loaded(*ngrams), made(*ngrams))
-
-
-def test_folders_of_other_networks_and_vocabularies_are_refused(folder: Path, language_model: NgramModel) -> None:
-    save_model(
-        folder.parent / "other",
-        TrainedModel(EncoderDecoder(EncoderDecoderConfig(15, 15, 3, 2, 2, 2)), SHORTLIST, SHORTLIST),
-    )
-    with pytest.raises(UserError, match=r"config\.json: not a CSLM's configuration"):
-        load_cslm(folder.parent / "other", CPU)
-    with pytest.raises(UserError, match="another vocabulary than the CSLM's text"):
-        CslmScorer.load(folder, language_model, SHORTLIST)
-    description = read_json(folder / "config.json")
-    write_json(folder / "config.json", {**description, "config": {**description["config"], "layers": [7, 5]}})
-    with pytest.raises(UserError, match=r"weights\.safetensors: cannot be loaded"):
-        load_cslm(folder, CPU)
-    write_json(folder / "config.json", description)
-    most_frequent(VOCABULARY, 11).save(folder / "vocabulary.target")
-    with pytest.raises(UserError, match=r"vocabulary\.target: not the vocabulary that the model was trained with"):
-        load_cslm(folder, CPU)
-
-
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_cuda_equals_cpu(language_model: NgramModel) -> None:
-    network, batch = random_network(), random_batch(30)
-    expected = network(batch).detach()
-    ngrams = random_ngrams(200)
+    network, ngrams = random_network(), random_ngrams(200)
     on_cpu = CslmScorer(network, SHORTLIST, language_model, VOCABULARY, precision="fp32")(*ngrams)
-    network = network.to("cuda")
-    scores = network(NgramBatch(*(tensor.to("cuda") for tensor in batch)))
-    np.testing.assert_allclose(scores.detach().cpu(), expected, rtol=1e-9)
-    on_cuda = CslmScorer(network, SHORTLIST, language_model, VOCABULARY, precision="fp32")(*ngrams)
+    on_cuda = CslmScorer(network.to("cuda"), SHORTLIST, language_model, VOCABULARY, precision="fp32")(*ngrams)
     np.testing.assert_allclose(on_cuda, on_cpu, rtol=1e-9)

@@ -1,4 +1,4 @@
-"""Normalisers, chosen logits and remembered values, each against the plain way to get them."""
+"""Normalisers, chosen logits, remembered values, exponentials in one pass, each against the plain way to get them."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,13 @@ import torch
 
 from neural_smt.networks import device, normalisers
 from neural_smt.networks.normalisers import FingerprintCache, Normalisers, fingerprints
-from neural_smt.networks.softmax import choose_logits
+from neural_smt.networks.softmax import (
+    choose_logits,
+    exponentiate,
+    log_normalisers,
+    sum_exponentials,
+    word_log_probabilities,
+)
 
 
 def random_softmax(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -88,3 +94,57 @@ def test_what_is_remembered_is_what_was_put_in_last(capacity: int) -> None:
         cache.insert(keys, scores, np.arange(len(rows)))
         values |= dict(zip(keys.tolist(), scores.tolist(), strict=True))
     assert (found > 0) == (capacity > 0)
+
+
+def test_one_exponential_at_a_time() -> None:
+    values = np.concatenate((np.linspace(-86.9, 87.9, 20_001), [0.0, 1.0, -1.0, 1e-8])).astype(np.float32)
+    sums = torch.empty(len(values))
+    sum_exponentials(torch.from_numpy(values[:, None]), torch.zeros(1), sums)
+    np.testing.assert_allclose(sums, np.exp(values.astype(np.float64)), rtol=2.5e-7)
+    assert sums[-4:].tolist() == pytest.approx([1.0, np.e, 1 / np.e, 1.0], rel=2e-7)
+
+
+@pytest.mark.parametrize("columns", [1, 7, 16, 133, 15_003])
+def test_sums_of_rows(columns: int) -> None:
+    random = np.random.default_rng(columns)
+    logits = random.normal(0, 5, (9, columns)).astype(np.float32)
+    bias = random.normal(0, 1, columns).astype(np.float32)
+    sums = torch.empty(9)
+    sum_exponentials(torch.from_numpy(logits), torch.from_numpy(bias), sums)
+    np.testing.assert_allclose(sums, np.exp(logits.astype(np.float64) + bias).sum(1), rtol=1e-6)
+    values, shifts = torch.from_numpy(logits.copy()), torch.from_numpy(logits.max(1))
+    exponentiate(values, shifts, sums)
+    expected = np.exp((logits - logits.max(1, keepdims=True)).astype(np.float64))
+    np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-37)
+    np.testing.assert_allclose(sums, expected.sum(1), rtol=1e-6)
+
+
+def test_what_lies_outside_the_range_counts_as_its_limit() -> None:
+    logits = torch.tensor([[1000.0, 0.0], [-1000.0, -1000.0], [float("nan"), 0.0], [float("inf"), float("-inf")]])
+    sums = torch.empty(4)
+    sum_exponentials(logits, torch.zeros(2), sums)
+    assert sums.log().tolist() == pytest.approx([88.0, -87.0 + np.log(2), 88.0, 88.0], abs=1e-5)
+
+
+def test_normalisers_outside_the_range_are_computed_the_careful_way() -> None:
+    weight, bias = torch.tensor([[1.0], [-1.0], [0.5]]), torch.tensor([0.0, 1.0, 2.0])
+    inner = torch.tensor([[0.0], [70.0], [1000.0], [-500.0]])
+    expected = (inner.double() @ weight.double().T + bias.double()).logsumexp(1)
+    normalisers = log_normalisers(inner, weight, bias, torch.float32, torch.empty(3, 3))
+    np.testing.assert_allclose(normalisers, expected, rtol=1e-6)
+    broken = log_normalisers(torch.tensor([[float("nan")]]), weight, bias, torch.float32, torch.empty(3, 3))
+    assert broken.isnan().all()
+
+
+def test_training_in_single_precision_equals_double() -> None:
+    random = np.random.default_rng(0)
+    factors = [random.normal(0, 1, shape) for shape in ((50, 8), (400, 8), (400,))]
+    words = torch.from_numpy(random.integers(0, 400, 50))
+    results = []
+    for dtype in (torch.float32, torch.float64):
+        tensors = [torch.tensor(factor, dtype=dtype, requires_grad=True) for factor in factors]
+        scores = word_log_probabilities(*tensors, words, dtype)
+        (scores * torch.linspace(-1, 2, 50)).sum().backward()
+        results.append([scores.detach(), *(tensor.grad for tensor in tensors)])
+    for single, double in zip(*results, strict=True):
+        np.testing.assert_allclose(single, double, rtol=1e-5, atol=1e-5)

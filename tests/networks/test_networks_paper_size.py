@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import numpy as np
-import paper_reference as reference
 import pytest
+import references as reference
 import torch
-from torch import nn
+from network_cases import dense
 
 from neural_smt.experiment.settings import Settings, network_settings
 from neural_smt.io.ragged import Ragged
@@ -59,7 +59,7 @@ def check_update(task: Task, settings: Settings, folder: Path, losses: list[torc
     (loss / divisor).backward()
     assert loss.item() == pytest.approx(expected_loss, rel=1e-6)
     for name, parameter in network.named_parameters():
-        gradient = dense(parameter)
+        gradient = dense(parameter.grad)
         assert gradient.shape == parameter.shape == expected[name].shape, name
         assert torch.isfinite(gradient).all(), name
         largest = np.abs(expected[name]).max()
@@ -80,10 +80,6 @@ def check_update(task: Task, settings: Settings, folder: Path, losses: list[torc
         # Parameters are rounded to single precision after the step.
         rounding = 2.0**-24 * before[name].abs().max().item()
         np.testing.assert_allclose(taken, step, rtol=1e-3, atol=1e-4 * np.abs(step).max() + rounding, err_msg=name)
-
-
-def dense(parameter: nn.Parameter) -> torch.Tensor:
-    return parameter.grad.to_dense() if parameter.grad.is_sparse else parameter.grad
 
 
 @pytest.mark.parametrize("follow", ["code", "paper"])
@@ -118,7 +114,10 @@ def test_one_training_step_of_the_encoder_decoder(
     pairs = PhrasePairs(Ragged.from_lists(SOURCES), Ragged.from_lists(TARGETS))
     task = PhraseTask(network, pairs, pairs.take(np.arange(0)), settings, 1)
     p = reference.in_torch(network)
-    losses = [-reference.log_probability(p, *pair, torch, follow) for pair in zip(SOURCES, TARGETS, strict=True)]
+    losses = [
+        -reference.log_probability(p, *pair, torch, Conventions.following(follow))
+        for pair in zip(SOURCES, TARGETS, strict=True)
+    ]
     check_update(task, settings, tmp_path, losses, p)
 
 
@@ -131,7 +130,7 @@ def test_one_rescoring_batch(weights: dict[str, torch.Tensor], monkeypatch: pyte
     target = Ragged.from_lists([phrase for _, phrase in pairs])
     scores, work = PairScorer(network).score(Ragged.from_lists(sources), source_of, target, batch=2)
     p = reference.in_numpy(network)
-    expected = [reference.log_probability(p, sources[source], phrase, np) for source, phrase in pairs]
+    expected = [reference.log_probability(p, sources[source], phrase, np, Conventions()) for source, phrase in pairs]
     assert scores.shape == (6,) and scores.dtype == np.float32
     np.testing.assert_allclose(scores, expected, rtol=1e-5)
     assert np.std(expected) > 1

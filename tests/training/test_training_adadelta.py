@@ -46,37 +46,26 @@ def test_the_first_step_by_hand() -> None:
     assert weight.item() == pytest.approx(expected, rel=1e-14)
 
 
-def test_sparse_steps_equal_dense_ones() -> None:
-    """Rows that are rarely seen, a dense gradient in between (as after a non-finite norm), and rows never seen."""
+@pytest.mark.parametrize(("shape", "whole_at"), [((20, 4), 30), ((20,), None)])
+def test_sparse_steps_equal_dense_ones(shape: tuple[int, ...], whole_at: int | None) -> None:
+    """Rows that are rarely seen, a dense gradient in between (as after a non-finite norm) or none: then rows that are
+    never seen keep their bits, and those of their averages.
+    """
     torch.manual_seed(1)
-    sparse = nn.Parameter(torch.randn(20, 4, dtype=torch.float64))
-    dense = nn.Parameter(sparse.detach().clone())
-    by_rows, whole = AdaDelta({"w": sparse}), AdaDelta({"w": dense})
-    for update in range(60):
-        gradient = torch.zeros(20, 4, dtype=torch.float64)
-        rows = torch.randperm(15)[:3]
-        gradient[rows] = torch.randn(3, 4, dtype=torch.float64)
-        by_rows.step({"w": gradient if update == 30 else gradient.to_sparse(1).coalesce()})
-        whole.step({"w": gradient})
-    torch.testing.assert_close(sparse, dense, rtol=1e-12, atol=1e-15)
-
-
-def test_sparse_steps_of_vectors_equal_dense_ones() -> None:
-    """A bias whose gradient is sparse; rows not seen keep their bits, and those of their averages."""
-    torch.manual_seed(1)
-    sparse = nn.Parameter(torch.randn(20, dtype=torch.float64))
+    sparse = nn.Parameter(torch.randn(shape, dtype=torch.float64))
     first = sparse.detach().clone()
     dense = nn.Parameter(first.clone())
-    by_rows, whole = AdaDelta({"b": sparse}), AdaDelta({"b": dense})
-    for _ in range(60):
-        gradient = torch.zeros(20, dtype=torch.float64)
-        gradient[torch.randperm(15)[:3]] = torch.randn(3, dtype=torch.float64)
-        by_rows.step({"b": gradient.to_sparse().coalesce()})
-        whole.step({"b": gradient})
+    by_rows, whole = AdaDelta({"w": sparse}), AdaDelta({"w": dense})
+    for update in range(60):
+        gradient = torch.zeros(shape, dtype=torch.float64)
+        gradient[torch.randperm(15)[:3]] = torch.randn(3, *shape[1:], dtype=torch.float64)
+        by_rows.step({"w": gradient if update == whole_at else gradient.to_sparse(1).coalesce()})
+        whole.step({"w": gradient})
     torch.testing.assert_close(sparse, dense, rtol=1e-12, atol=1e-15)
-    assert torch.equal(sparse[15:], first[15:])
-    assert not by_rows.squared_gradients["b"][15:].any()
-    assert not by_rows.seen["b"][15:].any()
+    if whole_at is None:
+        assert torch.equal(sparse[15:], first[15:])
+        assert not by_rows.squared_gradients["w"][15:].any()
+        assert not by_rows.seen["w"][15:].any()
 
 
 def test_state_can_be_saved_and_loaded() -> None:
@@ -111,25 +100,20 @@ def test_clipping_scales_dense_and_sparse_gradients_together() -> None:
     assert gradients["w"].item() == pytest.approx(0.8)
 
 
-def test_a_gradient_that_is_not_finite_shrinks_the_weights() -> None:
-    embedding, weight = nn.Parameter(torch.ones(2, 1)), nn.Parameter(torch.tensor([3.0]))
-    embedding.grad = torch.sparse_coo_tensor(torch.tensor([[0]]), torch.tensor([[float("nan")]]), (2, 1))
-    weight.grad = torch.tensor([1.0])
-    gradients, norm = clipped_gradients({"e": embedding, "w": weight}, 1.0)
-    assert math.isnan(norm)
-    assert gradients["e"].tolist() == [[pytest.approx(0.1)], [pytest.approx(0.1)]]
-    assert gradients["w"].item() == pytest.approx(0.3)
-
-
-def test_a_gradient_that_is_not_finite_can_keep_to_its_rows() -> None:
+@pytest.mark.parametrize("rows_only", [False, True])
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_gradient_that_is_not_finite_shrinks_the_weights_or_its_rows(value: float, rows_only: bool) -> None:
     embedding, weight = nn.Parameter(torch.ones(3, 2)), nn.Parameter(torch.tensor([3.0]))
-    embedding.grad = torch.sparse_coo_tensor(torch.tensor([[1]]), torch.tensor([[float("inf"), 1.0]]), (3, 2))
+    embedding.grad = torch.sparse_coo_tensor(torch.tensor([[1]]), torch.tensor([[value, 1.0]]), (3, 2))
     weight.grad = torch.tensor([1.0])
-    gradients, norm = clipped_gradients({"e": embedding, "w": weight}, 1.0, rows_only=True)
-    assert math.isinf(norm)
-    assert gradients["e"].indices().tolist() == [[1]]
-    torch.testing.assert_close(gradients["e"].values(), torch.full((1, 2), 0.1))
+    gradients, norm = clipped_gradients({"e": embedding, "w": weight}, 1.0, rows_only=rows_only)
+    assert not math.isfinite(norm)
     assert gradients["w"].item() == pytest.approx(0.3)
+    found = gradients["e"]
+    if rows_only:
+        assert found.indices().tolist() == [[1]]
+        found = found.values()
+    torch.testing.assert_close(found.detach(), torch.full((1 if rows_only else 3, 2), 0.1))
 
 
 def test_fixed_parameters_take_no_part() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from killed_runs import check_going_on, places, weights
 from torch.utils._python_dispatch import TorchDispatchMode
+from training_runs import SETTINGS, Inputs, train, weights
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import network_settings
@@ -19,84 +19,18 @@ from neural_smt.training import attention
 from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.attention import AttentionTask, SentencePairs
 from neural_smt.training.loop import Trainer
-from neural_smt.training.steps import train_network
-from neural_smt.vocabulary import EOS, UNK, Vocabulary
+from neural_smt.vocabulary import EOS, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
-SETTINGS: dict[str, Any] = {
-    "hidden": 8,
-    "embedding": 6,
-    "attention": 7,
-    "maxout": 5,
-    "rank": 4,
-    "batch": 16,
-    "buffer": 3,
-    "max_length": 5,
-    "updates": 40,
-    "validate_every": 16,
-    "checkpoint_every": 7,
-    "keep": "last",
-}
-WORDS = 12
+
+@pytest.fixture
+def inputs(all_inputs: dict[str, Inputs]) -> Inputs:
+    return all_inputs["attention"]
 
 
-def write_text(folder: Path, name: str, sentences: list[list[int]], target: Vocabulary) -> dict[str, Path]:
-    """Source word s<i> becomes target word t<i>, from right to left; sets hold the reference and one word more."""
-    lines = [[f"t{word}" for word in reversed(sentence)] for sentence in sentences]
-    write_lines(folder / f"{name}.source", (" ".join(f"s{word}" for word in sentence) for sentence in sentences))
-    write_lines(folder / f"{name}.target", (" ".join(line) for line in lines))
-    sets = [
-        np.unique([UNK, EOS, *target.ids(line), 3 + number % WORDS]) if number % 9 else np.array([UNK, EOS])
-        for number, line in enumerate(lines)
-    ]
-    CandidateSets.from_ids(Ragged.from_lists(sets), len(target)).save(folder / f"{name}.candidates")
-    return {"source": folder / f"{name}.source", "target": folder / f"{name}.target"}
-
-
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("inputs")
-    random = np.random.default_rng(0)
-    target = Vocabulary.from_sentences([" ".join(f"t{word}" for word in range(WORDS))])
-    source = Vocabulary.from_sentences([" ".join(f"s{word}" for word in range(WORDS))])
-    sentences = [random.integers(0, WORDS, random.integers(1, 7)).tolist() for _ in range(220)]
-    given = write_text(folder, "train", sentences[:200], target)
-    held_out = write_text(folder, "held_out", sentences[200:], target)
-    source.save(folder / "source")
-    target.save(folder / "target")
-    given |= {f"held_out_{side}": path for side, path in held_out.items()}
-    return given | {"source_vocabulary": folder / "source", "target_vocabulary": folder / "target"}
-
-
-@pytest.fixture(scope="module")
-def candidates(inputs: dict[str, Path]) -> dict[str, Path]:
-    folder = inputs["source"].parent
-    return {"candidates": folder / "train.candidates", "held_out_candidates": folder / "held_out.candidates"}
-
-
-def train(inputs: dict[str, Path], folder: Path, seed: int = 1, **settings: Any) -> None:
-    train_network(
-        kind="attention",
-        inputs=inputs,
-        settings=SETTINGS | settings,
-        device="cpu",
-        seed=seed,
-        **places(folder),
-    )
-
-
-@pytest.mark.parametrize("limited", [False, True, "tau"])
-def test_a_killed_run_ends_as_one_never_killed(
-    inputs: dict[str, Path],
-    candidates: dict[str, Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    limited: bool | str,
-) -> None:
-    given = inputs | (candidates if limited is True else {})
-    settings = {False: {}, True: {"keep": "best", "fix_embeddings": 2}, "tau": {"tau": 14}}[limited]
-    # before the first checkpoint; before and after embeddings are fixed
-    check_going_on(lambda folder: train(given, folder, **settings), tmp_path, monkeypatch, (5, 20, 33))
+@pytest.fixture
+def candidates(all_inputs: dict[str, Inputs]) -> Inputs:
+    return all_inputs["candidates"]
 
 
 def sentence_pairs(count: int, words: int, seed: int = 0) -> SentencePairs:
@@ -110,7 +44,7 @@ def sentence_pairs(count: int, words: int, seed: int = 0) -> SentencePairs:
 
 
 def trainer_of(pairs: SentencePairs, words: int, folder: Path, **settings: Any) -> Trainer:
-    chosen = network_settings("attention", SETTINGS | settings)
+    chosen = network_settings("attention", SETTINGS["attention"] | settings)
     network = AttentionNetwork(AttentionConfig(words, words, 8, 6, 7, 5, 4), seed=2)
     task = AttentionTask(network, pairs, pairs, chosen, seed=3)
     parameters = dict(network.named_parameters())
@@ -229,8 +163,8 @@ def test_embeddings_stay_when_they_are_fixed(tmp_path: Path) -> None:
     assert not any("embedding" in name for name in changed)
 
 
-def test_epochs_end_the_training(inputs: dict[str, Path], tmp_path: Path) -> None:
-    train(inputs, tmp_path, epochs=2, validate_every=0)
+def test_epochs_end_the_training(inputs: Inputs, tmp_path: Path) -> None:
+    train("attention", inputs, tmp_path, epochs=2, validate_every=0)
     short = [line for line in read_lines(inputs["source"]) if len(line.split()) <= 5]
     rows = read_csv(tmp_path / "curve.csv")
     assert [(row["examples"], row["epochs"]) for row in rows] == [
@@ -239,28 +173,7 @@ def test_epochs_end_the_training(inputs: dict[str, Path], tmp_path: Path) -> Non
     ]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"layers": 2}, "settings: unknown key 'layers'"),
-        ({"hidden": 0}, "settings.hidden: 0 is less"),
-        ({"batch": 0}, "settings.batch: 0 is less"),
-        ({"fix_embeddings": -1}, "settings.fix_embeddings: -1 is less"),
-        ({"average": -1}, "settings.average: -1 is less"),
-        ({"tau": 15}, "tau is 15, but the network knows 14 target words"),
-    ],
-)
-def test_bad_settings_are_refused(
-    inputs: dict[str, Path], tmp_path: Path, settings: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(UserError, match=message):
-        train(inputs, tmp_path, **settings)
-    assert not (tmp_path / "model").exists()
-
-
-def test_inputs_that_do_not_go_together_are_refused(
-    inputs: dict[str, Path], candidates: dict[str, Path], tmp_path: Path
-) -> None:
+def test_inputs_that_do_not_go_together_are_refused(inputs: Inputs, candidates: Inputs, tmp_path: Path) -> None:
     cases = [
         ({"candidates": candidates["candidates"]}, "give both candidates and held_out_candidates"),
         ({"held_out_source": None}, "needs both its sides"),
@@ -268,18 +181,18 @@ def test_inputs_that_do_not_go_together_are_refused(
     ]
     for changed, message in cases:
         with pytest.raises(UserError, match=message):
-            train(inputs | changed, tmp_path)
+            train("attention", inputs | changed, tmp_path)
     without = inputs | {"held_out_source": None, "held_out_target": None}
     with pytest.raises(UserError, match="need held-out text"):
-        train(without, tmp_path, keep="best")
+        train("attention", without, tmp_path, keep="best")
     with pytest.raises(UserError, match="leave candidates out"):
-        train(inputs | candidates, tmp_path, tau=10)
+        train("attention", inputs | candidates, tmp_path, tau=10)
     write_lines(tmp_path / "long", ["s1 " * 9] * 200)
     with pytest.raises(UserError, match="no sentence pairs of 1 to 5 words"):
-        train(inputs | {"source": tmp_path / "long"}, tmp_path)
+        train("attention", inputs | {"source": tmp_path / "long"}, tmp_path)
 
 
-def test_words_spelt_like_a_reserved_entry_are_unknown(inputs: dict[str, Path], tmp_path: Path) -> None:
+def test_words_spelt_like_a_reserved_entry_are_unknown(inputs: Inputs, tmp_path: Path) -> None:
     """The end symbol stands at the end only."""
     results = []
     for word in ("</s>", "unheard"):
@@ -287,18 +200,16 @@ def test_words_spelt_like_a_reserved_entry_are_unknown(inputs: dict[str, Path], 
         for side in ("source", "target"):
             write_lines(folder / side, (f"{line} {word}" for line in read_lines(inputs[side])))
         changed = {side: folder / side for side in ("source", "target")}
-        train(inputs | changed, folder, updates=2)
+        train("attention", inputs | changed, folder, updates=2)
         results.append(weights(folder))
     assert results[0] == results[1]
 
 
-def test_sets_of_another_vocabulary_are_refused(
-    inputs: dict[str, Path], candidates: dict[str, Path], tmp_path: Path
-) -> None:
+def test_sets_of_another_vocabulary_are_refused(inputs: Inputs, candidates: Inputs, tmp_path: Path) -> None:
     whole = CandidateSets.load(candidates["candidates"])
     CandidateSets(whole.own, whole.common, whole.size, {"vocabulary": "another"}).save(tmp_path / "other")
     with pytest.raises(UserError, match="made with another network vocabulary"):
-        train(inputs | candidates | {"candidates": tmp_path / "other"}, tmp_path)
+        train("attention", inputs | candidates | {"candidates": tmp_path / "other"}, tmp_path)
 
 
 class LargeResults(TorchDispatchMode):

@@ -2,14 +2,12 @@
 
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from killed_runs import check_going_on, kill_at, places, weights
+from training_runs import Inputs, kill_at, train, weights
 
-from neural_smt.errors import UserError
 from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import read_csv, read_json, write_lines
 from neural_smt.io.ragged import Ragged
@@ -17,74 +15,17 @@ from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.perplexity import measure_perplexity
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, load_cslm, word_classes
-from neural_smt.shortlist import most_frequent
 from neural_smt.training import cslm
 from neural_smt.training.cslm import NgramTask
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_text import NgramText, split_sentences
-from neural_smt.training.steps import measure_network, train_network
+from neural_smt.training.steps import measure_network
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
 
-SETTINGS: dict[str, Any] = {
-    "order": 4,
-    "projection": 6,
-    "layers": [10, 8],
-    "initial_range": 0.1,
-    "batch": 32,
-    "updates": 60,
-    "validation": 0.1,
-    "validate_every": 20,
-    "checkpoint_every": 7,
-    "ngram_order": 4,
-}
 
-
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Two texts of sentences that count on from a random word; six of eighteen words are outside the shortlist."""
-    folder = tmp_path_factory.mktemp("inputs")
-    random = np.random.default_rng(0)
-    lines = [
-        " ".join(f"w{(start + i) % 18}" for i in range(length)) for start, length in random.integers(2, 18, (200, 2))
-    ]
-    write_lines(folder / "a.txt", lines[:150])
-    write_lines(folder / "b.txt", lines[150:])
-    vocabulary = Vocabulary.from_sentences(lines)
-    vocabulary.save(folder / "vocabulary")
-    most_frequent(vocabulary, 12).save(folder / "shortlist")
-    names = {"vocabulary": folder / "vocabulary", "shortlist": folder / "shortlist"}
-    return {"texts": [folder / "a.txt", folder / "b.txt"], **names}
-
-
-def train(inputs: dict[str, Any], folder: Path, seed: int = 1, **settings: Any) -> None:
-    train_network(
-        kind="cslm",
-        inputs=inputs,
-        settings=SETTINGS | settings,
-        device="cpu",
-        seed=seed,
-        **places(folder),
-    )
-
-
-@pytest.mark.parametrize("settings", [{}, {"keep": "last", "validate_every": 0}], ids=["best", "last"])
-def test_a_killed_run_ends_as_one_never_killed(
-    inputs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
-) -> None:
-    # before the first checkpoint, and between later ones
-    check_going_on(lambda folder: train(inputs, folder, **settings), tmp_path, monkeypatch, (5, 33, 47))
-    assert (tmp_path / "killed" / "held_out.json").read_bytes() == (tmp_path / "whole" / "held_out.json").read_bytes()
-    assert (tmp_path / "whole" / "curve.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_other_data_and_settings_start_afresh(inputs: dict[str, Any], tmp_path: Path) -> None:
-    train(inputs, tmp_path / "a", clip=0.5)
-    train(inputs | {"texts": inputs["texts"][:1]}, tmp_path / "a")
-    train(inputs, tmp_path / "a")
-    train(inputs, tmp_path / "b")
-    assert weights(tmp_path / "a") == weights(tmp_path / "b")
-    train(inputs, tmp_path / "a", seed=2)
-    assert weights(tmp_path / "a") != weights(tmp_path / "b")
+@pytest.fixture
+def inputs(all_inputs: dict[str, Inputs]) -> Inputs:
+    return all_inputs["cslm"]
 
 
 def test_a_tiny_text_is_learnt_by_heart(tmp_path: Path) -> None:
@@ -95,7 +36,7 @@ def test_a_tiny_text_is_learnt_by_heart(tmp_path: Path) -> None:
     vocabulary.save(tmp_path / "vocabulary")
     paths = {"vocabulary": tmp_path / "vocabulary", "shortlist": tmp_path / "vocabulary"}
     settings = {"projection": 16, "layers": [24, 16], "validation": 0, "patience": 0, "keep": "last", "updates": 600}
-    train({"texts": [tmp_path / "text"], **paths}, tmp_path, **settings)
+    train("cslm", {"texts": [tmp_path / "text"], **paths}, tmp_path, **settings)
     trained = load_cslm(tmp_path / "model", torch.device("cpu"))
     model = NgramModel.from_tables(estimate(vocabulary.encode(lines), 2).tables, vocabulary)
     text = NgramText.of(vocabulary.encode(lines[:3]), 3)
@@ -105,8 +46,8 @@ def test_a_tiny_text_is_learnt_by_heart(tmp_path: Path) -> None:
     assert read_json(tmp_path / "held_out.json") == {}
 
 
-def test_what_is_measured_beside_the_ngram_model(inputs: dict[str, Any], tmp_path: Path) -> None:
-    train(inputs, tmp_path, updates=200)
+def test_what_is_measured_beside_the_ngram_model(inputs: Inputs, tmp_path: Path) -> None:
+    train("cslm", inputs, tmp_path, updates=200)
     found = read_json(tmp_path / "held_out.json")
     vocabulary, shortlist = Vocabulary.load(inputs["vocabulary"]), Vocabulary.load(inputs["shortlist"])
     lines = [line for text in inputs["texts"] for line in text.read_text().splitlines()]
@@ -153,12 +94,12 @@ def test_what_is_measured_beside_the_ngram_model(inputs: dict[str, Any], tmp_pat
 
 
 def test_a_comparison_may_be_left_out_and_is_no_other_run(
-    inputs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train(inputs, tmp_path)
+    train("cslm", inputs, tmp_path)
     before = weights(tmp_path)
     kill_at(monkeypatch, 0)  # would be reached by a run from the start
-    train(inputs, tmp_path, ngram_order=0)
+    train("cslm", inputs, tmp_path, ngram_order=0)
     assert weights(tmp_path) == before
     assert list(read_json(tmp_path / "held_out.json")) == ["network"]
 
@@ -184,7 +125,7 @@ def test_the_held_out_perplexity_does_not_depend_on_batches(monkeypatch: pytest.
 
 
 def test_patience_counts_epochs_and_the_best_weights_are_kept(
-    inputs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[np.ndarray] = []
 
@@ -193,7 +134,7 @@ def test_patience_counts_epochs_and_the_best_weights_are_kept(
         return 10.0 + self.progress.updates
 
     monkeypatch.setattr(Trainer, "perplexity", rising)
-    train(inputs, tmp_path, validate_every=0, patience=2, updates=10_000)
+    train("cslm", inputs, tmp_path, validate_every=0, patience=2, updates=10_000)
     records = read_csv(tmp_path / "curve.csv")
     examples = [int(row["examples"]) for row in records]
     assert len(records) == 3
@@ -240,28 +181,3 @@ def test_every_ngram_is_seen_once_an_epoch() -> None:
     everything = sorted(np.column_stack((contexts, word_classes(words))).tolist())
     assert sorted(epochs[0]) == sorted(epochs[1]) == everything
     assert epochs[0] != epochs[1]
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"depth": 2}, "settings: unknown key 'depth'"),
-        ({"updates": 0}, "settings.updates: 0 is less than"),
-        ({"batch": 0}, "settings.batch: 0 is less than"),
-        ({"validation": 1.0}, "settings.validation: 1.0 is greater than or equal"),
-        ({"validation": 0}, "need held-out sentences"),
-        ({"ngram_order": -1}, "settings.ngram_order: -1 is less"),
-        ({"validation": 0.999}, "leaves none to train on"),
-        ({"layers": [5]}, r"settings.layers: \[5\] is too short"),
-        ({"layers": [5, 0]}, r"settings.layers.1: 0 is less"),
-        ({"order": 1}, "settings.order: 1 is less than the minimum of 2"),
-        ({"projection": 0}, "settings.projection: 0 is less"),
-        ({"initial_range": 0}, "settings.initial_range: 0 is less than or equal"),
-    ],
-)
-def test_bad_settings_are_refused(
-    inputs: dict[str, Any], tmp_path: Path, settings: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(UserError, match=message):
-        train(inputs, tmp_path, **settings)
-    assert not (tmp_path / "model").exists()

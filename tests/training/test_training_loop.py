@@ -1,122 +1,51 @@
-"""Training from a phrase table to a model folder; resuming; refusals."""
+"""Training of encoder-decoders from a phrase table to a model folder; the order of minibatches; pairs held out."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from killed_runs import check_going_on, kill_at, places, weights
+from training_runs import SETTINGS, Inputs, train, weights
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, read_lines, write_lines
+from neural_smt.io.files import read_csv, read_lines
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import load_model
-from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.training.checkpoint import NAME
-from neural_smt.training.loop import Trainer
-from neural_smt.training.steps import train_network
+from neural_smt.training.encoder_decoder import PhrasePairs, split_pairs
+from neural_smt.training.loop import BatchOrder, Trainer
 
-SETTINGS: dict[str, Any] = {
-    "hidden": 8,
-    "embedding": 6,
-    "maxout": 5,
-    "rank": 4,
-    "batch": 16,
-    "updates": 60,
-    "validation_pairs": 40,
-    "validate_every": 20,
-    "checkpoint_every": 7,
-}
+KIND = "encoder_decoder"
 
 
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A table of word-by-word translations: source word s<i> becomes target word t<i>."""
-    folder = tmp_path_factory.mktemp("inputs")
-    random = np.random.default_rng(0)
-    phrases = sorted({tuple(random.integers(0, 12, random.integers(1, 4)).tolist()) for _ in range(500)})
-    lines = []
-    for phrase in phrases:
-        source, target = (" ".join(f"{side}{word}" for word in phrase) for side in "st")
-        links = " ".join(f"{i}-{i}" for i in range(len(phrase)))
-        lines.append(f"{source} ||| {target} ||| 1 1 1 1 ||| {links} ||| 1 1 1 ||| |||")
-    write_lines(folder / "table.txt", sorted(lines))
-    vocabularies = moses_vocabularies(folder / "table.txt")
-    read_moses(folder / "table.txt", None, *vocabularies).save(folder / "table")
-    for vocabulary, side in zip(vocabularies, ("source", "target"), strict=True):
-        vocabulary.save(folder / side)
-    return {
-        "phrase_table": folder / "table",
-        "source_vocabulary": folder / "source",
-        "target_vocabulary": folder / "target",
-        "source_shortlist": folder / "source",
-        "target_shortlist": folder / "target",
-    }
+@pytest.fixture
+def inputs(all_inputs: dict[str, Inputs]) -> Inputs:
+    return all_inputs[KIND]
 
 
-def train(inputs: dict[str, Path], folder: Path, seed: int = 1, **settings: Any) -> None:
-    train_network(
-        kind="encoder_decoder",
-        inputs=inputs,
-        settings=SETTINGS | settings,
-        device="cpu",
-        seed=seed,
-        **places(folder),
-    )
-
-
-@pytest.mark.parametrize(
-    "settings", [{}, {"conventions": "paper", "keep": "best"}, {"unit": "tanh"}], ids=["code", "paper", "tanh"]
-)
-def test_a_killed_run_ends_as_one_never_killed(
-    inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
-) -> None:
-    # before the first checkpoint, and between later ones
-    check_going_on(lambda folder: train(inputs, folder, **settings), tmp_path, monkeypatch, (5, 33, 47))
-
-
-def test_two_threads_make_the_same_in_every_run(inputs: dict[str, Path], tmp_path: Path) -> None:
+def test_two_threads_make_the_same_in_every_run(inputs: Inputs, tmp_path: Path) -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
         for name in "abcd":
-            train(inputs, tmp_path / name, batch=400, hidden=64, maxout=256, updates=4, validate_every=4)
+            train(KIND, inputs, tmp_path / name, batch=400, hidden=64, maxout=256, updates=4, validate_every=4)
     finally:
         torch.set_num_threads(before)
     assert len({weights(tmp_path / name) for name in "abcd"}) == 1
     assert not torch.are_deterministic_algorithms_enabled()
 
 
-def test_more_updates_go_on_where_the_run_ended(
-    inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    train(inputs, tmp_path / "whole")
-    train(inputs, tmp_path / "longer", updates=30)
-    kill_at(monkeypatch, 29)  # never reached again
-    train(inputs, tmp_path / "longer")
-    assert weights(tmp_path / "longer") == weights(tmp_path / "whole")
-
-
-def test_other_settings_start_afresh(inputs: dict[str, Path], tmp_path: Path) -> None:
-    train(inputs, tmp_path / "a", clip=0.5)
-    train(inputs, tmp_path / "b")
-    train(inputs, tmp_path / "a")
-    assert weights(tmp_path / "a") == weights(tmp_path / "b")
-    train(inputs, tmp_path / "a", seed=2)
-    assert weights(tmp_path / "a") != weights(tmp_path / "b")
-
-
-def test_a_broken_checkpoint_starts_afresh(inputs: dict[str, Path], tmp_path: Path) -> None:
-    train(inputs, tmp_path)
+def test_a_broken_checkpoint_starts_afresh(inputs: Inputs, tmp_path: Path) -> None:
+    train(KIND, inputs, tmp_path)
     expected = weights(tmp_path)
     checkpoint = tmp_path / "state" / NAME
     checkpoint.write_bytes(checkpoint.read_bytes()[:100])
-    train(inputs, tmp_path)
+    train(KIND, inputs, tmp_path)
     assert weights(tmp_path) == expected
 
 
-def test_word_by_word_translation_is_learnt(inputs: dict[str, Path], tmp_path: Path) -> None:
-    train(inputs, tmp_path, hidden=32, embedding=16, maxout=16, rank=16, updates=1500, validate_every=250)
+def test_word_by_word_translation_is_learnt(inputs: Inputs, tmp_path: Path) -> None:
+    train(KIND, inputs, tmp_path, hidden=32, embedding=16, maxout=16, rank=16, updates=1500, validate_every=250)
     curve = [float(row["validation_perplexity"]) for row in read_csv(tmp_path / "curve.csv")]
     assert len(curve) == 6
     assert curve[0] > 5
@@ -125,10 +54,10 @@ def test_word_by_word_translation_is_learnt(inputs: dict[str, Path], tmp_path: P
 
 
 @pytest.mark.parametrize("unit", ["gated", "tanh"])
-def test_a_backward_network_reads_target_phrases(inputs: dict[str, Path], tmp_path: Path, unit: str) -> None:
+def test_a_backward_network_reads_target_phrases(inputs: Inputs, tmp_path: Path, unit: str) -> None:
     """Source words are s<i>, target words t<i>; both directions hold out the same pairs."""
     for direction, read in (("forward", "s"), ("backward", "t")):
-        train(inputs, tmp_path / direction, unit=unit, direction=direction)
+        train(KIND, inputs, tmp_path / direction, unit=unit, direction=direction)
         model = load_model(tmp_path / direction / "model", torch.device("cpu"))
         assert model.network.config.direction == direction
         assert {word[0] for word in model.source.words[3:]} == {read}
@@ -140,11 +69,11 @@ def test_a_backward_network_reads_target_phrases(inputs: dict[str, Path], tmp_pa
         assert perplexities[0] == pytest.approx(perplexities[1], rel=0.1)
 
 
-def test_the_curve_counts_words_and_epochs(inputs: dict[str, Path], tmp_path: Path) -> None:
+def test_the_curve_counts_words_and_epochs(inputs: Inputs, tmp_path: Path) -> None:
     targets = [line.split(" ||| ")[1].split() for line in read_lines(inputs["phrase_table"].parent / "table.txt")]
     words = sum(len(target) + 1 for target in targets)
-    epoch = -(-len(targets) // SETTINGS["batch"])
-    train(inputs, tmp_path, validation_pairs=0, updates=2 * epoch, validate_every=epoch)
+    epoch = -(-len(targets) // SETTINGS[KIND]["batch"])
+    train(KIND, inputs, tmp_path, validation_pairs=0, updates=2 * epoch, validate_every=epoch)
     rows = read_csv(tmp_path / "curve.csv")
     assert [(row["examples"], row["words"], row["epochs"]) for row in rows] == [
         (str(len(targets)), str(words), "1.0000"),
@@ -152,36 +81,71 @@ def test_the_curve_counts_words_and_epochs(inputs: dict[str, Path], tmp_path: Pa
     ]
 
 
-def test_patience_stops_early(inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patience_stops_early(inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Trainer, "perplexity", lambda self: 10.0 + self.progress.updates)
-    train(inputs, tmp_path, validate_every=5, patience=2)
+    train(KIND, inputs, tmp_path, validate_every=5, patience=2)
     assert [row["updates"] for row in read_csv(tmp_path / "curve.csv")] == ["5", "10", "15"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"layers": 2}, "settings: unknown key 'layers'"),
-        ({"updates": 0}, "settings.updates: 0 is less than the minimum of 1"),
-        ({"keep": "first"}, "settings.keep: 'first' is not one of"),
-        ({"validation_pairs": 0, "patience": 3}, "need held-out pairs"),
-        ({"validation_pairs": 10_000}, "hold out fewer than half"),
-        ({"conventions": "both"}, "settings.conventions: 'both' is not"),
-        ({"conventions": {"reset": "both"}}, "settings.conventions"),
-        ({"unit": "lstm"}, "settings.unit: 'lstm' is not one of"),
-        ({"direction": "sideways"}, "settings.direction: 'sideways' is not one of"),
-        ({"max_length": 1, "validation_pairs": 0, "hidden": 0}, "settings.hidden: 0 is less"),
-    ],
-)
-def test_bad_settings_are_refused(
-    inputs: dict[str, Path], tmp_path: Path, settings: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(UserError, match=message):
-        train(inputs, tmp_path, **settings)
-    assert not (tmp_path / "model").exists()
-
-
-def test_a_table_of_other_vocabularies_is_refused(inputs: dict[str, Path], tmp_path: Path) -> None:
+def test_a_table_of_other_vocabularies_is_refused(inputs: Inputs, tmp_path: Path) -> None:
     swapped = inputs | {"source_vocabulary": inputs["target_vocabulary"]}
     with pytest.raises(UserError, match="another source vocabulary"):
-        train(swapped, tmp_path)
+        train(KIND, swapped, tmp_path)
+
+
+def order_of(count: int, reshuffle: bool = False, seed: int = 0) -> BatchOrder:
+    lengths = np.random.default_rng(9).integers(1, 8, count)
+    return BatchOrder(lengths, batch=4, buffer=3, seed=seed, reshuffle=reshuffle)
+
+
+def test_an_epoch_holds_every_pair_once_sorted_within_each_buffer() -> None:
+    order = order_of(50)
+    assert order.updates_per_epoch == 13
+    batches = [order.rows(update) for update in range(13)]
+    assert sorted(np.concatenate(batches).tolist()) == list(range(50))
+    assert [len(rows) for rows in batches] == [4] * 12 + [2]
+    for start in range(0, 13, 3):
+        lengths = order.lengths[np.concatenate(batches[start : start + 3])]
+        assert (np.diff(lengths) >= 0).all()
+
+
+def test_the_code_repeats_its_order_and_the_paper_does_not() -> None:
+    fixed, fresh = order_of(50), order_of(50, reshuffle=True)
+    assert np.array_equal(fixed.rows(2), fixed.rows(15))
+    assert np.array_equal(fixed.rows(2), fresh.rows(2))
+    assert not np.array_equal(fresh.rows(2), fresh.rows(15))
+    assert not np.array_equal(order_of(50, seed=1).rows(2), fixed.rows(2))
+
+
+def test_any_update_can_be_asked_for_first() -> None:
+    order = order_of(50, reshuffle=True)
+    rows = [order.rows(update) for update in range(40)]
+    for update in (37, 3, 20):
+        assert np.array_equal(order_of(50, reshuffle=True).rows(update), rows[update])
+
+
+def pairs_of(count: int) -> PhrasePairs:
+    random = np.random.default_rng(4)
+    sides = [Ragged.from_lists([random.integers(3, 40, random.integers(1, 4)) for _ in range(count)]) for _ in range(2)]
+    return PhrasePairs(*sides)
+
+
+def pairs_seen(pairs: PhrasePairs) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
+    return {(tuple(s.tolist()), tuple(t.tolist())) for s, t in zip(pairs.source, pairs.target, strict=True)}
+
+
+def test_pairs_that_look_alike_fall_on_the_same_side() -> None:
+    pairs = pairs_of(3000)
+    train, held_out = split_pairs(pairs, 300, seed=1)
+    assert len(train) + len(held_out) == 3000
+    assert 220 < len(held_out) < 380
+    assert not pairs_seen(train) & pairs_seen(held_out)
+    backwards = pairs.take(np.arange(2999, -1, -1))
+    assert pairs_seen(split_pairs(backwards, 300, seed=1)[1]) == pairs_seen(held_out)
+    assert pairs_seen(split_pairs(pairs, 300, seed=2)[1]) != pairs_seen(held_out)
+
+
+def test_holding_out_nothing_or_too_much() -> None:
+    assert len(split_pairs(pairs_of(20), 0, seed=1)[1]) == 0
+    with pytest.raises(UserError, match="validation_pairs is 11, but the phrase table has 20"):
+        split_pairs(pairs_of(20), 11, seed=1)

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from killed_runs import places
 from safetensors.numpy import load_file
+from training_runs import places, write_table
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.shortlist import most_frequent
 from neural_smt.training.launch import loopback_variables
 from neural_smt.training.processes import Processes, check_devices
@@ -56,16 +55,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory, sentences: list[list[int]]) 
     target = vocabularies["target"]
     sets = [np.unique([UNK, EOS, 5, *target.ids([f"t{word}" for word in sentence])]) for sentence in sentences]
     CandidateSets.from_ids(Ragged.from_lists(sets), len(target)).save(folder / "candidates")
-    rows = []
-    for phrase in sorted({tuple(sentence[:4]) for sentence in sentences}):
-        sides = [" ".join(f"{side}{word}" for word in phrase) for side in "st"]
-        links = " ".join(f"{i}-{i}" for i in range(len(phrase)))
-        rows.append(" ||| ".join([*sides, "1 1 1 1", links, "1 1 1", ""]) + " |||")
-    write_lines(folder / "table.txt", sorted(rows))
-    names = moses_vocabularies(folder / "table.txt")
-    read_moses(folder / "table.txt", None, *names).save(folder / "table")
-    for side, vocabulary in zip(("source", "target"), names, strict=True):
-        vocabulary.save(folder / f"table.{side}")
+    write_table(folder, sorted({tuple(sentence[:4]) for sentence in sentences}))
     return folder
 
 

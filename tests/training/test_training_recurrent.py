@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from killed_runs import Killed, kill_at, places, weights, without_seconds
+import training_runs
 from torch import nn
+from training_runs import Inputs
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, write_lines
@@ -24,72 +25,23 @@ from neural_smt.training.gradient_descent import EPSILON, GradientDescent, Halvi
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_text import draw_sentences
 from neural_smt.training.recurrent import JointText, count_collisions, without_boundaries
-from neural_smt.training.steps import measure_network, train_network
+from neural_smt.training.steps import measure_network
 from neural_smt.vocabulary import UNK, Vocabulary
 
-SETTINGS: dict[str, Any] = {
-    "hidden": 8,
-    "direct_bits": 10,
-    "batch": 16,
-    "epochs": 4,
-    "validation": 0.1,
-    "checkpoint_every": 7,
-    "ngram_order": 3,
-}
 CPU = torch.device("cpu")
 
 
-@pytest.fixture(scope="module")
-def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sentences that count on from a random word, with words in between that occur once."""
-    path = tmp_path_factory.mktemp("inputs") / "text"
-    random = np.random.default_rng(0)
-    lines = [[f"w{(start + i) % 18}" for i in range(length)] for start, length in random.integers(2, 18, (200, 2))]
-    for number in range(0, 200, 5):
-        lines[number][-1] = f"once{number}"
-    lines[1][0], lines[2][0] = "<s>", "</s>"  # mere words here
-    write_lines(path, [" ".join(line) for line in lines])
-    return path
+@pytest.fixture
+def text(all_inputs: dict[str, Inputs]) -> Path:
+    return all_inputs["recurrent"]["texts"][0]
 
 
-def train(text: Path, folder: Path, seed: int = 1, further: dict[str, Any] | None = None, **settings: Any) -> None:
-    train_network(
-        kind="recurrent",
-        inputs={"texts": [text], **(further or {})},
-        settings=SETTINGS | settings,
-        device="cpu",
-        seed=seed,
-        **places(folder),
-    )
+def train(text: Path, folder: Path, further: dict[str, Any] | None = None, **settings: Any) -> None:
+    training_runs.train("recurrent", {"texts": [text], **(further or {})}, folder, **settings)
 
 
 def measure(output: Path, order: int = 5, **inputs: Any) -> None:
     measure_network(kind="recurrent", inputs=inputs, settings={"ngram_order": order}, output=output)
-
-
-@pytest.mark.parametrize("settings", [{}, {"optimiser": "sgd", "rate": 0.05}], ids=["adagrad", "sgd"])
-def test_a_killed_run_ends_as_one_never_killed(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
-) -> None:
-    train(text, tmp_path / "whole", **settings)
-    for update in (5, 20, 31):  # before the first checkpoint, and between later ones, in other epochs
-        with monkeypatch.context() as patch, pytest.raises(Killed):
-            kill_at(patch, update)
-            train(text, tmp_path / "killed", **settings)
-        assert not (tmp_path / "killed" / "model").exists()
-    train(text, tmp_path / "killed", **settings)
-    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
-    assert without_seconds(tmp_path / "killed" / "curve.csv") == without_seconds(tmp_path / "whole" / "curve.csv")
-    assert (tmp_path / "whole" / "curve.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_more_epochs_go_on_and_other_settings_start_afresh(text: Path, tmp_path: Path) -> None:
-    train(text, tmp_path / "whole")
-    train(text, tmp_path / "longer", epochs=2)
-    train(text, tmp_path / "longer")
-    assert weights(tmp_path / "longer") == weights(tmp_path / "whole")
-    train(text, tmp_path / "longer", bptt=1)
-    assert weights(tmp_path / "longer") != weights(tmp_path / "whole")
 
 
 def test_a_small_run_beats_unigrams_and_says_what_it_did(text: Path, tmp_path: Path) -> None:
@@ -205,28 +157,6 @@ def test_files_of_a_joint_model_must_go_together(joint: dict[str, Any], tmp_path
     train(target, tmp_path, epochs=1)
     with pytest.raises(UserError, match="a representation is for joint models"):
         measure(tmp_path / "out", model=tmp_path / "model", texts=[target], training=[target], **given)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"layers": 2}, "settings: unknown key 'layers'"),
-        ({"optimiser": "adam"}, "settings.optimiser: 'adam' is not one of"),
-        ({"rate": 0}, "settings.rate: 0 is less than or equal"),
-        ({"epochs": 0}, "settings.epochs: 0 is less"),
-        ({"bptt": -1}, "settings.bptt: -1 is less"),
-        ({"validation": 0}, "settings.validation: 0 is less than or equal"),
-        ({"keep": "last"}, "settings: unknown key 'keep'"),
-        ({"classes": {"method": "brown"}}, "settings.classes.method: 'brown' is not one of"),
-        ({"classes": {"size": 4}}, "settings.classes: unknown key 'size'"),
-        ({"classes": {"count": 100}}, "20 words to predict"),
-        ({"direct_bits": 5}, "four times the 21 words"),
-    ],
-)
-def test_bad_recurrent_settings_are_refused(text: Path, tmp_path: Path, settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        train(text, tmp_path, **settings)
-    assert not (tmp_path / "model").exists()
 
 
 def test_fewer_sentences_are_a_sample(text: Path, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from killed_runs import Killed, kill_at, places, weights
 from safetensors.torch import load_file
+from training_runs import Killed, kill_at, places, weights
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines

@@ -248,17 +248,14 @@ class CslmScorer:
         vocabulary: Vocabulary,
         *,
         device: str = "cpu",
-        precision: str = "auto",
-        renormalise: bool = False,
-        cache: int = 0,
+        **options: Any,
     ) -> "CslmScorer":
         """The CSLM in a model folder, over the ids of ``vocabulary``, the target vocabulary of the experiment.
 
-        device: auto, cpu or cuda; precision: auto (bf16 on CUDA, else fp32), fp32 or bf16; cache: see the class. Raises
+        device: auto, cpu or cuda; options: precision (auto: bf16 on CUDA, else fp32), renormalise, cache. Raises
         ``UserError`` for a folder that is broken or of another network, and for a language model of another vocabulary.
         """
         trained = load_cslm(folder, select_device(device))
-        options = {"precision": precision, "renormalise": renormalise, "cache": cache}
         return cls(trained.network, trained.target, language_model, vocabulary, **options)
 
     def __call__(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -120,14 +121,26 @@ def read_folder(
     return config, vocabularies
 
 
-def count_parameters(folder: Path) -> int:
-    """Numbers in the weights of a model's folder, read off their headers."""
+@contextmanager
+def open_weights(folder: Path, framework: str = "numpy") -> Iterator[safe_open]:
+    """The weights of a model's folder, to be read one by one; framework: ``numpy`` or ``pt``, what they are read as."""
     path = Path(folder) / WEIGHTS
     try:
-        with safe_open(path, framework="numpy") as stream:
-            return sum(math.prod(stream.get_slice(name).get_shape()) for name in stream.keys())  # noqa: SIM118
+        with safe_open(path, framework=framework) as stream:
+            yield stream
     except (OSError, SafetensorError) as error:
         raise UserError(f"{path}: cannot be read ({error}); train the model again") from None
+
+
+def weight_shapes(stream: safe_open) -> dict[str, list[int]]:
+    """The shapes of opened weights by name, read off their headers."""
+    return {name: stream.get_slice(name).get_shape() for name in stream.keys()}  # noqa: SIM118
+
+
+def count_parameters(folder: Path) -> int:
+    """Numbers in the weights of a model's folder."""
+    with open_weights(folder) as stream:
+        return sum(map(math.prod, weight_shapes(stream).values()))
 
 
 def read_weights(folder: Path) -> dict[str, torch.Tensor]:

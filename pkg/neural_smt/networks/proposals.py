@@ -45,7 +45,8 @@ class Proposals:
 
     @classmethod
     def concatenate(cls, parts: list["Proposals"]) -> "Proposals":
-        """All parts (at least one), in the order of their source phrases, and as they stand within each."""
+        """All parts, in the order of their source phrases, and as they stand within each."""
+        parts = [cls(np.zeros(0, np.int64), Ragged.from_lists([]), np.zeros(0), np.zeros(0, bool)), *parts]
         source = np.concatenate([part.source for part in parts])
         order = np.argsort(source, kind="stable")
         return cls(
@@ -150,8 +151,6 @@ def sample(
             _sample_chunk(decoder, source, np.arange(start, min(start + batch, len(source))), count, seed, temperature)
             for start in range(0, len(source), batch)
         ]
-    if not parts:
-        return Proposals(np.zeros(0, np.int64), Ragged.from_lists([]), np.zeros(0), np.zeros(0, bool))
     return Proposals.concatenate(parts)
 
 
@@ -273,7 +272,7 @@ def beam_search(
     """
     settings = settings or BeamSettings()
     size, waiting = settings.size, np.arange(len(source))
-    parts = [Proposals(np.zeros(0, np.int64), Ragged.from_lists([]), np.zeros(0), np.zeros(0, bool))]
+    parts: list[Proposals] = []
     with torch.no_grad(), precision_context(network.output.weight.device, precision):
         decoder = StepDecoder(network)
         while len(waiting):

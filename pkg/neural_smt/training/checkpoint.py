@@ -20,7 +20,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import atomic
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.temporaries import remove_folder
-from neural_smt.networks.folder import WEIGHTS
+from neural_smt.networks.folder import WEIGHTS, open_weights, weight_shapes
 
 log = logging.getLogger(__name__)
 
@@ -174,17 +174,8 @@ def write_average(models: Sequence[Path], output: Path) -> None:
 def mean_weights(models: Sequence[Path]) -> dict[str, Tensor]:
     """The mean of each tensor over the models, in the type that it has there."""
     with ExitStack() as stack:
-        streams = []
-        for model in models:
-            path = Path(model) / WEIGHTS
-            try:
-                streams.append(stack.enter_context(safe_open(path, framework="pt")))
-            except (OSError, SafetensorError) as error:
-                raise UserError(f"{path}: cannot be read ({error}); train the model again") from None
-        shapes = [
-            {name: stream.get_slice(name).get_shape() for name in stream.keys()}  # noqa: SIM118
-            for stream in streams
-        ]
+        streams = [stack.enter_context(open_weights(model, "pt")) for model in models]
+        shapes = [weight_shapes(stream) for stream in streams]
         for model, found in zip(models, shapes, strict=True):
             if found != shapes[0]:
                 raise UserError(f"{model}: not the network of {models[0]}; train the model again")

@@ -5,7 +5,6 @@ a few hundred thousand of millions. These are summed where they belong without s
 """
 
 import math
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -86,12 +85,6 @@ class GradientDescent:
         self.squares = {name: tensor.to(self.parameters[name].device) for name, tensor in tensors.items()}
 
 
-class Rated(Protocol):
-    """An optimiser with a learning rate."""
-
-    rate: float
-
-
 class HalvingSchedule:
     """The RNNLM toolkit's schedule: the rate stays until an epoch gains little in validation entropy, then halves for
     every epoch; the second epoch that gains little is the last.
@@ -100,7 +93,7 @@ class HalvingSchedule:
     there, the entropy before is that of the epoch before, good or bad.
     """
 
-    def __init__(self, optimiser: Rated, rate: float, improvement: float = 1.003):
+    def __init__(self, optimiser: GradientDescent, rate: float, improvement: float = 1.003):
         self.optimiser = optimiser
         self.rate = rate
         self.improvement = improvement

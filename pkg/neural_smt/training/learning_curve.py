@@ -28,25 +28,17 @@ class Record(NamedTuple):
     epochs: float = 0.0
 
 
+FORMATS = {"seconds": ".1f", "train_cost": ".6f", "validation_perplexity": ".4f", "epochs": ".4f"}
+"""Of the columns of the table that are no whole numbers."""
+
+
 def write_curve(path: Path, records: Sequence[Record]) -> None:
     """Write the records as CSV, one column per field."""
     rows = [
-        (
-            r.updates,
-            r.examples,
-            f"{r.seconds:.1f}",
-            f"{r.train_cost:.6f}",
-            _shown(r.validation_perplexity),
-            r.words,
-            f"{r.epochs:.4f}",
-        )
-        for r in records
+        ["" if value is None else format(value, FORMATS.get(name, "")) for name, value in record._asdict().items()]
+        for record in records
     ]
     write_csv(path, Record._fields, rows)
-
-
-def _shown(perplexity: float | None) -> str:
-    return "" if perplexity is None else f"{perplexity:.4f}"
 
 
 def plot_curve(path: Path, records: Sequence[Record], title: str) -> None:

@@ -7,7 +7,6 @@ network is trained on and makes it, and ``measure``, if it has one, measures a t
 import importlib
 import logging
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from neural_smt.errors import UserError
@@ -98,7 +97,7 @@ def measure_network(
 
 def _call(kind: str, name: str, inputs: dict[str, Any], given: dict[str, Any]) -> Any:
     """Call a function of a kind's module with its inputs; ``UserError`` where these are not the ones that it takes."""
-    function = getattr(_module(kind), name)
+    function = getattr(importlib.import_module(f"neural_smt.training.{kind}"), name)
     known = parameters(function)
     missing = [key for key, p in known.items() if p.default is p.empty and key not in {**inputs, **given}]
     unknown = [key for key in inputs if key not in known]
@@ -106,7 +105,3 @@ def _call(kind: str, name: str, inputs: dict[str, Any], given: dict[str, Any]) -
         if keys:
             raise UserError(f"inputs of a network of kind {kind} {fault} '{keys[0]}'; give {', '.join(known)}")
     return invoke(function, inputs, given)
-
-
-def _module(kind: str) -> ModuleType:
-    return importlib.import_module(f"neural_smt.training.{kind}")

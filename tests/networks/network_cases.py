@@ -1,0 +1,122 @@
+"""Networks of all kinds with random weights, examples for them, and the scores of these by the equations."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from references import cslm_log_probability, log_probability, translate
+from torch import Tensor, nn
+
+from neural_smt.io.ragged import Ragged
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, pack_batch
+from neural_smt.networks.cslm import CslmConfig, CslmNetwork, NgramBatch
+from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
+from neural_smt.networks.packing import pack_pairs
+
+CPU = torch.device("cpu")
+SIZES: dict[str, Any] = {"source_words": 13, "target_words": 17, "hidden": 6, "embedding": 5, "maxout": 4, "rank": 3}
+
+
+class Case(NamedTuple):
+    """network, config: classes of a kind; sizes: what the configuration is made of; examples: so many of a seed; pack:
+    examples as a batch on a device; score: log p of an example by the equations (parameters, example, xp).
+    """
+
+    network: type[nn.Module]
+    config: type[Any]
+    sizes: dict[str, Any]
+    examples: Callable[[int, int], list[tuple[Any, Any]]]
+    pack: Callable[[Sequence[tuple[Any, Any]], torch.device], Any]
+    score: Callable[[dict[str, Any], tuple[Any, Any], Any], Any]
+
+    def make(self, seed: int = 0, **changes: Any) -> nn.Module:
+        """A network as it is initialised."""
+        return self.network(self.config(**self.sizes | changes), seed)
+
+    def random(self) -> nn.Module:
+        """A network in double precision whose weights (biases too) are large enough to matter."""
+        network = self.make().double()
+        enlarge(network, 0.4)
+        return network
+
+
+def enlarge(network: nn.Module, deviation: float) -> None:
+    """Add to every parameter, biases too, so much that each matters."""
+    random = np.random.default_rng(3)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter += torch.from_numpy(random.normal(0.0, deviation, parameter.shape))
+
+
+def dense(gradient: Tensor) -> Tensor:
+    """A gradient without gaps."""
+    return gradient.to_dense() if gradient.is_sparse else gradient
+
+
+def sides(pairs: Sequence[tuple[Any, Any]]) -> list[Ragged]:
+    return [Ragged.from_lists(list(side)) for side in zip(*pairs, strict=True)]
+
+
+def random_pairs(count: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Sentences of up to 7 ids; where there are three, one source and one target are empty."""
+    random = np.random.default_rng(seed)
+    lengths = random.integers(1, 8, (2, count))
+    lengths[0, 1:2] = lengths[1, 2:3] = 0
+    words = SIZES["source_words"], SIZES["target_words"]
+    return [tuple(random.integers(3, *part) for part in zip(words, row, strict=True)) for row in lengths.T]
+
+
+def pairs_case(network: type[nn.Module], config: type[Any], pack: Callable, score: Callable, **sizes: Any) -> Case:
+    return Case(network, config, SIZES | sizes, random_pairs, lambda pairs, place: pack(*sides(pairs), place), score)
+
+
+def phrases(follow: Any, unit: str = "gated") -> Case:
+    conventions = Conventions.following(follow)
+    return pairs_case(
+        EncoderDecoder,
+        EncoderDecoderConfig,
+        pack_pairs,
+        lambda p, pair, xp: log_probability(p, *pair, xp, conventions),
+        conventions=conventions,
+        unit=unit,
+    )
+
+
+def attention(word_in_scorer: bool) -> Case:
+    return pairs_case(
+        AttentionNetwork,
+        AttentionConfig,
+        pack_batch,
+        lambda p, pair, xp: translate(p, *pair, xp)[0],
+        attention=7,
+        word_in_scorer=word_in_scorer,
+    )
+
+
+def ngrams(count: int, seed: int = 0) -> list[tuple[np.ndarray, int]]:
+    random = np.random.default_rng(seed)
+    return list(zip(random.integers(0, 15, (count, 4)), random.integers(0, 14, count), strict=True))
+
+
+def pack_ngrams(examples: Sequence[tuple[np.ndarray, int]], place: torch.device) -> NgramBatch:
+    return NgramBatch(*(torch.from_numpy(np.array(part)).to(place) for part in zip(*examples, strict=True)))
+
+
+CASES = {
+    **{str(follow): phrases(follow) for follow in ("code", "paper")},
+    **{name.name: phrases({name.name: "paper"}) for name in fields(Conventions)[:3]},
+    "tanh": phrases("code", "tanh"),
+    "tanh paper": phrases({"summary": "paper", "first_step": "paper"}, "tanh"),
+    "attention": attention(True),
+    "no word in scorer": attention(False),
+    "cslm": Case(
+        CslmNetwork,
+        CslmConfig,
+        {"words": 15, "order": 5, "projection": 4, "layers": (7, 6)},
+        ngrams,
+        pack_ngrams,
+        lambda p, ngram, xp: cslm_log_probability(p, *ngram, xp),
+    ),
+}

@@ -1,0 +1,172 @@
+"""Small trainings of every kind of network, runs that end in the middle, and what is compared of them."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from neural_smt.io.files import read_csv, read_json, write_lines
+from neural_smt.io.ragged import Ragged
+from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
+from neural_smt.shortlist import most_frequent
+from neural_smt.training.loop import Trainer
+from neural_smt.training.steps import train_network
+from neural_smt.vocabulary import EOS, UNK, Vocabulary
+from neural_smt.vocabulary_selection.candidates import CandidateSets
+
+LOOP = {"validate_every": 20, "checkpoint_every": 7, "batch": 16, "updates": 60}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "encoder_decoder": LOOP | {"hidden": 8, "embedding": 6, "maxout": 5, "rank": 4, "validation_pairs": 40},
+    "cslm": LOOP
+    | {"order": 4, "projection": 6, "layers": [10, 8], "initial_range": 0.1, "batch": 32, "validation": 0.1}
+    | {"ngram_order": 4},
+    "recurrent": {"hidden": 8, "direct_bits": 10, "batch": 16, "epochs": 4, "validation": 0.1, "checkpoint_every": 7}
+    | {"ngram_order": 3},
+    "attention": LOOP
+    | {"hidden": 8, "embedding": 6, "attention": 7, "maxout": 5, "rank": 4, "buffer": 3, "max_length": 5}
+    | {"updates": 40, "validate_every": 16, "keep": "last"},
+}
+
+Inputs = dict[str, Any]
+Numbers = Sequence[Sequence[int]]
+
+
+def sentences(name: str, numbers: Numbers) -> list[str]:
+    """Sentences of the words <name><number>."""
+    return [" ".join(f"{name}{number}" for number in sentence) for sentence in numbers]
+
+
+def write_table(folder: Path, phrases: Numbers) -> Inputs:
+    """A phrase table of word-by-word translations, source word s<i> to target word t<i>."""
+    rows = []
+    for source, target in zip(sentences("s", phrases), sentences("t", phrases), strict=True):
+        links = " ".join(f"{i}-{i}" for i in range(len(source.split())))
+        rows.append(f"{source} ||| {target} ||| 1 1 1 1 ||| {links} ||| 1 1 1 ||| |||")
+    write_lines(folder / "table.txt", sorted(rows))
+    vocabularies = moses_vocabularies(folder / "table.txt")
+    read_moses(folder / "table.txt", None, *vocabularies).save(folder / "table")
+    inputs = {"phrase_table": folder / "table"}
+    for vocabulary, side in zip(vocabularies, ("source", "target"), strict=True):
+        vocabulary.save(folder / f"table.{side}")
+        inputs |= {f"{side}_{name}": folder / f"table.{side}" for name in ("vocabulary", "shortlist")}
+    return inputs
+
+
+def write_ngrams(folder: Path) -> Inputs:
+    """Two texts of sentences that count on from a random word; six of eighteen words are outside the shortlist."""
+    random = np.random.default_rng(0)
+    lines = sentences("w", [(start + np.arange(length)) % 18 for start, length in random.integers(2, 18, (200, 2))])
+    write_lines(folder / "a.txt", lines[:150])
+    write_lines(folder / "b.txt", lines[150:])
+    vocabulary = Vocabulary.from_sentences(lines)
+    vocabulary.save(folder / "vocabulary")
+    most_frequent(vocabulary, 12).save(folder / "shortlist")
+    names = {name: folder / name for name in ("vocabulary", "shortlist")}
+    return {"texts": [folder / "a.txt", folder / "b.txt"], **names}
+
+
+def write_text(folder: Path) -> Inputs:
+    """Sentences that count on from a random word, with words in between that occur once."""
+    random = np.random.default_rng(0)
+    lines = [[f"w{(start + i) % 18}" for i in range(length)] for start, length in random.integers(2, 18, (200, 2))]
+    for number in range(0, 200, 5):
+        lines[number][-1] = f"once{number}"
+    lines[1][0], lines[2][0] = "<s>", "</s>"  # mere words here
+    write_lines(folder / "text", [" ".join(line) for line in lines])
+    return {"texts": [folder / "text"]}
+
+
+WORDS = 12
+"""Of each side of the pairs of sentences."""
+
+
+def write_pairs(folder: Path) -> tuple[Inputs, Inputs]:
+    """Source word s<i> becomes target word t<i>, from right to left; and target vocabularies of the sentences, which
+    hold the reference and one word more.
+    """
+    random = np.random.default_rng(0)
+    pairs = [random.integers(0, WORDS, random.integers(1, 7)).tolist() for _ in range(220)]
+    target = Vocabulary.from_sentences(sentences("t", [range(WORDS)]))
+    target.save(folder / "target_vocabulary")
+    Vocabulary.from_sentences(sentences("s", [range(WORDS)])).save(folder / "source_vocabulary")
+    inputs, candidates = {}, {}
+    for prefix, chosen in (("", pairs[:200]), ("held_out_", pairs[200:])):
+        lines = sentences("t", [sentence[::-1] for sentence in chosen])
+        sets = [
+            np.unique([UNK, EOS, *target.ids(line.split()), 3 + number % WORDS]) if number % 9 else [UNK, EOS]
+            for number, line in enumerate(lines)
+        ]
+        inputs |= {f"{prefix}{name}": folder / f"{prefix}{name}" for name in ("source", "target")}
+        candidates[f"{prefix}candidates"] = folder / f"{prefix}candidates"
+        write_lines(folder / f"{prefix}source", sentences("s", chosen))
+        write_lines(folder / f"{prefix}target", lines)
+        CandidateSets.from_ids(Ragged.from_lists(sets), len(target)).save(folder / f"{prefix}candidates")
+    return inputs | {f"{side}_vocabulary": folder / f"{side}_vocabulary" for side in ("source", "target")}, candidates
+
+
+def places(folder: Path) -> dict[str, Path]:
+    """Where a run writes, by the names of the arguments of its step."""
+    names = {
+        "output": "model",
+        "curve": "curve.csv",
+        "plot": "curve.png",
+        "held_out": "held_out.json",
+        "state": "state",
+    }
+    return {name: folder / file for name, file in names.items()}
+
+
+def train(kind: str, inputs: Inputs, folder: Path, seed: int = 1, **settings: Any) -> None:
+    """Train a network of a kind with ``SETTINGS``, but for some."""
+    train_network(
+        kind=kind, inputs=inputs, settings=SETTINGS[kind] | settings, device="cpu", seed=seed, **places(folder)
+    )
+
+
+class Killed(Exception):
+    """Stands for the end of a process."""
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, update: int) -> None:
+    """Let every trainer end before its update of this number, counted from 0."""
+    original = Trainer.update
+
+    def interrupted(self: Trainer) -> float:
+        if self.progress.updates == update:
+            raise Killed
+        return original(self)
+
+    monkeypatch.setattr(Trainer, "update", interrupted)
+
+
+def weights(folder: Path) -> bytes:
+    """The weights that a run left, to the bit."""
+    return (folder / "model" / "weights.safetensors").read_bytes()
+
+
+def without_times(folder: Path) -> list[Any]:
+    """The rows of a run's curve and what it told, but for the time it took."""
+    rows = [{name: value for name, value in row.items() if name != "seconds"} for row in read_csv(folder / "curve.csv")]
+    told = read_json(folder / "held_out.json")
+    return [*rows, {name: value for name, value in told.items() if name != "words_per_second"}]
+
+
+def check_going_on(
+    train: Callable[[Path], object], folder: Path, monkeypatch: pytest.MonkeyPatch, updates: Sequence[int]
+) -> None:
+    """A run killed before each of these updates, one after the other, ends as one never killed: weights, curve, report.
+
+    Leaves the one in ``folder/killed`` and the other in ``folder/whole``.
+    """
+    train(folder / "whole")
+    for update in updates:
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            kill_at(patch, update)
+            train(folder / "killed")
+        assert not (folder / "killed" / "model").exists()
+    train(folder / "killed")
+    assert weights(folder / "killed") == weights(folder / "whole")
+    assert without_times(folder / "killed") == without_times(folder / "whole")
+    assert (folder / "whole" / "curve.png").read_bytes().startswith(b"\x89PNG")
