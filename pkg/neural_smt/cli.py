@@ -16,6 +16,7 @@ import signal
 import sys
 import typing
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -79,13 +80,8 @@ def _is_step(name: str, function: Any, module: ModuleType) -> bool:
     )
 
 
-class _Structure(str):
-    """The text of an argument that is neither a path, a word nor a number."""
-
-
-def _structure(name: str, text: str, annotation: Any) -> Any:
-    """What the option ``--name`` says in JSON, or in a file of YAML."""
-    option = f"--{name.replace('_', '-')}"
+def _structure(option: str, annotation: Any, text: str) -> Any:
+    """What an option says in JSON, or in a file of YAML."""
     value = read_yaml(Path(text[1:])) if text.startswith("@") else _parse_json(option, text)
     kind = typing.get_origin(annotation) or annotation
     if isinstance(kind, type) and not isinstance(value, kind | None):
@@ -109,7 +105,7 @@ def _parse_json(option: str, text: str) -> Any:
 
 
 def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
-    annotation = optional(parameter.annotation)
+    annotation, option = optional(parameter.annotation), f"--{parameter.name.replace('_', '-')}"
     required = parameter.default is inspect.Parameter.empty
     options: dict[str, Any] = {"required": required, "default": None if required else parameter.default}
     if annotation is bool:
@@ -123,8 +119,8 @@ def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -
     elif annotation in (int, float, str):
         options["type"] = annotation
     else:
-        options |= {"metavar": "JSON", "type": _Structure}
-    parser.add_argument(f"--{parameter.name.replace('_', '-')}", dest=parameter.name, **options)
+        options |= {"metavar": "JSON", "type": partial(_structure, option, annotation)}
+    parser.add_argument(option, dest=parameter.name, **options)
 
 
 def _add_options(parser: argparse.ArgumentParser, function: Callable[..., Any], places: Sequence[str] = ()) -> None:
@@ -165,8 +161,7 @@ def _parse(arguments: Sequence[str] | None) -> tuple[Callable[..., Any], dict[st
     else:
         given = vars(_step_parser(chosen.command).parse_args(chosen.rest))
         function = steps(chosen.command)[given.pop("step")]
-    kinds = {name: optional(parameter.annotation) for name, parameter in parameters(function).items()}
-    return function, {n: _structure(n, v, kinds[n]) if isinstance(v, _Structure) else v for n, v in given.items()}
+    return function, given
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -40,7 +40,7 @@ def test_a_further_kind_of_network(finished: Path, tmp_path: Path) -> None:
     shutil.copy(Path(__file__).with_name("toy_kind.py"), package / "training" / "toy.py")
     for file, before, added in (
         ("experiment/schema.yaml", "\n  names:\n", SETTINGS.rstrip()),
-        ("experiment/kinds.py", '\n    "attention": Kind(', REGISTERED),
+        ("experiment/networks.py", '\n    "attention": Kind(', REGISTERED),
     ):
         text = (package / file).read_text(encoding="utf-8")
         assert text.count(before) == 1, file

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import base_chain
 
 if TYPE_CHECKING:
     from neural_smt.experiment.layout import Layout
@@ -168,15 +169,8 @@ def inherit_networks(config: dict[str, Any]) -> None:
 
 
 def _inherited(networks: Networks, name: str) -> dict[str, Any]:
-    chain = [name]
-    while base := networks[chain[-1]].get("base"):
-        if base in chain:
-            raise UserError(f"networks.{name}: its bases go in a circle ({' -> '.join([*chain, base])}); break it")
-        if base not in networks:
-            raise UserError(f"networks.{chain[-1]}.base: there is no network '{base}'; define it or name another")
-        chain.append(base)
     settings: dict[str, Any] = {}
-    for ancestor in reversed(chain):
+    for ancestor in reversed(base_chain(networks, name, "networks", "network")):
         kind, own = settings.get("kind"), networks[ancestor]
         if kind and own.get("kind", kind) != kind:
             raise UserError(

@@ -6,6 +6,7 @@ from copy import deepcopy
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar, get_type_hints
 
 import yaml
@@ -15,20 +16,14 @@ from neural_smt.errors import UserError
 SectionClass = TypeVar("SectionClass")
 
 
-class Settings:
+class Settings(SimpleNamespace):
     """A complete section of the configuration: ``settings.rate``. Nothing is checked here, the schema has done so."""
 
     def __init__(self, values: Mapping[str, Any]):
-        vars(self).update(values)
+        super().__init__(**values)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"there is no setting {name!r} among {', '.join(vars(self))}")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Settings) and vars(self) == vars(other)
-
-    def __repr__(self) -> str:
-        return f"Settings({self.as_dict()})"
 
     def as_dict(self) -> dict[str, Any]:
         """The settings as plain values."""
@@ -44,7 +39,7 @@ def load_schema() -> dict[str, Any]:
     """The JSON schema (draft 2020-12) of an experiment, which describes every setting, with its default and range."""
     # the parser in C takes a tenth of the time, for which steps would wait
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(Path(__file__).with_name("schema.yaml").read_bytes(), Loader=loader)
+    return loader(Path(__file__).with_name("schema.yaml").read_bytes()).get_single_data()
 
 
 def section_settings(section: str, values: Mapping[str, Any]) -> Settings:
@@ -73,6 +68,18 @@ def network_settings(kind: str, values: Mapping[str, Any]) -> Settings:
     fill_defaults(section, root["$defs"][kind], root)
     check_section(section, {"$ref": f"#/$defs/{kind}", "$defs": root["$defs"]}, "settings")
     return Settings(section)
+
+
+def base_chain(entries: Mapping[str, Mapping[str, Any]], name: str, section: str, noun: str) -> list[str]:
+    """An entry of a section and all its bases, the nearest first; ``UserError`` for a circle or an unknown base."""
+    chain = [name]
+    while base := entries[chain[-1]].get("base"):
+        if base in chain:
+            raise UserError(f"{section}.{name}: its bases go in a circle ({' -> '.join([*chain, base])}); break it")
+        if base not in entries:
+            raise UserError(f"{section}.{chain[-1]}.base: there is no {noun} '{base}'; define it or name another")
+        chain.append(base)
+    return chain
 
 
 def fill_defaults(value: dict[str, Any], schema: Mapping[str, Any], root: Mapping[str, Any]) -> None:

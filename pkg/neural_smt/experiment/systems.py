@@ -16,6 +16,7 @@ from neural_smt.experiment.networks import (
     networks_of_kind,
     scoring_networks,
 )
+from neural_smt.experiment.settings import base_chain
 
 SEARCH_KINDS = kinds_that_score("search")
 
@@ -32,21 +33,14 @@ PAPER_ROWS = ("baseline", "rnn", "cslm_rnn", "cslm_rnn_wp")
 
 def resolve_features(systems: Mapping[str, Mapping[str, Any]], name: str) -> list[str]:
     """Feature groups of a system: those of its ``base`` (recursively), then its own, without repeats."""
-    chain, current = [], name
-    while current is not None:
-        if current in chain:
-            raise UserError(f"systems.{name}: its bases go in a circle ({' -> '.join([*chain, current])}); break it")
-        if current not in systems:
-            raise UserError(f"systems.{chain[-1]}.base: there is no system '{current}'; define it or name another")
-        chain.append(current)
-        current = systems[current].get("base")
+    chain = base_chain(systems, name, "systems", "system")
     groups = [group for system in reversed(chain) for group in systems[system]["features"]]
     return list(dict.fromkeys(groups))
 
 
 def resolve_table(systems: Mapping[str, Mapping[str, Any]], name: str) -> str:
     """The phrase table of a system, ``extracted`` or ``proposed``: its own, or that of the nearest base with one."""
-    return _inherited(systems, name, "table", "extracted")
+    return _owner(systems, name, "table").get("table", "extracted")
 
 
 def resolve_data(systems: Mapping[str, Mapping[str, Any]], name: str) -> str:
@@ -56,9 +50,8 @@ def resolve_data(systems: Mapping[str, Mapping[str, Any]], name: str) -> str:
     so many (``pairs`` of the system that names the data).
     """
     system = _owner(systems, name, "data")
-    if system is None:
-        return "selected"
-    return f"{system['data']}_{system['pairs']}" if "pairs" in system else system["data"]
+    data = system.get("data", "selected")
+    return f"{data}_{system['pairs']}" if "pairs" in system else data
 
 
 def drawn_pairs(data: str) -> int | None:
@@ -80,19 +73,10 @@ def feature_groups(config: Mapping[str, Any], name: str) -> list[str]:
     return [kind if kind in SEARCH_KINDS else group for group, kind in zip(groups, kinds, strict=True)]
 
 
-def _inherited(systems: Mapping[str, Mapping[str, Any]], name: str, key: str, default: str) -> str:
-    system = _owner(systems, name, key)
-    return default if system is None else system[key]
-
-
-def _owner(systems: Mapping[str, Mapping[str, Any]], name: str, key: str) -> Mapping[str, Any] | None:
-    """The system itself or its nearest base that has a key; None where none has."""
-    current: str | None = name
-    while current is not None:
-        if key in systems[current]:
-            return systems[current]
-        current = systems[current].get("base")
-    return None
+def _owner(systems: Mapping[str, Mapping[str, Any]], name: str, key: str) -> Mapping[str, Any]:
+    """The system itself or its nearest base that has a key; nothing where none has."""
+    chain = base_chain(systems, name, "systems", "system")
+    return next((systems[one] for one in chain if key in systems[one]), {})
 
 
 def used_networks(config: Mapping[str, Any], *kinds: str) -> list[str]:
