@@ -9,9 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar, get_type_hints
 
-import yaml
-
 from neural_smt.errors import UserError
+from neural_smt.io.files import read_yaml
 
 SectionClass = TypeVar("SectionClass")
 
@@ -37,9 +36,7 @@ class Settings(SimpleNamespace):
 @cache
 def load_schema() -> dict[str, Any]:
     """The JSON schema (draft 2020-12) of an experiment, which describes every setting, with its default and range."""
-    # the parser in C takes a tenth of the time, for which steps would wait
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return loader(Path(__file__).with_name("schema.yaml").read_bytes()).get_single_data()
+    return read_yaml(Path(__file__).with_name("schema.yaml"))
 
 
 def section_settings(section: str, values: Mapping[str, Any]) -> Settings:

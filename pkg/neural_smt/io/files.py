@@ -239,7 +239,7 @@ def read_yaml(path: Path) -> Any:
     text = "\n".join(read_lines(path))
     with suppress(yaml.YAMLError, AttributeError):
         # libyaml, where PyYAML has it: a tenth of the time
-        return yaml.load(text, Loader=yaml.CSafeLoader)
+        return yaml.CSafeLoader(text).get_single_data()
     try:
         # Python's parser says better what is wrong
         return yaml.safe_load(text)
