@@ -18,8 +18,8 @@ from neural_smt.corpus.grammar.sentences import finish, inverted, sentence
 from neural_smt.corpus.grammar.verb_groups import Group
 
 NEWS, PARLIAMENT, EVERYDAY = DOMAINS["news"], DOMAINS["parliament"], DOMAINS["everyday"]
-PLAIN = replace(NEWS, adjective=0.0, complement=0.0, modifier_noun=0.0, relative=0.0)
-CASUAL = replace(EVERYDAY, adjective=0.0, complement=0.0, modifier_noun=0.0, relative=0.0)
+PLAIN = NEWS.replace(adjective=0.0, complement=0.0, modifier_noun=0.0, relative=0.0)
+CASUAL = EVERYDAY.replace(adjective=0.0, complement=0.0, modifier_noun=0.0, relative=0.0)
 
 
 NOT = ("not", "pas")
@@ -157,7 +157,7 @@ def test_adjectives_agree():
 
 
 def test_adjective_order_and_links(monkeypatch):
-    d = derivation(replace(PLAIN, adjective=1.0))
+    d = derivation(PLAIN.replace(adjective=1.0))
     chosen = [adjective("new"), adjective("national")]
     monkeypatch.setattr("neural_smt.corpus.grammar.phrases._attributes", lambda *_: chosen)
     entry = replace(noun("agreement"), numbers="ss")

@@ -154,9 +154,8 @@ def build_pieces(
         reference = _empty_lists(len(piece))
         if references is not None:
             reference = sources.encode_reference(references[start : start + size])
-        lists = [array for part in (piece, translations) for array in _arrays(part)]
-        further = [array for part in (phrases, reference) for array in _arrays(part)]
-        own = Ragged(*_collect(*lists, spans, *further, len(RESERVED) + settings.frequent, words))
+        texts, lists = (*_arrays(piece), *_arrays(translations)), (*_arrays(phrases), *_arrays(reference))
+        own = Ragged(*_collect(*texts, spans, *lists, len(RESERVED) + settings.frequent, words))
         yield CandidateSets(own, common, words, origins, settings.as_dict())
 
 

@@ -97,7 +97,8 @@ def inspect_sentence(
     if not 1 <= line <= len(lines):
         raise UserError(f"{source}: has {len(lines)} lines, so there is no line {line}; name one of them")
     reasons = explain(sources, chosen, lines[line - 1], None if references is None else references[line - 1])
-    shown = {number: why for number, why in reasons.items() if everything or not why.only_frequent}
+    frequent = {number for number, why in reasons.items() if not (why.dictionary or why.phrases or why.reference)}
+    shown = {number: why for number, why in reasons.items() if everything or number not in frequent}
     rows = reason_rows(sources, shown)
     if output is not None:
         write_csv(output, HEADER, rows)
@@ -124,11 +125,6 @@ class Reasons:
     phrases: list[tuple[str, int, str, float]] = field(default_factory=list)
     frequent: int | None = None
     reference: bool = False
-
-    @property
-    def only_frequent(self) -> bool:
-        """Whether the word is there for its frequency alone."""
-        return not (self.dictionary or self.phrases or self.reference)
 
 
 def explain(sources: Sources, settings: Settings, line: str, reference: str | None = None) -> dict[int, Reasons]:

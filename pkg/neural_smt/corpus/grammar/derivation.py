@@ -1,7 +1,6 @@
 """The state of one sentence while its rules apply: dice, keys, domain, topic, and what needs a cue."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -10,45 +9,21 @@ import yaml
 from neural_smt.corpus.grammar.fragments import WORDS, Pair, words
 from neural_smt.corpus.grammar.french import elidable
 from neural_smt.corpus.grammar.lexicon import Lexicon, Noun, Weighted, lexicon
+from neural_smt.experiment.settings import Settings
 
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True)
-class Domain:
-    """One register of the language, as ``words/domains.yaml`` describes it; rates are probabilities."""
-
-    name: str
-    letter: str
-    formal: bool
-    topics: Weighted[str]
-    patterns: Weighted[str]
-    tenses: Weighted[str]
-    adjuncts: str
-    place: float
-    negation: float
-    adjective: float
-    relative: float
-    pronoun_subject: float
-    proper_name: float
-    possessive: float
-    passive: float
-    adjunct: float
-    time: float
-    adverb: float
-    modifier_noun: float
-    complement: float  # a noun with an of-phrase or genitive
-
-
-def _read_domains() -> dict[str, Domain]:
+def _read_domains() -> dict[str, Settings]:
     declared = yaml.safe_load((WORDS / "domains.yaml").read_text(encoding="utf-8"))
     return {
-        name: Domain(name, **{key: Weighted.of(value) if isinstance(value, dict) else value for key, value in fields})
-        for name, fields in ((name, domain.items()) for name, domain in declared.items())
+        name: Settings({k: Weighted.of(v) if isinstance(v, dict) else v for k, v in domain.items()} | {"name": name})
+        for name, domain in declared.items()
     }
 
 
 DOMAINS = _read_domains()
+"""Registers of the language, as ``words/domains.yaml`` describes them."""
 
 
 class Dice:
@@ -90,7 +65,7 @@ class Dice:
 class Derivation:
     """One sentence in the making."""
 
-    def __init__(self, dice: Dice, domain: Domain):
+    def __init__(self, dice: Dice, domain: Settings):
         self.dice = dice
         self.domain = domain
         self.lexicon: Lexicon = lexicon(domain.letter)

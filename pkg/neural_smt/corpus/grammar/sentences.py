@@ -21,7 +21,7 @@ from neural_smt.corpus.grammar.clauses import (
     that_clause,
     with_relative,
 )
-from neural_smt.corpus.grammar.derivation import Derivation, Dice, Domain
+from neural_smt.corpus.grammar.derivation import Derivation, Dice
 from neural_smt.corpus.grammar.english import vowel_sound as english_vowel
 from neural_smt.corpus.grammar.fragments import (
     NOTHING,
@@ -40,6 +40,7 @@ from neural_smt.corpus.grammar.french import vowel_sound as french_vowel
 from neural_smt.corpus.grammar.noun_phrases import NounPhrase, personal_pronoun, reference
 from neural_smt.corpus.grammar.phrases import adjunct, adverb, comma, common_noun_phrase, cue, numbered, time_adjunct
 from neural_smt.corpus.grammar.verb_groups import REFLEXIVES, Group
+from neural_smt.experiment.settings import Settings
 
 _ATTRIBUTIVE_ONLY = frozenset(word_list("attributive adjective"))
 """Adjectives that are never said of a subject."""
@@ -284,7 +285,7 @@ def finish(pair: Pair, key: int, mark: str) -> SentencePair:
     return SentencePair(tuple(word.form for word in source), tuple(word.form for word in target), links(source, target))
 
 
-def sentence(dice: Dice, domain: Domain) -> SentencePair:
+def sentence(dice: Dice, domain: Settings) -> SentencePair:
     """One sentence pair of a domain."""
     d = Derivation(dice, domain)
     name = dice.draw(domain.patterns)
