@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from training_runs import Killed, kill_at, places, weights
+from training_runs import Killed, kill_at, places, train_killed_at, weights
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines
@@ -82,9 +82,7 @@ def test_a_killed_run_loses_no_epoch(
 ) -> None:
     # before the first checkpoint; between the end of an epoch and a checkpoint; between a checkpoint and an end
     for update in (3, 6, 9, 11, 16):
-        with monkeypatch.context() as patch, pytest.raises(Killed):
-            kill_at(patch, update)
-            train(inputs, tmp_path)
+        train_killed_at(monkeypatch, update, lambda: train(inputs, tmp_path))
         assert not (tmp_path / "epochs").exists()
     train(inputs, tmp_path)
     assert kept(tmp_path) == kept(whole)
@@ -207,9 +205,7 @@ def test_a_killed_run_has_the_same_mean_and_keeps_no_more_than_it_needs(
 ) -> None:
     train(inputs, tmp_path / "whole", epochs=False, average=2)
     for update in (9, 11, 16):
-        with monkeypatch.context() as patch, pytest.raises(Killed):
-            kill_at(patch, update)
-            train(inputs, tmp_path / "killed", epochs=False, average=2)
+        train_killed_at(monkeypatch, update, lambda: train(inputs, tmp_path / "killed", epochs=False, average=2))
     train(inputs, tmp_path / "killed", epochs=False, average=2)
     assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
     (run,) = (tmp_path / "killed" / "state" / "epochs").iterdir()

@@ -141,6 +141,13 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, update: int) -> None:
     monkeypatch.setattr(Trainer, "update", interrupted)
 
 
+def train_killed_at(monkeypatch: pytest.MonkeyPatch, update: int, train: Callable[[], object]) -> None:
+    """A training that ends before its update of this number, counted from 0."""
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        kill_at(patch, update)
+        train()
+
+
 def weights(folder: Path) -> bytes:
     """The weights that a run left, to the bit."""
     return (folder / "model" / "weights.safetensors").read_bytes()
@@ -162,9 +169,7 @@ def check_going_on(
     """
     train(folder / "whole")
     for update in updates:
-        with monkeypatch.context() as patch, pytest.raises(Killed):
-            kill_at(patch, update)
-            train(folder / "killed")
+        train_killed_at(monkeypatch, update, lambda: train(folder / "killed"))
         assert not (folder / "killed" / "model").exists()
     train(folder / "killed")
     assert weights(folder / "killed") == weights(folder / "whole")

@@ -262,10 +262,10 @@ class _Data(NamedTuple):
     vocabulary: Vocabulary
     text: JointText
     held_out: JointText
-    table: np.ndarray | None = None
-    slots: int = 0
-    dimensions: int = 0
-    input_rows: int = 0
+    table: np.ndarray | None
+    slots: int
+    dimensions: int
+    input_rows: int
 
 
 def _read(
@@ -288,13 +288,13 @@ def _read(
     vocabulary = words_seen_twice(sentences.take(kept), everything)
     known = Ragged(shortlist_ids(everything, vocabulary)[sentences.values], sentences.offsets)
     if representation is None:
-        text = JointText(known)
-        return _Data(vocabulary, text.take(kept), text.take(np.flatnonzero(held_out)))
-    loaded = load_representation(representation)
-    inputs, numbers = read_inputs(loaded, lines, texts, sources, alignment)
-    text = JointText(known, inputs.rows[numbers])
-    parts = text.take(kept), text.take(np.flatnonzero(held_out))
-    return _Data(vocabulary, *parts, inputs.table, loaded.slots, loaded.dimensions, loaded.input_rows)
+        text, table, sizes = JointText(known), None, (0, 0, 0)
+    else:
+        loaded = load_representation(representation)
+        inputs, numbers = read_inputs(loaded, lines, texts, sources, alignment)
+        text, table = JointText(known, inputs.rows[numbers]), inputs.table
+        sizes = loaded.slots, loaded.dimensions, loaded.input_rows
+    return _Data(vocabulary, text.take(kept), text.take(np.flatnonzero(held_out)), table, *sizes)
 
 
 def prepare(

@@ -210,18 +210,9 @@ def _layers(classes: Tensor, words: Tensor, targets: SoftmaxTargets) -> list[tup
     count, spans = classes.shape
     lengths = [np.full(group.stop - group.start, group.last - group.first) for group in targets.groups]
     word_starts = np.concatenate([np.zeros(1, dtype=np.int64), *lengths]).cumsum()
-    chosen, within, by_class, class_places, word_places = (
-        tensor.numpy()
-        for tensor in (
-            targets.classes,
-            targets.within,
-            targets.by_class,
-            targets.class_places,
-            targets.word_places,
-        )
-    )
     class_starts = np.arange(count + 1) * spans
+    chosen, within, by_class = (part.numpy() for part in (targets.classes, targets.within, targets.by_class))
     return [
-        (classes.numpy().reshape(-1), class_starts, chosen, class_places, np.arange(count)),
-        (words.numpy(), word_starts, within, word_places, by_class),
+        (classes.numpy().reshape(-1), class_starts, chosen, targets.class_places.numpy(), np.arange(count)),
+        (words.numpy(), word_starts, within, targets.word_places.numpy(), by_class),
     ]
