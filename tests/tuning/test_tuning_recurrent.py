@@ -10,9 +10,8 @@ from neural_smt.decoding.reranking.push_forward import push_forward, rescore_lis
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
-from neural_smt.tuning import reranking_steps
 from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.reranking_steps import LatticeReranking
+from neural_smt.tuning.reranking_steps import LatticeReranking, tune_on_lattices
 
 SENTENCES = [
     ["a", "b", "c", "a", "b"],
@@ -31,9 +30,12 @@ def world(request):
     return random_world(12, request.param, SENTENCES)
 
 
-def tune_on_lattices(lattices, network, *rest, **options):
-    feature = None if network is None else "Recurrent0"
-    return reranking_steps.tune_on_lattices(lattices, network, *rest, feature=feature, **options)
+def tuned(world, references, network: bool = True, **options):
+    """The progress of tuning from the weights that the lattices were made with."""
+    start = Weights.from_vector(world.lattices.features, world.vector)
+    feature, model = ("Recurrent0", world.model) if network else (None, None)
+    options = {"feature": feature, "beam": BEAM, "seed": 1} | options
+    return tune_on_lattices(world.lattices, model, references, start, SETTINGS, **options)[0]
 
 
 def translations(world, weights, beam=BEAM):
@@ -49,8 +51,7 @@ def planted(world):
 
 def test_a_planted_weight_is_found(world):
     _, references = planted(world)
-    start = Weights.from_vector(world.lattices.features, world.vector)
-    progress, _ = tune_on_lattices(world.lattices, world.model, references, start, SETTINGS, beam=BEAM, seed=1)
+    progress = tuned(world, references)
     best = max(progress.iterations, key=lambda iteration: iteration.decoder_bleu)
     assert best.decoder_bleu > progress.iterations[0].decoder_bleu and best.decoder_bleu > 90
     share = np.abs(best.weights) / np.abs(best.weights).sum()
@@ -58,15 +59,14 @@ def test_a_planted_weight_is_found(world):
     assert share[-1] > first[-1]
     found = bleu(corpus_statistics(translations(world, np.array(best.weights), BEAM), references))
     np.testing.assert_allclose(100 * found, best.decoder_bleu, atol=1e-6)
-    again, _ = tune_on_lattices(world.lattices, world.model, references, start, SETTINGS, beam=BEAM, seed=1, threads=2)
+    again = tuned(world, references, threads=2)
     assert again.weights == progress.weights
 
 
 def test_lists_are_tuned_on_for_themselves(world):
     """The weights are those that choose best in the lists that are rescored, which hold few of the derivations."""
     _, references = planted(world)
-    start = Weights.from_vector(world.lattices.features, world.vector)
-    progress, _ = tune_on_lattices(world.lattices, world.model, references, start, SETTINGS, lists=4, seed=1)
+    progress = tuned(world, references, lists=4)
     assert [iteration.candidates for iteration in progress.iterations] == [len(progress.candidates)] * len(
         progress.iterations
     )
@@ -77,31 +77,19 @@ def test_lists_are_tuned_on_for_themselves(world):
     chosen = [world.lattices.spell(world.lattices.flat.words.take(arcs).values) for arcs in found.arcs]
     np.testing.assert_allclose(100 * bleu(corpus_statistics(chosen, references)), best.decoder_bleu, atol=1e-6)
     assert best.decoder_bleu > progress.iterations[0].decoder_bleu
-    one, _ = tune_on_lattices(world.lattices, world.model, references, start, SETTINGS, lists=1, seed=1)
+    one = tuned(world, references, lists=1)
     assert len(one.candidates) == sum(map(bool, SENTENCES))
 
 
 def test_scores_to_do_without_keep_a_weight_of_0(world):
     _, references = planted(world)
-    start = Weights.from_vector(world.lattices.features, world.vector)
     names = world.lattices.with_feature("Recurrent0").names
     without = ["TranslationModel0_2", "LM0"]
-    progress, _ = tune_on_lattices(
-        world.lattices, world.model, references, start, SETTINGS, beam=BEAM, drop_features=without, seed=1
-    )
+    progress = tuned(world, references, drop_features=without)
     for iteration in progress.iterations:
         assert [iteration.weights[names.index(name)] for name in without] == [0, 0]
     with pytest.raises(UserError, match="no score TranslationModel0_9"):
-        tune_on_lattices(
-            world.lattices,
-            world.model,
-            references,
-            start,
-            SETTINGS,
-            beam=BEAM,
-            drop_features=["TranslationModel0_9"],
-            seed=1,
-        )
+        tuned(world, references, drop_features=["TranslationModel0_9"])
 
 
 def test_without_a_model_the_other_weights_are_tuned(world):
@@ -109,10 +97,7 @@ def test_without_a_model_the_other_weights_are_tuned(world):
     goal[world.lattices.features.slices["LM0"]] *= -3
     flat = world.lattices.flat
     references = [world.lattices.spell(ids) for ids in best_paths(flat, goal).words(flat)]
-    start = Weights.from_vector(world.lattices.features, world.vector)
-    progress, _ = tune_on_lattices(
-        world.lattices, None, references, start, SETTINGS, beam=BEAM, seed=1, drop_features=["Distortion0"]
-    )
+    progress = tuned(world, references, network=False, drop_features=["Distortion0"])
     best = max(progress.iterations, key=lambda iteration: iteration.decoder_bleu)
     assert best.decoder_bleu > progress.iterations[0].decoder_bleu and best.decoder_bleu > 90
     assert len(best.weights) == world.lattices.features.size
@@ -149,4 +134,4 @@ def test_weights_without_a_feature_are_refused(world):
     values = dict(Weights.from_vector(world.lattices.features, world.vector).values)
     del values["LM0"]
     with pytest.raises(UserError, match="LM0"):
-        tune_on_lattices(world.lattices, world.model, [[]] * 6, Weights(values), SETTINGS, beam=BEAM, seed=1)
+        tune_on_lattices(world.lattices, world.model, [[]] * 6, Weights(values), SETTINGS, feature="Recurrent0", seed=1)
