@@ -72,7 +72,7 @@ def add_lists(slots: np.ndarray, values: np.ndarray, offsets: np.ndarray, first:
         slots[slot] = first + entry
 
 
-@kernel
+@leaf
 def find_pair(offsets: np.ndarray, targets: np.ndarray, source: int, target: int) -> int:
     """Row of the word pair (source, target) in a ``LexicalTable``, or -1 when the two were never linked.
 

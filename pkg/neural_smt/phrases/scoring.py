@@ -9,7 +9,7 @@ from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
 from neural_smt.io.lookup_primitives import find_pair
 from neural_smt.io.ragged import Ragged
-from neural_smt.jit import kernel
+from neural_smt.jit import kernel, leaf
 from neural_smt.phrases.consolidation import ConsolidatedPairs, consolidate_pairs, unpack_links
 from neural_smt.phrases.extraction import ExtractedPairs, run_ranges, split_evenly
 from neural_smt.phrases.interning import gather_phrases
@@ -18,7 +18,7 @@ from neural_smt.phrases.table import Entries, PhraseTable
 from neural_smt.vocabulary import Vocabulary
 
 
-@kernel
+@leaf
 def _lexical_weight(
     words: np.ndarray, others: np.ndarray, links: np.uint64, of_target: bool, lexical: tuple[np.ndarray, ...]
 ) -> float:
@@ -60,14 +60,15 @@ def _score_range(
     source_values, source_offsets = source_phrases
     target_values, target_offsets = target_phrases
     links_by_target, links_by_source = links
+    given_target, given_source = lexical
     for phrase in range(sources[0], sources[1]):
         source = source_values[source_offsets[phrase] : source_offsets[phrase + 1]]
         for entry in range(entry_offsets[phrase], entry_offsets[phrase + 1]):
             target = target_values[target_offsets[entry] : target_offsets[entry + 1]]
             scores[entry, 0] = counts[entry, 2] / counts[entry, 0]
-            scores[entry, 1] = _lexical_weight(source, target, links_by_source[entry], False, lexical[0])
+            scores[entry, 1] = _lexical_weight(source, target, links_by_source[entry], False, given_target)
             scores[entry, 2] = counts[entry, 2] / counts[entry, 1]
-            scores[entry, 3] = _lexical_weight(target, source, links_by_target[entry], True, lexical[1])
+            scores[entry, 3] = _lexical_weight(target, source, links_by_target[entry], True, given_source)
 
 
 @kernel
