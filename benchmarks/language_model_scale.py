@@ -22,8 +22,7 @@ from lib import RESULTS, SHARED, fastest, peak_megabytes
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate_within, parse_memory
-from neural_smt.language_model.model import NgramModel
-from neural_smt.language_model.perplexity import measure_perplexity
+from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.language_model.primitives import score_sentences
 from neural_smt.vocabulary import Vocabulary
 

@@ -174,7 +174,7 @@ def test_gold_of_another_length_is_named(tmp_path: Path) -> None:
             {"aligner": "fast_align", "fast_align": {"p1": 1}},
             "alignment.fast_align.p1 is unknown; use one of iterations",
         ),
-        ({"aligner": "eflomal", "eflomal": {"seed": 1}}, "alignment.eflomal.seed is unknown; use one of model"),
+        ({"aligner": "eflomal", "eflomal": {"seed": 1}}, "alignment.steps.seed is unknown; use one of model"),
     ],
 )
 def test_wrong_settings_are_named(text: Path, settings: dict, message: str) -> None:

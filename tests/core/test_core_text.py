@@ -13,14 +13,15 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import check_text, read_pieces
 from neural_smt.io.text_primitives import (
     NO_ROOM,
+    WordNumbers,
     find_line_end,
     find_token_end,
+    index_words,
     number_word,
     parse_natural,
     parse_number,
     skip_spaces,
 )
-from neural_smt.io.word_numbers import WordNumbers, index_words
 
 
 def as_bytes(text: str | bytes) -> np.ndarray:

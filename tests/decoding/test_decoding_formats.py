@@ -15,8 +15,7 @@ from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json
 from neural_smt.io.ragged import Ragged
-from neural_smt.phrases.columns import save_column
-from neural_smt.phrases.table import PhraseTable
+from neural_smt.phrases.table import PhraseTable, save_column
 
 GROUPS = ["phrase", "language_model", "reordering"]
 

@@ -14,7 +14,7 @@ from neural_smt.decoding.weights import Weights
 from neural_smt.io.files import read_lines
 from neural_smt.language_model.arpa import write_arpa
 from neural_smt.language_model.model import NgramModel
-from neural_smt.phrases.columns import save_column
+from neural_smt.phrases.table import save_column
 
 SENTENCES = [["a", "b", "c"], ["b", "a", "b", "a"], [], ["q", "unknown", "a"], ["c"]]
 

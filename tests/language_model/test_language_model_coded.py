@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.language_model.automaton import NgramError
-from neural_smt.language_model.coded import CODES, choose_centres, encode
-from neural_smt.language_model.continuations import context_states, word_mass
+from neural_smt.language_model.automaton import CODES, NgramError, choose_centres, encode
 from neural_smt.language_model.estimation import estimate
-from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.model import NgramModel, context_states, word_mass
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
 

@@ -12,8 +12,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.arpa import read_arpa
-from neural_smt.language_model.estimation import estimate
-from neural_smt.language_model.kneser_ney import FALLBACK_DISCOUNTS, Estimate
+from neural_smt.language_model.estimation import FALLBACK_DISCOUNTS, Estimate, estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 

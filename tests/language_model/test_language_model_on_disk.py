@@ -11,9 +11,8 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model import counting
-from neural_smt.language_model.columns import Column, count_values, put_rising, take, take_rising
-from neural_smt.language_model.estimation import estimate, estimate_on_disk, estimate_within, parse_memory
-from neural_smt.language_model.kneser_ney import Estimate
+from neural_smt.language_model.counting import Column, count_values, put_rising, take, take_rising
+from neural_smt.language_model.estimation import Estimate, estimate, estimate_in_blocks, estimate_within, parse_memory
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
 
@@ -44,7 +43,8 @@ def test_every_block_size_gives_the_same_bytes(tmp_path_factory, sentences, orde
     parts = [Ragged.from_lists(sentences[:cut]), Ragged.from_lists(sentences[cut:])]
     folder = tmp_path_factory.mktemp("columns")
     assert_same(
-        estimate_on_disk(parts, order, prune[:order], folder=folder, block=block), estimate(whole, order, prune[:order])
+        estimate_in_blocks(parts, order, prune[:order], folder=folder, block=block),
+        estimate(whole, order, prune[:order]),
     )
 
 
@@ -54,13 +54,13 @@ def test_real_text_in_blocks_gives_the_same_bytes(shared, tmp_path, prune, block
     lines = read_lines(shared / "oracle/extraction/train.fr.gz")
     vocabulary = Vocabulary.from_sentences(lines)
     text = vocabulary.encode(lines)
-    estimated = estimate_on_disk([text], 5, prune, len(vocabulary) - 1, folder=tmp_path, block=block)
+    estimated = estimate_in_blocks([text], 5, prune, len(vocabulary) - 1, folder=tmp_path, block=block)
     assert_same(estimated, estimate(text, 5, prune, len(vocabulary) - 1))
 
 
 def test_values_by_hand(tmp_path):
     a, b, c = 3, 4, 5
-    unigrams, bigrams = estimate_on_disk(
+    unigrams, bigrams = estimate_in_blocks(
         [Ragged.from_lists([[a, b], [a, b], [a, c]])], 2, folder=tmp_path, block=2
     ).tables
     assert unigrams.words[:, 0].tolist() == [UNK, BOS, EOS, a, b, c]
@@ -75,7 +75,7 @@ def test_memory_depends_on_the_block_and_not_on_the_text(tmp_path):
     peaks = {}
     for name, work in {
         "memory": lambda: estimate(text, 4),
-        "disk": lambda: estimate_on_disk(
+        "disk": lambda: estimate_in_blocks(
             [text.take(np.arange(i, i + 500)) for i in range(0, 12000, 500)], 4, folder=tmp_path, block=4000
         ),
     }.items():
@@ -108,7 +108,7 @@ def test_text_without_words_is_refused(tmp_path, memory):
 def test_more_ngrams_than_there_are_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(counting, "_LARGEST", 50)
     with pytest.raises(UserError, match="more than 50 distinct 2-grams"):
-        estimate_on_disk([random_sentences(200)], 3, folder=tmp_path, block=100)
+        estimate_in_blocks([random_sentences(200)], 3, folder=tmp_path, block=100)
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,9 @@ def test_sizes_that_are_none(size):
         parse_memory(size)
 
 
-def test_columns_are_read_and_written_in_windows(tmp_path):
-    column = Column(tmp_path / "numbers", np.int64)
+@pytest.mark.parametrize("in_files", [False, True])
+def test_columns_are_read_and_written_in_windows(tmp_path, in_files):
+    column = Column(tmp_path / "numbers" if in_files else None, np.int64)
     column.append(np.arange(0, 50, 10))
     column.append(np.arange(50, 70, 10))
     assert len(column) == 7 and column[2:4].tolist() == [20, 30] and column[5:99].tolist() == [50, 60]
@@ -141,7 +142,7 @@ def test_columns_are_read_and_written_in_windows(tmp_path):
     for block in (1, 4, 100):
         put_rising(column, np.array([1, 2, 6]), np.array([block, 2, 3]), block)
         assert column[:].tolist() == [0, block, 2, 30, 40, 50, 3]
-    rows = Column(tmp_path / "rows", np.int32, 2)
+    rows = Column(tmp_path / "rows" if in_files else None, (np.int32, (2,)))
     assert rows.mapped().shape == (0, 2)
     rows.extend(2)
     rows.write(1, np.array([[7, 8]]))

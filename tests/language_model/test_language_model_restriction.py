@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model import ngrams
 from neural_smt.language_model.estimation import estimate
-from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.language_model.ngrams import restrict_tables
-from neural_smt.language_model.perplexity import measure_perplexity
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
 WORDS = Vocabulary.from_sentences(["a b c d e f"])

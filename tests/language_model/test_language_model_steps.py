@@ -10,8 +10,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, read_lines, write_lines
 from neural_smt.language_model.arpa import read_arpa
 from neural_smt.language_model.estimation import estimate
-from neural_smt.language_model.model import NgramModel
-from neural_smt.language_model.perplexity import comparable_perplexity, measure_perplexity
+from neural_smt.language_model.model import NgramModel, comparable_perplexity, measure_perplexity
 from neural_smt.language_model.steps import build_language_model, measure_language_model
 from neural_smt.vocabulary import Vocabulary
 

@@ -11,9 +11,8 @@ from references import cslm_distribution, in_numpy
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.language_model.continuations import context_states, score_ngrams, word_mass
 from neural_smt.language_model.estimation import estimate
-from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.model import NgramModel, context_states, score_ngrams, word_mass
 from neural_smt.networks import cslm, normalisers
 from neural_smt.networks.cslm import (
     CslmConfig,

@@ -12,7 +12,7 @@ from neural_smt.alignment.lexical import lexical_table
 from neural_smt.alignment.pharaoh import read_alignments, write_alignments
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, load_record
 from neural_smt.phrases import merge
 from neural_smt.phrases.merge import merge_phrases
 from neural_smt.phrases.shards import Partition, find_partitions
@@ -141,7 +141,8 @@ def test_counts_of_target_phrases_are_those_of_all_partitions(tmp_path: Path) ->
     assert spelt == [("a", "x"), ("a", "y"), ("b", "x"), ("c", "x")]
     assert table.counts.tolist() == [[3, 2, 1], [1, 2, 1], [3, 1, 1], [3, 1, 1]]
     np.testing.assert_allclose(table.scores[:, [0, 2]], [[1 / 3, 0.5], [1, 0.5], [1 / 3, 1], [1 / 3, 1]])
-    own = [Partition.load(tmp_path / "shards" / f"consolidated-{number}-of-5") for number in range(1, 6)]
+    folders = [tmp_path / "shards" / f"consolidated-{number}-of-5" for number in range(1, 6)]
+    own = [load_record(Partition, folder) for folder in folders]
     assert sorted(len(part.source) for part in own) != [0, 0, 0, 0, 3], "all in one partition"
     assert sum(part.pairs.counts[:, 0].sum() for part in own) < table.counts[:, 0].sum()
 

@@ -21,8 +21,7 @@ from neural_smt.networks.encoder_decoder import (
 )
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.networks.softmax import log_normalisers
-from neural_smt.phrases.columns import load_column, save_column
-from neural_smt.phrases.table import PhraseTable
+from neural_smt.phrases.table import PhraseTable, load_column, save_column
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.rescoring.steps import count_unknown_words, score_phrase_table
 from neural_smt.shortlist import shortlist_ids

@@ -17,8 +17,7 @@ from neural_smt.networks.encoder_decoder import (
     TrainedModel,
     save_model,
 )
-from neural_smt.phrases.columns import load_column, save_part
-from neural_smt.phrases.table import PhraseTable
+from neural_smt.phrases.table import PhraseTable, load_column, save_part
 from neural_smt.rescoring import steps
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.rescoring.steps import BackwardBlocks, ForwardBlocks, hash_phrases, join_columns, score_phrase_table

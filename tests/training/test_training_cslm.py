@@ -12,8 +12,7 @@ from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import read_csv, read_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
-from neural_smt.language_model.model import NgramModel
-from neural_smt.language_model.perplexity import measure_perplexity
+from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, load_cslm, word_classes
 from neural_smt.training import cslm
 from neural_smt.training.cslm import NgramTask

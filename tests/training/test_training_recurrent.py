@@ -15,8 +15,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
-from neural_smt.language_model.model import NgramModel
-from neural_smt.language_model.perplexity import measure_perplexity
+from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, LinkSets, RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import load_recurrent
 from neural_smt.representations.steps import build_representation

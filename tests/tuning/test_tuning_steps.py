@@ -14,8 +14,7 @@ from neural_smt.io.files import read_csv, read_json, write_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.steps import build_language_model
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, TrainedCslm, save_cslm
-from neural_smt.phrases.columns import save_column
-from neural_smt.phrases.table import PhraseTable
+from neural_smt.phrases.table import PhraseTable, save_column
 from neural_smt.tuning import steps
 from neural_smt.tuning.methods import ListMethod
 from neural_smt.tuning.steps import tune

@@ -22,7 +22,7 @@ from neural_smt.io.files import atomic, save_arrays, write_csv, write_json, writ
 from neural_smt.io.plots import drawing
 from neural_smt.io.streams import concatenate, write_pairs
 from neural_smt.io.temporaries import scratch_folder
-from neural_smt.phrases.columns import save_column
+from neural_smt.phrases.table import save_column
 from neural_smt.training.checkpoint import NAME, Checkpoint, save_checkpoint
 from neural_smt.workflow.code_digest import PACKAGE
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.ragged import Lists, Ragged, offsets_of
 from neural_smt.jit import kernel
 
 log = logging.getLogger(__name__)
@@ -57,22 +57,15 @@ class _Grid(NamedTuple):
 
 @kernel
 def _number_cells(
-    occurrences: np.ndarray,
-    words: np.ndarray,
-    pairs: np.ndarray,
-    source_offsets: np.ndarray,
-    target: np.ndarray,
-    target_offsets: np.ndarray,
-    starts: np.ndarray,
-    target_size: int,
-    cells: np.ndarray,
-    row_offsets: np.ndarray,
+    occurrences: np.ndarray, pairs: np.ndarray, source: Lists, grid: _Grid, target_size: int, row_offsets: np.ndarray
 ) -> None:
     """Number the distinct word pairs source word by source word, writing the number into every cell.
 
-    occurrences: source positions sorted by word; words, pairs: word and sentence pair of each position. NULL has
+    occurrences: source positions sorted by word; pairs: the sentence pair of each position. NULL has
     the first ``target_size`` rows, word s the rows ``row_offsets[s]:row_offsets[s + 1]``.
     """
+    words, source_offsets = source
+    target, target_offsets, starts, cells = grid.target, grid.target_offsets, grid.starts, grid.cells
     row_of = np.empty(target_size, dtype=np.int64)
     row = target_size
     row_of[:] = -1
@@ -257,20 +250,10 @@ def _build_grid(source: Ragged, target: Ragged, source_size: int, target_size: i
     starts = offsets_of(n * m)
     order = np.lexsort((m, n))
     cells = np.empty(starts[-1], dtype=np.int32)
-    row_offsets = np.zeros(source_size + 2, dtype=np.int64)
-    _number_cells(
-        np.argsort(source.values, kind="stable"),
-        source.values,
-        np.repeat(np.arange(len(n)), n),
-        source.offsets,
-        target.values,
-        target.offsets,
-        starts,
-        target_size,
-        cells,
-        row_offsets[1:],
-    )
     grid = _Grid(target.values, source.offsets, target.offsets, order[(n * m)[order] > 0], starts, cells)
+    row_offsets = np.zeros(source_size + 2, dtype=np.int64)
+    occurrences, pairs = np.argsort(source.values, kind="stable"), np.repeat(np.arange(len(n)), n)
+    _number_cells(occurrences, pairs, source.arrays, grid, target_size, row_offsets[1:])
     return grid, row_offsets
 
 

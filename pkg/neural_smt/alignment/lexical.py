@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, load_array, read_object, save_arrays, write_json, write_lines
+from neural_smt.io.files import atomic, read_object, write_json, write_lines
 from neural_smt.io.lookup_primitives import find_pair
-from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.ragged import Lists, Ragged, load_record, offsets_of, save_record
 from neural_smt.jit import kernel
 from neural_smt.vocabulary import Vocabulary
 
@@ -54,12 +54,8 @@ class LexicalTable:
 
     def rounded(self, digits: int = 7) -> "LexicalTable":
         """The table as Moses reads it back from its text files: every probability with ``digits`` decimals."""
-        probabilities = {
-            field.name: np.round(getattr(self, field.name), digits)
-            for field in fields(self)
-            if field.name not in ("offsets", "targets")
-        }
-        return LexicalTable(offsets=self.offsets, targets=self.targets, **probabilities)
+        offsets, targets, *probabilities = (getattr(self, field.name) for field in fields(self))
+        return LexicalTable(offsets, targets, *(np.round(values, digits) for values in probabilities))
 
     def top_translations(self, count: int) -> Ragged:
         """The ``count`` most probable target words by w(t|s) of each source word, int32, best first, ties by id."""
@@ -70,19 +66,17 @@ class LexicalTable:
     def save(self, folder: Path) -> None:
         """Write the arrays and ``meta.json`` as a folder, atomically."""
         with atomic(folder, directory=True) as temporary:
-            save_arrays(temporary, **{field.name: getattr(self, field.name) for field in fields(self)})
-            meta = {
-                "pairs": len(self.targets),
-                "source_words": len(self.offsets) - 1,
-                "target_words": len(self.target_given_null),
-            }
-            write_json(temporary / "meta.json", meta)
+            save_record(self, temporary)
+            sizes = len(self.targets), len(self.offsets) - 1, len(self.target_given_null)
+            write_json(
+                temporary / "meta.json", dict(zip(("pairs", "source_words", "target_words"), sizes, strict=True))
+            )
 
     @classmethod
     def load(cls, folder: Path, mapped: bool = True) -> "LexicalTable":
         """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false."""
         folder = Path(folder)
-        table = cls(**{field.name: load_array(folder / f"{field.name}.npy", mapped) for field in fields(cls)})
+        table = load_record(cls, folder, mapped)
         meta = read_object(folder / "meta.json")
         if meta["pairs"] != len(table.targets) or meta["source_words"] != len(table.offsets) - 1:
             raise UserError(f"{folder}: the arrays do not belong together; build the lexical tables again")
@@ -99,34 +93,22 @@ class LexicalTable:
         free_sources, free_targets = np.flatnonzero(self.null_given_source), np.flatnonzero(self.null_given_target)
         sources += [source_words[s] for s in free_sources.tolist()] + [NULL] * len(free_targets)
         targets += [NULL] * len(free_sources) + [target_words[t] for t in free_targets.tolist()]
-        source_given = [
-            self.source_given_target,
-            self.source_given_null[free_sources],
-            self.null_given_target[free_targets],
-        ]
-        target_given = [
-            self.target_given_source,
-            self.null_given_source[free_sources],
-            self.target_given_null[free_targets],
-        ]
-        lines = zip(sources, targets, np.concatenate(source_given).tolist(), strict=True)
-        write_lines(e2f, (f"{s} {t} {w:.7f}" for s, t, w in lines))
-        lines = zip(targets, sources, np.concatenate(target_given).tolist(), strict=True)
-        write_lines(f2e, (f"{t} {s} {w:.7f}" for t, s, w in lines))
+        for path, sides, *given in (
+            (e2f, (sources, targets), self.source_given_target, self.source_given_null, self.null_given_target),
+            (f2e, (targets, sources), self.target_given_source, self.null_given_source, self.target_given_null),
+        ):
+            values = np.concatenate([given[0], given[1][free_sources], given[2][free_targets]]).tolist()
+            write_lines(path, (f"{one} {other} {w:.7f}" for one, other, w in zip(*sides, values, strict=True)))
 
 
 @kernel
 def _linked_words(
-    source: np.ndarray,
-    source_offsets: np.ndarray,
-    target: np.ndarray,
-    target_offsets: np.ndarray,
-    links: np.ndarray,
-    link_offsets: np.ndarray,
-    source_free: np.ndarray,
-    target_free: np.ndarray,
+    sources: Lists, targets: Lists, alignments: Lists, source_free: np.ndarray, target_free: np.ndarray
 ) -> np.ndarray:
     """Return the key ``s << 32 | t`` of every link (int64) and count the words without links into the two arrays."""
+    source, source_offsets = sources
+    target, target_offsets = targets
+    links, link_offsets = alignments
     keys = np.empty(len(links), dtype=np.int64)
     source_linked = np.zeros(len(source), dtype=np.bool_)
     target_linked = np.zeros(len(target), dtype=np.bool_)
@@ -165,16 +147,8 @@ class LinkCounts:
 
     def add(self, source: Ragged, target: Ragged, alignments: Ragged) -> None:
         """Count further sentence pairs (see ``lexical_table``)."""
-        keys = _linked_words(
-            source.values,
-            source.offsets,
-            target.values,
-            target.offsets,
-            alignments.values,
-            alignments.offsets,
-            self._source_free,
-            self._target_free,
-        )
+        text = source.arrays, target.arrays, alignments.arrays
+        keys = _linked_words(*text, self._source_free, self._target_free)
         pairs, counts = np.unique(keys, return_counts=True)
         places = np.searchsorted(self._pairs, pairs)
         known = places < len(self._pairs)

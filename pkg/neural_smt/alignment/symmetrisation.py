@@ -6,13 +6,13 @@ The order in which links are tried follows fast_align's ``atools``, so the resul
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Lists, Ragged
 from neural_smt.jit import kernel
 
 HEURISTICS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 """Names of the heuristics; a kernel knows each by its position here."""
 
-_INTERSECTION, _UNION, _GROW_DIAG, _FINAL, _FINAL_AND = range(5)
+_, _UNION, _GROW_DIAG, _FINAL, _FINAL_AND = range(5)
 
 # What a cell of the grid knows about a link, one bit each.
 _FORWARD, _BACKWARD, _CHOSEN = 1, 2, 4
@@ -79,14 +79,7 @@ def _symmetrise_pair(
 
 @kernel
 def _symmetrise_all(
-    forward: np.ndarray,
-    forward_offsets: np.ndarray,
-    backward: np.ndarray,
-    backward_offsets: np.ndarray,
-    heuristic: int,
-    largest: int,
-    values: np.ndarray,
-    offsets: np.ndarray,
+    directions: tuple[Lists, Lists], heuristic: int, largest: int, values: np.ndarray, offsets: np.ndarray
 ) -> int:
     """Write the chosen links of every pair, in order of (source, target); return how many there are."""
     grid = np.zeros((largest + 1, largest + 1), dtype=np.uint8)
@@ -95,14 +88,11 @@ def _symmetrise_all(
     links = 0
     for sentence in range(len(offsets) - 1):
         height, width = 0, 0
-        for link in range(forward_offsets[sentence], forward_offsets[sentence + 1]):
-            i, j = np.int64(forward[link, 0]), np.int64(forward[link, 1])
-            grid[i, j] |= _FORWARD
-            height, width = max(height, i + 1), max(width, j + 1)
-        for link in range(backward_offsets[sentence], backward_offsets[sentence + 1]):
-            i, j = np.int64(backward[link, 0]), np.int64(backward[link, 1])
-            grid[i, j] |= _BACKWARD
-            height, width = max(height, i + 1), max(width, j + 1)
+        for side, (given, given_offsets) in zip((_FORWARD, _BACKWARD), directions):  # noqa: B905  (Numba's has no strict)
+            for link in range(given_offsets[sentence], given_offsets[sentence + 1]):
+                i, j = np.int64(given[link, 0]), np.int64(given[link, 1])
+                grid[i, j] |= side
+                height, width = max(height, i + 1), max(width, j + 1)
         _symmetrise_pair(grid, height, width, rows, columns, heuristic)
         for i in range(height):
             for j in range(width):
@@ -135,14 +125,6 @@ def symmetrise_alignments(forward: Ragged, backward: Ragged, heuristic: str) -> 
     largest = int(max(forward.values.max(initial=0), backward.values.max(initial=0)))
     values = np.empty((len(forward.values) + len(backward.values), 2), dtype=np.int16)
     offsets = np.zeros(len(forward) + 1, dtype=np.int64)
-    links = _symmetrise_all(
-        forward.values,
-        forward.offsets,
-        backward.values,
-        backward.offsets,
-        HEURISTICS.index(heuristic),
-        largest,
-        values,
-        offsets,
-    )
+    directions = forward.arrays, backward.arrays
+    links = _symmetrise_all(directions, HEURISTICS.index(heuristic), largest, values, offsets)
     return Ragged(values[:links].copy(), offsets)

@@ -25,8 +25,7 @@ from neural_smt.analysis.plots import draw_embedding, draw_scatter
 from neural_smt.experiment.settings import read_settings
 from neural_smt.io.files import write_csv, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.phrases.columns import load_column
-from neural_smt.phrases.table import PhraseTable
+from neural_smt.phrases.table import PhraseTable, load_column
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import RESERVED, Vocabulary
 

@@ -8,8 +8,7 @@ from neural_smt.decoding.features import FeatureSet, build_feature_set, column_n
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 from neural_smt.language_model.model import NgramModel
-from neural_smt.phrases.columns import load_column
-from neural_smt.phrases.table import PhraseTable
+from neural_smt.phrases.table import PhraseTable, load_column
 from neural_smt.vocabulary import Vocabulary
 
 

@@ -3,11 +3,17 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import MAKE_AGAIN, load_array, save_arrays
+
+Lists = tuple[np.ndarray, np.ndarray]
+"""The arrays of a ``Ragged`` in kernels: values and offsets."""
+
+Record = TypeVar("Record")
 
 PIECE = 1 << 20
 """Lists that are looked at together where there may be hundreds of millions."""
@@ -40,6 +46,11 @@ class Ragged:
     def __iter__(self) -> Iterator[np.ndarray]:
         for index in range(len(self)):
             yield self[index]
+
+    @property
+    def arrays(self) -> Lists:
+        """Values and offsets, as kernels take them."""
+        return self.values, self.offsets
 
     @property
     def lengths(self) -> np.ndarray:
@@ -91,3 +102,31 @@ class Ragged:
         if offsets.ndim != 1 or not len(offsets) or offsets[-1] != len(values):
             raise UserError(f"{folder}: {name}_values.npy and {name}_offsets.npy do not belong together; {MAKE_AGAIN}")
         return cls(values, offsets)
+
+
+def save_record(record: Any, folder: Path, kind: type | None = None) -> None:
+    """Write the arrays and lists of a dataclass or named tuple, and of records in it, into an existing folder.
+
+    Each is named after its field. kind: the base whose fields are wanted, if not all.
+    """
+    for name, hint in get_type_hints(kind or type(record)).items():
+        value = getattr(record, name)
+        if hint is Ragged:
+            value.save(folder, name)
+        elif hint is np.ndarray:
+            save_arrays(folder, **{name: value})
+        else:
+            save_record(value, folder)
+
+
+def load_record(kind: type[Record], folder: Path, mapped: bool = True) -> Record:
+    """Read what ``save_record`` wrote of such a record, memory-mapped unless ``mapped`` is false."""
+    values = {}
+    for name, hint in get_type_hints(kind).items():
+        if hint is Ragged:
+            values[name] = Ragged.load(folder, name, mapped)
+        elif hint is np.ndarray:
+            values[name] = load_array(Path(folder) / f"{name}.npy", mapped)
+        else:
+            values[name] = load_record(hint, folder, mapped)
+    return kind(**values)

@@ -8,8 +8,15 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, check_text, open_text, read_bytes, read_lines
-from neural_smt.io.text_primitives import Words, find_line_end, find_token_end, find_word, parse_number, skip_spaces
-from neural_smt.io.word_numbers import index_words
+from neural_smt.io.text_primitives import (
+    Words,
+    find_line_end,
+    find_token_end,
+    find_word,
+    index_words,
+    parse_number,
+    skip_spaces,
+)
 from neural_smt.jit import kernel
 from neural_smt.language_model.automaton import NgramError
 from neural_smt.language_model.model import NgramModel

@@ -4,6 +4,13 @@ Every n-gram below the highest order is a node; node 0 is the empty context. Nod
 proper suffixes that the model holds, as in a matching automaton of Aho and Corasick (1975), so a missing suffix (as
 pruned SRILM models have) costs nothing. A node that no n-gram extends and whose back-off weight is 1 tells the future
 nothing, so states point past it (the state minimisation of Li and Khudanpur 2008).
+
+A quantised model takes little memory: codes of 8 bits for scores, and sorted arcs in place of a hash table. The n-grams
+of an order are the arcs in sorted order, so an arc needs no key but its word, and only those of the highest order say
+where they lead. Below it an n-gram takes 14 bytes, at the highest order 9. Codes are of bins that each stand for the
+mean of what they hold, as KenLM's (Heafield 2011). KenLM's bins have equal population, so the few scores far from the
+others share wide bins. Those are scores of n-grams that are often asked for: on news, perplexity rises by half as much
+when the range of scores is divided evenly, which is done here (gaps, where no score lies, left out).
 """
 
 from collections.abc import Sequence
@@ -11,9 +18,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.jit import kernel, mix
+from neural_smt.jit import kernel, leaf, mix
 from neural_smt.language_model.ngrams import NgramTable
-from neural_smt.language_model.primitives import ARC, EMPTY, Automaton, CodedArcs, arc_key, find_arc
+from neural_smt.language_model.primitives import ARC, EMPTY, Automaton, CodedArcs, arc_key, find_arc, find_coded_arc
 from neural_smt.vocabulary import BOS, UNK
 
 MISSING_UNKNOWN = -100.0
@@ -29,19 +36,18 @@ FAULTS = {
     TWICE: "stands twice",
 }
 
+BITS = 8
+"""Of the code of a probability, and of that of a back-off weight."""
 
-def _nothing(kind: type, dimensions: int = 1) -> np.ndarray:
-    """An empty array, read-only as all arrays of a model are."""
-    array = np.zeros((0,) * dimensions, dtype=kind)
-    array.flags.writeable = False
-    return array
+CODES = 1 << BITS
 
+_CELLS = 1 << 16
+"""Into which the range of the scores is cut: a bin is as many cells that hold a score as any other."""
 
-NOT_CODED = CodedArcs(
-    *map(_nothing, (np.int32, np.uint32, np.uint8, np.uint8, np.int32, np.int64)),
-    *(_nothing(np.float32, 2) for _ in range(2)),
-)
-"""What stands for the coded arcs in an exact model."""
+_ROWS = 1 << 20
+"""Scores that are worked on at a time."""
+
+_LARGEST = np.iinfo(np.int32).max
 
 
 class NgramError(UserError):
@@ -56,34 +62,54 @@ class NgramError(UserError):
         self.reason = reason
 
 
-def build_automaton(tables: Sequence[NgramTable], vocabulary_size: int) -> Automaton:
+def build_automaton(tables: Sequence[NgramTable], vocabulary_size: int, quantise: bool = False) -> Automaton:
     """Link n-grams of orders 1, 2, ... into an automaton over word ids below ``vocabulary_size``.
 
-    Every n-gram's context (all its words but the last) must be a row of the order below. Raises ``NgramError``
-    where it is not, and where an n-gram stands twice.
+    Every n-gram's context (all its words but the last) must be a row of the order below. Raises ``NgramError`` where it
+    is not, and where an n-gram stands twice. quantise: scores of two words and more become codes; states have the
+    numbers they have in the exact model when the tables are sorted by words, others are sorted here. ``UserError``
+    for more than 2^31 - 1 n-grams then.
     """
     tables = [with_unknown(tables[0]), *tables[1:]]
-    contexts = tables[:-1] if len(tables) > 1 else tables
+    if quantise:
+        tables = [_sorted(table) for table in tables]
+    contexts, longer = tables[:-1] or tables, tables[1:]
     first = np.cumsum([1, *(len(table) for table in contexts)])
-    backoff = np.concatenate([np.zeros(1, np.float32), *(table.backoff for table in contexts)])
-    suffix = np.zeros(first[-1], dtype=np.int32)
-    extended = np.zeros(first[-1], dtype=np.bool_)
-    node_of = unigram_nodes(tables[0], vocabulary_size)
-    arcs = np.zeros(_slots(sum(len(table) for table in tables[1:])), dtype=ARC)
+    weights = [np.zeros(1, np.float32), *(table.backoff for table in contexts)]
+    backoff = np.concatenate(weights[:2] if quantise else weights)
+    coded = _encoded(longer, len(backoff)) if quantise else no_codes()
+    arcs = np.zeros(0 if quantise else _slots(sum(len(table) for table in longer)), dtype=ARC)
     arcs["key"] = EMPTY
-    for table in tables[1:]:
-        highest = table is tables[-1]
-        start = -1 if highest else first[table.order - 1]
-        fault, row = _link(np.ascontiguousarray(table.words), table.log10_prob, start, node_of, arcs, suffix, extended)
+    node_of = _unigram_nodes(tables[0], vocabulary_size)
+    suffix = np.zeros(first[-1], dtype=np.int32)
+    matters = np.zeros(first[-1], dtype=np.bool_)
+    for table in longer:
+        words = np.ascontiguousarray(table.words)
+        start, below = first[table.order - 1], first[table.order - 2]
+        fault, row = _link(words, table.log10_prob, start, below, len(backoff), node_of, arcs, coded, suffix, matters)
         if fault != LINKED:
             raise NgramError(table.words[row].tolist(), FAULTS[fault])
-    extended |= backoff != 0
-    state = minimise(suffix, extended)
+    matters |= np.concatenate([backoff != 0, coded.backoff_codes != 0])
+    state = _minimise(suffix, matters)
     arcs["next_state"] = state[arcs["next_state"]]
-    return assemble(tables[0], node_of, state, arcs=arcs, backoff=backoff, suffix=state[suffix], coded=NOT_CODED)
+    coded.highest_state[:] = state[coded.highest_state]
+    known = np.where(node_of < 0, UNK, np.arange(len(node_of))).astype(np.int32)
+    known[BOS] = UNK
+    unigram_log10 = np.zeros(len(node_of), dtype=np.float32)
+    unigram_log10[tables[0].words[:, 0]] = tables[0].log10_prob
+    return Automaton(
+        arcs=arcs,
+        lexicon=known,
+        unigram_log10=unigram_log10[known],
+        unigram_state=state[node_of[known]],
+        backoff=backoff,
+        suffix=state[suffix],
+        begin=state[node_of[BOS]] if node_of[BOS] >= 0 else np.int32(0),
+        coded=coded,
+    )
 
 
-def unigram_nodes(unigrams: NgramTable, vocabulary_size: int) -> np.ndarray:
+def _unigram_nodes(unigrams: NgramTable, vocabulary_size: int) -> np.ndarray:
     """int32 ``[vocabulary_size]``: the node of each word, numbered from 1 by its row, or -1; ``NgramError`` for two."""
     words = unigrams.words[:, 0]
     repeated = np.flatnonzero(np.bincount(words, minlength=vocabulary_size) > 1)
@@ -92,33 +118,6 @@ def unigram_nodes(unigrams: NgramTable, vocabulary_size: int) -> np.ndarray:
     node_of = np.full(vocabulary_size, -1, dtype=np.int32)
     node_of[words] = np.arange(1, len(words) + 1)
     return node_of
-
-
-def assemble(
-    unigrams: NgramTable,
-    node_of: np.ndarray,
-    state: np.ndarray,
-    *,
-    arcs: np.ndarray,
-    backoff: np.ndarray,
-    suffix: np.ndarray,
-    coded: CodedArcs,
-) -> Automaton:
-    """The automaton of linked arcs. node_of: what ``unigram_nodes`` says; state: int32, the state of each node."""
-    known = np.where(node_of < 0, UNK, np.arange(len(node_of))).astype(np.int32)
-    known[BOS] = UNK
-    unigram_log10 = np.zeros(len(node_of), dtype=np.float32)
-    unigram_log10[unigrams.words[:, 0]] = unigrams.log10_prob
-    return Automaton(
-        arcs=arcs,
-        lexicon=known,
-        unigram_log10=unigram_log10[known],
-        unigram_state=state[node_of[known]],
-        backoff=backoff,
-        suffix=suffix,
-        begin=state[node_of[BOS]] if node_of[BOS] >= 0 else np.int32(0),
-        coded=coded,
-    )
 
 
 def with_unknown(unigrams: NgramTable) -> NgramTable:
@@ -137,64 +136,166 @@ def _slots(arcs: int) -> int:
     return 1 << max(1, int(np.ceil(np.log2((arcs + 1) / LOAD))))
 
 
+def _sorted(table: NgramTable) -> NgramTable:
+    """The table by rising words."""
+    words = np.ascontiguousarray(table.words)
+    if _rises(words):
+        return NgramTable(words, table.log10_prob, table.backoff)
+    by_words = np.lexsort(words.T[::-1])
+    return NgramTable(words[by_words], table.log10_prob[by_words], table.backoff[by_words])
+
+
+def no_codes() -> CodedArcs:
+    """What stands for the coded arcs in an exact model: empty arrays."""
+    kinds = (np.int32, np.uint32, np.uint8, np.uint8, np.int32, np.int64)
+    centres = np.zeros((2, 0, 0), dtype=np.float32)
+    return CodedArcs(*(np.zeros(0, dtype=kind) for kind in kinds), *centres)
+
+
+def _encoded(longer: Sequence[NgramTable], unigrams: int) -> CodedArcs:
+    """Arcs with the codes of their scores, still to be linked. unigrams: nodes of the unigrams and the empty n-gram."""
+    starts = np.cumsum([0, *(len(table) for table in longer)])
+    arcs, inner = int(starts[-1]), int(starts[max(len(longer) - 1, 0)])  # inner: those below the highest order
+    if arcs + unigrams > _LARGEST:
+        raise UserError(f"language model: more than {_LARGEST} n-grams; prune more, or give less text")
+    centres = np.zeros((2, max(len(longer), 1), CODES), dtype=np.float32)
+    coded = CodedArcs(
+        words=np.empty(arcs, dtype=np.int32),
+        first=np.zeros(unigrams + inner + 1, dtype=np.uint32),
+        prob_codes=np.empty(arcs, dtype=np.uint8),
+        backoff_codes=np.empty(inner, dtype=np.uint8),
+        highest_state=np.empty(arcs - inner, dtype=np.int32),
+        order_starts=starts,
+        prob_centres=centres[0],
+        backoff_centres=centres[1],
+    )
+    for number, table in enumerate(longer):
+        rows = slice(starts[number], starts[number + 1])
+        centres[0, number] = choose_centres(table.log10_prob)
+        encode(table.log10_prob, centres[0, number], coded.prob_codes[rows])
+        if number < len(longer) - 1:
+            centres[1, number] = choose_centres(table.backoff, zero=True)
+            encode(table.backoff, centres[1, number], coded.backoff_codes[rows], zero=True)
+    return coded
+
+
+@leaf
+def _find_node(arcs: np.ndarray, coded: CodedArcs, unigrams: int, node: int, word: int) -> int:
+    """The node that the arc of ``word`` leads to, or -1; in a quantised model those after the unigrams are its arcs."""
+    if len(arcs) > 0:
+        slot = find_arc(arcs, node, word)
+        return np.int64(arcs[slot].next_state) if slot >= 0 else np.int64(-1)
+    arc = find_coded_arc(coded, node, word)
+    return arc + unigrams if arc >= 0 else np.int64(-1)
+
+
+@leaf
+def _differ(one: np.ndarray, other: np.ndarray, length: int) -> bool:
+    """Whether the first words of two n-grams are not the same."""
+    position = 0
+    while position < length and one[position] == other[position]:
+        position += 1
+    return position < length
+
+
+@leaf
+def _find_context(words: np.ndarray, node_of: np.ndarray, arcs: np.ndarray, coded: CodedArcs, unigrams: int) -> int:
+    """The node of all words of an n-gram but the last, or -1."""
+    node = np.int64(node_of[words[0]])
+    for i in range(1, len(words) - 1):
+        node = _find_node(arcs, coded, unigrams, node, words[i]) if node >= 0 else np.int64(-1)
+    return node
+
+
+@leaf
+def _add_arc(arcs: np.ndarray, context: int, word: int, log10_prob: float, node: int) -> bool:
+    """Enter an arc into the hash table; false where it stands already."""
+    mask = np.uint64(len(arcs) - 1)
+    key = arc_key(context, word)
+    place = mix(key) & mask
+    while arcs[place].key != EMPTY:
+        if arcs[place].key == key:
+            return False
+        place = (place + np.uint64(1)) & mask
+    arcs[place].key = key
+    arcs[place].log10_prob = log10_prob
+    arcs[place].next_state = node
+    return True
+
+
 @kernel
 def _link(
     words: np.ndarray,
     log10_prob: np.ndarray,
-    first_node: int,
+    start: int,
+    below: int,
+    unigrams: int,
     node_of: np.ndarray,
     arcs: np.ndarray,
+    coded: CodedArcs,
     suffix: np.ndarray,
     extended: np.ndarray,
 ) -> tuple[int, int]:
-    """Insert the arcs of one order.
+    """Fill in the arcs of one order and mark the contexts they extend; return a fault and its row, or ``LINKED``.
 
-    ``next_state`` is for now the node of the n-gram, or at the highest order the node of its suffix.
+    start, below: the first nodes of this order (at the highest: how many nodes there are) and of the order below;
+    unigrams: nodes before those of the bigrams. ``next_state`` and ``highest_state`` are for now the node of the
+    n-gram, or at the highest order the node of its suffix.
     """
     rows, order = words.shape
-    mask = np.uint64(len(arcs) - 1)
+    highest = start == len(suffix)
     context = np.int64(0)
+    filled = np.int64(below)  # nodes whose first coded arc is known
     for row in range(rows):
-        same = row > 0
-        for i in range(order - 1):
-            same = same and words[row, i] == words[row - 1, i]
-        if not same:
-            context = np.int64(node_of[words[row, 0]])
-            for i in range(1, order - 1):
-                slot = find_arc(arcs, context, words[row, i]) if context >= 0 else np.int64(-1)
-                context = np.int64(arcs[slot].next_state) if slot >= 0 else np.int64(-1)
+        new = row == 0 or _differ(words[row - 1], words[row], order - 1)
+        if new:
+            context = _find_context(words[row], node_of, arcs, coded, unigrams)
             if context < 0:
                 return NO_CONTEXT, row
             extended[context] = True
         word = words[row, order - 1]
         if node_of[word] < 0:
             return NO_UNIGRAM, row
-
-        link = np.int64(suffix[context])
-        while link != 0:
-            slot = find_arc(arcs, link, word)
-            if slot >= 0:
+        shorter = np.int64(suffix[context])
+        link = np.int64(node_of[word])
+        while shorter != 0:
+            found = _find_node(arcs, coded, unigrams, shorter, word)
+            if found >= 0:
+                link = found
                 break
-            link = np.int64(suffix[link])
-        link = np.int64(arcs[slot].next_state) if link != 0 else np.int64(node_of[word])
-
-        key = arc_key(context, word)
-        place = mix(key) & mask
-        while arcs[place].key != EMPTY:
-            if arcs[place].key == key:
+            shorter = np.int64(suffix[shorter])
+        if not highest:
+            suffix[start + row] = link
+        if len(arcs) > 0:
+            if not _add_arc(arcs, context, word, log10_prob[row], link if highest else start + row):
                 return TWICE, row
-            place = (place + np.uint64(1)) & mask
-        node = np.int64(first_node) + row if first_node >= 0 else link
-        if first_node >= 0:
-            suffix[node] = link
-        arcs[place].key = key
-        arcs[place].log10_prob = log10_prob[row]
-        arcs[place].next_state = node
+            continue
+        if not new and word == words[row - 1, order - 1]:
+            return TWICE, row
+        coded.first[filled : context + 1] = start - unigrams + row
+        filled = max(filled, context + 1)
+        coded.words[start - unigrams + row] = word
+        if highest:
+            coded.highest_state[row] = link
+    if len(arcs) == 0:  # up to the node after the last one of the order below
+        coded.first[filled : start + 1] = start - unigrams + rows
     return LINKED, 0
 
 
 @kernel
-def minimise(suffix: np.ndarray, matters: np.ndarray) -> np.ndarray:
+def _rises(words: np.ndarray) -> bool:
+    """Whether no row is smaller than the one before (int32 ``[rows, order]``)."""
+    for row in range(1, len(words)):
+        for i in range(words.shape[1]):
+            if words[row, i] != words[row - 1, i]:
+                if words[row, i] < words[row - 1, i]:
+                    return False
+                break
+    return True
+
+
+@kernel
+def _minimise(suffix: np.ndarray, matters: np.ndarray) -> np.ndarray:
     """int32: the state each node stands for: itself, or its nearest suffix that matters.
 
     matters: bool, whether an n-gram extends the node or backing off from it is charged.
@@ -203,3 +304,57 @@ def minimise(suffix: np.ndarray, matters: np.ndarray) -> np.ndarray:
     for node in range(1, len(suffix)):  # a suffix is shorter, so its node comes first
         state[node] = node if matters[node] else state[suffix[node]]
     return state
+
+
+def choose_centres(scores: np.ndarray, zero: bool = False) -> np.ndarray:
+    """float32 ``[256]``, rising: what each code stands for, given all scores (float32 ``[n]``, finite).
+
+    zero: code 0 stands for exactly 0, and the others for scores that are not 0, rising from code 1 on. Codes that are
+    left over stand for the last centre again. Up to 256 cells that hold a score have a code each.
+    """
+    codes = CODES - zero
+    low, high = _range(scores, zero)
+    counts, sums = np.zeros(_CELLS, dtype=np.int64), np.zeros(_CELLS)
+    for start in range(0, len(scores), _ROWS):
+        part = _taken(scores[start : start + _ROWS], zero)
+        cell = _cells(part, low, high)
+        counts += np.bincount(cell, minlength=_CELLS)
+        sums += np.bincount(cell, weights=part, minlength=_CELLS)
+    held = np.flatnonzero(counts)
+    if len(held) == 0:
+        return np.zeros(CODES, dtype=np.float32)
+    bins = np.arange(len(held)) * min(codes, len(held)) // len(held)
+    means = np.bincount(bins, weights=sums[held]) / np.bincount(bins, weights=counts[held])
+    centres = np.full(codes, means[-1], dtype=np.float32)
+    centres[: len(means)] = means
+    return np.concatenate([np.zeros(1, dtype=np.float32), centres]) if zero else centres
+
+
+def encode(scores: np.ndarray, centres: np.ndarray, codes: np.ndarray, zero: bool = False) -> None:
+    """Fill ``codes`` (uint8 ``[n]``) with the nearest of the centres; if ``zero``, 0 alone has code 0."""
+    values = centres[int(zero) :].astype(np.float64)
+    middles = (values[1:] + values[:-1]) / 2
+    for start in range(0, len(scores), _ROWS):
+        part = scores[start : start + _ROWS]
+        nearest = np.searchsorted(middles, part)
+        codes[start : start + _ROWS] = np.where(part != 0, nearest + 1, 0) if zero else nearest
+
+
+def _taken(scores: np.ndarray, zero: bool) -> np.ndarray:
+    return scores[scores != 0] if zero else scores
+
+
+def _range(scores: np.ndarray, zero: bool) -> tuple[float, float]:
+    """The smallest and the largest score."""
+    low, high = np.inf, -np.inf
+    for start in range(0, len(scores), _ROWS):
+        part = _taken(scores[start : start + _ROWS], zero)
+        if len(part):
+            low, high = min(low, float(part.min())), max(high, float(part.max()))
+    return low, high
+
+
+def _cells(scores: np.ndarray, low: float, high: float) -> np.ndarray:
+    """int64: the cell of each score; one cell where all are equal."""
+    width = (high - low) or 1.0
+    return ((scores.astype(np.float64) - low) * ((_CELLS - 1) / width)).astype(np.int64)

@@ -1,32 +1,188 @@
 """Counting n-grams by sorting: every order's n-grams come out sorted, with links to their contexts and suffixes.
 
-A text that does not fit into memory is counted in columns on disk, by a distribution sort: how often each context
-stands is known from the order below, so the positions of the text are split into files of consecutive contexts that fit
-into memory, and what is sorted in each follows the one before.
+The text and its n-grams stand in columns, in memory or, where a text does not fit there, in files. They are worked
+through in blocks, by a distribution sort: how often each context stands is known from the order below, so the positions
+of the text are split into buckets of consecutive contexts that fit into memory, and what is sorted in each follows the
+one before. A text in memory is a single block.
 """
 
+import io
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.language_model.columns import Column, blocks, put_rising, take_rising
 from neural_smt.vocabulary import BOS, EOS, UNK
 
 _LARGEST = np.iinfo(np.int32).max
 
 
+class Column:
+    """An array that grows at its end; its slices are read as copies, and rows can be written anew.
+
+    path: a file of its own, made empty here, or None for an array in memory; kind: of a row, such as ``np.int32`` or
+    ``(np.int32, (5,))``.
+    """
+
+    def __init__(self, path: Path | None, kind: DTypeLike):
+        row = np.dtype(kind)
+        self.path, self.dtype, self._row, self._size = path, row.base, row.shape, row.itemsize
+        self._length = 0
+        self._memory = io.BytesIO()
+        if path is not None:
+            path.write_bytes(b"")
+
+    def __len__(self) -> int:
+        return self._length
+
+    def _opened(self) -> AbstractContextManager[BinaryIO]:
+        return nullcontext(self._memory) if self.path is None else open(self.path, "r+b")
+
+    def append(self, rows: np.ndarray) -> None:
+        """Write rows after the last one."""
+        self.write(self._length, rows)
+
+    def extend(self, length: int) -> None:
+        """Grow to so many rows, of zeros."""
+        with self._opened() as stream:
+            stream.seek(length * self._size - 1)
+            stream.write(b"\0")
+        self._length = length
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        start, stop, _ = rows.indices(self._length)
+        part = np.empty((max(0, stop - start), *self._row), dtype=self.dtype)
+        with self._opened() as stream:
+            stream.seek(start * self._size)
+            stream.readinto(part)
+        return part
+
+    def write(self, start: int, rows: np.ndarray) -> None:
+        """Write rows over those from ``start`` on."""
+        with self._opened() as stream:
+            stream.seek(start * self._size)
+            stream.write(np.ascontiguousarray(rows, dtype=self.dtype))
+        self._length = max(self._length, start + len(rows))
+
+    def mapped(self) -> np.ndarray:
+        """The whole array, files mapped into memory; what is written to it stays in memory."""
+        shape = (self._length, *self._row)
+        if self._length * self._size == 0:
+            return np.zeros(shape, dtype=self.dtype)
+        if self.path is None:
+            return np.frombuffer(self._memory.getbuffer(), self.dtype).reshape(shape)
+        return np.asarray(np.memmap(self.path, self.dtype, mode="c", shape=shape))
+
+    def remove(self) -> None:
+        """Delete the file, or what is in memory."""
+        self._memory = io.BytesIO()
+        if self.path is not None:
+            self.path.unlink()
+
+
+def column(folder: Path | None, name: str, kind: DTypeLike) -> Column:
+    """An empty column in a file of a folder, or without one in memory."""
+    return Column(None if folder is None else folder / name, kind)
+
+
+class Columns:
+    """Columns of one length by name, in files ``<prefix>.<name>`` of a folder, or without one in memory."""
+
+    def __init__(self, folder: Path | None, prefix: str, **kinds: DTypeLike):
+        self._columns = {name: column(folder, f"{prefix}.{name}", kind) for name, kind in kinds.items()}
+
+    def __len__(self) -> int:
+        return min(map(len, self._columns.values()))
+
+    def __getitem__(self, name: str) -> Column:
+        return self._columns[name]
+
+    def append(self, *values: np.ndarray) -> None:
+        """Write rows of every column after the last ones."""
+        for column, rows in zip(self._columns.values(), values, strict=True):
+            column.append(rows)
+
+    def part(self, start: int, stop: int) -> list[np.ndarray]:
+        """The rows from ``start`` up to ``stop``, in memory."""
+        return [column[start:stop] for column in self._columns.values()]
+
+    def mapped(self) -> list[np.ndarray]:
+        """All rows, files mapped into memory."""
+        return [column.mapped() for column in self._columns.values()]
+
+    def remove(self) -> None:
+        """Delete all columns."""
+        for column in self._columns.values():
+            column.remove()
+
+
+def blocks(length: int, block: int) -> Iterator[tuple[int, int]]:
+    """Cut 0 to ``length`` into ranges (start, stop) of ``block``."""
+    for start in range(0, length, block):
+        yield start, min(start + block, length)
+
+
+def take(values: Column, rows: np.ndarray, block: int) -> np.ndarray:
+    """``values[rows]`` of any rows (int ``[n]``), with no more than ``block`` of the values in memory at a time."""
+    if len(values) <= block:
+        return values[:][rows]
+    taken = np.empty(len(rows), dtype=values.dtype)
+    for start, stop in blocks(len(values), block):
+        inside = np.flatnonzero((rows >= start) & (rows < stop))
+        if len(inside):
+            taken[inside] = values[start:stop][rows[inside] - start]
+    return taken
+
+
+def take_rising(values: Column, rows: np.ndarray, block: int) -> np.ndarray:
+    """``values[rows]`` of rows that never fall (int64 ``[n]``): reads only the blocks they lie in."""
+    taken = np.empty(len(rows), dtype=values.dtype)
+    for start, stop, first, last in _windows(rows, block):
+        taken[first:last] = values[start:stop][rows[first:last] - start]
+    return taken
+
+
+def put_rising(values: Column, rows: np.ndarray, new: np.ndarray, block: int) -> None:
+    """``values[rows] = new`` for rows that rise (int64 ``[n]``)."""
+    for start, stop, first, last in _windows(rows, block):
+        part = values[start:stop]
+        part[rows[first:last] - start] = new[first:last]
+        values.write(start, part)
+
+
+def _windows(rows: np.ndarray, block: int) -> Iterator[tuple[int, int, int, int]]:
+    """Ranges (start, stop) of at most ``block`` values in which the rows from ``first`` up to ``last`` lie."""
+    first = 0
+    while first < len(rows):
+        start = int(rows[first])
+        last = int(np.searchsorted(rows, start + block))
+        yield start, int(rows[last - 1]) + 1, first, last
+        first = last
+
+
+def count_values(values: Column, start: int, stop: int, block: int) -> np.ndarray:
+    """int64 ``[stop - start]``: how often each number from ``start`` up to ``stop`` stands in an integer column."""
+    counts = np.zeros(stop - start, dtype=np.int64)
+    for first, last in blocks(len(values), block):
+        part = values[first:last]
+        counts += np.bincount(part[(part >= start) & (part < stop)] - start, minlength=stop - start)
+    return counts
+
+
 @dataclass(frozen=True)
 class NgramCounts:
-    """The distinct n-grams of one order, sorted by words (context first).
+    """Distinct n-grams of one order, sorted by words (context first).
 
     context, suffix: int32 ``[rows]``, rows of the order below that hold all words but the last, and all but the first
     (0 for unigrams); word: int32 ``[rows]``, the last word; count: int64 ``[rows]``, occurrences;
-    begins: bool ``[rows]``, whether the first word is ``<s>``. Counted on disk, each is a ``Column`` of these.
+    begins: bool ``[rows]``, whether the first word is ``<s>``.
     """
 
     context: np.ndarray
@@ -35,12 +191,11 @@ class NgramCounts:
     count: np.ndarray
     begins: np.ndarray
 
-    def __len__(self) -> int:
-        return len(self.word)
 
-    def part(self, start: int, stop: int) -> "NgramCounts":
-        """The rows from ``start`` up to ``stop``, in memory."""
-        return NgramCounts(*(getattr(self, field.name)[start:stop] for field in fields(self)))
+def _no_counts(order: int, folder: Path | None) -> Columns:
+    """Columns as of ``NgramCounts``."""
+    kinds = {"context": np.int32, "suffix": np.int32, "word": np.int32, "count": np.int64, "begins": np.bool_}
+    return Columns(folder, f"counts{order}", **kinds)
 
 
 def with_boundaries(sentences: Ragged) -> np.ndarray:
@@ -57,71 +212,18 @@ def with_boundaries(sentences: Ragged) -> np.ndarray:
     return tokens
 
 
-def count_ngrams(tokens: np.ndarray, order: int) -> Iterator[NgramCounts]:
-    """Yield the counts of orders 1 to ``order`` of ``with_boundaries``' tokens; no n-gram crosses a sentence's start.
+def count_ngrams(tokens: Column, order: int, folder: Path | None, block: int) -> Iterator[Columns]:
+    """Yield the counts (columns as of ``NgramCounts``) of orders 1 to ``order`` of ``with_boundaries``' tokens.
 
-    An n-gram is the pair (row of its context, last word), one int64, and a sort finds the distinct ones. Each
-    position of the text is followed through the orders by the row of the n-gram that ends there.
-    """
-    starts = np.flatnonzero(tokens == BOS)
-    depth = np.arange(len(tokens)) - np.repeat(starts, np.diff(starts, append=len(tokens)))
-    row = np.zeros(len(tokens), dtype=np.int32)
-    begins = np.array([False])
-    for n in range(1, order + 1):
-        ends = np.flatnonzero(depth >= n - 1)  # where an n-gram ends
-        keys = tokens[ends].astype(np.int64)
-        if n > 1:
-            keys |= row[ends - 1].astype(np.int64) << 32
-        by_key, first, count, context, word = group_keys(keys)
-        suffix = row[ends[by_key[first]]]
-        begins = begins[context] if n > 1 else word == BOS
-        yield NgramCounts(context, suffix, word, count, begins)
-        row[ends[by_key]] = np.repeat(np.arange(len(first), dtype=np.int32), count)
-
-
-def group_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Sort keys (int64, row of the context << 32 | last word) and find the distinct ones.
-
-    Returns the order of the keys (int64), where in it each distinct key begins (int64), how often it stands
-    (int64), and its two halves (int32).
-    """
-    by_key = np.argsort(keys)
-    keys = keys[by_key]
-    first = np.flatnonzero(np.concatenate([np.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]]))
-    count = np.diff(first, append=len(keys))
-    distinct = keys[first]
-    return by_key, first, count, (distinct >> 32).astype(np.int32), distinct.astype(np.int32)
-
-
-class CountsOnDisk(NgramCounts):
-    """``NgramCounts`` whose fields are columns."""
-
-    @classmethod
-    def empty(cls, order: int, folder: Path) -> "CountsOnDisk":
-        """No n-grams yet; files are made in ``folder``."""
-        kinds = {"context": np.int32, "suffix": np.int32, "word": np.int32, "count": np.int64, "begins": np.bool_}
-        return cls(**{name: Column(folder / f"counts{order}.{name}", kind) for name, kind in kinds.items()})
-
-    def append(self, part: NgramCounts) -> None:
-        """Add n-grams after the last ones."""
-        for field in fields(self):
-            getattr(self, field.name).append(getattr(part, field.name))
-
-    def remove(self) -> None:
-        """Delete the files."""
-        for field in fields(self):
-            getattr(self, field.name).remove()
-
-
-def count_ngrams_on_disk(tokens: Column, order: int, folder: Path, block: int) -> Iterator[CountsOnDisk]:
-    """Yield what ``count_ngrams`` yields, as columns in ``folder``, with about ``block`` positions in memory at a time.
-
-    Raises ``UserError`` when an order has more distinct n-grams than 2^31 - 1.
+    No n-gram crosses a sentence's start. An n-gram is the pair (row of its context, last word), one int64, and a sort
+    finds the distinct ones. Each position of the text is followed through the orders by the row of the n-gram that ends
+    there. folder: for the columns, None for memory; block: so many positions are worked on at a time, about. Raises
+    ``UserError`` when an order has more distinct n-grams than 2^31 - 1.
     """
     counts, rows = _count_words(tokens, folder, block)
     yield counts
     for n in range(2, order + 1):
-        first = _first_contexts(counts.count, block)
+        first = _first_contexts(counts["count"], block)
         buckets = _split(tokens, rows, n, first, folder, block)
         longer = _Growing(n, tokens, rows, counts, folder, block)
         for bucket in buckets:
@@ -136,7 +238,7 @@ def count_ngrams_on_disk(tokens: Column, order: int, folder: Path, block: int) -
     rows.remove()
 
 
-def _count_words(tokens: Column, folder: Path, block: int) -> tuple[CountsOnDisk, Column]:
+def _count_words(tokens: Column, folder: Path | None, block: int) -> tuple[Columns, Column]:
     """The unigrams, and for each position of the text the row of the unigram there."""
     total = np.zeros(0, dtype=np.int64)
     for start, stop in blocks(len(tokens), block):
@@ -145,8 +247,8 @@ def _count_words(tokens: Column, folder: Path, block: int) -> tuple[CountsOnDisk
         total = more
     word = np.flatnonzero(total).astype(np.int32)
     zeros = np.zeros(len(word), dtype=np.int32)
-    counts, rows = CountsOnDisk.empty(1, folder), Column(folder / "rows1", np.int32)
-    counts.append(NgramCounts(zeros, zeros, word, total[word], word == BOS))
+    counts, rows = _no_counts(1, folder), column(folder, "rows1", np.int32)
+    counts.append(zeros, zeros, word, total[word], word == BOS)
     row_of = np.cumsum(total > 0) - 1
     for start, stop in blocks(len(tokens), block):
         rows.append(row_of[tokens[start:stop]])
@@ -166,9 +268,11 @@ def _first_contexts(count: Column, block: int) -> np.ndarray:
     return np.unique(np.concatenate(first))
 
 
-def _split(tokens: Column, rows: Column, order: int, first: np.ndarray, folder: Path, block: int) -> list[Column]:
+def _split(
+    tokens: Column, rows: Column, order: int, first: np.ndarray, folder: Path | None, block: int
+) -> list[Column]:
     """Positions at which an n-gram ends, rising, in one column for each range of contexts."""
-    buckets = [Column(folder / f"bucket{number}", np.int64) for number in range(len(first))]
+    buckets = [column(folder, f"bucket{number}", np.int64) for number in range(len(first))]
     begin, ahead = 0, np.zeros(1, dtype=np.int32)  # where the sentence starts, and the row before the block
     for start, stop in blocks(len(tokens), block):
         position = np.arange(start, stop)
@@ -176,6 +280,9 @@ def _split(tokens: Column, rows: Column, order: int, first: np.ndarray, folder: 
         context = np.concatenate([ahead, rows[start:stop]])
         begin, ahead = int(begins[-1]), context[-1:]
         ends = np.flatnonzero(position - begins >= order - 1)
+        if len(buckets) == 1:
+            buckets[0].append(position[ends])
+            continue
         bucket = np.searchsorted(first, context[ends], side="right") - 1
         by_bucket = np.argsort(bucket, kind="stable")
         bounds = np.flatnonzero(np.diff(bucket[by_bucket], prepend=-1, append=-1))
@@ -187,9 +294,9 @@ def _split(tokens: Column, rows: Column, order: int, first: np.ndarray, folder: 
 class _Growing:
     """The n-grams of one order, bucket by bucket; following: at each position the row of the n-gram ending there."""
 
-    def __init__(self, order: int, tokens: Column, rows: Column, shorter: CountsOnDisk, folder: Path, block: int):
-        self.counts = CountsOnDisk.empty(order, folder)
-        self.following = Column(folder / f"rows{order}", np.int32)
+    def __init__(self, order: int, tokens: Column, rows: Column, shorter: Columns, folder: Path | None, block: int):
+        self.counts = _no_counts(order, folder)
+        self.following = column(folder, f"rows{order}", np.int32)
         self.following.extend(len(tokens))
         self._order, self._tokens, self._rows, self._shorter, self._block = order, tokens, rows, shorter, block
 
@@ -235,5 +342,19 @@ class _Growing:
 
     def _extend(self, context: np.ndarray, suffix: np.ndarray, word: np.ndarray, count: np.ndarray) -> None:
         low = int(context[0])
-        begins = self._shorter.begins[low : int(context[-1]) + 1][context - low]
-        self.counts.append(NgramCounts(context, suffix, word, count, begins))
+        begins = self._shorter["begins"][low : int(context[-1]) + 1][context - low]
+        self.counts.append(context, suffix, word, count, begins)
+
+
+def group_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Sort keys (int64, row of the context << 32 | last word) and find the distinct ones.
+
+    Returns the order of the keys (int64), where in it each distinct key begins (int64), how often it stands
+    (int64), and its two halves (int32).
+    """
+    by_key = np.argsort(keys)
+    keys = keys[by_key]
+    first = np.flatnonzero(np.concatenate([np.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]]))
+    count = np.diff(first, append=len(keys))
+    distinct = keys[first]
+    return by_key, first, count, (distinct >> 32).astype(np.int32), distinct.astype(np.int32)

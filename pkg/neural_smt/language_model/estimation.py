@@ -5,11 +5,11 @@ before it, but its plain count where it begins with ``<s>``; unigrams are interp
 ``<unk>`` gets what the discounts set free; pruning looks at plain counts, while discounts, denominators and the
 counts of shorter n-grams are those of the unpruned text.
 
-Text is estimated in memory where it fits, from sorted columns on disk otherwise, with the same n-grams to the last bit.
-The first is there for its speed: 29,000 sentences take 0.42 CPU seconds in memory, and 0.63 on disk in a single block;
-1,000 sentences take three times as long on disk.
+Text is estimated in one block in memory where it fits, from sorted columns in files otherwise, with the same n-grams to
+the last bit. The formulas (at the end) look at slices that hold whole contexts, in which all sums run.
 """
 
+import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,20 +21,35 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.language_model.columns import Column, blocks, count_values, take
-from neural_smt.language_model.counting import CountsOnDisk, count_ngrams, count_ngrams_on_disk, with_boundaries
-from neural_smt.language_model.kneser_ney import (
-    Estimate,
-    adjusted_counts,
-    closed_form_discounts,
-    counts_of_counts,
-    discount,
-    ngram_table,
-    pruning_thresholds,
-    with_special_words,
+from neural_smt.language_model.counting import (
+    Column,
+    Columns,
+    NgramCounts,
+    blocks,
+    column,
+    count_ngrams,
+    count_values,
+    take,
+    with_boundaries,
 )
 from neural_smt.language_model.ngrams import NgramTable
-from neural_smt.vocabulary import UNK
+from neural_smt.vocabulary import BOS, UNK
+
+logger = logging.getLogger(__name__)
+
+FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
+"""Discounts of an order whose counts do not allow the closed form (lmplz's ``--discount_fallback``)."""
+
+_SMALLEST = 1e-99
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """tables: n-grams of orders 1, 2, ..., sorted by words; discounts: float64 ``[order, 3]``, D1, D2 and D3+."""
+
+    tables: list[NgramTable]
+    discounts: np.ndarray
+
 
 _UNITS = {"b": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)([%bKMGT])")
@@ -47,6 +62,9 @@ _BYTES_A_ROW = 160
 """Of each position or n-gram of a block, at the peak of estimation on disk (measured: 130 bytes)."""
 
 _SMALLEST_BLOCK = 1 << 16
+
+_ONE_BLOCK = 1 << 62
+"""More than any text has."""
 
 
 def parse_memory(size: str) -> int:
@@ -78,181 +96,92 @@ def estimate_within(
         tokens += len(part.values) + 2 * len(part)
         if tokens * _BYTES_A_TOKEN * order > memory:
             block = max(_SMALLEST_BLOCK, memory // _BYTES_A_ROW)
-            return estimate_on_disk(chain(held, parts), order, prune, vocabulary_size, folder=folder, block=block)
+            return estimate_in_blocks(chain(held, parts), order, prune, vocabulary_size, folder=folder, block=block)
     return estimate(Ragged.concatenate(held), order, prune, vocabulary_size)
 
 
 def estimate(sentences: Ragged, order: int, prune: Sequence[int] = (), vocabulary_size: int | None = None) -> Estimate:
-    """Estimate a model of sentences of word ids (without boundaries).
+    """Estimate a model of sentences of word ids (without boundaries), in memory.
 
     prune: an n-gram seen no more often than its order's threshold is left out; the last threshold holds for all
     higher orders, as with lmplz. vocabulary_size: how many words (with ``<unk>`` and ``</s>``, without ``<s>``) share
     the uniform distribution; by default those seen and ``<unk>``. Models with the same number give comparable
     perplexities: each unseen word costs what one of that many words gets. At order 5 110 to 170 bytes a token are
-    needed at the peak; for more text than memory there is
-    ``estimate_on_disk``. Raises ``UserError`` for text without
+    needed at the peak; ``estimate_in_blocks`` is for more text than memory. Raises ``UserError`` for text without
     words and for thresholds that are not of the kind 0 <= t2 <= t3 ...
     """
-    thresholds = pruning_thresholds(prune, order)
-    if len(sentences.values) == 0:
-        raise UserError("language model: the text has no words; check the files it is built from")
-    counts = list(count_ngrams(with_boundaries(sentences), order))
-    seen = len(counts[0]) - 1 + (counts[0].word[0] != UNK)  # <unk> always counts as a word, <s> never
-    discounts = np.zeros((order, 3))
-    words, prob = np.zeros((1, 0), dtype=np.int32), np.array([1 / max(seen, vocabulary_size or 0)])
-    kept = np.array([True])
-    tables: list[NgramTable] = []
-    for n, ngrams in enumerate(counts, start=1):
-        before = np.bincount(counts[n].suffix, minlength=len(ngrams)) if n < order else None
-        adjusted = adjusted_counts(ngrams, before)
-        discounts[n - 1] = closed_form_discounts(counts_of_counts(adjusted), n)
-        taken = ngrams.count > thresholds[n - 1]
-        discounted, backoff = discount(ngrams.context, adjusted, discounts[n - 1], taken, len(words))
-        tables.append(
-            ngram_table(words, prob, backoff, kept)
-        )  # of the order below, whose back-off weights are known now
-        prob = discounted + backoff[ngrams.context] * prob[ngrams.suffix]
-        words = np.column_stack([words[ngrams.context], ngrams.word])
-        kept = taken
-    tables.append(ngram_table(words, prob, np.ones(len(words)), kept))
-    empty, unigrams, *longer = tables
-    return Estimate([with_special_words(unigrams, empty), *longer], discounts)
+    return estimate_in_blocks([sentences], order, prune, vocabulary_size, folder=None, block=_ONE_BLOCK)
 
 
-def estimate_on_disk(
+def estimate_in_blocks(
     sentences: Iterable[Ragged],
     order: int,
     prune: Sequence[int] = (),
     vocabulary_size: int | None = None,
     *,
-    folder: Path,
+    folder: Path | None,
     block: int,
 ) -> Estimate:
     """What ``estimate`` says of the same sentences, with about ``block`` positions or n-grams in memory at a time.
 
     sentences: the text in parts (see ``estimate`` for them and for the settings); folder: an existing folder with
     room for about ``12 * order + 60`` bytes a token and for the tables, which stay there and are mapped into memory: it
-    must be kept as long as they are used. Beside the blocks, memory holds some numbers for every word. Raises
-    ``UserError`` as ``estimate`` does, and for more than 2^31 - 1 distinct n-grams of an order.
+    must be kept as long as they are used. Without one all is in memory. Beside the blocks, memory holds some numbers
+    for every word. Raises ``UserError`` as ``estimate`` does, and for more than 2^31 - 1 distinct n-grams of an order.
     """
     thresholds = pruning_thresholds(prune, order)
     tokens = _write_tokens(sentences, folder)
-    counts = list(count_ngrams_on_disk(tokens, order, folder, block))
+    counts = list(count_ngrams(tokens, order, folder, block))
     tokens.remove()
+    seen = len(counts[0]) - 1 + (counts[0]["word"][:1] != UNK)  # <unk> always counts as a word, <s> never
+    shorter = _no_estimates(0, folder)
+    shorter.append(np.zeros((1, 0)), 1 / np.maximum(seen, vocabulary_size or 0), np.ones(1))
     discounts = np.zeros((order, 3))
     tables: list[NgramTable] = []
-    shorter: _Estimated | None = None
     for n, ngrams in enumerate(counts, start=1):
-        followers = counts[n] if n < order else None
-        adjusted, number = _adjust(ngrams, followers, Column(folder / f"adjusted{n}", np.int64), block)
+        adjusted, number = _adjust(
+            ngrams, counts[n] if n < order else None, column(folder, "adjusted", np.int64), block
+        )
         discounts[n - 1] = closed_form_discounts(number, n)
-        step = _Step(discounts[n - 1], thresholds[n - 1], block)
-        if shorter is None:
-            empty, shorter = step.first(ngrams, adjusted, vocabulary_size)
-        else:
-            table, shorter = step.longer(shorter, ngrams, adjusted, _Table(n - 1, folder), _Estimated.empty(n, folder))
-            tables.append(table)
-        adjusted.remove()
-        ngrams.remove()
-    tables.append(_highest(shorter, _Table(order, folder), block))
-    unigrams, *longer = tables
+        table, estimates = _no_table(n - 1, folder), _no_estimates(n, folder)
+        done = 0  # contexts whose back-off weights are known
+        for start, stop in _whole_contexts(ngrams["context"], block):
+            part = NgramCounts(*ngrams.part(start, stop))
+            last = len(shorter) if stop == len(ngrams) else int(part.context[-1]) + 1
+            words, prob, kept = shorter.part(done, last)
+            context, taken = part.context - done, part.count > thresholds[n - 1]
+            discounted, backoff = discount(context, adjusted[start:stop], discounts[n - 1], taken, last - done)
+            table.append(*ngram_values(words, prob, backoff, kept))
+            prob = discounted + backoff[context] * take(shorter["prob"], part.suffix, block)
+            estimates.append(np.column_stack([words[context], part.word]), prob, taken)
+            done = last
+        tables.append(NgramTable(*table.mapped()))
+        for finished in (shorter, adjusted, ngrams):
+            finished.remove()
+        shorter = estimates
+    table = _no_table(order, folder)
+    for start, stop in blocks(len(shorter), block):  # n-grams of the highest order are no contexts
+        words, prob, kept = shorter.part(start, stop)
+        table.append(*ngram_values(words, prob, np.ones(len(words)), kept))
+    shorter.remove()
+    empty, unigrams, *longer = [*tables, NgramTable(*table.mapped())]
     return Estimate([with_special_words(unigrams, empty), *longer], discounts)
 
 
-@dataclass
-class _Estimated:
+def _no_estimates(order: int, folder: Path | None) -> Columns:
     """All n-grams of one order: words int32 ``[rows, order]``, prob float64 ``[rows]``, kept bool ``[rows]``."""
-
-    words: Column | np.ndarray
-    prob: Column | np.ndarray
-    kept: Column | np.ndarray
-
-    @classmethod
-    def empty(cls, order: int, folder: Path) -> "_Estimated":
-        words, prob, kept = (folder / f"{name}{order}" for name in ("words", "prob", "kept"))
-        return cls(Column(words, np.int32, order), Column(prob, np.float64), Column(kept, np.bool_))
-
-    def __len__(self) -> int:
-        return len(self.prob)
-
-    def append(self, words: np.ndarray, prob: np.ndarray, kept: np.ndarray) -> None:
-        self.words.append(words)
-        self.prob.append(prob)
-        self.kept.append(kept)
-
-    def part(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.words[start:stop], self.prob[start:stop], self.kept[start:stop]
-
-    def remove(self) -> None:
-        """Delete the files of an order that is in files."""
-        for column in (self.words, self.prob, self.kept):
-            if isinstance(column, Column):
-                column.remove()
+    return Columns(folder, f"estimates{order}", words=(np.int32, (order,)), prob=np.float64, kept=np.bool_)
 
 
-class _Table:
-    """An ``NgramTable`` written slice by slice."""
-
-    def __init__(self, order: int, folder: Path):
-        self._words = Column(folder / f"table{order}.words", np.int32, order)
-        self._values = [Column(folder / f"table{order}.{name}", np.float32) for name in ("log10_prob", "backoff")]
-
-    def append(self, part: NgramTable) -> None:
-        self._words.append(part.words)
-        for column, values in zip(self._values, (part.log10_prob, part.backoff), strict=True):
-            column.append(values)
-
-    def mapped(self) -> NgramTable:
-        return NgramTable(self._words.mapped(), *(column.mapped() for column in self._values))
+def _no_table(order: int, folder: Path | None) -> Columns:
+    """The columns of an ``NgramTable``."""
+    kinds = {"words": (np.int32, (order,)), "log10_prob": np.float32, "backoff": np.float32}
+    return Columns(folder, f"table{order}", **kinds)
 
 
-@dataclass(frozen=True)
-class _Step:
-    """From the probabilities of one order to those of the next, and to the back-off weights of the former.
-
-    discounts: float64 ``[3]``; threshold: the largest count that is pruned; both of the next order.
-    """
-
-    discounts: np.ndarray
-    threshold: int
-    block: int
-
-    def first(
-        self, ngrams: CountsOnDisk, adjusted: Column, vocabulary_size: int | None
-    ) -> tuple[NgramTable, _Estimated]:
-        """The table of the empty n-gram and the unigrams, which are taken to fit into memory."""
-        part = ngrams.part(0, len(ngrams))
-        seen = len(part) - 1 + (part.word[0] != UNK)  # <unk> always counts as a word, <s> never
-        uniform = np.array([1 / max(seen, vocabulary_size or 0)])
-        taken = part.count > self.threshold
-        discounted, backoff = discount(part.context, adjusted[:], self.discounts, taken, 1)
-        empty = ngram_table(np.zeros((1, 0), dtype=np.int32), uniform, backoff, np.array([True]))
-        prob = discounted + backoff[part.context] * uniform[part.suffix]
-        return empty, _Estimated(part.word[:, None], prob, taken)
-
-    def longer(
-        self, shorter: _Estimated, ngrams: CountsOnDisk, adjusted: Column, table: _Table, estimated: _Estimated
-    ) -> tuple[NgramTable, _Estimated]:
-        """Fill the table of the order below and the estimates of this one, some whole contexts at a time."""
-        done = 0  # contexts whose back-off weights are known
-        for start, stop in _whole_contexts(ngrams.context, self.block):
-            part = ngrams.part(start, stop)
-            last = len(shorter) if stop == len(ngrams) else int(part.context[-1]) + 1
-            words, prob, kept = shorter.part(done, last)
-            context = part.context - done
-            taken = part.count > self.threshold
-            discounted, backoff = discount(context, adjusted[start:stop], self.discounts, taken, last - done)
-            table.append(ngram_table(words, prob, backoff, kept))
-            prob = discounted + backoff[context] * take(shorter.prob, part.suffix, self.block)
-            estimated.append(np.column_stack([words[context], part.word]), prob, taken)
-            done = last
-        shorter.remove()
-        return table.mapped(), estimated
-
-
-def _write_tokens(sentences: Iterable[Ragged], folder: Path) -> Column:
+def _write_tokens(sentences: Iterable[Ragged], folder: Path | None) -> Column:
     """The text with its boundaries, see ``with_boundaries``."""
-    tokens, words = Column(folder / "tokens", np.int32), 0
+    tokens, words = column(folder, "tokens", np.int32), 0
     for part in sentences:
         words += len(part.values)
         tokens.append(with_boundaries(part))
@@ -261,14 +190,12 @@ def _write_tokens(sentences: Iterable[Ragged], folder: Path) -> Column:
     return tokens
 
 
-def _adjust(
-    ngrams: CountsOnDisk, longer: CountsOnDisk | None, adjusted: Column, block: int
-) -> tuple[Column, np.ndarray]:
+def _adjust(ngrams: Columns, longer: Columns | None, adjusted: Column, block: int) -> tuple[Column, np.ndarray]:
     """The adjusted counts of an order, and how many there are of each (see ``counts_of_counts``)."""
     number = np.zeros(6, dtype=np.int64)
     for start, stop in blocks(len(ngrams), block):
-        before = None if longer is None else count_values(longer.suffix, start, stop, block)
-        part = adjusted_counts(ngrams.part(start, stop), before)
+        before = None if longer is None else count_values(longer["suffix"], start, stop, block)
+        part = adjusted_counts(NgramCounts(*ngrams.part(start, stop)), before)
         number += counts_of_counts(part)
         adjusted.append(part)
     return adjusted, number
@@ -290,10 +217,82 @@ def _whole_contexts(context: Column, block: int) -> Iterator[tuple[int, int]]:
             return
 
 
-def _highest(estimated: _Estimated, table: _Table, block: int) -> NgramTable:
-    """The table of the highest order, whose n-grams are no contexts."""
-    for start, stop in blocks(len(estimated), block):
-        words, prob, kept = estimated.part(start, stop)
-        table.append(ngram_table(words, prob, np.ones(len(words)), kept))
-    estimated.remove()
-    return table.mapped()
+def pruning_thresholds(prune: Sequence[int], order: int) -> list[int]:
+    """One pruning threshold per order."""
+    given = list(prune) or [0]
+    if given[0] != 0 or given != sorted(given) or len(given) > order:
+        raise UserError(
+            f"language model: prune {given} must start with 0, never fall, and have at most {order} numbers; "
+            "correct the setting"
+        )
+    return given + [given[-1]] * (order - len(given))
+
+
+def adjusted_counts(ngrams: NgramCounts, before: np.ndarray | None) -> np.ndarray:
+    """int64: the number of distinct words before each n-gram; its count at the highest order and after ``<s>``.
+
+    before: int64 ``[rows]``, how many n-grams of the next order end in each, or None at the highest order.
+    """
+    if before is None:
+        adjusted = ngrams.count.copy()
+    else:
+        adjusted = np.where(ngrams.begins, ngrams.count, before)
+    adjusted[ngrams.begins & (ngrams.word == BOS)] = 0  # the unigram <s> is never predicted
+    return adjusted
+
+
+def counts_of_counts(adjusted: np.ndarray) -> np.ndarray:
+    """int64 ``[6]``: how many n-grams have an adjusted count of 0, 1, 2, 3, 4, and of more."""
+    return np.bincount(np.minimum(adjusted, 5), minlength=6)
+
+
+def closed_form_discounts(counts: np.ndarray, order: int) -> np.ndarray:
+    """float64 ``[3]``: D1, D2, D3+ (Chen and Goodman 1998, equation 26), or the fallback where that is not possible.
+
+    counts: what ``counts_of_counts`` tells of all n-grams of the order.
+    """
+    n = counts.astype(np.float64)
+    if (n[1:4] > 0).all():
+        j = np.arange(1, 4)
+        discounts = j - (j + 1) * n[1] / (n[1] + 2 * n[2]) * n[2:5] / n[1:4]
+        if ((discounts >= 0) & (discounts <= j)).all():
+            return discounts
+    logger.warning(
+        "order %d: too few n-grams seen once, twice or three times for Kneser-Ney discounts; using %s",
+        order,
+        FALLBACK_DISCOUNTS,
+    )
+    return np.array(FALLBACK_DISCOUNTS)
+
+
+def discount(
+    context: np.ndarray, adjusted: np.ndarray, discounts: np.ndarray, kept: np.ndarray, contexts: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The discounted relative frequency of each n-gram, and of each context the mass set free for shorter ones.
+
+    Both float64, probabilities. A context sets free the discounts of the n-grams kept and all of those pruned; one
+    that nothing follows keeps a back-off weight of 1.
+    """
+    total = np.bincount(context, weights=adjusted, minlength=contexts)
+    taken = np.concatenate([[0.0], discounts])[np.minimum(adjusted, 3)]
+    free = np.bincount(context, weights=np.where(kept, taken, adjusted), minlength=contexts)
+    safe_total = np.where(total > 0, total, 1)
+    return (adjusted - taken) / safe_total[context], np.where(total > 0, free / safe_total, 1)
+
+
+def ngram_values(words: np.ndarray, prob: np.ndarray, backoff: np.ndarray, kept: np.ndarray) -> list[np.ndarray]:
+    """The n-grams kept, with log10 of their probabilities and of their back-off weights (float64 ``[rows]`` each)."""
+    return [words[kept], *(np.log10(np.maximum(values[kept], _SMALLEST)) for values in (prob, backoff))]
+
+
+def with_special_words(unigrams: NgramTable, empty: NgramTable) -> NgramTable:
+    """Unigrams with ``<unk>``, which costs backing off to the uniform distribution when unseen, and p(<s>) = 1."""
+    unigrams.log10_prob[unigrams.words[:, 0] == BOS] = 0
+    if unigrams.words[0, 0] == UNK:
+        return unigrams
+    unseen = empty.log10_prob + empty.backoff
+    return NgramTable(
+        np.concatenate([np.full((1, 1), UNK, dtype=np.int32), unigrams.words]),
+        np.concatenate([unseen, unigrams.log10_prob]),
+        np.concatenate([np.zeros(1, dtype=np.float32), unigrams.backoff]),
+    )

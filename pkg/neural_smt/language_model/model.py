@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import exp, log10
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,20 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, load_array, read_object, save_arrays, write_json
 from neural_smt.io.ragged import Ragged
-from neural_smt.language_model.automaton import NOT_CODED, build_automaton
-from neural_smt.language_model.coded import BITS, build_coded_automaton
+from neural_smt.jit import kernel
+from neural_smt.language_model.automaton import BITS, build_automaton, no_codes
 from neural_smt.language_model.ngrams import NgramTable
-from neural_smt.language_model.primitives import Automaton, CodedArcs, all_finite, score_sentences, score_word
-from neural_smt.vocabulary import UNK, Vocabulary
+from neural_smt.language_model.primitives import (
+    EMPTY,
+    Automaton,
+    CodedArcs,
+    all_finite,
+    coded_log10_prob,
+    log10_backoff,
+    score_sentences,
+    score_word,
+)
+from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
 _FILES = [name for name in Automaton._fields if name not in ("begin", "coded")]
 
@@ -64,11 +74,9 @@ class NgramModel:
     def from_tables(cls, tables: Sequence[NgramTable], vocabulary: Vocabulary, quantise: bool = False) -> "NgramModel":
         """Build from the n-grams of orders 1, 2, ...; ``UserError`` when a context is missing.
 
-        quantise: keep a code of 8 bits of each probability and back-off weight (see ``coded``), a third of the memory.
+        quantise: keep a code of 8 bits of each probability and back-off weight, a third of the memory.
         """
-        automaton = (build_coded_automaton if quantise else build_automaton)(tables, len(vocabulary))
-        for array in (*(getattr(automaton, name) for name in _FILES), *automaton.coded):
-            array.flags.writeable = False
+        automaton = _read_only(build_automaton(tables, len(vocabulary), quantise))
         return cls(automaton, len(tables), tuple(len(table) for table in tables), vocabulary.digest)
 
     def save(self, folder: Path) -> None:
@@ -97,14 +105,11 @@ class NgramModel:
         meta = read_object(folder / "meta.json")
         if vocabulary is not None and vocabulary.digest != meta["vocabulary"]:
             raise UserError(f"{folder}: made for another vocabulary; build the language model again")
-        # The kernels are compiled once, for plain read-only arrays, whether mapped or not.
         names = [*_FILES, *CodedArcs._fields] if "quantise" in meta else _FILES
         arrays = [np.asarray(load_array(folder / f"{name}.npy", mapped)) for name in names]
-        for array in arrays:
-            array.flags.writeable = False
         exact = len(_FILES)
-        coded = CodedArcs(*arrays[exact:]) if arrays[exact:] else NOT_CODED
-        automaton = Automaton(*arrays[:exact], begin=np.int32(meta["begin"]), coded=coded)
+        coded = CodedArcs(*arrays[exact:]) if arrays[exact:] else no_codes()
+        automaton = _read_only(Automaton(*arrays[:exact], begin=np.int32(meta["begin"]), coded=coded))
         return cls(automaton, meta["order"], tuple(meta["ngrams"]), meta["vocabulary"])
 
     def score_word(self, state: int, word: int) -> tuple[float, int]:
@@ -114,3 +119,145 @@ class NgramModel:
     def score_sentences(self, sentences: Ragged) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """log10 of each sentence including ``</s>``, its number of unknown words, and their share of the log10."""
         return score_sentences(self.arrays, sentences.values, sentences.offsets)
+
+
+def _read_only(automaton: Automaton) -> Automaton:
+    """The kernels are compiled once, for plain read-only arrays, whether mapped or not."""
+    for array in (*(getattr(automaton, name) for name in _FILES), *automaton.coded):
+        array.flags.writeable = False
+    return automaton
+
+
+def context_states(model: NgramModel, contexts: np.ndarray) -> np.ndarray:
+    """int32 ``[Q]``: the state after the words of each context, int32 ``[Q, history]`` (``BOS`` before a sentence)."""
+    return _context_states(model.arrays, np.ascontiguousarray(contexts, dtype=np.int32), model.order - 1)
+
+
+def score_ngrams(model: NgramModel, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
+    """float64 ``[Q]``: log10 p(word | context), with all the context that the model can use.
+
+    contexts: int32 ``[Q, history]``, oldest word first, ``BOS`` at the start of a sentence and before it; words: int32
+    ``[Q]``, ``EOS`` for the end. Ids that the model does not know, beyond the vocabulary too, are ``<unk>``.
+    """
+    states = context_states(model, contexts)
+    return _score_words(model.arrays, states, np.ascontiguousarray(words, dtype=np.int32))
+
+
+def word_mass(model: NgramModel, words: np.ndarray) -> np.ndarray:
+    """float64 ``[states]``: the sum of p(word | state) over ``words`` (int ids, each counted as often as it stands).
+
+    A state's sum is that of the words it has n-grams with, and what backing off gives to the others: all that the
+    shorter state gives, less its share of the words that have n-grams. One pass over the model, one query per n-gram.
+    """
+    known = model.arrays.lexicon[np.asarray(words)]
+    counts = np.bincount(known, minlength=len(model.arrays.lexicon)).astype(np.float64)
+    return _word_mass(model.arrays, counts)
+
+
+@kernel
+def _context_states(model: Automaton, contexts: np.ndarray, longest: int) -> np.ndarray:
+    count, history = contexts.shape
+    states = np.empty(count, dtype=np.int32)
+    for row in range(count):
+        state = np.int64(0)
+        for column in range(max(0, history - longest), history):
+            if contexts[row, column] == BOS:
+                state = np.int64(model.begin)
+            else:
+                _, state = score_word(model, state, contexts[row, column])
+        states[row] = state
+    return states
+
+
+@kernel
+def _score_words(model: Automaton, states: np.ndarray, words: np.ndarray) -> np.ndarray:
+    scores = np.empty(len(words))
+    for row in range(len(words)):
+        scores[row] = score_word(model, np.int64(states[row]), words[row])[0]
+    return scores
+
+
+@kernel
+def _word_mass(model: Automaton, counts: np.ndarray) -> np.ndarray:
+    """counts: float64 [words], how often each word that the model knows is counted."""
+    states = len(model.suffix)
+    inside, shared = np.zeros(states), np.zeros(states)
+    coded = model.coded
+    for state in range(1, len(coded.first) - 1):
+        for arc in range(np.int64(coded.first[state]), np.int64(coded.first[state + 1])):
+            word = np.int64(coded.words[arc])
+            if counts[word] > 0:
+                inside[state] += counts[word] * 10.0 ** coded_log10_prob(coded, arc)
+                shared[state] += counts[word] * 10.0 ** score_word(model, np.int64(model.suffix[state]), word)[0]
+    for slot in range(len(model.arcs)):
+        key = model.arcs[slot].key
+        if key == EMPTY:
+            continue
+        state, word = np.int64(key >> np.uint64(32)), np.int64(key & np.uint64(0xFFFFFFFF))
+        if counts[word] > 0:
+            inside[state] += counts[word] * 10.0 ** model.arcs[slot].log10_prob
+            shared[state] += counts[word] * 10.0 ** score_word(model, np.int64(model.suffix[state]), word)[0]
+    mass = np.zeros(states)
+    for word in range(len(counts)):
+        mass[0] += counts[word] * 10.0 ** model.unigram_log10[word]
+    for state in range(1, states):  # a suffix has a smaller number than the state
+        mass[state] = inside[state] + 10.0 ** log10_backoff(model, state) * (mass[model.suffix[state]] - shared[state])
+    return mass
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """Totals of a scored text; all logarithms are log10, and every ``</s>`` counts as a token.
+
+    unknown: tokens the model does not know; unknown_log10: their part of ``log10_prob``.
+    """
+
+    sentences: int
+    words: int
+    unknown: int
+    log10_prob: float
+    unknown_log10: float
+
+    @property
+    def value(self) -> float:
+        """Perplexity over all tokens, unknown words at the probability of ``<unk>``."""
+        return 10 ** (-self.log10_prob / (self.words + self.sentences))
+
+    @property
+    def known(self) -> float:
+        """Perplexity over the known tokens alone (unknown words still stand in the history of others)."""
+        tokens = self.words + self.sentences - self.unknown
+        return 10 ** (-(self.log10_prob - self.unknown_log10) / tokens)
+
+
+def measure_perplexity(model: NgramModel, sentences: Ragged) -> Perplexity:
+    """Score sentences of word ids (without boundaries)."""
+    log10_prob, unknown, unknown_log10 = model.score_sentences(sentences)
+    return Perplexity(
+        len(sentences), len(sentences.values), int(unknown.sum()), float(log10_prob.sum()), float(unknown_log10.sum())
+    )
+
+
+def comparable_perplexity(model: NgramModel, sentences: Ragged, all_words: int) -> float:
+    """Perplexity over all tokens of the model with its uniform distribution spread over a whole vocabulary.
+
+    Estimation shares what it sets free among the words that the text has, ``<unk>`` one of them: the less text, the
+    cheaper is an unknown word. Here ``all_words`` share it (with ``<unk>`` and ``</s>``, without ``<s>``), so models of
+    one vocabulary can be compared. After h, p(<unk> | h) is that share of every word: known words get the smaller share
+    instead, unknown ones the smaller share alone. Exact for interpolated models that are not pruned.
+    """
+    smaller = model.known_words / all_words
+    total = 0.0
+    for sentence in sentences:
+        state = model.begin_state
+        for word in [*sentence.tolist(), EOS]:
+            share = 10 ** model.score_word(state, UNK)[0]
+            known = word < len(model.arrays.lexicon) and model.arrays.lexicon[word] != UNK
+            log10_prob, state = model.score_word(state, word)
+            total += log10(10**log10_prob - share * (1 - smaller)) if known else log10(share * smaller)
+    return 10 ** (-total / (len(sentences.values) + len(sentences)))
+
+
+def rounded_perplexity(scores: np.ndarray) -> float:
+    """e to the mean of negative natural logs (float ``[n]``), to four digits after the point, as reports show it."""
+    return round(exp(-scores.mean()), 4)

@@ -8,8 +8,7 @@ import numpy as np
 from neural_smt.io.lookup_primitives import empty_slots, find_words
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
-from neural_smt.language_model.columns import blocks
-from neural_smt.language_model.counting import with_boundaries
+from neural_smt.language_model.counting import blocks, with_boundaries
 from neural_smt.vocabulary import UNK
 
 BLOCK = 1 << 20

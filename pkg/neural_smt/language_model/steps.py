@@ -14,9 +14,8 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.io.temporaries import scratch_folder
 from neural_smt.language_model.arpa import read_arpa, write_arpa
 from neural_smt.language_model.estimation import estimate_within, parse_memory
-from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.model import NgramModel, comparable_perplexity, measure_perplexity
 from neural_smt.language_model.ngrams import NgramTable
-from neural_smt.language_model.perplexity import comparable_perplexity, measure_perplexity
 from neural_smt.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from neural_smt.errors import UserError
-from neural_smt.language_model.continuations import context_states, score_ngrams, word_mass
-from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.model import NgramModel, context_states, score_ngrams, word_mass
 from neural_smt.networks.device import pack, precision_context, select_device
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.folder import CSLM, NetworkConfig, read_folder, save_folder, with_weights

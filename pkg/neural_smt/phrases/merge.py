@@ -14,7 +14,7 @@ from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
 from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.scoring import check_extracted
-from neural_smt.phrases.table import Entries, rows_digest, write_meta
+from neural_smt.phrases.table import rows_digest, write_meta
 
 BATCH = 1 << 18
 """Source phrases of all parts in a batch."""
@@ -90,13 +90,6 @@ def merge_phrases(lists: Sequence[Ragged], more: Sequence[bool]) -> np.ndarray:
     """
     phrases, starts = Ragged.concatenate(lists), offsets_of([len(phrases) for phrases in lists])
     return _merge(phrases.values, phrases.offsets, starts, np.array(more, dtype=np.bool_))
-
-
-def save_part(entries: Entries, folder: Path) -> None:
-    """Write a part of a phrase table into an existing folder."""
-    for name in LISTS:
-        getattr(entries, name).save(folder, name)
-    save_arrays(folder, entry_offsets=entries.entry_offsets, **{name: getattr(entries, name) for name in ROWS})
 
 
 class _Part:
@@ -212,11 +205,12 @@ class _TableWriter:
 
 
 def merge_parts(folders: Sequence[Path], output: Path, digests: tuple[str, str], max_length: int) -> tuple[int, int]:
-    """Merge the parts that ``save_part`` wrote: writes what ``PhraseTable.save`` writes of the whole table into an
+    """Merge the parts: writes what ``PhraseTable.save`` writes of the whole table into an
     existing folder.
 
-    The parts have no source phrase in common. digests: those of the source and the target vocabulary. Returns the
-    numbers of entries and of source phrases. Raises ``UserError`` when there are none.
+    The parts are ``Entries`` that ``save_record`` wrote, and have no source phrase in common. digests: those of the
+    source and the target vocabulary. Returns the numbers of entries and of source phrases. Raises ``UserError`` when
+    there are none.
     """
     parts = [_Part(folder) for folder in folders]
     check_extracted(sum(part.entries for part in parts))

@@ -16,7 +16,7 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, open_text, read_pieces
 from neural_smt.io.ragged import Ragged
-from neural_smt.io.word_numbers import WordNumbers
+from neural_smt.io.text_primitives import WordNumbers
 from neural_smt.phrases import moses_kernels as kernels
 from neural_smt.phrases.interning import gather_phrases, intern_phrases, sort_pairs
 from neural_smt.phrases.table import PhraseTable

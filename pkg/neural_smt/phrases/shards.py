@@ -10,14 +10,14 @@ go back to each in the order of its own list.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from neural_smt.alignment.pharaoh import AlignedText
 from neural_smt.errors import UserError
-from neural_smt.io.files import load_array, save_arrays
+from neural_smt.io.files import load_array
 from neural_smt.io.lookup_primitives import hash_words
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
@@ -47,12 +47,6 @@ class Occurrences:
     spans: PairSpans
     offsets: np.ndarray
     sentence_pairs: np.ndarray
-
-    def save(self, folder: Path) -> None:
-        """Write the arrays into an existing folder."""
-        self.source.save(folder, "source")
-        self.target.save(folder, "target")
-        save_arrays(folder, offsets=self.offsets, sentence_pairs=self.sentence_pairs, **self.spans._asdict())
 
 
 @kernel
@@ -136,22 +130,6 @@ class Partition:
     targets: Ragged
     target_counts: np.ndarray
     target_offsets: np.ndarray
-
-    def save(self, folder: Path) -> None:
-        """Write the arrays into an existing folder."""
-        self.source.save(folder, "source")
-        self.targets.save(folder, "targets")
-        save_arrays(folder, target_counts=self.target_counts, target_offsets=self.target_offsets, **vars(self.pairs))
-
-    @classmethod
-    def load(cls, folder: Path) -> "Partition":
-        """Read what ``save`` wrote into memory."""
-        names = [field.name for field in fields(ConsolidatedPairs)]
-        counts, offsets, *arrays = (
-            load_array(folder / f"{name}.npy", mapped=False) for name in ("target_counts", "target_offsets", *names)
-        )
-        sides = (Ragged.load(folder, name, mapped=False) for name in ("source", "targets"))
-        return cls(ConsolidatedPairs(*arrays), *sides, counts, offsets)
 
     def with_totals(self, totals: np.ndarray) -> ConsolidatedPairs:
         """The pairs with c(e) of all partitions; totals: int32 ``[T]``, those of ``targets``."""

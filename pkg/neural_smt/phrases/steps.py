@@ -17,8 +17,9 @@ from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.alignment.pharaoh import count_pairs, read_aligned
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic
+from neural_smt.io.ragged import load_record, save_record
 from neural_smt.phrases.extraction import extract_pairs
-from neural_smt.phrases.merge import merge_parts, save_part
+from neural_smt.phrases.merge import merge_parts
 from neural_smt.phrases.scoring import score_entries, score_pairs
 from neural_smt.phrases.shards import (
     TOTALS,
@@ -59,7 +60,7 @@ def extract_phrases(
     pairs = extract_shard(text, own.count, max_length, threads)
     log.info("%d phrase pairs extracted from %d sentence pairs", pairs.offsets[-1], len(part))
     with atomic(output, directory=True) as temporary:
-        pairs.save(temporary)
+        save_record(pairs, temporary)
 
 
 def consolidate_phrases(*, extracted: list[Path], shard: str, max_length: int, output: Path, threads: int = 1) -> None:
@@ -68,7 +69,7 @@ def consolidate_phrases(*, extracted: list[Path], shard: str, max_length: int, o
     partition = consolidate_partition(pairs, len(extracted), threads)
     log.info("%d entries of %d phrase pairs", len(partition.pairs.target), len(pairs))
     with atomic(output, directory=True) as temporary:
-        partition.save(temporary)
+        save_record(partition, temporary)
 
 
 def count_targets(*, consolidated: list[Path], shard: str, output: Path) -> None:
@@ -92,13 +93,13 @@ def score_phrases(
 
     smoothing: added to each orientation count; totals: those of all partitions of target phrases.
     """
-    partition = Partition.load(consolidated)
+    partition = load_record(Partition, consolidated, mapped=False)
     pairs = partition.with_totals(load_totals(totals, Shard.parse(shard).number - 1))
     words = [int(phrases.values.max(initial=-1)) + 1 for phrases in (partition.source, partition.targets)]
     table = _load_lexical(lexical, words, exactly=False)
     entries = score_entries(pairs, partition.source, partition.targets, table, smoothing, threads)
     with atomic(output, directory=True) as temporary:
-        save_part(entries, temporary)
+        save_record(entries, temporary)
 
 
 def build_phrase_table(

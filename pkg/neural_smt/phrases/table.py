@@ -7,17 +7,16 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, load_array, read_object, save_arrays, write_json
 from neural_smt.io.lookup_primitives import add_lists, empty_slots
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, load_record, save_record
 from neural_smt.jit import kernel
 from neural_smt.phrases.primitives import find_phrase
 from neural_smt.vocabulary import Vocabulary
-
-RAGGED = ("source", "target", "alignment")
-PLAIN = ("entry_offsets", "scores", "counts", "reordering", "source_index")
 
 
 @dataclass(frozen=True)
@@ -107,9 +106,8 @@ class PhraseTable(Entries):
     def save(self, folder: Path) -> None:
         """Write ``.npy`` arrays and ``meta.json`` as a new folder, atomically, replacing an older one."""
         with atomic(folder, directory=True) as temporary:
-            for name in RAGGED:
-                getattr(self, name).save(temporary, name)
-            save_arrays(temporary, **{name: getattr(self, name) for name in PLAIN})
+            save_record(self, temporary, Entries)
+            save_arrays(temporary, source_index=self.source_index)
             digests = (self.source_digest, self.target_digest)
             write_meta(temporary, len(self), len(self.source), digests, self.max_length, self.digest)
 
@@ -118,11 +116,9 @@ class PhraseTable(Entries):
         """Read what ``save`` wrote, memory-mapped read-only unless ``mapped`` is false; checks the numbers of rows."""
         folder = Path(folder)
         meta = read_object(folder / "meta.json")
-        ragged = {name: Ragged.load(folder, name, mapped) for name in RAGGED}
-        arrays = {name: load_array(folder / f"{name}.npy", mapped) for name in PLAIN}
         table = cls(
-            **ragged,
-            **arrays,
+            **vars(load_record(Entries, folder, mapped)),
+            source_index=load_array(folder / "source_index.npy", mapped),
             source_digest=meta["source_vocabulary"],
             target_digest=meta["target_vocabulary"],
             max_length=meta["max_length"],
@@ -180,3 +176,54 @@ def _find_spans(
             for length in range(1, spans.shape[1] + 1):
                 inside = start + length <= first[sentence + 1]
                 spans[start, length - 1] = find_phrase(index, words, start, start + length) if inside else -1
+
+
+SCORES, ROWS, DIGEST = "scores", "rows", "phrase_table"
+"""The names of the arrays, and that of the table's digest in the metadata."""
+
+ADVICE = "run the rescoring stage again"
+
+
+def save_column(path: Path, scores: np.ndarray, table: PhraseTable) -> None:
+    """Write the score of every entry of ``table`` (``[E]``, natural log, stored as float32)."""
+    with atomic(path) as temporary:
+        save_file({SCORES: np.ascontiguousarray(scores, dtype=np.float32)}, temporary, {DIGEST: table.digest})
+
+
+def load_column(path: Path, table: PhraseTable) -> np.ndarray:
+    """Read what ``save_column`` wrote: float32 ``[E]``.
+
+    Raises ``UserError`` when the file is no column, belongs to another table or holds a number that is not finite.
+    """
+    digest, (scores,) = _read(path, SCORES)
+    if digest != table.digest or scores.shape != (len(table),):
+        raise UserError(f"{path}: the scores of another phrase table than the one given; {ADVICE}")
+    if not np.isfinite(scores).all():
+        raise UserError(f"{path}: a score is not a finite number; {ADVICE}")
+    return scores
+
+
+def save_part(path: Path, rows: np.ndarray, scores: np.ndarray, table: PhraseTable) -> None:
+    """Write the scores (float32 ``[n]``) of some rows (int64 ``[n]``) of ``table``."""
+    arrays = {SCORES: np.ascontiguousarray(scores, dtype=np.float32), ROWS: np.ascontiguousarray(rows, dtype=np.int64)}
+    with atomic(path) as temporary:
+        save_file(arrays, temporary, {DIGEST: table.digest})
+
+
+def load_part(path: Path, table: PhraseTable) -> tuple[np.ndarray, np.ndarray]:
+    """Read what ``save_part`` wrote: rows and scores; ``UserError`` when it is no part of a column of ``table``."""
+    digest, (rows, scores) = _read(path, ROWS, SCORES)
+    if digest != table.digest or rows.shape != scores.shape:
+        raise UserError(f"{path}: scores of another phrase table than the one given; {ADVICE}")
+    return rows, scores
+
+
+def _read(path: Path, *names: str) -> tuple[str | None, list[np.ndarray]]:
+    """The digest and the arrays of a file."""
+    try:
+        with safe_open(path, framework="np") as file:
+            return (file.metadata() or {}).get(DIGEST), [file.get_tensor(name) for name in names]
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; {ADVICE}") from None
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"{path}: not a score column ({str(error).splitlines()[0]}); {ADVICE}") from None

@@ -22,8 +22,7 @@ from neural_smt.io.files import read_lines, read_object, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import TrainedModel, load_forward_model, load_model
-from neural_smt.phrases.columns import load_part, save_column, save_part
-from neural_smt.phrases.table import PhraseTable
+from neural_smt.phrases.table import PhraseTable, load_part, save_column, save_part
 from neural_smt.rescoring.proposed_table import propose_table
 from neural_smt.rescoring.scorer import NOTHING, PairScorer, WorkDone
 from neural_smt.shards import Shard

@@ -21,9 +21,8 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from neural_smt.io.plots import BLUE, GREY, clean, drawing
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate_within
-from neural_smt.language_model.model import NgramModel
+from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.language_model.ngrams import restrict_tables
-from neural_smt.language_model.perplexity import measure_perplexity
 from neural_smt.selection.cross_entropy import LINES
 from neural_smt.vocabulary import Vocabulary
 

@@ -17,10 +17,8 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.language_model.continuations import score_ngrams
 from neural_smt.language_model.estimation import estimate
-from neural_smt.language_model.model import NgramModel
-from neural_smt.language_model.perplexity import rounded_perplexity
+from neural_smt.language_model.model import NgramModel, rounded_perplexity, score_ngrams
 from neural_smt.networks.device import precision_context
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.primitives import CLASSES
