@@ -10,6 +10,7 @@ import pytest
 import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from moses_tables import moses_vocabularies, read_moses
 from scipy.stats import spearmanr
 
 from neural_smt.analysis import plots
@@ -29,7 +30,6 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, TrainedModel, save_model
-from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable, save_column
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.shortlist import shortlist_ids

@@ -2,8 +2,6 @@
 
 import ast
 import inspect
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -78,30 +76,6 @@ def test_a_step_runs_from_the_command_line(tmp_path: Path) -> None:
     )
     assert status == 0
     assert Vocabulary.load(tmp_path / "v.tsv").words[3:] == ["b", "a"]
-
-
-def test_a_fault_is_one_sentence_and_status_1(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "neural_smt",
-            "corpus",
-            "build_vocabulary",
-            "--texts",
-            "missing.txt",
-            "--output",
-            "v.tsv",
-        ],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(PACKAGE.parent), "PATH": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert done.stderr == "error: missing.txt: no such file; check the path\n"
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_reached_files_follow_imports_without_running_them() -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ngram_tables import ngrams
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
@@ -125,11 +126,9 @@ def test_sentences_count_unknown_words_and_their_share(tiny):
 
 def test_missing_suffix_falls_to_the_longest_that_is_there():
     """SRILM prunes "b c" while it keeps "a b c": the state after "a b c" is then that of "c"."""
-    unigrams = NgramTable(np.arange(6, dtype=np.int32)[:, None], -np.ones(6, np.float32), np.full(6, -0.5, np.float32))
-    bigrams = NgramTable(np.array([[3, 4], [5, 3]], np.int32), np.float32([-0.1, -0.2]), np.float32([-0.3, 0]))
-    trigrams = NgramTable(np.array([[3, 4, 5]], np.int32), np.float32([-0.01]), np.zeros(1, np.float32))
+    bigrams, trigrams = ngrams([[3, 4], [5, 3]], [-0.1, -0.2], [-0.3, 0]), ngrams([[3, 4, 5]], -0.01)
     vocabulary = Vocabulary(["<unk>", "<s>", "</s>", "a", "b", "c"], [0] * 6)
-    model = NgramModel.from_tables([unigrams, bigrams, trigrams], vocabulary)
+    model = NgramModel.from_tables([ngrams([[n] for n in range(6)], -1, -0.5), bigrams, trigrams], vocabulary)
     state = model.null_state
     total = 0.0
     for word in (3, 4, 5, 3):
@@ -165,25 +164,8 @@ def test_saved_and_mapped_is_the_same_model(tiny, tmp_path):
         NgramModel.load(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize(
-    ("ngrams", "message"),
-    [([[3, 4], [3, 4]], "stands twice"), ([[4, 3]], "no context"), ([[3, 5]], "no unigram")],
-)
-def test_damaged_tables_are_refused(ngrams, message):
-    unigrams = NgramTable(np.array([[0], [3]], np.int32), -np.ones(2, np.float32), np.zeros(2, np.float32))
-    if message == "stands twice":
-        unigrams = NgramTable(np.array([[0], [3], [4]], np.int32), -np.ones(3, np.float32), np.zeros(3, np.float32))
-    bigrams = NgramTable(
-        np.array(ngrams, np.int32), -np.ones(len(ngrams), np.float32), np.zeros(len(ngrams), np.float32)
-    )
-    with pytest.raises(UserError, match=message):
-        NgramModel.from_tables([unigrams, bigrams], Vocabulary.from_sentences(["a b c d"]))
-
-
 def test_unigram_model():
-    unigrams = NgramTable(
-        np.arange(4, dtype=np.int32)[:, None], np.float32([-3, -99, -1, -0.5]), np.zeros(4, np.float32)
-    )
+    unigrams = ngrams([[n] for n in range(4)], [-3, -99, -1, -0.5])
     model = NgramModel.from_tables([unigrams], Vocabulary.from_sentences(["a"]))
     log10_prob, _, _ = model.score_sentences(Ragged.from_lists([[3, 3, 0]]))
     assert log10_prob[0] == pytest.approx(-0.5 - 0.5 - 3 - 1)

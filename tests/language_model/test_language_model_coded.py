@@ -1,10 +1,13 @@
 """Quantised models against exact ones: the same states, scores as near as codes allow, the same kernels."""
 
+from collections.abc import Sequence
+
 import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ngram_tables import ngrams
 
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
@@ -34,6 +37,11 @@ def encoded(scores: np.ndarray, zero: bool = False) -> tuple[np.ndarray, np.ndar
     centres, codes = choose_centres(scores, zero), np.empty(len(scores), dtype=np.uint8)
     encode(scores, centres, codes, zero)
     return centres, codes
+
+
+def both_models(tables: Sequence[NgramTable], vocabulary: Vocabulary = WORDS) -> list[NgramModel]:
+    """The exact and the quantised model."""
+    return [NgramModel.from_tables(tables, vocabulary, quantise) for quantise in (False, True)]
 
 
 def test_bins_divide_the_range_and_stand_for_their_means():
@@ -87,8 +95,7 @@ def walk(model: NgramModel, sentence: np.ndarray) -> list[tuple[float, int]]:
 @pytest.mark.parametrize(("order", "prune"), [(1, []), (2, []), (4, []), (4, [0, 0, 1]), (5, [0, 2, 3])])
 def test_scores_and_states_are_those_of_the_exact_model(order, prune):
     text = random_text()
-    tables = rounded(estimate(text, order, prune).tables)
-    exact, coded = (NgramModel.from_tables(tables, WORDS, quantise) for quantise in (False, True))
+    exact, coded = both_models(rounded(estimate(text, order, prune).tables))
     assert coded.quantised and not exact.quantised and coded.ngrams == exact.ngrams
     assert coded.begin_state == exact.begin_state and coded.known_words == exact.known_words
     for sentence in [*random_text(60, seed=8), *text.take(np.arange(40))]:
@@ -108,13 +115,8 @@ def test_rows_may_come_in_any_order():
 
 
 def test_suffixes_may_be_missing():
-    scores = np.float32
-    unigrams = NgramTable(
-        np.arange(6, dtype=np.int32)[:, None], scores([-3, -99, -1, -0.5, -0.75, -1.5]), scores([0] * 6)
-    )
-    bigrams = NgramTable(np.array([[3, 4]], dtype=np.int32), scores([-0.25]), scores([-0.125]))
-    trigrams = NgramTable(np.array([[3, 4, 5]], dtype=np.int32), scores([-0.0625]), scores([0]))
-    exact, coded = (NgramModel.from_tables([unigrams, bigrams, trigrams], WORDS, q) for q in (False, True))
+    unigrams = ngrams([[n] for n in range(6)], [-3, -99, -1, -0.5, -0.75, -1.5])
+    exact, coded = both_models([unigrams, ngrams([[3, 4]], -0.25, -0.125), ngrams([[3, 4, 5]], -0.0625)])
     for sentence in ([3, 4, 5, 5], [3, 4, 4], [4, 5], [5, 3, 4, 3]):
         assert walk(coded, np.array(sentence)) == walk(exact, np.array(sentence))
 
@@ -122,9 +124,8 @@ def test_suffixes_may_be_missing():
 def test_real_text_scores_nearly_the_same(shared):
     lines = read_lines(shared / "oracle/extraction/train.fr.gz")
     vocabulary = Vocabulary.from_sentences(lines)
-    tables = estimate(vocabulary.encode(lines[:1800]), 5).tables
+    exact, coded = both_models(estimate(vocabulary.encode(lines[:1800]), 5).tables, vocabulary)
     text = vocabulary.encode(lines[1800:])
-    exact, coded = (NgramModel.from_tables(tables, vocabulary, quantise) for quantise in (False, True))
     ours, theirs = coded.score_sentences(text)[0], exact.score_sentences(text)[0]
     words = len(text.values) + len(text)
     assert 10 ** (abs(ours.sum() - theirs.sum()) / words) < 1.01, "perplexity differs by more than one percent"
@@ -134,19 +135,17 @@ def test_real_text_scores_nearly_the_same(shared):
 
 
 def test_the_mass_of_words_is_that_of_the_exact_model():
-    tables = rounded(estimate(random_text(), 4, [0, 0, 1]).tables)
-    exact, coded = (NgramModel.from_tables(tables, WORDS, quantise) for quantise in (False, True))
+    exact, coded = both_models(rounded(estimate(random_text(), 4, [0, 0, 1]).tables))
     words = np.array([EOS, 3, 4, 4, 9])
-    states = context_states(exact, np.array([[BOS, 3, 4], [BOS, BOS, 5], [3, 4, 5]]))
-    assert states.tolist() == context_states(coded, np.array([[BOS, 3, 4], [BOS, BOS, 5], [3, 4, 5]])).tolist()
+    contexts = np.array([[BOS, 3, 4], [BOS, BOS, 5], [3, 4, 5]])
+    states = context_states(exact, contexts)
+    assert states.tolist() == context_states(coded, contexts).tolist()
     np.testing.assert_allclose(word_mass(coded, words)[states], word_mass(exact, words)[states], rtol=1e-6)
 
 
 def test_saved_mapped_and_queried_by_the_kernels_of_exact_models(tmp_path):
-    tables = estimate(random_text(), 3).tables
     models = []
-    for quantise in (False, True):
-        model = NgramModel.from_tables(tables, WORDS, quantise)
+    for quantise, model in enumerate(both_models(estimate(random_text(), 3).tables)):
         model.save(tmp_path / str(quantise))
         loaded = NgramModel.load(tmp_path / str(quantise), WORDS)
         assert (loaded.quantised, loaded.ngrams, loaded.finite) == (quantise, model.ngrams, True)
@@ -165,6 +164,7 @@ def test_scores_that_are_not_finite_are_seen():
     assert not NgramModel(broken, model.order, model.ngrams, model.vocabulary_digest).finite
 
 
+@pytest.mark.parametrize("quantise", [False, True])
 @pytest.mark.parametrize(
     ("bigrams", "trigrams", "reason"),
     [
@@ -174,11 +174,8 @@ def test_scores_that_are_not_finite_are_seen():
         ([[9, 3]], [], "no context"),
     ],
 )
-def test_damaged_tables_are_refused(bigrams, trigrams, reason):
+def test_damaged_tables_are_refused(bigrams, trigrams, reason, quantise):
     rows = [[[0], [1], [2], [3], [4]], bigrams, trigrams]
-    tables = [
-        NgramTable(np.array(words, dtype=np.int32).reshape(-1, n), *np.full((2, len(words)), -1, dtype=np.float32))
-        for n, words in enumerate(rows, start=1)
-    ]
+    tables = [ngrams(np.reshape(words, (-1, n)), -1, -1) for n, words in enumerate(rows, start=1)]
     with pytest.raises(NgramError, match=reason):
-        NgramModel.from_tables(tables, WORDS, quantise=True)
+        NgramModel.from_tables(tables, WORDS, quantise)

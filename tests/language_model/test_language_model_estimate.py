@@ -166,8 +166,3 @@ def test_orders_longer_than_every_sentence_are_empty():
 def test_thresholds_must_start_at_zero_and_never_fall(prune):
     with pytest.raises(UserError, match="prune"):
         estimate(Ragged.from_lists([[3]]), 3, prune)
-
-
-def test_text_without_words_is_refused():
-    with pytest.raises(UserError, match="no words"):
-        estimate(Ragged.from_lists([[], []]), 3)

@@ -13,7 +13,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.language_model import counting
 from neural_smt.language_model.counting import Column, count_values, put_rising, take, take_rising
 from neural_smt.language_model.estimation import Estimate, estimate, estimate_in_blocks, estimate_within, parse_memory
-from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
+from neural_smt.vocabulary import Vocabulary
 
 
 def assert_same(ours: Estimate, theirs: Estimate) -> None:
@@ -56,18 +56,6 @@ def test_real_text_in_blocks_gives_the_same_bytes(shared, tmp_path, prune, block
     text = vocabulary.encode(lines)
     estimated = estimate_in_blocks([text], 5, prune, len(vocabulary) - 1, folder=tmp_path, block=block)
     assert_same(estimated, estimate(text, 5, prune, len(vocabulary) - 1))
-
-
-def test_values_by_hand(tmp_path):
-    a, b, c = 3, 4, 5
-    unigrams, bigrams = estimate_in_blocks(
-        [Ragged.from_lists([[a, b], [a, b], [a, c]])], 2, folder=tmp_path, block=2
-    ).tables
-    assert unigrams.words[:, 0].tolist() == [UNK, BOS, EOS, a, b, c]
-    np.testing.assert_allclose(10.0**unigrams.log10_prob, [0.1, 1, 0.3, 0.2, 0.2, 0.2], rtol=1e-6)
-    np.testing.assert_allclose(10.0**unigrams.backoff, [1, 1, 1, 11 / 18, 0.75, 1 / 3], rtol=1e-6)
-    assert bigrams.words.tolist() == [[BOS, a], [a, b], [a, c], [b, EOS], [c, EOS]]
-    assert 10 ** float(bigrams.log10_prob[0]) == pytest.approx(0.2)
 
 
 def test_memory_depends_on_the_block_and_not_on_the_text(tmp_path):

@@ -39,6 +39,13 @@ def corpus(tmp_path):
     return texts, tmp_path / "vocabulary.tsv"
 
 
+def build(corpus, output, arpa=None, **settings):
+    """A model of the corpus (or of some of its texts), by other settings than the usual."""
+    texts, vocabulary = corpus
+    build_language_model(texts=texts, vocabulary=vocabulary, settings=SETTINGS | settings, output=output, arpa=arpa)
+    return Vocabulary.load(vocabulary)
+
+
 def fake_lmplz(folder, monkeypatch, arpa, status=0):
     (folder / "bin").mkdir()
     program = folder / "bin" / "lmplz"
@@ -50,15 +57,7 @@ def fake_lmplz(folder, monkeypatch, arpa, status=0):
 
 
 def test_model_and_arpa_agree(corpus, tmp_path):
-    texts, vocabulary = corpus
-    build_language_model(
-        texts=texts,
-        vocabulary=vocabulary,
-        settings=SETTINGS,
-        output=tmp_path / "model",
-        arpa=tmp_path / "model.arpa.gz",
-    )
-    words = Vocabulary.load(vocabulary)
+    words = build(corpus, tmp_path / "model", tmp_path / "model.arpa.gz")
     model = NgramModel.load(tmp_path / "model", words)
     tables, _ = read_arpa(tmp_path / "model.arpa.gz", words)
     again = NgramModel.from_tables(tables, words)
@@ -68,9 +67,8 @@ def test_model_and_arpa_agree(corpus, tmp_path):
 
 
 def test_same_input_same_bytes(corpus, tmp_path):
-    texts, vocabulary = corpus
     for name in ("one", "two"):
-        build_language_model(texts=texts, vocabulary=vocabulary, settings=SETTINGS, output=tmp_path / name)
+        build(corpus, tmp_path / name)
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert "arcs.npy" in names
     for name in names:
@@ -78,11 +76,8 @@ def test_same_input_same_bytes(corpus, tmp_path):
 
 
 def test_little_memory_same_bytes(corpus, tmp_path):
-    texts, vocabulary = corpus
     for name, memory in (("much", "1G"), ("little", "100b")):
-        settings = SETTINGS | {"memory": memory, "prune": [0, 0, 1]}
-        arpa = tmp_path / f"{name}.arpa"
-        build_language_model(texts=texts, vocabulary=vocabulary, settings=settings, output=tmp_path / name, arpa=arpa)
+        build(corpus, tmp_path / name, tmp_path / f"{name}.arpa", memory=memory, prune=[0, 0, 1])
     for path in (tmp_path / "much").iterdir():
         assert path.read_bytes() == (tmp_path / "little" / path.name).read_bytes()
     assert (tmp_path / "much.arpa").read_bytes() == (tmp_path / "little.arpa").read_bytes()
@@ -90,12 +85,8 @@ def test_little_memory_same_bytes(corpus, tmp_path):
 
 
 def test_a_quantised_model_is_smaller_and_says_nearly_the_same(corpus, tmp_path):
-    texts, vocabulary = corpus
     for name, memory, bits in (("exact", "1G", 0), ("coded", "1G", 8), ("on_disk", "100b", 8)):
-        settings = SETTINGS | {"memory": memory, "quantise": bits}
-        arpa = tmp_path / f"{name}.arpa"
-        build_language_model(texts=texts, vocabulary=vocabulary, settings=settings, output=tmp_path / name, arpa=arpa)
-    words = Vocabulary.load(vocabulary)
+        words = build(corpus, tmp_path / name, tmp_path / f"{name}.arpa", memory=memory, quantise=bits)
     exact, coded = (NgramModel.load(tmp_path / name, words) for name in ("exact", "coded"))
     assert (exact.quantised, coded.quantised) == (False, True)
     assert read_json(tmp_path / "coded" / "meta.json")["quantise"] == 8
@@ -106,18 +97,8 @@ def test_a_quantised_model_is_smaller_and_says_nearly_the_same(corpus, tmp_path)
         assert path.read_bytes() == (tmp_path / "on_disk" / path.name).read_bytes()
 
 
-def test_memory_must_be_a_size(corpus, tmp_path):
-    texts, vocabulary = corpus
-    with pytest.raises(UserError, match="memory is 'much'"):
-        build_language_model(
-            texts=texts, vocabulary=vocabulary, settings=SETTINGS | {"memory": "much"}, output=tmp_path / "model"
-        )
-
-
 def test_perplexity_with_and_without_unknown_words(corpus, tmp_path):
-    texts, vocabulary = corpus
-    build_language_model(texts=texts, vocabulary=vocabulary, settings=SETTINGS, output=tmp_path / "model")
-    words = Vocabulary.load(vocabulary)
+    words = build(corpus, tmp_path / "model")
     model = NgramModel.load(tmp_path / "model", words)
     measured = measure_perplexity(model, words.encode(["the cat", "the zebra sleeps"]))
     assert (measured.sentences, measured.words, measured.unknown) == (2, 5, 1)
@@ -128,24 +109,20 @@ def test_perplexity_with_and_without_unknown_words(corpus, tmp_path):
 
 def test_perplexity_is_measured_with_and_without_regard_to_the_vocabulary(corpus, tmp_path):
     texts, vocabulary = corpus
-    build_language_model(texts=texts[:1], vocabulary=vocabulary, settings=SETTINGS, output=tmp_path / "model")
-    words = Vocabulary.load(vocabulary)
+    words = build((texts[:1], vocabulary), tmp_path / "model")
     model = NgramModel.load(tmp_path / "model", words)
     assert model.known_words == 7 and len(words) == 9  # <unk> </s> the cat sees dog a; sleeps, <s>
-    write_lines(tmp_path / "dev.txt", ["the zebra sleeps", "the cat"])
-    measure_language_model(
-        model=tmp_path / "model", vocabulary=vocabulary, text=tmp_path / "dev.txt", output=tmp_path / "p.json"
-    )
-    measured = read_json(tmp_path / "p.json")
+    dev, output = tmp_path / "dev.txt", tmp_path / "p.json"
+    write_lines(dev, ["the zebra sleeps", "the cat"])
+    measure_language_model(model=tmp_path / "model", vocabulary=vocabulary, text=dev, output=output)
+    measured = read_json(output)
     assert [measured[name] for name in ("sentences", "words", "unknown")] == [2, 5, 2]
     plain = measure_perplexity(model, words.encode(["the zebra sleeps", "the cat"]))
     assert measured["perplexity"] == pytest.approx(plain.value, abs=1e-4)
     assert measured["comparable_perplexity"] > measured["perplexity"] + 0.1
-    write_lines(tmp_path / "dev.txt", [])
+    write_lines(dev, [])
     with pytest.raises(UserError, match=r"dev\.txt: holds no sentence"):
-        measure_language_model(
-            model=tmp_path / "model", vocabulary=vocabulary, text=tmp_path / "dev.txt", output=tmp_path / "p.json"
-        )
+        measure_language_model(model=tmp_path / "model", vocabulary=vocabulary, text=dev, output=output)
 
 
 def test_comparable_perplexity_is_that_of_a_model_of_the_whole_vocabulary():
@@ -163,46 +140,29 @@ def test_comparable_perplexity_is_that_of_a_model_of_the_whole_vocabulary():
     assert comparable_perplexity(small, dev, small.known_words) == pytest.approx(naive.value, rel=1e-6)
 
 
-def test_some_text_is_needed(corpus, tmp_path):
-    _, vocabulary = corpus
-    with pytest.raises(UserError, match="no texts are given"):
-        build_language_model(texts=[], vocabulary=vocabulary, settings=SETTINGS, output=tmp_path / "model")
-
-
 def test_lmplz_must_be_there(corpus, tmp_path, monkeypatch):
-    texts, vocabulary = corpus
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="no lmplz is on PATH"):
-        build_language_model(
-            texts=texts, vocabulary=vocabulary, settings=SETTINGS | {"estimator": "lmplz"}, output=tmp_path / "model"
-        )
+        build(corpus, tmp_path / "model", estimator="lmplz")
     assert not (tmp_path / "model").exists()
 
 
 def test_lmplz_is_given_the_text_and_its_model_is_read(corpus, tmp_path, monkeypatch):
-    texts, vocabulary = corpus
-    build_language_model(
-        texts=texts, vocabulary=vocabulary, settings=SETTINGS, output=tmp_path / "ours", arpa=tmp_path / "ours.arpa"
-    )
+    build(corpus, tmp_path / "ours", tmp_path / "ours.arpa")
     fake_lmplz(tmp_path, monkeypatch, tmp_path / "ours.arpa")
-    settings = SETTINGS | {"estimator": "lmplz", "prune": [0, 0, 1], "memory": "50%"}
-    build_language_model(texts=texts, vocabulary=vocabulary, settings=settings, output=tmp_path / "theirs")
+    words = build(corpus, tmp_path / "theirs", estimator="lmplz", prune=[0, 0, 1], memory="50%")
     arguments = (tmp_path / "arguments").read_text()
     assert "-o 3 -S 50%" in arguments and "--prune 0 0 1" in arguments and "--discount_fallback" in arguments
-    assert read_lines(tmp_path / "seen_text") == [line for text in texts for line in read_lines(text)]
-    words = Vocabulary.load(vocabulary)
+    assert read_lines(tmp_path / "seen_text") == [line for text in corpus[0] for line in read_lines(text)]
     text = words.encode(["the cat sleeps"])
     ours, theirs = (NgramModel.load(tmp_path / name, words) for name in ("ours", "theirs"))
     np.testing.assert_allclose(ours.score_sentences(text)[0], theirs.score_sentences(text)[0], atol=1e-5)
 
 
 def test_a_failing_lmplz_is_reported(corpus, tmp_path, monkeypatch):
-    texts, vocabulary = corpus
     fake_lmplz(tmp_path, monkeypatch, tmp_path / "nothing", status=3)
     with pytest.raises(UserError, match=r"lmplz failed with status 3: .*nothing"):
-        build_language_model(
-            texts=texts, vocabulary=vocabulary, settings=SETTINGS | {"estimator": "lmplz"}, output=tmp_path / "model"
-        )
+        build(corpus, tmp_path / "model", estimator="lmplz")
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
 
@@ -214,14 +174,9 @@ def test_lmplz_estimates_the_same(prune, tmp_path):
     lines = [" ".join(f"w{word}" for word in row[: 1 + row[0] % 12] if word < 300) for row in drawn]
     write_lines(tmp_path / "text", lines)
     Vocabulary.from_sentences(lines).save(tmp_path / "vocabulary.tsv")
-    words = Vocabulary.load(tmp_path / "vocabulary.tsv")
+    text = [tmp_path / "text"], tmp_path / "vocabulary.tsv"
     for estimator in ("internal", "lmplz"):
-        build_language_model(
-            texts=[tmp_path / "text"],
-            vocabulary=tmp_path / "vocabulary.tsv",
-            settings=SETTINGS | {"estimator": estimator, "prune": prune},
-            output=tmp_path / f"{estimator}.model",
-            arpa=tmp_path / f"{estimator}.arpa",
-        )
+        output, arpa = tmp_path / f"{estimator}.model", tmp_path / f"{estimator}.arpa"
+        words = build(text, output, arpa, estimator=estimator, prune=prune)
     ours, theirs = (read_arpa(tmp_path / f"{estimator}.arpa", words)[0] for estimator in ("internal", "lmplz"))
     assert_same_ngrams(ours, theirs, 2e-6)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from slow_extraction import Links, alignments_of, random_text, slow_pairs, spelt
+from aligned_texts import Links, alignments_of, random_text, slow_pairs, spelt
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged

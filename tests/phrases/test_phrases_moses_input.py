@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from aligned_texts import assert_same_table
 
 from neural_smt.errors import UserError
 from neural_smt.phrases.moses_format import MosesText, read_moses_text
@@ -54,10 +55,7 @@ def test_words_of_the_reordering_table_alone_are_in_no_vocabulary(tmp_path: Path
 def test_layout_does_not_matter(tmp_path: Path, change) -> None:
     plain = "".join(f"{row}\n" for row in ROWS).encode()
     (_, one), (_, other) = read(tmp_path, plain), read(tmp_path, change(plain))
-    for name in ("entry_offsets", "scores", "counts"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    for name in ("source", "target", "alignment"):
-        np.testing.assert_array_equal(getattr(one, name).values, getattr(other, name).values)
+    assert_same_table(one, other, "scores", "counts")
     assert (one.source_digest, one.target_digest) == (other.source_digest, other.target_digest)
 
 
@@ -85,6 +83,15 @@ def test_phrases_of_twenty_words_and_more(tmp_path: Path) -> None:
         ("c ||| z |||  ||| 0-0", "line 3: has no scores"),
         ("c ||| z ||| 1 1e39 ||| 0-0", "line 3: a score is not a probability .'1e39'."),
         ("c ||| z ||| 1 -inf ||| 0-0", "line 3: a score is not a probability .'-inf'."),
+        ("c ||| z ||| 1 -1 ||| 0-0", "line 3: a score is not a probability"),
+        ("c ||| z ||| 1 nan ||| 0-0", "line 3: a score is not a probability"),
+        (" ||| z ||| 1 1 ||| 0-0", "line 3: a phrase has 0 words"),
+        ("c ||| z ||| 1 1 ||| 0:0", "line 3: a field cannot be read"),
+        ("c ||| z ||| 1 1 ||| 0", "line 3: a field cannot be read"),
+        ("c ||| z ||| 1 1 ||| 0-300", "line 3: a link lies outside"),
+        ("c ||| z ||| 1 1 ||| 1-0", "line 3: a link lies outside"),
+        ("c ||| z ||| 1 x ||| 0-0", "line 3: a field cannot be read"),
+        ("c ||| z", "line 3: expected 'source"),
         ("c ||| z ||| 1 1_0 ||| 0-0", "line 3: a field cannot be read .'1_0' is not a number."),
         ("c ||| z ||| 1 1 ||| 0-", "line 3: a field cannot be read .'0-' is not a link i-j."),
         ("c ||| z ||| 1 1 ||| -0", "line 3: a field cannot be read .'-0' is not a link i-j."),
@@ -110,6 +117,8 @@ def test_broken_rows(tmp_path: Path, row: str, message: str) -> None:
         (["a ||| x ||| 1 1 1"], "reordering, line 1: expected 'source"),
         (["a ||| x ||| 1 1 1 1 1 1 1"], "reordering, line 1: expected 'source"),
         (["a ||| x ||| 1 1 1 1 1 1 ||| 0-0"], "reordering, line 1: expected 'source"),
+        (["a ||| x ||| 1 1 1 1 1 x"], "reordering, line 1: a field cannot be read"),
+        (["a ||| x"], "reordering, line 1: expected 'source"),
         (["a ||| x ||| 1 1 nan 1 1 1"], "reordering, line 1: a score is not a probability"),
         ([REORDERING[1], REORDERING[0], REORDERING[1]], "reordering, line 3: this phrase pair stands here twice"),
         (

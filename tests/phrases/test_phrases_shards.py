@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from aligned_texts import alignments_of, random_text, write_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_extraction import alignments_of, random_text
 
 from neural_smt.alignment.lexical import lexical_table
-from neural_smt.alignment.pharaoh import read_alignments, write_alignments
+from neural_smt.alignment.pharaoh import read_alignments
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
 from neural_smt.io.ragged import Ragged, load_record
@@ -27,20 +27,6 @@ from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import Vocabulary
 
 SMOOTHING = 0.5
-
-
-def write_inputs(folder: Path, lines: tuple[list[str], list[str]], alignments: Ragged) -> dict[str, Path]:
-    """Text, alignment, vocabularies and lexical tables, as the steps take them."""
-    paths = {name: folder / name for name in ("source", "target", "alignment", "lexical")}
-    vocabularies = [Vocabulary.from_sentences(side) for side in lines]
-    for side, vocabulary, own in zip(("source", "target"), vocabularies, lines, strict=True):
-        write_lines(paths[side], own)
-        paths[f"{side}_vocabulary"] = folder / f"{side}_vocabulary"
-        vocabulary.save(paths[f"{side}_vocabulary"])
-    write_alignments(paths["alignment"], alignments)
-    texts = [vocabulary.encode(side) for vocabulary, side in zip(vocabularies, lines, strict=True)]
-    lexical_table(*texts, alignments, *map(len, vocabularies)).save(paths["lexical"])
-    return paths
 
 
 def random_inputs(folder: Path, seed: int, sentences: int, words: int) -> dict[str, Path]:

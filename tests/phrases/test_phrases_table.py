@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from aligned_texts import PHRASE_TABLE, REORDERING_TABLE, alignments_of, assert_same_table, write_inputs
+from moses_tables import moses_vocabularies, read_moses
 
-from neural_smt.alignment.lexical import lexical_table
-from neural_smt.alignment.pharaoh import read_alignments
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
 from neural_smt.io.lookup_primitives import add_lists, empty_slots, hash_words
 from neural_smt.io.ragged import Ragged
-from neural_smt.phrases.moses_format import moses_vocabularies, read_moses, write_moses
+from neural_smt.phrases.moses_format import write_moses
 from neural_smt.phrases.primitives import find_phrase
 from neural_smt.phrases.steps import build_phrase_table
 from neural_smt.phrases.table import PhraseTable
@@ -21,19 +21,6 @@ SOURCE = ["a red house", "the house", "a house"]
 TARGET = ["une maison rouge", "la maison", "une maison"]
 ALIGNMENT = ["0-0 1-2 2-1", "0-0 1-1", "0-0 1-1"]
 SETTINGS = {"max_length": 7, "smoothing": 0.5}
-
-PHRASE_TABLE = [
-    "a house ||| une maison ||| 1 0.5 1 0.5 ||| 0-0 1-1 ||| 1 1 1 ||| |||",
-    "a ||| la ||| 0.25 1e-07 0.5 0.25 ||| 0-0 ||| 4 2 1 ||| |||",
-    "a ||| une ||| 0.5 0.75 0.5 1 ||| 0-0 ||| 2 2 1 ||| |||",
-    "été ||| summer ||| 1 1 1 1 |||  ||| 1 1 1 ||| |||",
-]
-REORDERING_TABLE = [
-    "a house ||| une maison ||| 0.6 0.2 0.2 0.6 0.2 0.2",
-    "a ||| la ||| 0.2 0.6 0.2 0.6 0.2 0.2",
-    "a ||| une ||| 0.2 0.2 0.6 0.142857 0.428571 0.428571",
-    "été ||| summer ||| 0.6 0.2 0.2 0.6 0.2 0.2",
-]
 
 
 @pytest.fixture
@@ -47,15 +34,8 @@ def moses(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.fixture
 def inputs(tmp_path: Path) -> dict:
     """What ``build_phrase_table`` takes, of three sentence pairs."""
-    vocabularies = Vocabulary.from_sentences(SOURCE), Vocabulary.from_sentences(TARGET)
-    paths = {name: tmp_path / name for name in ("source", "target", "alignment", "lexical")}
-    for name, lines in (("source", SOURCE), ("target", TARGET), ("alignment", ALIGNMENT)):
-        write_lines(paths[name], lines)
-    for side, vocabulary in zip(("source", "target"), vocabularies, strict=True):
-        paths[f"{side}_vocabulary"] = tmp_path / f"{side}_vocabulary"
-        vocabulary.save(paths[f"{side}_vocabulary"])
-    texts = [vocabulary.encode(lines) for vocabulary, lines in zip(vocabularies, (SOURCE, TARGET), strict=True)]
-    lexical_table(*texts, read_alignments(paths["alignment"]), *map(len, vocabularies)).save(paths["lexical"])
+    links = [[(0, 0), (1, 2), (2, 1)], [(0, 0), (1, 1)], [(0, 0), (1, 1)]]
+    paths = write_inputs(tmp_path, (SOURCE, TARGET), alignments_of(links))
     return paths | SETTINGS | {"output": tmp_path / "table"}
 
 
@@ -108,44 +88,6 @@ def test_extra_columns_are_written_as_probabilities(moses: tuple[Path, Path], tm
     assert scores["la"][1] == "3.72008e-44"
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("a ||| b", "line 5: expected 'source"),
-        ("a ||| une ||| 1 1 1 ||| 0-0 ||| 1 1 1", "line 5: has 3 scores"),
-        ("a ||| une ||| 1 1 1 x ||| 0-0 ||| 1 1 1", "line 5: a field cannot be read"),
-        ("a ||| une ||| 1 -1 1 1 ||| 0-0 ||| 1 1 1", "line 5: a score is not a probability"),
-        ("a ||| une ||| 1 1 nan 1 ||| 0-0 ||| 1 1 1", "line 5: a score is not a probability"),
-        ("a ||| une ||| 1 1 1 1 ||| 0:0 ||| 1 1 1", "line 5: a field cannot be read"),
-        ("a ||| une ||| 1 1 1 1 ||| 0 ||| 1 1 1", "line 5: a field cannot be read"),
-        ("a ||| une ||| 1 1 1 1 ||| 0-300 ||| 1 1 1", "line 5: a link lies outside"),
-        ("a ||| une ||| 1 1 1 1 ||| 1-0 ||| 1 1 1", "line 5: a link lies outside"),
-        ("a ||| deux ||| 1 1 1 1 ||| 0-0 ||| 1 1 1", "line 5: 'deux' is not in the target vocabulary"),
-        (" ||| une ||| 1 1 1 1 ||| 0-0 ||| 1 1 1", "line 5: a phrase has 0 words"),
-        (PHRASE_TABLE[1], "line 5: this phrase pair stands here twice"),
-    ],
-)
-def test_malformed_rows_are_named(moses: tuple[Path, Path], row: str, message: str) -> None:
-    vocabularies = moses_vocabularies(moses[0])
-    write_lines(moses[0], [*PHRASE_TABLE, row])
-    with pytest.raises(UserError, match=message):
-        read_moses(moses[0], None, *vocabularies)
-
-
-@pytest.mark.parametrize("row", ["a ||| une ||| 1 1 1", "a ||| une", "a ||| une ||| 1 1 1 1 1 x"])
-def test_malformed_reordering_rows_are_named(moses: tuple[Path, Path], row: str) -> None:
-    write_lines(moses[1], [*REORDERING_TABLE, row])
-    with pytest.raises(UserError, match="reordering-table, line 5"):
-        read_moses(*moses, *moses_vocabularies(moses[0]))
-
-
-def test_an_empty_table_is_refused(moses: tuple[Path, Path]) -> None:
-    vocabularies = moses_vocabularies(moses[0])
-    write_lines(moses[0], [])
-    with pytest.raises(UserError, match="holds no phrase pair"):
-        read_moses(moses[0], None, *vocabularies)
-
-
 @pytest.mark.parametrize("mapped", [True, False])
 def test_a_saved_table_is_loaded_as_it_was(moses: tuple[Path, Path], tmp_path: Path, mapped: bool) -> None:
     vocabularies = moses_vocabularies(moses[0])
@@ -155,13 +97,16 @@ def test_a_saved_table_is_loaded_as_it_was(moses: tuple[Path, Path], tmp_path: P
     assert len(loaded) == 4
     assert loaded.max_length == table.max_length
     loaded.check_vocabularies(*vocabularies)
-    for name in ("entry_offsets", "scores", "counts", "reordering", "source_index"):
-        np.testing.assert_array_equal(getattr(loaded, name), getattr(table, name))
-    for name in ("source", "target", "alignment"):
-        np.testing.assert_array_equal(getattr(loaded, name).values, getattr(table, name).values)
-        np.testing.assert_array_equal(getattr(loaded, name).offsets, getattr(table, name).offsets)
+    assert_same_table(loaded, table, "scores", "counts", "reordering", "source_index")
     for number, phrase in enumerate(table.source):
         assert find_phrase(loaded.lookup, phrase, 0, len(phrase)) == number
+
+
+def test_a_word_outside_the_vocabularies_is_named(moses: tuple[Path, Path]) -> None:
+    vocabularies = moses_vocabularies(moses[0])
+    write_lines(moses[0], [*PHRASE_TABLE, "a ||| deux ||| 1 1 1 1 ||| 0-0 ||| 1 1 1"])
+    with pytest.raises(UserError, match="line 5: 'deux' is not in the target vocabulary"):
+        read_moses(moses[0], None, *vocabularies)
 
 
 def test_other_vocabularies_and_spoilt_folders_are_noticed(moses: tuple[Path, Path], tmp_path: Path) -> None:

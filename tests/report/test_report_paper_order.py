@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from moses_tables import moses_vocabularies, read_moses
 from unpadded import unpadded
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.systems import paper_rows
 from neural_smt.io.files import read_csv, write_csv, write_json, write_lines
-from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.report.cho2014 import read_steps, rows_with_unknown_words, verdicts, write_paper_order
 from neural_smt.report.networks import NETWORKS
 from neural_smt.report.papers import load_paper

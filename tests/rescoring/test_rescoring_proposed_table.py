@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from moses_tables import moses_vocabularies, read_moses
 
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.errors import UserError
@@ -15,7 +16,6 @@ from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, TrainedModel, save_model
 from neural_smt.networks.proposals import BeamSettings, beam_search
-from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.rescoring.proposed_table import link_by_lexicon, propose_table, text_phrases
 from neural_smt.rescoring.steps import propose_phrases

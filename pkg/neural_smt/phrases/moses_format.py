@@ -155,7 +155,10 @@ class MosesText:
         return Vocabulary.from_counts(Counter({word: n for word, n in zip(self.words, counts, strict=True) if n}))
 
     def table(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary) -> PhraseTable:
-        """The table over the ids of two vocabularies; ``UserError`` names the line of a word that they lack."""
+        """The table over the ids of two vocabularies, rows in the order of ``PhraseTable``, with all their scores.
+
+        Raises ``UserError`` naming the line of a word that the vocabularies lack or of a pair that stands there twice.
+        """
         vocabularies = source_vocabulary, target_vocabulary
         source, source_numbers = intern_phrases(self._phrases(0, source_vocabulary))
         target, target_numbers = intern_phrases(self._phrases(1, target_vocabulary))
@@ -245,29 +248,6 @@ def _refuse_twice(path: Path, order: np.ndarray, source: np.ndarray, target: np.
     if repeated.any():
         line = int(order[1:][repeated].min()) + 1
         raise UserError(f"{path}, line {line}: this phrase pair stands here twice; remove one")
-
-
-def moses_vocabularies(phrase_table_path: Path) -> tuple[Vocabulary, Vocabulary]:
-    """The source and target vocabulary of the words of a Moses phrase table, counted over its rows.
-
-    Whoever wants the table too reads it only once with ``read_moses_text``.
-    """
-    return read_moses_text(phrase_table_path, None).vocabularies
-
-
-def read_moses(
-    phrase_table_path: Path,
-    reordering_path: Path | None,
-    source_vocabulary: Vocabulary,
-    target_vocabulary: Vocabulary,
-) -> PhraseTable:
-    """Read a Moses phrase table and its reordering table over given vocabularies, as ``read_moses_text`` does.
-
-    Rows come in the order of ``PhraseTable``, whatever the order of the file, with all scores that they have. Raises
-    ``UserError`` naming the line of a malformed row, of a word outside the vocabularies, or of a pair that stands
-    there twice.
-    """
-    return read_moses_text(phrase_table_path, reordering_path).table(source_vocabulary, target_vocabulary)
 
 
 def write_moses(

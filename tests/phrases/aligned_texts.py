@@ -1,12 +1,33 @@
-"""A literal reading of phrase extraction, and random aligned text to try it on."""
+"""A literal reading of phrase extraction, random aligned text to try it on, files of it, and tables to compare."""
+
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from neural_smt.alignment.lexical import lexical_table
+from neural_smt.alignment.pharaoh import write_alignments
+from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.extraction import DISCONTINUOUS, MONOTONE, SWAP, ExtractedPairs
 from neural_smt.phrases.primitives import LONGEST_PHRASE
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.vocabulary import Vocabulary
 
 Links = list[tuple[int, int]]
+
+PHRASE_TABLE = [
+    "a house ||| une maison ||| 1 0.5 1 0.5 ||| 0-0 1-1 ||| 1 1 1 ||| |||",
+    "a ||| la ||| 0.25 1e-07 0.5 0.25 ||| 0-0 ||| 4 2 1 ||| |||",
+    "a ||| une ||| 0.5 0.75 0.5 1 ||| 0-0 ||| 2 2 1 ||| |||",
+    "été ||| summer ||| 1 1 1 1 |||  ||| 1 1 1 ||| |||",
+]
+REORDERING_TABLE = [
+    "a house ||| une maison ||| 0.6 0.2 0.2 0.6 0.2 0.2",
+    "a ||| la ||| 0.2 0.6 0.2 0.6 0.2 0.2",
+    "a ||| une ||| 0.2 0.2 0.6 0.142857 0.428571 0.428571",
+    "été ||| summer ||| 0.6 0.2 0.2 0.6 0.2 0.2",
+]
 
 
 def alignments_of(sentences: list[Links]) -> Ragged:
@@ -61,3 +82,26 @@ def spelt(pairs: ExtractedPairs) -> list[tuple]:
         target = tuple(pairs.target_phrases[int(pairs.target[number])].tolist())
         rows.append((source, target, inside, *divmod(int(pairs.orientation[number]), 3)))
     return rows
+
+
+def write_inputs(folder: Path, lines: Sequence[list[str]], alignments: Ragged) -> dict[str, Path]:
+    """Text, alignment, vocabularies and lexical tables, as the steps take them."""
+    paths = {name: folder / name for name in ("source", "target", "alignment", "lexical")}
+    vocabularies = [Vocabulary.from_sentences(side) for side in lines]
+    for side, vocabulary, own in zip(("source", "target"), vocabularies, lines, strict=True):
+        write_lines(paths[side], own)
+        paths[f"{side}_vocabulary"] = folder / f"{side}_vocabulary"
+        vocabulary.save(paths[f"{side}_vocabulary"])
+    write_alignments(paths["alignment"], alignments)
+    texts = [vocabulary.encode(side) for vocabulary, side in zip(vocabularies, lines, strict=True)]
+    lexical_table(*texts, alignments, *map(len, vocabularies)).save(paths["lexical"])
+    return paths
+
+
+def assert_same_table(one: PhraseTable, other: PhraseTable, *arrays: str) -> None:
+    """The same phrases, links and entries, and the same numbers in the arrays named."""
+    for name in ("source", "target", "alignment"):
+        np.testing.assert_array_equal(getattr(one, name).values, getattr(other, name).values)
+        np.testing.assert_array_equal(getattr(one, name).offsets, getattr(other, name).offsets)
+    for name in ("entry_offsets", *arrays):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
