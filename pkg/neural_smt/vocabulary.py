@@ -10,7 +10,7 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 
 UNK, BOS, EOS = 0, 1, 2
 """Ids every vocabulary reserves: the unknown word, the start and the end of a sentence."""
@@ -67,9 +67,7 @@ class Vocabulary:
             tokens = line.split()
             values.extend([index.get(token, UNK) for token in tokens])
             lengths.append(len(tokens))
-        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        return Ragged(np.array(values, dtype=np.int32), offsets)
+        return Ragged(np.array(values, dtype=np.int32), offsets_of(lengths))
 
     def text(self, ids: Iterable[int]) -> str:
         """The words of ``ids``, joined by spaces."""

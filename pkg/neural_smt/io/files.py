@@ -106,6 +106,14 @@ def read_bytes(path: Path) -> bytes:
         return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
 
+@contextmanager
+def open_bytes(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes, unpacked when it ends in ``.gz``; ``UserError`` when it cannot be read."""
+    path = Path(path)
+    with named_errors(path), gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
+        yield stream
+
+
 def read_pieces(path: Path, size: int = 1 << 20, nul: bool = False) -> Iterator[tuple[int, bytes]]:
     """Yield the contents of a text file (``.gz`` or plain) in pieces of whole lines, about ``size`` bytes each.
 
@@ -114,7 +122,7 @@ def read_pieces(path: Path, size: int = 1 << 20, nul: bool = False) -> Iterator[
     """
     path = Path(path)
     lines, rest = 0, b""
-    with named_errors(path), gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
+    with open_bytes(path) as stream:
         while block := stream.read(size):
             end = block.rfind(b"\n") + 1
             if end == 0:
@@ -167,11 +175,9 @@ def decode_lines(path: Path, data: bytes, before: int = 0) -> list[str]:
     """The lines of bytes of a file that come after ``before`` of its lines, as ``read_lines`` gives them."""
     try:
         text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = before + data.count(b"\n", 0, error.start) + 1
-        raise UserError(
-            f"{path}, line {line}: not valid UTF-8 (byte 0x{data[error.start]:02x}); convert the file to UTF-8"
-        ) from None
+    except UnicodeDecodeError:
+        check_text(path, data, before, nul=True)
+        raise
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()

@@ -1,24 +1,15 @@
 """Texts read and written line by line: however long they are, a few pieces of them are in memory."""
 
-import gzip
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import IO
 
-from neural_smt.io.files import atomic, decode_lines, named_errors, open_text, unequal_lengths
+from neural_smt.io.files import atomic, decode_lines, named_errors, open_bytes, open_text, unequal_lengths
 
 PIECE = 1 << 18
 """Bytes of whole lines that are read at a time, about."""
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    with named_errors(path), gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
-        yield stream
 
 
 def stream_lines(path: Path, part: range | None = None) -> Iterator[str]:
@@ -44,7 +35,7 @@ class TextLines:
 def _line_pieces(path: Path, start: int) -> Iterator[list[str]]:
     """The lines of a file in lists; of the pieces before line ``start`` only the number, which costs no decoding."""
     before = 0
-    with _opened(path) as stream:
+    with open_bytes(path) as stream:
         while piece := stream.readlines(PIECE):
             skipped = before + len(piece) <= start
             yield [""] * len(piece) if skipped else decode_lines(path, b"".join(piece), before)
@@ -54,7 +45,7 @@ def _line_pieces(path: Path, start: int) -> Iterator[list[str]]:
 def count_lines(path: Path) -> int:
     """How many lines ``stream_lines`` yields; ``UserError`` for a file that cannot be read."""
     lines, last = 0, b"\n"
-    with _opened(Path(path)) as stream:
+    with open_bytes(path) as stream:
         while piece := stream.read(PIECE):
             lines += piece.count(b"\n")
             last = piece[-1:]
@@ -93,14 +84,11 @@ def write_pairs(source: Path, target: Path, pairs: Iterable[tuple[str, str]]) ->
             target_stream.write(f"{other}\n")
 
 
-def _opened_raw(path: Path) -> IO[bytes]:
-    with named_errors(path):
-        return open(path, "rb")
-
-
 def concatenate(parts: Iterable[Path], output: Path) -> None:
     """Write files one after the other, byte for byte; parts of a gzipped file make one."""
     with atomic(output) as temporary, open(temporary, "wb") as stream:
         for part in parts:
-            with _opened_raw(part) as piece:
+            with named_errors(part):
+                piece = open(part, "rb")  # noqa: SIM115  (faults of the output are not of the part)
+            with piece:
                 shutil.copyfileobj(piece, stream, PIECE)

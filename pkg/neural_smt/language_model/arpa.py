@@ -75,21 +75,14 @@ def write_arpa(path: Path, tables: Sequence[NgramTable], vocabulary: Vocabulary)
         stream.write("\\data\\\n")
         stream.writelines(f"ngram {table.order}={len(table)}\n" for table in tables)
         for table in tables:
-            highest = table is tables[-1]
+            scores = [table.log10_prob] if table is tables[-1] else [table.log10_prob, table.backoff]
             stream.write(f"\n\\{table.order}-grams:\n")
             for start in range(0, len(table), _ROWS_AT_ONCE):
                 rows = slice(start, start + _ROWS_AT_ONCE)
-                columns = [[vocabulary.words[i] for i in column.tolist()] for column in table.words[rows].T]
-                log10_prob = table.log10_prob[rows].tolist()
-                ngrams = map(" ".join, zip(*columns, strict=True))
-                if highest:
-                    lines = (f"{p:.7g}\t{ngram}\n" for p, ngram in zip(log10_prob, ngrams, strict=True))
-                else:
-                    backoff = table.backoff[rows].tolist()
-                    lines = (
-                        f"{p:.7g}\t{ngram}\t{b:.7g}\n" for p, ngram, b in zip(log10_prob, ngrams, backoff, strict=True)
-                    )
-                stream.writelines(lines)
+                words = [[vocabulary.words[i] for i in column.tolist()] for column in table.words[rows].T]
+                log10_prob, *backoff = (map("{:.7g}".format, values[rows].tolist()) for values in scores)
+                fields = zip(log10_prob, map(" ".join, zip(*words, strict=True)), *backoff, strict=True)
+                stream.writelines("\t".join(row) + "\n" for row in fields)
         stream.write("\n\\end\\\n")
 
 

@@ -209,33 +209,24 @@ def _word_mass(model: Automaton, counts: np.ndarray) -> np.ndarray:
 class Perplexity:
     """Totals of a scored text; all logarithms are log10, and every ``</s>`` counts as a token.
 
-    unknown: tokens the model does not know; unknown_log10: their part of ``log10_prob``.
+    unknown: tokens the model does not know.
     """
 
     sentences: int
     words: int
     unknown: int
     log10_prob: float
-    unknown_log10: float
 
     @property
     def value(self) -> float:
         """Perplexity over all tokens, unknown words at the probability of ``<unk>``."""
         return 10 ** (-self.log10_prob / (self.words + self.sentences))
 
-    @property
-    def known(self) -> float:
-        """Perplexity over the known tokens alone (unknown words still stand in the history of others)."""
-        tokens = self.words + self.sentences - self.unknown
-        return 10 ** (-(self.log10_prob - self.unknown_log10) / tokens)
-
 
 def measure_perplexity(model: NgramModel, sentences: Ragged) -> Perplexity:
     """Score sentences of word ids (without boundaries)."""
-    log10_prob, unknown, unknown_log10 = model.score_sentences(sentences)
-    return Perplexity(
-        len(sentences), len(sentences.values), int(unknown.sum()), float(log10_prob.sum()), float(unknown_log10.sum())
-    )
+    log10_prob, unknown, _ = model.score_sentences(sentences)
+    return Perplexity(len(sentences), len(sentences.values), int(unknown.sum()), float(log10_prob.sum()))
 
 
 def comparable_perplexity(model: NgramModel, sentences: Ragged, all_words: int) -> float:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,7 @@ from neural_smt.io.array_files import ArrayReader, ArrayWriter, ListWriter, Offs
 from neural_smt.io.files import save_arrays
 from neural_smt.io.lookup_primitives import add_lists, empty_slots
 from neural_smt.io.ragged import Ragged, offsets_of
-from neural_smt.jit import kernel
-from neural_smt.phrases.interning import gather_phrases
+from neural_smt.phrases.interning import gather_phrases, intern_phrases
 from neural_smt.phrases.scoring import check_extracted
 from neural_smt.phrases.table import rows_digest, write_meta
 
@@ -27,69 +25,19 @@ LINK = np.dtype(np.uint16)
 """A row of two bytes of ``alignment``, as one number."""
 
 
-@kernel
-def _comes_before(values: np.ndarray, offsets: np.ndarray, phrase: int, other: int) -> bool:
-    """Whether a phrase comes before another in shortlex order."""
-    start, other_start = offsets[phrase], offsets[other]
-    length, other_length = offsets[phrase + 1] - start, offsets[other + 1] - other_start
-    if length != other_length:
-        return length < other_length
-    for position in range(length):
-        if values[start + position] != values[other_start + position]:
-            return values[start + position] < values[other_start + position]
-    return False
-
-
-@kernel
-def _sift(heap: np.ndarray, size: int, heads: np.ndarray, values: np.ndarray, offsets: np.ndarray, place: int) -> None:
-    """Move the list at ``place`` of the heap down until its next phrase comes before those of the lists below it."""
-    while 2 * place + 1 < size:
-        below = 2 * place + 1
-        if below + 1 < size and _comes_before(values, offsets, heads[heap[below + 1]], heads[heap[below]]):
-            below += 1
-        if not _comes_before(values, offsets, heads[heap[below]], heads[heap[place]]):
-            return
-        heap[place], heap[below] = heap[below], heap[place]
-        place = below
-
-
-@kernel
-def _merge(values: np.ndarray, offsets: np.ndarray, starts: np.ndarray, more: np.ndarray) -> np.ndarray:
-    """``merge_phrases`` of the lists at ``starts[i]:starts[i + 1]`` of all phrases."""
-    lists = len(more)
-    heads = starts[:lists].copy()
-    heap = np.empty(lists, dtype=np.int64)
-    size = 0
-    for number in range(lists):
-        if heads[number] < starts[number + 1]:
-            heap[size] = number
-            size += 1
-    for place in range(size // 2 - 1, -1, -1):
-        _sift(heap, size, heads, values, offsets, place)
-    merged = np.empty(len(offsets) - 1, dtype=np.uint16)
-    count = 0
-    while size > 0:
-        number = heap[0]
-        merged[count] = number
-        count += 1
-        heads[number] += 1
-        if heads[number] == starts[number + 1]:
-            if more[number]:
-                break
-            size -= 1
-            heap[0] = heap[size]
-        _sift(heap, size, heads, values, offsets, 0)
-    return merged[:count].copy()
-
-
 def merge_phrases(lists: Sequence[Ragged], more: Sequence[bool]) -> np.ndarray:
     """uint16 ``[n]``: from which list each phrase comes when all are merged in shortlex order, as far as that is known.
 
     lists: int32 ``Ragged``, each in shortlex order; no phrase is in two of them; more: whether a list goes on with
     phrases that are not here. Merging ends after the last known phrase of such a list.
     """
-    phrases, starts = Ragged.concatenate(lists), offsets_of([len(phrases) for phrases in lists])
-    return _merge(phrases.values, phrases.offsets, starts, np.array(more, dtype=np.bool_))
+    lengths = [len(phrases) for phrases in lists]
+    places = intern_phrases(Ragged.concatenate(lists))[1]
+    merged = np.empty(len(places), dtype=np.uint16)
+    merged[places] = np.repeat(np.arange(len(lists)), lengths)
+    ends = zip(np.cumsum(lengths).tolist(), lengths, more, strict=True)
+    known = [int(places[end - 1]) + 1 for end, length, goes_on in ends if goes_on and length]
+    return merged[: min(known, default=len(merged))]
 
 
 class _Part:
@@ -107,52 +55,41 @@ class _Part:
         values = self.arrays[f"{name}_values"].rows(offsets[0], offsets[-1])
         return Ragged(values if values.ndim == 1 else values.view(LINK).reshape(-1), offsets - offsets[0])
 
-    def take(self, count: int) -> "_Piece":
-        """The next so many source phrases."""
+    def take(self, count: int) -> tuple[tuple[int, int], np.ndarray]:
+        """The next so many source phrases: their rows (first, end), and where the entries of each begin and end."""
         first, self.taken = self.taken, self.taken + count
-        return _Piece(self, first, self.arrays["entry_offsets"].rows(first, self.taken + 1))
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """Some source phrases of a part, from row ``first`` on; entry_offsets: where the entries of each begin and end."""
-
-    part: _Part
-    first: int
-    entry_offsets: np.ndarray
-
-    def lists(self, name: str) -> Ragged:
-        """``LISTS`` of the source phrases or of the entries."""
-        if name == "source":
-            return self.part.lists(name, self.first, self.first + len(self.entry_offsets) - 1)
-        return self.part.lists(name, self.entry_offsets[0], self.entry_offsets[-1])
-
-    def rows(self, name: str) -> np.ndarray:
-        """``ROWS`` of the entries."""
-        return self.part.arrays[name].rows(self.entry_offsets[0], self.entry_offsets[-1])
+        return (first, self.taken), self.arrays["entry_offsets"].rows(first, self.taken + 1)
 
 
 class _Batch:
-    """Pieces of all parts, their source phrases merged."""
+    """The next source phrases of all parts, merged."""
 
-    def __init__(self, pieces: Sequence[_Piece], merged: np.ndarray):
-        """merged: uint16, from which piece each source phrase comes."""
-        self._pieces = pieces
-        # for each source phrase and entry, its place when the pieces stand one after the other
-        self._sources = np.empty(len(merged), dtype=np.int64)
-        self._sources[np.argsort(merged, kind="stable")] = np.arange(len(merged))
-        counts = np.concatenate([np.diff(piece.entry_offsets) for piece in pieces])
-        self.entry_counts = counts[self._sources]
-        self._entries = Ragged(np.arange(counts.sum()), offsets_of(counts)).take(self._sources).values
+    def __init__(self, parts: Sequence[_Part], merged: np.ndarray):
+        """merged: uint16, from which part each source phrase comes."""
+        self._parts = parts
+        counts = np.bincount(merged, minlength=len(parts)).tolist()
+        self._sources, offsets = zip(
+            *(part.take(count) for part, count in zip(parts, counts, strict=True)), strict=True
+        )
+        self._entries = [(own[0], own[-1]) for own in offsets]
+        # for each source phrase and entry, its place when those of the parts stand one after the other
+        self._source_places = np.empty(len(merged), dtype=np.int64)
+        self._source_places[np.argsort(merged, kind="stable")] = np.arange(len(merged))
+        lengths = np.concatenate([np.diff(own) for own in offsets])
+        self.entry_counts = lengths[self._source_places]
+        places = Ragged(np.arange(lengths.sum()), offsets_of(lengths))
+        self._entry_places = places.take(self._source_places).values
 
     def lists(self, name: str) -> Ragged:
         """``LISTS`` in the order of the table."""
-        lists = Ragged.concatenate([piece.lists(name) for piece in self._pieces])
-        return gather_phrases(lists, self._sources if name == "source" else self._entries)
+        rows, places = (self._sources, self._source_places) if name == "source" else (self._entries, self._entry_places)
+        lists = [part.lists(name, *own) for part, own in zip(self._parts, rows, strict=True)]
+        return gather_phrases(Ragged.concatenate(lists), places)
 
     def rows(self, name: str) -> np.ndarray:
         """``ROWS`` in the order of the table."""
-        return np.concatenate([piece.rows(name) for piece in self._pieces])[self._entries]
+        own = zip(self._parts, self._entries, strict=True)
+        return np.concatenate([part.arrays[name].rows(*rows) for part, rows in own])[self._entry_places]
 
 
 def _batches(parts: Sequence[_Part]) -> Iterator[_Batch]:
@@ -162,9 +99,7 @@ def _batches(parts: Sequence[_Part]) -> Iterator[_Batch]:
         ends = [min(part.taken + step, part.sources) for part in parts]
         phrases = [part.lists("source", part.taken, end) for part, end in zip(parts, ends, strict=True)]
         more = [end < part.sources for part, end in zip(parts, ends, strict=True)]
-        merged = merge_phrases(phrases, more)
-        taken = np.bincount(merged, minlength=len(parts)).tolist()
-        yield _Batch([part.take(count) for part, count in zip(parts, taken, strict=True)], merged)
+        yield _Batch(parts, merge_phrases(phrases, more))
 
 
 class _TableWriter:

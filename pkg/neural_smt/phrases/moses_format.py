@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, open_text, read_pieces
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.io.text_primitives import WordNumbers
 from neural_smt.phrases import moses_kernels as kernels
 from neural_smt.phrases.interning import gather_phrases, intern_phrases, sort_pairs
@@ -58,64 +58,45 @@ def read_rows(path: Path, words: WordNumbers, reordering: bool = False) -> Moses
     Every row of a phrase table must have as many scores as the first. Raises ``UserError`` naming the line of a
     malformed row, and for a table without rows.
     """
-    parser = _Parser(path, words, reordering)
+    columns = ORIENTATIONS if reordering else 0
+    parts: list[list[np.ndarray]] = []
     for lines, piece in read_pieces(path):
-        parser.add(piece, lines)
-    return parser.rows()
-
-
-class _Parser:
-    def __init__(self, path: Path, words: WordNumbers, reordering: bool):
-        self.path, self.words, self.reordering = path, words, reordering
-        self.columns = ORIENTATIONS if reordering else 0
-        self.parts: list[list[np.ndarray]] = []
-
-    def add(self, piece: bytes, lines: int) -> None:
-        """Parse some lines, before which ``lines`` lines stand."""
-        self.columns = self.columns or _count_scores(piece)
+        columns = columns or _count_scores(piece)
         text = np.frombuffer(piece, dtype=np.uint8)
-        rows = kernels.make_rows(len(text), self.columns)
-        fault, line, place = kernels.scan_rows(text, 0, self.words.arrays, rows, self.reordering)
+        rows = kernels.make_rows(len(text), columns)
+        fault, line, place = kernels.scan_rows(text, 0, words.arrays, rows, reordering)
         while fault == kernels.NO_ROOM_FOR_WORD:
-            self.words.enlarge(len(text))
-            fault, line, place = kernels.scan_rows(text, line, self.words.arrays, rows, self.reordering)
+            words.enlarge(len(text))
+            fault, line, place = kernels.scan_rows(text, line, words.arrays, rows, reordering)
         if fault != kernels.PARSED:
             number = lines + piece.count(b"\n", 0, line) + 1
-            raise UserError(f"{self.path}, line {number}: {self._explain(fault, place, piece)}; export the table again")
-        self.parts.append(_used(rows, self.reordering))
+            told = _explain(fault, place, piece, columns, reordering)
+            raise UserError(f"{path}, line {number}: {told}; export the table again")
+        parts.append(_used(rows, reordering))
+    if not parts:
+        raise UserError(f"{path}: holds no phrase pair; export the table again")
+    source, target, links, lengths, scores, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+    sides = (Ragged(*side) for side in zip((source, target, links), map(offsets_of, lengths.T), strict=True))
+    return MosesRows(*sides, scores, counts)
 
-    def _explain(self, fault: int, place: int, piece: bytes) -> str:
-        token = re.compile(rb"[^ \t\r\n|]{0,%d}" % _SHOWN).match(piece, place)
-        shown = repr(token[0].decode(errors="replace")) if token else "''"
-        if fault == kernels.FIELDS or (fault == kernels.SCORES and self.reordering):
-            rest = "six probabilities" if self.reordering else "scores ||| alignment"
-            return f"expected 'source ||| target ||| {rest}'"
-        if fault == kernels.LENGTH:
-            return f"a phrase has {place} words; 1 to {kernels.LONGEST} can be read"
-        if fault == kernels.SCORES:
-            return f"has {place} scores where line 1 has {self.columns}" if place else "has no scores"
-        if fault == kernels.RANGE or shown.strip("'+-").lower() in ("nan", "inf", "infinity"):
-            return f"a score is not a probability ({shown})"
-        if fault == kernels.OUTSIDE:
-            return f"a link lies outside the phrases ({shown})"
-        expected = {kernels.NUMBER: "number", kernels.LINK: "link i-j", kernels.COUNT: "count"}[fault]
-        return f"a field cannot be read ({shown} is not a {expected})"
 
-    def rows(self) -> MosesRows:
-        if not self.parts:
-            raise UserError(f"{self.path}: holds no phrase pair; export the table again")
-        source, target, links, lengths, scores, counts = (
-            np.concatenate(part) for part in zip(*self.parts, strict=True)
-        )
-        offsets = np.zeros((3, len(lengths) + 1), dtype=np.int64)
-        np.cumsum(lengths.T, axis=1, out=offsets[:, 1:])
-        return MosesRows(
-            source=Ragged(source, offsets[0]),
-            target=Ragged(target, offsets[1]),
-            links=Ragged(links, offsets[2]),
-            scores=scores,
-            counts=counts,
-        )
+def _explain(fault: int, place: int, piece: bytes, columns: int, reordering: bool) -> str:
+    """What is wrong with a row; place: where in the piece, or the wrong number; columns: scores wanted."""
+    token = re.compile(rb"[^ \t\r\n|]{0,%d}" % _SHOWN).match(piece, place)
+    shown = repr(token[0].decode(errors="replace")) if token else "''"
+    if fault == kernels.FIELDS or (fault == kernels.SCORES and reordering):
+        rest = "six probabilities" if reordering else "scores ||| alignment"
+        return f"expected 'source ||| target ||| {rest}'"
+    if fault == kernels.LENGTH:
+        return f"a phrase has {place} words; 1 to {kernels.LONGEST} can be read"
+    if fault == kernels.SCORES:
+        return f"has {place} scores where line 1 has {columns}" if place else "has no scores"
+    if fault == kernels.RANGE or shown.strip("'+-").lower() in ("nan", "inf", "infinity"):
+        return f"a score is not a probability ({shown})"
+    if fault == kernels.OUTSIDE:
+        return f"a link lies outside the phrases ({shown})"
+    expected = {kernels.NUMBER: "number", kernels.LINK: "link i-j", kernels.COUNT: "count"}[fault]
+    return f"a field cannot be read ({shown} is not a {expected})"
 
 
 def _count_scores(piece: bytes) -> int:
@@ -284,34 +265,18 @@ def write_moses(
                 reordering_file.writelines(f"{pair} {row}\n" for pair, row in zip(pairs, probabilities, strict=True))
 
 
-class _Formatted(dict):
-    """Number -> its text, each made once: few distinct numbers occur."""
-
-    def __init__(self, template: str):
-        self.template = template
-
-    def __missing__(self, number: float) -> str:
-        text = self[number] = self.template % number
-        return text
-
-
 def _join(template: str, columns: list[list[float]]) -> Iterator[str]:
-    """The numbers of each row as text."""
-    formatted = _Formatted(template)
-    return map(" ".join, zip(*(map(formatted.__getitem__, column) for column in columns), strict=True))
+    """The numbers of each row as text, each distinct one made once: few occur."""
+    formatted = cache(template.__mod__)
+    return map(" ".join, zip(*(map(formatted, column) for column in columns), strict=True))
 
 
 def _links(table: PhraseTable, rows: np.ndarray) -> Iterator[str]:
     """The alignment ``i-j i-j ...`` of each row; few distinct ones occur."""
     links = table.alignment.take(rows)
     values, offsets = links.values.tobytes(), (2 * links.offsets).tolist()
-    known: dict[bytes, str] = {}
-    for begin, end in pairwise(offsets):
-        ends = values[begin:end]
-        text = known.get(ends)
-        if text is None:
-            text = known[ends] = " ".join([f"{i}-{j}" for i, j in zip(ends[::2], ends[1::2], strict=True)])
-        yield text
+    text = cache(lambda ends: " ".join([f"{i}-{j}" for i, j in zip(ends[::2], ends[1::2], strict=True)]))
+    return (text(values[begin:end]) for begin, end in pairwise(offsets))
 
 
 def _sorted_pairs(
