@@ -3,15 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from alignments import alignments_of
 
 from neural_smt.alignment.error_rate_steps import count_errors, error_rates
-from neural_smt.io.ragged import Ragged
 
 RATES = ["precision", "recall", "aer"]
-
-
-def one_pair(*links: tuple[int, int]) -> Ragged:
-    return Ragged(np.array(links, dtype=np.int16).reshape(-1, 2), np.array([0, len(links)]))
 
 
 @pytest.mark.parametrize(
@@ -23,12 +19,11 @@ def one_pair(*links: tuple[int, int]) -> Ragged:
     ],
 )
 def test_worked_by_hand(links: list, gold: list, sure: list[int], counts: list[int], rates: list[float]) -> None:
-    found = count_errors(one_pair(*links), one_pair(*gold), np.array(sure, dtype=bool))
+    found = count_errors(alignments_of([links]), alignments_of([gold]), np.array(sure, dtype=bool))
     assert found == dict(zip(("links", "sure", "links_possible", "links_sure"), counts, strict=True))
     assert error_rates(pd.DataFrame([found]))[RATES].iloc[0].tolist() == pytest.approx(rates)
 
 
 def test_links_belong_to_their_sentence() -> None:
-    found = Ragged(np.array([[0, 0]], dtype=np.int16), np.array([0, 0, 1]))
-    gold = Ragged(np.array([[0, 0]], dtype=np.int16), np.array([0, 1, 1]))
+    found, gold = alignments_of([[], [(0, 0)]]), alignments_of([[(0, 0)], []])
     assert count_errors(found, gold, np.array([True]))["links_possible"] == 0

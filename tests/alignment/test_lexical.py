@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from alignments import alignments_of
 
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.alignment.pharaoh import read_alignments
@@ -19,7 +20,7 @@ def table() -> LexicalTable:
     """Source words 1 2 | 1 1, target words 1 2 3 | 2, linked 0-0 1-0 1-1 | 0-0: target 3 and a source 1 are free."""
     source = Ragged.from_lists([[1, 2], [1, 1]])
     target = Ragged.from_lists([[1, 2, 3], [2]])
-    links = Ragged(np.array([[0, 0], [1, 0], [1, 1], [0, 0]], dtype=np.int16), np.array([0, 3, 4]))
+    links = alignments_of([[(0, 0), (1, 0), (1, 1)], [(0, 0)]])
     return lexical_table(source, target, links, 4, 5)
 
 
@@ -46,7 +47,7 @@ def test_pairs_are_found(table: LexicalTable) -> None:
 def test_best_translations_come_first() -> None:
     source = Ragged.from_lists([[3] * 6])
     target = Ragged.from_lists([[5, 4, 4, 6, 6, 6]])
-    diagonal = Ragged(np.repeat(np.arange(6, dtype=np.int16), 2).reshape(-1, 2), np.array([0, 6]))
+    diagonal = alignments_of([[(i, i) for i in range(6)]])
     best = lexical_table(source, target, diagonal, 5, 7).top_translations(2)
     assert [words.tolist() for words in best] == [[], [], [], [6, 4], []]
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from alignments import alignments_of
 
 from neural_smt.alignment.pharaoh import (
     check_alignments,
@@ -13,14 +14,6 @@ from neural_smt.alignment.pharaoh import (
 )
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
-from neural_smt.io.ragged import Ragged
-
-
-def links(*pairs: list[tuple[int, int]]) -> Ragged:
-    """Alignments from one list of links per sentence pair."""
-    offsets = np.cumsum([0, *(len(pair) for pair in pairs)])
-    values = np.array([link for pair in pairs for link in pair], dtype=np.int16).reshape(-1, 2)
-    return Ragged(values, offsets)
 
 
 def test_text_becomes_arrays(tmp_path: Path) -> None:
@@ -34,7 +27,7 @@ def test_text_becomes_arrays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.align", "a.align.gz"])
 def test_written_alignments_read_back(tmp_path: Path, name: str) -> None:
-    alignments = links([(0, 0), (10, 9)], [], [(32767, 100)])
+    alignments = alignments_of([[(0, 0), (10, 9)], [], [(32767, 100)]])
     write_alignments(tmp_path / name, alignments)
     assert read_lines(tmp_path / name) == ["0-0 10-9", "", "32767-100"]
     back = read_alignments(tmp_path / name)
@@ -43,7 +36,7 @@ def test_written_alignments_read_back(tmp_path: Path, name: str) -> None:
 
 
 def test_no_pairs_at_all(tmp_path: Path) -> None:
-    write_alignments(tmp_path / "a", links())
+    write_alignments(tmp_path / "a", alignments_of([]))
     assert (tmp_path / "a").read_bytes() == b""
     assert len(read_alignments(tmp_path / "a")) == 0
 
@@ -67,7 +60,7 @@ def test_malformed_links_name_their_line(tmp_path: Path, line: str) -> None:
 
 
 def test_links_outside_the_text_name_their_line() -> None:
-    alignments = links([(0, 0)], [(1, 1), (0, 2)])
+    alignments = alignments_of([[(0, 0)], [(1, 1), (0, 2)]])
     check_alignments(alignments, np.array([1, 2]), np.array([1, 3]), Path("a"), Path("t"))
     with pytest.raises(UserError, match=r"a, line 2: link 0-2 lies outside the sentence pair of 2 and 2 words in t"):
         check_alignments(alignments, np.array([1, 2]), np.array([1, 2]), Path("a"), Path("t"))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from alignments import alignments_of
 
 from neural_smt.alignment.pharaoh import read_alignments, write_alignments
 from neural_smt.alignment.symmetrisation import HEURISTICS, symmetrise_alignments
@@ -15,9 +16,7 @@ Links = set[tuple[int, int]]
 
 
 def ragged(pairs: list[Links]) -> Ragged:
-    offsets = np.cumsum([0, *(len(pair) for pair in pairs)])
-    values = np.array([link for pair in pairs for link in sorted(pair)], dtype=np.int16).reshape(-1, 2)
-    return Ragged(values, offsets)
+    return alignments_of(map(sorted, pairs))
 
 
 def symmetrised(forward: Links, backward: Links, heuristic: str) -> list[tuple[int, int]]:

@@ -30,11 +30,6 @@ REORDERING_TABLE = [
 ]
 
 
-def alignments_of(sentences: list[Links]) -> Ragged:
-    flat = Ragged.from_lists([np.array(links, dtype=np.int16).reshape(-1) for links in sentences], np.int16)
-    return Ragged(flat.values.reshape(-1, 2), flat.offsets // 2)
-
-
 def random_text(seed: int, sentences: int, words: int) -> tuple[Ragged, Ragged, list[Links]]:
     """Sentences of 0 to 11 words out of ``words``, each link drawn with a probability of its sentence's own."""
     rng = np.random.default_rng(seed)

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from aligned_texts import Links, alignments_of, random_text, slow_pairs, spelt
+from aligned_texts import Links, random_text, slow_pairs, spelt
+from alignments import alignments_of
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged

@@ -5,7 +5,8 @@ from math import prod
 
 import numpy as np
 import pytest
-from aligned_texts import alignments_of, assert_same_table, random_text, spelt
+from aligned_texts import assert_same_table, random_text, spelt
+from alignments import alignments_of
 
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.errors import UserError

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from aligned_texts import alignments_of, random_text, write_inputs
+from aligned_texts import random_text, write_inputs
+from alignments import alignments_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

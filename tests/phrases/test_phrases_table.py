@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from aligned_texts import PHRASE_TABLE, REORDERING_TABLE, alignments_of, assert_same_table, write_inputs
+from aligned_texts import PHRASE_TABLE, REORDERING_TABLE, assert_same_table, write_inputs
+from alignments import alignments_of
 from moses_tables import moses_vocabularies, read_moses
 
 from neural_smt.errors import UserError

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from neural_smt.io.lookup_primitives import empty_slots, find_key
-from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.ragged import Lists, Ragged, offsets_of
 from neural_smt.jit import kernel
 from neural_smt.phrases.primitives import LENGTH_BITS
 
@@ -30,21 +30,16 @@ def _grow(edges: np.ndarray, nodes: int, needed: int) -> tuple[np.ndarray, np.nd
 
 @kernel
 def _extend_trie(
-    edges: np.ndarray,
-    slots: np.ndarray,
-    nodes: int,
-    words: np.ndarray,
-    sentence_offsets: np.ndarray,
-    spans: np.ndarray,
-    span_offsets: np.ndarray,
-    max_length: int,
+    edges: np.ndarray, slots: np.ndarray, nodes: int, text: Lists, located: Lists, max_length: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Replace every span by its trie node, in place; return the trie with the nodes of these spans: ``edges`` has
-    (parent + 1) << 32 | word of each node, ``slots`` is a hash table over them, ``nodes`` their number.
+    """Replace every span (``located``) by its trie node, in place; return the trie with the nodes of these spans.
 
+    ``edges`` has (parent + 1) << 32 | word of each node, ``slots`` is a hash table over them, ``nodes`` their number.
     Parents come before their children. Within a sentence the nodes of a start position are remembered, so that a
     word sequence costs one probe however many phrase pairs use it.
     """
+    words, sentence_offsets = text
+    spans, span_offsets = located
     sentences = len(sentence_offsets) - 1
     longest = 0
     for sentence in range(sentences):
@@ -138,9 +133,7 @@ def intern_parts(parts: Iterable[tuple[Ragged, Ragged]], max_length: int) -> Rag
     nodes = 0
     numbers = []
     for text, spans in parts:
-        edges, slots, nodes = _extend_trie(
-            edges, slots, nodes, text.values, text.offsets, spans.values, spans.offsets, max_length
-        )
+        edges, slots, nodes = _extend_trie(edges, slots, nodes, text.arrays, spans.arrays, max_length)
         numbers.append(spans.values)
     del slots
     parents = (edges[:nodes] >> np.uint64(32)).astype(np.int32) - np.int32(1)
