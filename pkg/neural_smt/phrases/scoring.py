@@ -8,7 +8,7 @@ import numpy as np
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
 from neural_smt.io.lookup_primitives import find_pair
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Lists, Ragged
 from neural_smt.jit import kernel, leaf
 from neural_smt.phrases.consolidation import ConsolidatedPairs, consolidate_pairs, unpack_links
 from neural_smt.phrases.extraction import ExtractedPairs, run_ranges, split_evenly
@@ -46,29 +46,50 @@ def _lexical_weight(
 
 
 @kernel
-def _score_range(
+def _weigh_range(
     sources: tuple[int, int],
-    source_phrases: tuple[np.ndarray, np.ndarray],
+    source_phrases: Lists,
     entry_offsets: np.ndarray,
-    target_phrases: tuple[np.ndarray, np.ndarray],
-    counts: np.ndarray,
+    target_phrases: Lists,
     links: tuple[np.ndarray, np.ndarray],
     lexical: tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]],
-    scores: np.ndarray,
+    weights: np.ndarray,
 ) -> None:
-    """Fill ``scores`` (float32 ``[E, 4]``) for the entries of a range of source phrases."""
+    """Fill ``weights`` for the entries of a range of source phrases."""
     source_values, source_offsets = source_phrases
     target_values, target_offsets = target_phrases
-    links_by_target, links_by_source = links
+    links_by_source, links_by_target = links
     given_target, given_source = lexical
     for phrase in range(sources[0], sources[1]):
         source = source_values[source_offsets[phrase] : source_offsets[phrase + 1]]
         for entry in range(entry_offsets[phrase], entry_offsets[phrase + 1]):
             target = target_values[target_offsets[entry] : target_offsets[entry + 1]]
-            scores[entry, 0] = counts[entry, 2] / counts[entry, 0]
-            scores[entry, 1] = _lexical_weight(source, target, links_by_source[entry], False, given_target)
-            scores[entry, 2] = counts[entry, 2] / counts[entry, 1]
-            scores[entry, 3] = _lexical_weight(target, source, links_by_target[entry], True, given_source)
+            weights[entry, 0] = _lexical_weight(source, target, links_by_source[entry], False, given_target)
+            weights[entry, 1] = _lexical_weight(target, source, links_by_target[entry], True, given_source)
+
+
+def lexical_weights(
+    source: Ragged,
+    entry_offsets: np.ndarray,
+    target: Ragged,
+    links: tuple[np.ndarray, np.ndarray],
+    lexical: LexicalTable,
+    threads: int = 1,
+) -> np.ndarray:
+    """lex(f|e) and lex(e|f) of entries, float32 ``[E, 2]``; see ``score_pairs``.
+
+    source, target: int32 ids of S source phrases and E target phrases; entry_offsets: int64 ``[S + 1]``; links: uint64
+    ``[E]`` each, the links inside that lex(f|e), and that lex(e|f) rests on.
+    """
+    weights = np.empty((len(target), 2), dtype=np.float32)
+    rows = lexical.offsets, lexical.targets
+    given = (
+        (*rows, lexical.source_given_target, lexical.source_given_null),
+        (*rows, lexical.target_given_source, lexical.target_given_null),
+    )
+    arrays = source.arrays, entry_offsets, target.arrays, links, given, weights
+    run_ranges(_weigh_range, split_evenly(entry_offsets, threads), threads, *arrays)
+    return weights
 
 
 @kernel
@@ -128,18 +149,10 @@ def score_entries(
     """Score consolidated pairs (see ``score_pairs``), whose counts must be those of all occurrences there are."""
     target = gather_phrases(target_phrases, pairs.target)
     scores = np.empty((len(target), 4), dtype=np.float32)
-    run_ranges(
-        _score_range,
-        split_evenly(pairs.entry_offsets, threads),
-        threads,
-        (source_phrases.values, source_phrases.offsets),
-        pairs.entry_offsets,
-        (target.values, target.offsets),
-        pairs.counts,
-        (pairs.links_by_target, pairs.links_by_source),
-        _lexical_arrays(lexical),
-        scores,
-    )
+    scores[:, 0] = pairs.counts[:, 2] / pairs.counts[:, 0]
+    scores[:, 2] = pairs.counts[:, 2] / pairs.counts[:, 1]
+    links = pairs.links_by_source, pairs.links_by_target
+    scores[:, 1::2] = lexical_weights(source_phrases, pairs.entry_offsets, target, links, lexical, threads)
     return Entries(
         source=source_phrases,
         entry_offsets=pairs.entry_offsets,
@@ -148,32 +161,4 @@ def score_entries(
         alignment=unpack_links(pairs.links_by_target),
         counts=pairs.counts,
         reordering=smooth_orientations(pairs.orientations, smoothing),
-    )
-
-
-def lexical_weights(source: Ragged, target: Ragged, links: np.ndarray, lexical: LexicalTable) -> np.ndarray:
-    """lex(f|e) and lex(e|f) of single phrase pairs, float32 ``[n, 2]``, as ``score_pairs`` computes them.
-
-    source, target: int32 ids of ``n`` pairs; links: uint64 ``[n]``, the links inside each.
-    """
-    scores = np.empty((len(source), 4), dtype=np.float32)
-    _score_range(
-        (0, len(source)),
-        (source.values, source.offsets),
-        np.arange(len(source) + 1, dtype=np.int64),
-        (target.values, target.offsets),
-        np.ones((len(source), 3), dtype=np.int32),
-        (links, links),
-        _lexical_arrays(lexical),
-        scores,
-    )
-    return scores[:, [1, 3]]
-
-
-def _lexical_arrays(table: LexicalTable) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-    """What lex(f|e) and lex(e|f) are computed from, see ``_lexical_weight``."""
-    rows = table.offsets, table.targets
-    return (
-        (*rows, table.source_given_target, table.source_given_null),
-        (*rows, table.target_given_source, table.target_given_null),
     )

@@ -164,7 +164,7 @@ def _proposed_rows(
         lexical.targets,
         lexical.target_given_source,
     )
-    weights = lexical_weights(source, target, links, lexical)
+    weights = lexical_weights(source, np.arange(len(source) + 1), target, (links, links), lexical)
     counts = np.zeros((len(rows), 3), dtype=np.int32)
     counts[:, 0] = _known_counts(table.target, np.asarray(table.counts[:, 0]), target)
     first = np.asarray(table.entry_offsets[:-1])
