@@ -55,7 +55,7 @@ def test_a_given_vocabulary_keeps_only_what_it_can_ask_for(tmp_path):
     assert same is vocabulary
     assert tables[0].words[:, 0].tolist() == [0, 1, 2] and len(tables[1]) == 0
     model = NgramModel.from_tables(tables, vocabulary)
-    assert model.score_word(model.null_state, 4)[0] == pytest.approx(-1)
+    assert model.score_word(0, 4)[0] == pytest.approx(-1)
 
 
 def test_missing_unknown_word_costs_100(tmp_path):
@@ -135,7 +135,7 @@ def test_a_model_over_more_words_than_its_own(tmp_path, unknown):
     model = arpa_model(path, tables, own, vocabulary)
     assert model.vocabulary_digest == vocabulary.digest
     assert model.score_word(model.begin_state, 4)[0] == pytest.approx(-0.3)
-    assert model.score_word(model.null_state, 3)[0] == pytest.approx(-1)
+    assert model.score_word(0, 3)[0] == pytest.approx(-1)
     fewer = Vocabulary(["<unk>", "<s>", "</s>"], [0] * 3)
     assert arpa_model(path, tables, own, fewer).ngrams == (3, 0)
 

@@ -89,7 +89,7 @@ def test_values_by_hand(tiny):
     log10_prob, state = model.score_word(state, EOS)
     assert log10_prob == pytest.approx(-0.2)
     # From "a b" to "a": p(a | b) after backing off once.
-    _, state = model.score_word(model.null_state, a)
+    _, state = model.score_word(0, a)
     _, state = model.score_word(state, b)
     assert model.score_word(state, a)[0] == pytest.approx(-0.03125 - 0.7)
     # Unknown after <s>: backs off to the unigram.
@@ -99,15 +99,15 @@ def test_values_by_hand(tiny):
 def test_absent_words_are_unknown_and_forget_the_history(tiny):
     model, _ = tiny
     for word in (UNK, BOS, 4000, -1):
-        log10_prob, state = model.score_word(model.null_state, word)
-        assert log10_prob == pytest.approx(-1.5) and state == model.null_state
+        log10_prob, state = model.score_word(0, word)
+        assert log10_prob == pytest.approx(-1.5) and state == 0
 
 
 def test_states_are_minimised(tiny):
     model, vocabulary = tiny
     a, b = vocabulary.ids(["a", "b"]).tolist()
-    _, after_a = model.score_word(model.null_state, a)
-    _, after_ba = model.score_word(model.score_word(model.null_state, b)[1], a)
+    _, after_a = model.score_word(0, a)
+    _, after_ba = model.score_word(model.score_word(0, b)[1], a)
     assert after_ba == after_a  # nothing extends "b a" and it has no back-off weight
 
 
@@ -129,7 +129,7 @@ def test_missing_suffix_falls_to_the_longest_that_is_there():
     bigrams, trigrams = ngrams([[3, 4], [5, 3]], [-0.1, -0.2], [-0.3, 0]), ngrams([[3, 4, 5]], -0.01)
     vocabulary = Vocabulary(["<unk>", "<s>", "</s>", "a", "b", "c"], [0] * 6)
     model = NgramModel.from_tables([ngrams([[n] for n in range(6)], -1, -0.5), bigrams, trigrams], vocabulary)
-    state = model.null_state
+    state = 0
     total = 0.0
     for word in (3, 4, 5, 3):
         log10_prob, state = model.score_word(state, word)

@@ -80,7 +80,7 @@ def random_ngrams(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def walked_score(model: NgramModel, context: np.ndarray, word: int) -> float:
     """log10 p(word | context) word by word."""
-    state = model.null_state
+    state = 0
     for previous in context.tolist():
         state = model.begin_state if previous == BOS else model.score_word(state, previous)[1]
     return model.score_word(state, word)[0]

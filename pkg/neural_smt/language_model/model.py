@@ -48,11 +48,6 @@ class NgramModel:
         return int(self.arrays.begin)
 
     @property
-    def null_state(self) -> int:
-        """The state that knows no word before."""
-        return 0
-
-    @property
     def known_words(self) -> int:
         """Number of words the model knows, with ``<unk>`` and ``</s>`` and without ``<s>``."""
         return int((self.arrays.lexicon != UNK).sum()) + 1

@@ -10,7 +10,7 @@ from neural_smt.io.array_files import ArrayReader, ArrayWriter, ListWriter, Offs
 from neural_smt.io.files import save_arrays
 from neural_smt.io.lookup_primitives import add_lists, empty_slots
 from neural_smt.io.ragged import Ragged, offsets_of
-from neural_smt.phrases.interning import gather_phrases, intern_phrases
+from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.scoring import check_extracted
 from neural_smt.phrases.table import rows_digest, write_meta
 
@@ -31,13 +31,18 @@ def merge_phrases(lists: Sequence[Ragged], more: Sequence[bool]) -> np.ndarray:
     lists: int32 ``Ragged``, each in shortlex order; no phrase is in two of them; more: whether a list goes on with
     phrases that are not here. Merging ends after the last known phrase of such a list.
     """
-    lengths = [len(phrases) for phrases in lists]
-    places = intern_phrases(Ragged.concatenate(lists))[1]
-    merged = np.empty(len(places), dtype=np.uint16)
-    merged[places] = np.repeat(np.arange(len(lists)), lengths)
-    ends = zip(np.cumsum(lengths).tolist(), lengths, more, strict=True)
-    known = [int(places[end - 1]) + 1 for end, length, goes_on in ends if goes_on and length]
-    return merged[: min(known, default=len(merged))]
+    phrases, counts = Ragged.concatenate(lists), [len(own) for own in lists]
+    longest = int(phrases.lengths.max(initial=0))
+    # the length and the words as bytes, which compare as the phrases do
+    keys = np.zeros((len(phrases), 1 + longest), dtype=">i4")
+    keys[:, 0] = phrases.lengths
+    keys[:, 1:][np.arange(longest) < phrases.lengths[:, None]] = phrases.values
+    order = np.argsort(keys.view(f"S{4 * (1 + longest)}")[:, 0], kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    ends = zip(np.cumsum(counts).tolist(), counts, more, strict=True)
+    known = [int(place[end - 1]) + 1 for end, count, goes_on in ends if goes_on and count]
+    return np.repeat(np.arange(len(lists), dtype=np.uint16), counts)[order][: min(known, default=len(order))]
 
 
 class _Part:
