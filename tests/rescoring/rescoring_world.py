@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from moses_tables import moses_vocabularies, read_moses
+
 from neural_smt.io.files import write_lines
-from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import Vocabulary
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from moses_tables import moses_vocabularies, read_moses
 
 from neural_smt.io.files import read_csv, read_json, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.phrases.moses_format import moses_vocabularies, read_moses
 from neural_smt.shortlist import most_frequent
 from neural_smt.training.loop import Trainer
 from neural_smt.training.steps import train_network
