@@ -16,12 +16,17 @@ class VerbForms(NamedTuple):
     @property
     def third(self) -> str:
         """Third person singular present."""
-        return third_person(self.base)
+        return mapping("third person").get(self.base) or pluralise(self.base)
 
     @property
     def gerund(self) -> str:
         """The -ing form."""
-        return gerund(self.base)
+        base = self.base
+        if base in _DOUBLING:
+            return f"{base}{base[-1]}ing"
+        if base.endswith("ie"):
+            return f"{base[:-2]}ying"
+        return f"{base if base.endswith(('ee', 'be', 'oe')) else base.removesuffix('e')}ing"
 
 
 _DOUBLING = frozenset(word_list("doubling verb"))
@@ -35,24 +40,6 @@ def pluralise(noun: str) -> str:
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}s"
-
-
-@cache
-def third_person(base: str) -> str:
-    """Third person singular present."""
-    return mapping("third person").get(base) or pluralise(base)
-
-
-@cache
-def gerund(base: str) -> str:
-    """The -ing form."""
-    if base in _DOUBLING:
-        return f"{base}{base[-1]}ing"
-    if base.endswith("ie"):
-        return f"{base[:-2]}ying"
-    if base.endswith("e") and not base.endswith(("ee", "be", "oe")):
-        return f"{base[:-1]}ing"
-    return f"{base}ing"
 
 
 def verb_forms(entry: str) -> VerbForms:
