@@ -5,7 +5,7 @@ the 2,000 most frequent words, those of the reference, and further ones for each
 30,000 to 500,000 target words, the full softmax over 10,000 and 30,000; everything else is the same. Each in a process
 of its own: memory is the largest resident one in MB (``peak``), how much of it the updates added to the network that
 was made before (``updates``), and what weights and averages of the target words need when all of them have been seen
-(``tables``). Processor time is less disturbed by other work than the time that passes. Writes
+(``tables``). CPU time is less disturbed by other work than the time that passes. Writes
 benchmarks/results/attention.json.
 """
 
@@ -117,7 +117,7 @@ def measure(size: str, case: Case, device: str, precision: str, threads: int, se
         "outputs": float(outputs),
         "updates_per_second": BUFFER / min(rounds),
         "words_per_second": words / min(rounds),
-        "processor_seconds_per_update": min(processor) / BUFFER,
+        "cpu_seconds_per_update": min(processor) / BUFFER,
         "peak_megabytes": peak,
         "updates_megabytes": peak - before,
         "tables_megabytes": 3 * 4 * numbers / 2**20,
@@ -150,7 +150,7 @@ def main() -> None:
             print(
                 f"{size:7}{row['words']:8} {'limited' if row['limited'] else 'full':8}{row['outputs']:8.0f}"
                 f"{row['updates_per_second']:11.3f}{row['words_per_second']:9.0f}"
-                f"{row['processor_seconds_per_update']:14.3f}{row['peak_megabytes']:10}"
+                f"{row['cpu_seconds_per_update']:14.3f}{row['peak_megabytes']:10}"
                 f"{row['updates_megabytes']:9}{row['tables_megabytes']:8.0f}"
             )
         results[size] = [{key: round(value, 4) for key, value in row.items()} for row in rows]

@@ -4,7 +4,7 @@ Random weights; a translation has as many words as its source, and none ends bef
 every case. Sets of 500 words a sentence (300 of them shared) and of 2,300 (2,000 shared), out of 30,000 target words or
 500,000, the full softmax over 30,000. United: all hypotheses of a batch multiply with the words of all its sentences,
 as CTranslate2 does with its vocabulary map; beyond those that are shared, words are drawn by 1 / rank, so that
-sentences have some in common. Processor time is less disturbed by other work than the time that passes. Writes
+sentences have some in common. CPU time is less disturbed by other work than the time that passes. Writes
 benchmarks/results/attention_decoding.json.
 """
 
@@ -98,7 +98,7 @@ def measure(size: str, case: Case, device: str, precision: str, beam: int, secon
         "vocabulary": float(case.words if sets is None else sets.sizes.mean()),
         "sentences_per_second": count / min(rounds),
         "words_per_second": len(source.values) / min(rounds),
-        "processor_seconds_per_sentence": min(processor) / count,
+        "cpu_seconds_per_sentence": min(processor) / count,
     }
 
 
@@ -124,7 +124,7 @@ def main() -> None:
             how = "all" if row["own"] == 0 else "united" if row["united"] else f"{row['shared']} + {row['own']}"
             print(
                 f"{size:7}{row['words']:8}{how:>16}{row['vocabulary']:7.0f}{row['sentences_per_second']:13.2f}"
-                f"{row['words_per_second']:9.0f}{row['processor_seconds_per_sentence']:16.4f}"
+                f"{row['words_per_second']:9.0f}{row['cpu_seconds_per_sentence']:16.4f}"
             )
         results[size] = [{key: round(value, 4) for key, value in row.items()} for row in rows]
     description = {"device": device, "precision": arguments.precision, "threads": arguments.threads}

@@ -103,7 +103,7 @@ def measure(
 ) -> Iterator[dict[str, object]]:
     """A row for each way of scoring: translations per second, the best of several rounds.
 
-    On a CPU these are seconds of processor time, which other work disturbs less.
+    On a CPU these are seconds of CPU time, which other work disturbs less.
     """
     clock = time.perf_counter if network.output.weight.is_cuda else time.process_time
     lists = random_lists(sentences, case)

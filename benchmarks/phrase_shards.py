@@ -112,7 +112,7 @@ def jobs(paths: dict[str, Path], shards: int, folder: Path) -> Iterator[Job]:
 
 
 def run(step: Callable[..., None], arguments: dict[str, Any]) -> tuple[float, float, int]:
-    """Wall and processor seconds of a step, and the largest memory (MB) of this process, which does nothing else."""
+    """Wall and CPU seconds of a step, and the largest memory (MB) of this process, which does nothing else."""
     began, used = time.perf_counter(), time.process_time()
     step(**arguments)
     return time.perf_counter() - began, time.process_time() - used, peak_megabytes()
@@ -141,7 +141,7 @@ def measure(prefix: Path, pairs: int, shards: int) -> dict[str, Any]:
 
 
 def fit(runs: list[dict[str, Any]]) -> dict[str, float]:
-    """The straight line through processor seconds against pairs: its two numbers, and the share it explains (R^2)."""
+    """The straight line through CPU seconds against pairs: its two numbers, and the share it explains (R^2)."""
     pairs, seconds = (np.array([run[name] for run in runs], dtype=np.float64) for name in ("pairs", "cpu"))
     slope, start = np.polyfit(pairs, seconds, 1)
     rest = ((seconds - start - slope * pairs) ** 2).sum() / ((seconds - seconds.mean()) ** 2).sum()

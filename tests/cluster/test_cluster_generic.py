@@ -1,7 +1,7 @@
 """The profile of a scheduler that is told by commands: what it submits, how it learns of ends, and of failures."""
 
-import importlib.util
 import json
+import runpy
 import shlex
 import sys
 from pathlib import Path
@@ -67,18 +67,10 @@ def test_a_killed_job_is_submitted_again_with_more_memory(
     ids=["waits", "runs", "ends", "succeeded", "failed", "killed", "deleted", "unknown", "no answer"],
 )
 def test_what_pbs_says_of_a_job(
-    repository: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    printed: dict[str, str | int],
-    status: int,
-    expected: str,
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: dict, status: int, expected: str
 ) -> None:
     answer = json.dumps({"timestamp": 1, "Jobs": {"7.server": {"Job_Name": "tune"} | printed}})
     check = 'test "$*" = "-x -f -F json 7.server" || exit 2'
     install(tmp_path, monkeypatch, "qstat", f"{check}\necho {shlex.quote(answer)}\nexit {status}")
-    place = importlib.util.spec_from_file_location("status", repository / "profiles/cluster-generic/status.py")
-    assert place is not None and place.loader is not None
-    module = importlib.util.module_from_spec(place)
-    place.loader.exec_module(module)
-    assert module.job_status("7.server") == expected
+    status_script = runpy.run_path(str(repository / "profiles/cluster-generic/status.py"))
+    assert status_script["job_status"]("7.server") == expected

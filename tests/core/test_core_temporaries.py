@@ -20,7 +20,7 @@ with atomic(Path(sys.argv[1]), directory=sys.argv[2] == "True") as temporary:
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
-# Killed by a timer of processor time, which leaves a process as little to do as SIGKILL, on a busy machine too.
+# Killed by a timer of CPU time, which leaves a process as little to do as SIGKILL, on a busy machine too.
 KILLED_AGAIN_AND_AGAIN = """
 import itertools, os, random, signal, sys
 from pathlib import Path

@@ -32,7 +32,7 @@ def test_rules_are_summed_in_the_order_of_the_stages(tmp_path: Path) -> None:
     ]
     summarise_benchmarks(benchmarks=files, output=tmp_path / "costs.csv", plot=tmp_path / "costs.png")
     corpus, tuning = read_csv(tmp_path / "costs.csv")
-    # processor seconds as if those since the last sample, of seconds 15, 15 and 1.25, had been like those before it
+    # CPU seconds as if those since the last sample, of seconds 15, 15 and 1.25, had been like those before it
     assert list(corpus.values()) == ["corpus", "tokenise", "1", "1.50", "1.68", "80.0"]
     assert list(tuning.values()) == ["tuning", "tune", "2", "50.00", "153.33", "500.0"]
     assert (tmp_path / "costs.png").read_bytes().startswith(b"\x89PNG")
