@@ -42,8 +42,7 @@ def load_schema() -> dict[str, Any]:
 def section_settings(section: str, values: Mapping[str, Any]) -> Settings:
     """The settings of a section of the configuration, those left out by their defaults.
 
-    section: its place, as ``corpus.cleaning``; ``*`` stands for any name. ``UserError`` names the first fault of values
-    that need completing; complete ones were checked with the configuration.
+    section: its place, as ``corpus.cleaning``; ``*`` stands for any name. ``UserError`` names the first fault.
     """
     root = load_schema()
     schema: Mapping[str, Any] = root
@@ -51,8 +50,7 @@ def section_settings(section: str, values: Mapping[str, Any]) -> Settings:
         schema = _resolve(schema["additionalProperties"] if part == "*" else schema["properties"][part], root)
     complete = deepcopy(dict(values))
     fill_defaults(complete, schema, root)
-    if complete != values:
-        check_section(complete, {**schema, "$defs": root["$defs"]}, section.removesuffix(".*"))
+    check_section(complete, {**schema, "$defs": root["$defs"]}, section.removesuffix(".*"))
     return Settings(complete)
 
 
