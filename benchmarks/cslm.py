@@ -117,9 +117,9 @@ def profile(decoder: Decoder, text: PreparedSentences, nbest: int) -> dict[str, 
 
         return wrapper
 
-    hook = decoder.hook
+    feature = decoder.feature
     with ExitStack() as stack:
-        for cache in (hook.score, hook.exact):
+        for cache in (feature.score, feature.exact):
             if isinstance(cache, NgramCache):
                 stack.enter_context(patch.object(cache, "score", timed("network", cache.score)))
         stack.enter_context(patch.object(batches, "_score_claimed", timed("cslm", batches._score_claimed)))
@@ -139,27 +139,27 @@ class Runs:
         self.alone = [Weights(tuned), Weights(tuned | other)]
         self.text = self.decoder(None, 0, 1).prepare(text)
         few = self.decoder(None, 0, 1).prepare(text[:3])
-        for hook in (None, self.new_hook()):  # compiles what is not compiled yet
-            self.decoder(hook, 0, 1).decode(few, 100)
+        for feature in (None, self.new_feature()):  # compiles what is not compiled yet
+            self.decoder(feature, 0, 1).decode(few, 100)
 
-    def new_hook(self) -> CslmFeature:
-        """A hook with an empty cache."""
+    def new_feature(self) -> CslmFeature:
+        """A feature with an empty cache."""
         loaded, settings = self.loaded, {"normaliser": self.normaliser}
         target = loaded.target_vocabulary
         return CslmFeature.load(
             self.folder, loaded.language_models[0], target, settings, phrases=loaded.phrase_table.target
         )
 
-    def decoder(self, hook: CslmFeature | None, number: int, threads: int) -> Decoder:
-        weights = self.weights[number] if hook else self.alone[number]
-        return Decoder(self.loaded, SEARCH, weights, threads, hook)
+    def decoder(self, feature: CslmFeature | None, number: int, threads: int) -> Decoder:
+        weights = self.weights[number] if feature else self.alone[number]
+        return Decoder(self.loaded, SEARCH, weights, threads, feature)
 
     def measure(self, nbest: int, threads: int) -> dict[str, float]:
         """Seconds per search, the fastest of several: alone, cold and warm (twice, under the two weights)."""
         found: dict[str, list[float]] = {}
         for _ in range(REPETITIONS):
-            hook = self.new_hook()
-            runs = {"alone": (None, 0), "cold": (hook, 0), "warm": (hook, 1), "alone_other_weights": (None, 1)}
+            feature = self.new_feature()
+            runs = {"alone": (None, 0), "cold": (feature, 0), "warm": (feature, 1), "alone_other_weights": (None, 1)}
             for name, (used, number) in runs.items():
                 decoder = self.decoder(used, number, threads)
                 found.setdefault(name, []).append(seconds(lambda d=decoder: d.decode(self.text, nbest), threads))
@@ -172,12 +172,12 @@ class Runs:
 
     def parts(self, nbest: int) -> dict[str, Any]:
         """Where the time of a cold search goes, and what the caches know, cold and warm."""
-        hook = self.new_hook()
-        cold = self.decoder(hook, 0, 1)
+        feature = self.new_feature()
+        cold = self.decoder(feature, 0, 1)
         spent = profile(cold, self.text, nbest)
-        counts = [hook.statistics()]
-        self.decoder(hook, 1, 1).decode(self.text, nbest)
-        counts.append(hook.statistics())
+        counts = [feature.statistics()]
+        self.decoder(feature, 1, 1).decode(self.text, nbest)
+        counts.append(feature.statistics())
         first = counts[0]
         exact = [count.get("exact", count) for count in counts]
         scored = first["ngrams"] - first["cache_hits"]
@@ -208,14 +208,14 @@ def rescoring(runs: Runs) -> dict[str, Any]:
         for number, translation in enumerate(translations)
         for entry in translation.nbest
     ]
-    hook, spent = runs.new_hook().accurate(), []
+    feature, spent = runs.new_feature().accurate(), []
     for _ in range(2):
-        spent.append(seconds(lambda: add_scores(listed, CslmScoring(hook, runs.loaded.target_vocabulary), None), 1))
+        spent.append(seconds(lambda: add_scores(listed, CslmScoring(feature, runs.loaded.target_vocabulary), None), 1))
     return {
         "entries": len(listed),
         "entries_per_second": round(len(listed) / spent[0]),
         "entries_per_second_warm": round(len(listed) / spent[1]),
-        **hook.statistics(),
+        **feature.statistics(),
     }
 
 

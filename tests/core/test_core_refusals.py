@@ -26,13 +26,12 @@ from neural_smt.training.checkpoint import read_snapshots
 
 SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (SearchSettings, {"algorithm": "a*"}, "unknown search algorithm 'a*'; choose one of stack, cube"),
-    (
-        SearchSettings,
-        {"stack_size": 0},
-        "decoding: stack_size is 0, pop_limit 1000 and beam_threshold 1e-05; set the first two to 1 or more, and the "
-        "last to 0 or more, below 1",
-    ),
-    (SearchSettings, {"table_limit": -1}, "the table limit -1 is negative; use 0 for all options of a phrase"),
+    (SearchSettings, {"stack_size": 0}, "decoding: stack_size is 0; set it to 1 or more"),
+    (SearchSettings, {"pop_limit": 0}, "decoding: pop_limit is 0; set it to 1 or more"),
+    (SearchSettings, {"distortion_limit": 64}, "decoding: distortion_limit is 64; set it to at most 63"),
+    (SearchSettings, {"distortion_limit": -2}, "decoding: distortion_limit is -2; set it to -1 or more"),
+    (SearchSettings, {"beam_threshold": 1.0}, "decoding: beam_threshold is 1.0; set it to 0 or more, below 1"),
+    (SearchSettings, {"table_limit": -1}, "decoding: table_limit is -1; set it to 0 or more"),
     (BeamSettings, {"size": 0}, "the beam has size 0 and batch 256; set both to 1 or more"),
     (CslmConfig, {"words": 0}, "the CSLM's words is 0; set it to 1 or more"),
     (
@@ -104,6 +103,11 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
     "a setting of another kind": (
         lambda: read_settings(SearchSettings, {"stack_size": "5"}, "decoding"),
         "setting decoding.stack_size is '5'; set it to a whole number",
+    ),
+    "an unknown setting": (
+        lambda: read_settings(SearchSettings, {"beam": 3}, "decoding"),
+        "setting decoding.beam is unknown; use one of algorithm, stack_size, beam_threshold, distortion_limit, "
+        "table_limit, pop_limit",
     ),
     "a truth for a number": (
         lambda: read_settings(SearchSettings, {"stack_size": True}, "decoding"),

@@ -83,14 +83,14 @@ class Plain:
 def test_all_derivations_are_found_with_the_networks_scores(folder, algorithm, seed):
     model, weights = random_model(seed)
     weights.values["Cslm0"] = (0.6,)
-    decoder = Decoder(model, search_all(algorithm), weights, hook=load(folder, model, recombination=-1))
+    decoder = Decoder(model, search_all(algorithm), weights, feature=load(folder, model, recombination=-1))
     for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=300, distinct=False), strict=True):
-        expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector, hook=Plain(folder, model))
+        expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector, feature=Plain(folder, model))
         assert_lists_equal(translation, expected, 300)
 
 
 def load_estimating(folder: Path, model, monkeypatch, **settings) -> CslmFeature:
-    """A hook that estimates badly: from the sum over one word."""
+    """A feature that estimates badly: from the sum over one word."""
     monkeypatch.setattr(normalisers, "FREQUENT", 1)
     phrases = model.phrase_table.target
     return CslmFeature.load(folder, model.language_models[0], model.target_vocabulary, settings, phrases=phrases)
@@ -101,11 +101,11 @@ def load_estimating(folder: Path, model, monkeypatch, **settings) -> CslmFeature
 def test_estimates_only_prune(folder, algorithm, context, monkeypatch):
     model, weights = random_model(1)
     weights.values["Cslm0"] = (0.6,)
-    hook = load_estimating(folder, model, monkeypatch, recombination=-1, context=context)
-    assert (hook.history, hook.accurate().history) == (HISTORY if context < 0 else context, HISTORY)
-    decoder = Decoder(model, search_all(algorithm), weights, hook=hook)
+    feature = load_estimating(folder, model, monkeypatch, recombination=-1, context=context)
+    assert (feature.history, feature.accurate().history) == (HISTORY if context < 0 else context, HISTORY)
+    decoder = Decoder(model, search_all(algorithm), weights, feature=feature)
     all_expected = [
-        all_derivations(model, sentence, decoder.feature_set, decoder.vector, hook=Plain(folder, model))
+        all_derivations(model, sentence, decoder.feature_set, decoder.vector, feature=Plain(folder, model))
         for sentence in SENTENCES
     ]
     for expected, translation in zip(
@@ -124,7 +124,7 @@ def test_estimates_only_prune(folder, algorithm, context, monkeypatch):
         assert decoder.translate(lattice).score == pytest.approx(expected[0].score, abs=1e-4)
     contexts = np.array([[BOS, BOS, BOS], [3, 4, 5], [BOS, 3, 3]], dtype=np.int32)
     words = np.array([3, 4, EOS], dtype=np.int32)
-    estimated, exact = hook.score(contexts[:, -hook.history :], words), hook.exact(contexts, words)
+    estimated, exact = feature.score(contexts[:, -feature.history :], words), feature.exact(contexts, words)
     assert 1e-3 < np.abs(estimated - exact).max() < (2.0 if context < 0 else 10.0)
 
 
@@ -134,8 +134,8 @@ def test_lists_are_exact_whatever_is_recombined(folder, algorithm, words):
     model, weights = random_model(2)
     weights.values["Cslm0"] = (0.6,)
     plain = Plain(folder, model)
-    decoder = Decoder(model, search_all(algorithm), weights, hook=load(folder, model, recombination=words))
-    whole = Decoder(model, search_all(algorithm), weights, hook=load(folder, model, recombination=-1))
+    decoder = Decoder(model, search_all(algorithm), weights, feature=load(folder, model, recombination=words))
+    whole = Decoder(model, search_all(algorithm), weights, feature=load(folder, model, recombination=-1))
     column = decoder.feature_set.slices["Cslm0"].start
     for found, best in zip(decoder.decode(SENTENCES, nbest=50), whole.decode(SENTENCES, nbest=50), strict=True):
         scores = [entry.score for entry in found.nbest]
@@ -154,15 +154,15 @@ def test_best_translations_under_estimates_are_scored_exactly(folder, monkeypatc
     weights.values["Cslm0"] = (0.5,)
     plain = Plain(folder, model)
     for algorithm in ("stack", "cube"):
-        hook = load_estimating(folder, model, monkeypatch)
+        feature = load_estimating(folder, model, monkeypatch)
         settings = SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=30)
-        decoder = Decoder(model, settings, weights, hook=hook)
+        decoder = Decoder(model, settings, weights, feature=feature)
         column = decoder.feature_set.slices["Cslm0"].start
         for translation in decoder.decode(random_sentences()):
             expected = plain.sentence(translation.tokens) if translation.tokens else 0.0
             assert translation.features[column] == pytest.approx(expected, abs=1e-4)
             assert translation.score == pytest.approx(float(translation.features @ decoder.vector), abs=1e-3)
-        assert hook.statistics()["exact"]["ngrams"] > 0
+        assert feature.statistics()["exact"]["ngrams"] > 0
 
 
 def random_sentences() -> list[list[str]]:
@@ -178,11 +178,11 @@ def test_batches_threads_and_cache_change_nothing(folder, algorithm, kind, monke
     sentences, settings = random_sentences(), SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=30)
     results = []
     for cache, threads, batch in ((1 << 16, 1, 64), (1 << 16, 2, 4), (16, 1, 64), (0, 2, 7), (0, 1, 1)):
-        monkeypatch.setattr(search, "HOOK_BATCH", batch)
+        monkeypatch.setattr(search, "FEATURE_BATCH", batch)
         load_kind = load_estimating if kind == "estimated" else load
-        hook = load_kind(folder, model, *([monkeypatch] if kind == "estimated" else []), cache=cache)
-        results.append(Decoder(model, settings, weights, threads, hook).decode(sentences, nbest=10))
-        assert (hook.score.counts.hits > 0) == (cache > 0)
+        feature = load_kind(folder, model, *([monkeypatch] if kind == "estimated" else []), cache=cache)
+        results.append(Decoder(model, settings, weights, threads, feature).decode(sentences, nbest=10))
+        assert (feature.score.counts.hits > 0) == (cache > 0)
     for other in results[1:]:
         for found, expected in zip(other, results[0], strict=True):
             assert [entry.tokens for entry in found.nbest] == [entry.tokens for entry in expected.nbest]
@@ -193,8 +193,8 @@ def test_batches_threads_and_cache_change_nothing(folder, algorithm, kind, monke
 def test_listed_scores_are_those_of_the_sentence_from_scratch(folder):
     model, weights = random_model(2)
     weights.values["Cslm0"] = (0.4,)
-    plain, hook = Plain(folder, model), load(folder, model)
-    decoder = Decoder(model, SearchSettings(stack_size=20), weights, hook=hook)
+    plain, feature = Plain(folder, model), load(folder, model)
+    decoder = Decoder(model, SearchSettings(stack_size=20), weights, feature=feature)
     column = decoder.feature_set.slices["Cslm0"].start
     sentences = [*random_sentences(), ["c", "unknown", "never", "a"]]
     entries = [entry for t in decoder.decode(sentences, nbest=20) for entry in t.nbest if entry.tokens]
@@ -202,7 +202,7 @@ def test_listed_scores_are_those_of_the_sentence_from_scratch(folder):
     expected = [plain.sentence(entry.tokens) for entry in entries]
     np.testing.assert_allclose([entry.features[column] for entry in entries], expected, atol=1e-4)
     listed = [ListedTranslation(0, entry.tokens, {}, 0.0) for entry in entries]
-    rescored = [entry.features["Cslm0"][0] for entry in add_scores(listed, CslmScoring(hook, TARGET), None)]
+    rescored = [entry.features["Cslm0"][0] for entry in add_scores(listed, CslmScoring(feature, TARGET), None)]
     np.testing.assert_allclose(rescored, expected, atol=1e-4)
 
 
@@ -322,7 +322,7 @@ def test_decoding_reports_the_cache(system, folder):
 
 
 def test_shards_translate_as_the_whole(system, tmp_path, monkeypatch):
-    monkeypatch.setattr(search, "HOOK_BATCH", 5)
+    monkeypatch.setattr(search, "FEATURE_BATCH", 5)
     decode(**system)
     shards = [f"{number}-of-4" for number in range(1, 5)]
     files = {

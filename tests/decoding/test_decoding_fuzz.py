@@ -14,7 +14,6 @@ from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
-from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.phrases.table import PhraseTable
 
 GROUPS = [
@@ -28,7 +27,7 @@ ALGORITHMS = ["stack", "cube"]
 class CountWords:
     """A feature of the last ``history`` words, the words added and the end of the sentence."""
 
-    name = "Hook0"
+    name = "Made0"
 
     def __init__(self, history):
         self.history = history
@@ -108,11 +107,11 @@ def test_every_search_ends_with_a_sound_translation(data):
     model, weights = random_model(data.draw(st.integers(0, 99)), data.draw(st.sampled_from(GROUPS)), models)
     history = data.draw(st.sampled_from([None, None, 0, 1, 3]))
     if history is not None:
-        weights.values["Hook0"] = (0.4,)
-    hook = None if history is None else CountWords(history)
+        weights.values["Made0"] = (0.4,)
+    feature = None if history is None else CountWords(history)
     nbest, distinct = data.draw(st.sampled_from([0, 1, 10])), data.draw(st.booleans())
     sentences = data.draw(SENTENCES)
-    decoder = Decoder(model, data.draw(SETTINGS), weights, data.draw(st.sampled_from([1, 2])), hook)
+    decoder = Decoder(model, data.draw(SETTINGS), weights, data.draw(st.sampled_from([1, 2])), feature)
     translations = decoder.decode(sentences, nbest, distinct)
     assert len(translations) == len(sentences)
     for sentence, translation in zip(sentences, translations, strict=True):
@@ -136,12 +135,18 @@ def test_any_finite_weights_are_searched(data):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("limit", [6, 63])
-def test_sentence_of_500_words(algorithm, limit):
+@pytest.mark.parametrize(
+    ("words", "search"),
+    [
+        (500, {"stack_size": 20, "pop_limit": 50, "distortion_limit": 6}),
+        (500, {"stack_size": 20, "pop_limit": 50, "distortion_limit": -1}),
+        (40, {"stack_size": 1, "pop_limit": 1}),
+    ],
+)
+def test_long_sentences_and_small_stacks(algorithm, words, search):
     model, weights = random_model(2)
-    sentence = np.random.default_rng(0).choice(["a", "b", "c", "new"], 500).tolist()
-    search = SearchSettings(algorithm=algorithm, stack_size=20, pop_limit=50, distortion_limit=limit)
-    decoder = Decoder(model, search, weights)
+    sentence = np.random.default_rng(0).choice(["a", "b", "c", "new"], words).tolist()
+    decoder = Decoder(model, SearchSettings(algorithm=algorithm, **search), weights)
     assert_sound(decoder, sentence, decoder.decode([sentence], nbest=5)[0], 5)
 
 
@@ -149,12 +154,11 @@ def one_phrase_model(targets):
     """A model that translates the word a in ``targets`` ways of rising probability, and nothing else."""
     model, weights = random_model(0)
     words = 3 + np.arange(3 * targets).reshape(targets, 3) // 4 ** np.arange(3) % 4  # base-4 digits are ids from 3
-    scores = np.tile(np.linspace(0.1, 0.9, targets, dtype=np.float32)[:, None], (1, 4))
     table = PhraseTable(
         source=Ragged.from_lists([[3]]),
         entry_offsets=np.array([0, targets]),
         target=Ragged(words.astype(np.int32).ravel(), np.arange(0, 3 * targets + 1, 3)),
-        scores=scores,
+        scores=np.tile(np.linspace(0.1, 0.9, targets, dtype=np.float32)[:, None], (1, 4)),
         alignment=Ragged(np.zeros((targets, 2), dtype=np.uint8), np.arange(targets + 1)),
         counts=np.ones((targets, 3), dtype=np.int32),
         reordering=np.full((targets, 6), 1 / 3, dtype=np.float32),
@@ -188,14 +192,6 @@ def test_equal_scores_everywhere(algorithm):
     assert first.score == 0.0 and [e.tokens for e in first.nbest] == [e.tokens for e in second.nbest]
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_stack_of_one_hypothesis(algorithm):
-    model, weights = random_model(4)
-    decoder = Decoder(model, SearchSettings(algorithm=algorithm, stack_size=1, pop_limit=1), weights)
-    sentence = ["a", "b", "c", "new"] * 10
-    assert_sound(decoder, sentence, decoder.decode([sentence], nbest=1)[0], 1)
-
-
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e200])
 def test_weight_that_cannot_be_searched_with(value):
     model, weights = random_model(0)
@@ -224,31 +220,13 @@ def test_scores_that_are_not_finite_are_refused(value):
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("value", [math.nan, -math.inf])
 def test_language_model_scores_that_are_not_finite_are_refused(order, value, tmp_path):
-    unigrams = NgramTable(np.arange(7, dtype=np.int32)[:, None], np.full(7, -1, np.float32), np.zeros(7, np.float32))
-    bigrams = NgramTable(np.array([[3, 4]], dtype=np.int32), np.array([-0.5], np.float32), np.zeros(1, np.float32))
-    tables = [unigrams, bigrams]
     model, weights = random_model(0)
-    damaged = NgramModel.from_tables(tables, TARGET)
-    damaged.save(tmp_path / "lm")
-    name, index = (("unigram_log10", 4), ("arcs", 0))[order - 1]
+    model.language_models[0].save(tmp_path / "lm")
+    name, field = (("unigram_log10", ...), ("arcs", "log10_prob"))[order - 1]
     array = np.load(tmp_path / "lm" / f"{name}.npy")
-    if order == 2:
-        index = int(np.flatnonzero(array["log10_prob"] == -0.5)[0])
-        array["log10_prob"][index] = value
-    else:
-        array[index] = value
+    scores = array[field]
+    scores[np.flatnonzero((scores < 0) & (scores > -3))[0]] = value
     np.save(tmp_path / "lm" / f"{name}.npy", array)
     damaged = NgramModel.load(tmp_path / "lm", TARGET)
     with pytest.raises(UserError, match="language model LM0"):
         Decoder(replace(model, language_models=(damaged,)), SearchSettings(), weights)
-
-
-def test_distortion_limit_beyond_what_search_can_tell_apart():
-    with pytest.raises(UserError, match="63"):
-        SearchSettings(distortion_limit=64)
-    with pytest.raises(UserError, match="-1"):
-        SearchSettings(distortion_limit=-2)
-    model, weights = random_model(0)
-    sentence = ["a", "b"] * 3
-    wide, widest = (Decoder(model, SearchSettings(distortion_limit=d), weights).decode([sentence]) for d in (63, -1))
-    assert wide[0].score == widest[0].score

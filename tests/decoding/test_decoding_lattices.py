@@ -1,7 +1,5 @@
 """Lattices: their arrays, and what sums along their derivations."""
 
-import gzip
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,10 +9,8 @@ from tiny_models import all_derivations, random_model
 
 from neural_smt.decoding.lattices.flat import FlatLattices, best_paths
 from neural_smt.decoding.lattices.kbest import best_derivations, list_paths
-from neural_smt.decoding.lattices.pruning import max_marginals, prune
+from neural_smt.decoding.lattices.lattice import max_marginals, prune
 from neural_smt.decoding.lattices.text_formats import core_columns, quoted, search_graph_lines, slf_lines
-from neural_smt.decoding.moses.compiled import load_model
-from neural_smt.decoding.moses.ini import read_moses_ini
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.search import Decoder, SearchSettings
 
@@ -169,27 +165,18 @@ def test_slf_escapes_what_htk_would_read_otherwise():
 
 
 @pytest.fixture(scope="module")
-def moses(shared):
-    """The lines that Moses wrote of two sentences, the model, and our lattices of them."""
-    folder = shared / "oracle" / "decoding"
-    with gzip.open(folder / "stack200.first2.osgx.gz", "rt") as stream:
-        lines = stream.read().splitlines()
-    ini = read_moses_ini(folder / "moses.ini")
-    model = load_model(ini, "off")
-    sentences = [line.split() for line in (folder / "input.en").read_text().splitlines()[:2]]
-    return lines, model, Decoder(model, SearchSettings(), ini.weights).lattices(sentences)
+def moses(real):
+    """The lines that Moses wrote of two sentences, and our lattices of them."""
+    lattices = Decoder(real.model, SearchSettings(), real.ini.weights).lattices(real.sentences[:2])
+    return real.lines("stack200.first2.osgx.gz"), lattices
 
 
-def test_the_reader_and_the_graph_agree_with_moses(shared, moses):
+def test_the_reader_and_the_graph_agree_with_moses(real, moses):
     """The graphs that Moses wrote lead to its own totals, and so does ours of the same sentences."""
-    lines, _, lattices = moses
-    totals = {}
-    for entry in read_nbest(shared / "oracle" / "decoding" / "stack200.nbest.gz"):
-        if entry.sentence < 2:
-            totals.setdefault(entry.sentence, entry.score)
-    theirs = best_of_search_graph(lines)
-    ours = best_of_search_graph(search_graph_lines(lattices, extended=True))
-    for number, total in totals.items():
+    lines, lattices = moses
+    theirs, ours = (best_of_search_graph(x) for x in (lines, search_graph_lines(lattices, extended=True)))
+    entries = [entry for entry in read_nbest(real.folder / "stack200.nbest.gz") if entry.sentence < 2]
+    for number, total in {entry.sentence: entry.score for entry in reversed(entries)}.items():
         assert theirs[number][0] == pytest.approx(total, abs=2e-2)  # a sum of transitions printed with three digits
         assert ours[number][0] == pytest.approx(theirs[number][0], abs=2e-2)
         assert ours[number][1] == theirs[number][1]
@@ -197,10 +184,9 @@ def test_the_reader_and_the_graph_agree_with_moses(shared, moses):
 
 def test_the_hundred_best_derivations_are_those_of_the_graph_of_moses(moses):
     """Their scores by the feature values in Moses' graph and in ours, and by the lattice itself."""
-    lines, model, lattices = moses
-    weights = lattices[0].weighted.vector[core_columns(model.feature_set)]
-    theirs = best_scores(lines, weights, 100)
-    ours = best_scores(search_graph_lines(lattices, extended=True), weights, 100)
+    lines, lattices = moses
+    weights = lattices[0].weighted.vector[core_columns(lattices[0].weighted.features)]
+    theirs, ours = (best_scores(x, weights, 100) for x in (lines, search_graph_lines(lattices, extended=True)))
     for number, lattice in enumerate(lattices):
         exact = best_derivations(lattice, 100, distinct=False)[1]
         np.testing.assert_allclose(theirs[number], exact, atol=1e-3)

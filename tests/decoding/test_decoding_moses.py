@@ -1,6 +1,5 @@
 """The search against what Moses made of the same tables and weights (``oracle/decoding``)."""
 
-import json
 import time
 from collections import defaultdict
 
@@ -9,10 +8,9 @@ import pytest
 
 from neural_smt.cli import main
 from neural_smt.decoding.moses.compiled import load_model
-from neural_smt.decoding.moses.ini import read_moses_ini
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.io.files import read_lines
+from neural_smt.io.files import read_json, read_lines
 
 TOLERANCE = 1e-3
 """Between values; Moses adds up single precision (and prints six digits, which is less for totals beyond -100)."""
@@ -31,20 +29,14 @@ SETTINGS = {
 
 
 @pytest.fixture(scope="module")
-def folder(shared):
-    return shared / "oracle" / "decoding"
-
-
-@pytest.fixture(scope="module")
-def run(folder, tmp_path_factory):
-    """The outputs of the command line on the 200 sentences, with a list longer than Moses' 100 best."""
-    place = tmp_path_factory.mktemp("oracle")
+def run(real, tmp_path_factory):
+    """Decodes the 200 sentences by the command line into ``<name>.*``, with a list longer than Moses' 100 best."""
+    place = tmp_path_factory.mktemp("outputs")
 
     def decode(name):
-        """Decode into ``<name>.*``."""
         files = {kind: place / f"{name}.{kind}" for kind in ("best", "nbest", "align")}
-        arguments = {"--moses-ini": folder / "moses.ini", "--input": folder / "input.en", "--output": files["best"]}
-        arguments |= {"--alignment": files["align"], "--compiled": place / "compiled"}
+        arguments = {"--moses-ini": real.ini.path, "--input": real.folder / "input.en", "--output": files["best"]}
+        arguments |= {"--alignment": files["align"], "--compiled": real.compiled}
         words = [str(part) for item in arguments.items() for part in item]
         assert main(["decode", *words, "--nbest", str(files["nbest"]), "150"]) == 0
         return files
@@ -58,13 +50,12 @@ def outputs(run):
 
 
 @pytest.fixture(scope="module")
-def totals(folder):
+def totals(real):
     """The total of the best translation of each sentence by name of Moses' run, float64 ``[200]``."""
     result = {}
     for name in MEAN_SCORES:
-        first = {}
-        for entry in read_nbest(folder / f"{name}.nbest.gz"):
-            first.setdefault(entry.sentence, entry.score)
+        entries = read_nbest(real.folder / f"{name}.nbest.gz")
+        first = {entry.sentence: entry.score for entry in reversed(entries)}
         result[name] = np.array([first[number] for number in range(200)])
     return result
 
@@ -74,22 +65,19 @@ def plain(words: str) -> str:
     return words.replace("|UNK|UNK|UNK", "").strip()
 
 
-def test_translations_are_those_of_moses(outputs, folder):
-    theirs = [plain(line.split(" ", 1)[1]) for line in read_lines(folder / "stack200.best")]
+def test_translations_and_alignments_are_those_of_moses(outputs, real):
+    theirs = [plain(line.split(" ", 1)[1]) for line in read_lines(real.folder / "stack200.best")]
     assert len(theirs) == 200
     assert read_lines(outputs["best"]) == theirs
+    assert outputs["align"].read_bytes() == (real.folder / "stack200.align").read_bytes()
 
 
-def test_alignments_are_those_of_moses(outputs, folder):
-    assert outputs["align"].read_bytes() == (folder / "stack200.align").read_bytes()
-
-
-def test_lists_are_those_of_moses(outputs, folder):
+def test_lists_are_those_of_moses(outputs, real):
     """Every entry of the 100 best is listed here too, with the same values of the features and the same total."""
     ours = defaultdict(list)
     for entry in read_nbest(outputs["nbest"]):
         ours[entry.sentence, " ".join(entry.tokens)].append(entry)
-    theirs = read_nbest(folder / "stack200.nbest.gz")
+    theirs = read_nbest(real.folder / "stack200.nbest.gz")
     assert len(theirs) > 19_000
     for entry in theirs:
         candidates = ours[entry.sentence, plain(" ".join(entry.tokens))]
@@ -100,29 +88,25 @@ def test_lists_are_those_of_moses(outputs, folder):
         assert candidates[int(np.argmin(gaps))].score == pytest.approx(entry.score, rel=1.1e-5, abs=TOLERANCE)
 
 
-def test_the_second_start_reads_no_text_and_changes_nothing(run, outputs, folder, monkeypatch):
+def test_the_second_start_reads_no_text_and_changes_nothing(run, outputs, real, monkeypatch):
     monkeypatch.setattr("neural_smt.decoding.moses.compiled.read_text_model", None)  # would fail if called
     again = run("second")
     for kind, path in outputs.items():
         assert again[kind].read_bytes() == path.read_bytes()
-    ini = read_moses_ini(folder / "moses.ini")
     began = time.process_time()
-    model = load_model(ini, str(outputs["best"].parent / "compiled"))
+    model = load_model(real.ini, str(real.compiled))
     assert time.process_time() - began < 0.3
     assert len(model.phrase_table) == 34356
-    sources = json.loads((outputs["best"].parent / "compiled" / "compiled_model.json").read_text())["sources"]
-    assert len(sources) == 3
+    assert len(read_json(real.compiled / "compiled_model.json")["sources"]) == 3
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_there_are_no_more_search_errors_than_in_moses(outputs, folder, totals, name):
+def test_there_are_no_more_search_errors_than_in_moses(real, totals, name):
     for other, scores in totals.items():
         assert scores.mean() == pytest.approx(MEAN_SCORES[other], abs=1e-4)
         assert np.count_nonzero(scores < totals["stack2000"] - TOLERANCE) == SEARCH_ERRORS[other]
-    ini = read_moses_ini(folder / "moses.ini")
-    model = load_model(ini, str(outputs["best"].parent / "compiled"))
-    sentences = [line.split() for line in read_lines(folder / "input.en")]
-    ours = np.array([t.score for t in Decoder(model, SETTINGS[name], ini.weights).decode(sentences)])
+    decoder = Decoder(real.model, SETTINGS[name], real.ini.weights)
+    ours = np.array([translation.score for translation in decoder.decode(real.sentences)])
     lower, higher = (np.count_nonzero(gap > TOLERANCE) for gap in (totals[name] - ours, ours - totals[name]))
     assert lower <= higher
     assert ours.mean() >= totals[name].mean() - 1e-4

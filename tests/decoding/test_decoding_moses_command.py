@@ -1,5 +1,6 @@
 """``decode --moses-ini`` as it is used: streams, options, faults, interruptions, and the compiled form."""
 
+import gzip
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ from neural_smt.cli import main
 from neural_smt.decoding.moses import compiled
 from neural_smt.decoding.moses.ini import read_moses_ini
 from neural_smt.decoding.moses.outputs import read_batches
-from neural_smt.io.files import atomic, read_lines, write_lines
+from neural_smt.io.files import atomic, read_json, read_lines
 from neural_smt.workflow.code_digest import PACKAGE
 
 TEXT = "a b\n\nb a unknown\na a b b\n"
@@ -128,7 +129,7 @@ def test_a_reader_that_leaves_ends_the_command_quietly(model):
         (["--stack-size", "0"], "stack_size"),
         (["--threads", "0"], "--threads must be at least 1, not 0"),
         (["--input", "nowhere"], "nowhere: no such file; check the path"),
-        (["--input", "bad"], "bad, line 2: not valid UTF-8 (byte 0xe9); convert the text to UTF-8"),
+        (["--input", "bad"], "bad, line 2: not valid UTF-8 (byte 0xe9); convert the file to UTF-8"),
         (["--output", "folder"], "folder: is a folder; name a file"),
         (["--output", "text/output"], "text/output: cannot be written (File exists); name another file"),
         (["--moses-ini", "nowhere.ini"], "nowhere.ini: no such file"),
@@ -148,70 +149,62 @@ def test_a_fault_is_one_sentence_and_leaves_nothing(model, tmp_path, monkeypatch
     assert sorted(tmp_path.iterdir()) == before
 
 
-def build_of(folder: Path) -> str:
-    return json.loads((folder / "compiled_model.json").read_text())["build"]
+@pytest.fixture
+def folder(model):
+    """The folder of the compiled form, not there yet."""
+    return model.with_name("moses.ini.compiled")
 
 
-def test_the_second_start_uses_the_compiled_form(model, tmp_path, monkeypatch):
-    folder = model.with_name("moses.ini.compiled")
+def load(model):
+    """Load the model through its compiled form; what the form says of itself, and the model."""
+    loaded = compiled.load_model(read_moses_ini(model))
+    return read_json(model.with_name("moses.ini.compiled") / "compiled_model.json"), loaded
+
+
+def test_the_second_start_uses_the_compiled_form_under_any_weights(model, tmp_path, monkeypatch):
     assert decode(tmp_path, model, "--output", tmp_path / "first") == 0
-    build = build_of(folder)
     monkeypatch.setattr(compiled, "read_text_model", None)  # would fail if called
     assert decode(tmp_path, model, "--output", tmp_path / "second") == 0
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
-    assert build_of(folder) == build
-
-
-def test_a_change_of_weights_needs_no_new_form(model, tmp_path):
-    assert decode(tmp_path, model, "--output", tmp_path / "first") == 0
-    build = build_of(model.with_name("moses.ini.compiled"))
     model.write_text(model.read_text().replace("LM0= 0.5", "LM0= -5"))
-    assert decode(tmp_path, model, "--output", tmp_path / "second") == 0
-    assert read_lines(tmp_path / "second")[0] != read_lines(tmp_path / "first")[0]
-    assert build_of(model.with_name("moses.ini.compiled")) == build
+    assert decode(tmp_path, model, "--output", tmp_path / "third") == 0
+    assert read_lines(tmp_path / "third")[0] != read_lines(tmp_path / "first")[0]
 
 
 @pytest.mark.parametrize("name", ["phrase-table", "reordering-table", "lm.arpa"])
-def test_sources_that_change_are_noticed(model, tmp_path, name):
-    folder = model.with_name("moses.ini.compiled")
-    compiled.load_model(read_moses_ini(model))
-    build = build_of(folder)
+def test_sources_that_change_are_noticed(model, name):
+    build = load(model)[0]["build"]
     source = model.with_name(name)
     content = source.read_bytes()
     os.utime(source, ns=(0, 0))  # another time, the same contents
-    compiled.load_model(read_moses_ini(model))
-    assert build_of(folder) == build
-    assert 0 in [record["changed"] for record in json.loads((folder / "compiled_model.json").read_text())["sources"]]
+    made = load(model)[0]
+    assert made["build"] == build
+    assert 0 in [record["changed"] for record in made["sources"]]
     source.write_bytes(content.replace(b"0.2", b"0.3"))  # of the same size
-    compiled.load_model(read_moses_ini(model))
-    assert build_of(folder) != build
+    assert load(model)[0]["build"] != build
 
 
-def test_another_reordering_table_or_none_is_noticed(model, tmp_path):
-    assert len(compiled.load_model(read_moses_ini(model)).feature_set.slices) == 7
+def test_another_reordering_table_or_none_is_noticed(model):
+    assert len(load(model)[1].feature_set.slices) == 7
     lines = [line for line in model.read_text().splitlines() if not line.startswith("LexicalReordering")]
     model.write_text("\n".join(lines))
-    assert len(compiled.load_model(read_moses_ini(model)).feature_set.slices) == 6
+    assert len(load(model)[1].feature_set.slices) == 6
 
 
 @pytest.mark.parametrize("damage", ["truncated", "missing", "meta", "foreign"])
-def test_a_damaged_form_is_made_again(model, tmp_path, damage):
-    folder = model.with_name("moses.ini.compiled")
-    good = compiled.load_model(read_moses_ini(model))
-    build = build_of(folder)
+def test_a_damaged_form_is_made_again(model, folder, damage):
+    meta, good = load(model)
     array = folder / "phrase_table" / "target_values.npy"
     if damage == "truncated":
         array.write_bytes(array.read_bytes()[:-1])
     elif damage == "missing":
         array.unlink()
-    elif damage == "meta":
-        (folder / "compiled_model.json").write_text("{")
     else:
-        meta = json.loads((folder / "compiled_model.json").read_text())
-        (folder / "compiled_model.json").write_text(json.dumps(meta | {"code": "older", "sources": 3}))
-    again = compiled.load_model(read_moses_ini(model))
+        content = "{" if damage == "meta" else json.dumps(meta | {"code": "older", "sources": 3})
+        (folder / "compiled_model.json").write_text(content)
+    made, again = load(model)
     assert again.phrase_table.target.values.tolist() == good.phrase_table.target.values.tolist()
-    assert build_of(folder) != build
+    assert made["build"] != meta["build"]
     assert [path.name for path in model.parent.iterdir() if path.name.startswith(".")] == []
 
 
@@ -239,11 +232,11 @@ def test_where_nothing_can_be_written_beside_the_ini_the_cache_serves(model, tmp
     assert len(compiled.load_model(read_moses_ini(model)).phrase_table) == 4
 
 
-def test_the_compiled_form_has_a_place_of_choice_or_none(model, tmp_path):
+def test_the_compiled_form_has_a_place_of_choice_or_none(model, folder, tmp_path):
     compiled.load_model(read_moses_ini(model), str(tmp_path / "chosen"))
     assert (tmp_path / "chosen" / "compiled_model.json").is_file()
     compiled.load_model(read_moses_ini(model), "off")
-    assert not model.with_name("moses.ini.compiled").exists()
+    assert not folder.exists()
 
 
 def test_a_full_disk_is_one_sentence(model, tmp_path, capsys):
@@ -281,20 +274,23 @@ def test_lattices_of_htk_fill_a_new_folder(model, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("name", ["text", "text.gz"])
-def test_text_is_read_in_batches(tmp_path, name):
-    lines = [f"line {number}" for number in range(1000)]
-    write_lines(tmp_path / name, lines)
-    batches = list(read_batches(tmp_path / name, 64))
-    assert {len(batch) for batch in batches[:-1]} == {64} and len(batches[-1]) == 1000 - 15 * 64
-    assert [line for batch in batches for line in batch] == lines
-
-
 @pytest.mark.parametrize(
-    ("content", "lines"), [(b"", []), (b"\n", [""]), (b"a\r\nb", ["a", "b"]), (b"a\n\n", ["a", ""]), (b" ", [" "])]
+    ("content", "lines"),
+    [
+        (b"", []),
+        (b"\n", [""]),
+        (b"a\r\nb", ["a", "b"]),
+        (b"a\n\n", ["a", ""]),
+        (b" ", [" "]),
+        (b"a line\n" * 1000, ["a line"] * 1000),
+    ],
 )
-def test_line_ends(tmp_path, content, lines):
-    (tmp_path / "text").write_bytes(content)
-    assert [line for batch in read_batches(tmp_path / "text", 1) for line in batch] == lines
+def test_text_is_read_in_batches(tmp_path, name, content, lines):
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    for size in (1, 64):
+        batches = list(read_batches(tmp_path / name, size))
+        assert [line for batch in batches for line in batch] == lines
+        assert {len(batch) for batch in batches[:-1]} <= {size} and len(batches) == -(-len(lines) // size)
 
 
 def test_a_pipe_is_read_as_it_comes():

@@ -14,7 +14,6 @@ from neural_smt.decoding.weights import Weights
 from neural_smt.io.files import read_lines
 from neural_smt.language_model.arpa import write_arpa
 from neural_smt.language_model.model import NgramModel
-from neural_smt.phrases.table import save_column
 
 SENTENCES = [["a", "b", "c"], ["b", "a", "b", "a"], [], ["q", "unknown", "a"], ["c"]]
 
@@ -27,16 +26,11 @@ def make_system(tmp_path):
         model, weights = random_model(seed, groups, language_models)
         ngrams = [random_ngrams(np.random.default_rng(seed + i), 3 - i) for i in range(language_models)]
         model = replace(model, language_models=tuple(NgramModel.from_tables(tables, TARGET) for tables in ngrams))
-        names = [f"model{number}" for number in range(language_models)]
-        for name, tables, language_model in zip(names, ngrams, model.language_models, strict=True):
-            language_model.save(tmp_path / name)
-            write_arpa(tmp_path / f"{name}.arpa.gz", tables, TARGET)
-        for name, column in model.columns.items():
-            save_column(tmp_path / f"{name}.safetensors", column, model.phrase_table)
-        columns = {group: "EncoderDecoder0.safetensors" for group in groups if group == "encoder_decoder"}
-        made_of = {"features": groups, "language_models": names, "columns": columns}
-        options = save_system(tmp_path, model, weights, search, **made_of) | {"output": tmp_path / "moses"}
-        return model, weights, options | {"arpas": [tmp_path / f"{name}.arpa.gz" for name in names]}
+        arpas = [tmp_path / f"model{number}.arpa.gz" for number in range(language_models)]
+        for path, tables in zip(arpas, ngrams, strict=True):
+            write_arpa(path, tables, TARGET)
+        options = save_system(tmp_path, model, weights, search)
+        return model, weights, options | {"output": tmp_path / "moses", "arpas": arpas}
 
     return make
 

@@ -16,11 +16,10 @@ from neural_smt.decoding.lattices.oracle import (
     column,
     corpus_oracle,
     encode_references,
+    lattices_of_lists,
+    oracle_table,
     sentence_oracle,
 )
-from neural_smt.decoding.moses.compiled import load_model
-from neural_smt.decoding.moses.ini import read_moses_ini
-from neural_smt.decoding.oracles import lattices_of_lists, oracle_table
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.io.files import read_csv
 from neural_smt.io.ragged import Ragged
@@ -175,16 +174,10 @@ def test_oracle_command(tmp_path):
     assert main([*command, "--density", "0"]) == 1
 
 
-def test_oracles_of_real_lattices_beat_lists(shared):
+def test_oracles_of_real_lattices_beat_lists(real):
     """Lattice above 100-best above 1-best, for the mean of sentences and for the corpus."""
-    folder = shared / "oracle" / "decoding"
-    ini = read_moses_ini(folder / "moses.ini")
-    model = load_model(ini, "off")
-    sentences, references = (
-        [line.split() for line in (folder / name).read_text().splitlines()[:40]]
-        for name in ("input.en", "reference.fr")
-    )
-    decoder = Decoder(model, SearchSettings(algorithm="cube", pop_limit=100, stack_size=50), ini.weights)
+    sentences, references = real.sentences[:40], real.references[:40]
+    decoder = Decoder(real.model, SearchSettings(algorithm="cube", pop_limit=100, stack_size=50), real.ini.weights)
     rows = {(row.candidates, row.oracle): row for row in oracle_table(decoder, sentences, references, [100], math.inf)}
     first, best = rows["1-best", "model"], {name: rows[name, "sentence"] for name in ("100-best", "lattice")}
     means = [row.mean_sentence_bleu for row in (first, best["100-best"], best["lattice"])]
@@ -193,7 +186,7 @@ def test_oracles_of_real_lattices_beat_lists(shared):
     assert corpus[1] > corpus[0] >= best["100-best"].bleu > first.bleu + 5
     prepared = decoder.prepare(sentences)
     flat = FlatLattices.of(decoder.lattices(prepared), decoder.feature_set.size)
-    encoded = encode_references(references, model.target_vocabulary, prepared.unknown_words)
+    encoded = encode_references(references, real.model.target_vocabulary, prepared.unknown_words)
     found = sentence_oracle(flat, encoded)
     assert 100 * found.mean_sentence_bleu == best["lattice"].mean_sentence_bleu
     for number in range(len(sentences)):

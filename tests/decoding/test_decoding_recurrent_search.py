@@ -8,7 +8,7 @@ from recurrent_world import EVERYTHING, MODEL, SENTENCES, random_world, read_pos
 from tiny_models import TARGET
 
 from neural_smt.decoding import batches
-from neural_smt.decoding.loading import load_hook
+from neural_smt.decoding.loading import load_feature
 from neural_smt.decoding.scorers.recurrent import RecurrentFeature
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
@@ -25,9 +25,9 @@ def make(seed: int, kind: str, recombination: int, settings: SearchSettings = EV
     """A world whose inputs are those of ``Positions``, and a decoder that its model leads."""
     world = random_world(seed, kind)
     representation, plain = read_positions(world, kind), world.decoder
-    hook = RecurrentFeature(world.model.scorer.scorer, MODEL, plain.model, representation, recombination)
-    weights = Weights.from_vector(plain.feature_set, plain.vector).values | {hook.name: (WEIGHT,)}
-    return world, Decoder(plain.model, settings, Weights(weights), hook=hook, **options)
+    feature = RecurrentFeature(world.model.scorer.scorer, MODEL, plain.model, representation, recombination)
+    weights = Weights.from_vector(plain.feature_set, plain.vector).values | {feature.name: (WEIGHT,)}
+    return world, Decoder(plain.model, settings, Weights(weights), feature=feature, **options)
 
 
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])
@@ -55,7 +55,7 @@ def test_whole_histories_kept_apart_give_every_derivation_its_score(seed, kind, 
 def test_a_narrow_search_lists_exact_scores_and_finds_nearly_the_best(kind):
     world, decoder = make(3, kind, 1, NARROW)
     wide = Decoder(
-        decoder.model, EVERYTHING, Weights.from_vector(decoder.feature_set, decoder.vector), hook=decoder.hook
+        decoder.model, EVERYTHING, Weights.from_vector(decoder.feature_set, decoder.vector), feature=decoder.feature
     )
     column = decoder.feature_set.slices["Recurrent0"].start
     lost = []
@@ -77,12 +77,12 @@ def test_a_narrow_search_lists_exact_scores_and_finds_nearly_the_best(kind):
 def test_batches_and_threads_do_not_matter(monkeypatch):
     _, decoder = make(4, "links", 1, NARROW)
     whole = decoder.decode(SENTENCES * 3, nbest=5)
-    monkeypatch.setattr("neural_smt.decoding.search.HOOK_BATCH", 2)
+    monkeypatch.setattr("neural_smt.decoding.search.FEATURE_BATCH", 2)
     _, threaded = make(4, "links", 1, NARROW, threads=2)
     for one, other in zip(whole, threaded.decode(SENTENCES * 3, nbest=5), strict=True):
         assert one.tokens == other.tokens
         np.testing.assert_allclose([e.score for e in one.nbest], [e.score for e in other.nbest], atol=1e-4)
-    statistics = decoder.hook.statistics()
+    statistics = decoder.feature.statistics()
     assert statistics["hypotheses"] > 0 and statistics["evaluations"] > 0 and statistics["seconds"] > 0
 
 
@@ -98,7 +98,7 @@ def test_a_hypothesis_is_asked_about_after_those_that_it_extends(monkeypatch):
 
     monkeypatch.setattr(batches, "_query", watch)
     decoder.decode(SENTENCES)
-    assert sum(asked) == decoder.hook.statistics()["hypotheses"] > 20
+    assert sum(asked) == decoder.feature.statistics()["hypotheses"] > 20
 
 
 def test_models_that_do_not_fit_are_refused(tmp_path: Path):
@@ -111,13 +111,13 @@ def test_models_that_do_not_fit_are_refused(tmp_path: Path):
 
     def load(features: list[str], **network: Path) -> RecurrentFeature:
         content = {"features": features, "network": network}
-        return load_hook(System(tmp_path / "system.json", content), model, "cpu")
+        return load_feature(System(tmp_path / "system.json", content), model, "cpu")
 
-    hook = load(groups, model=tmp_path / "plain")
-    assert hook.name == "Recurrent0" and hook.known.tolist()[3:] == [MODEL.index.get(w, 0) for w in TARGET.words[3:]]
+    feature = load(groups, model=tmp_path / "plain")
+    assert feature.name == "Recurrent0" and feature.known.tolist()[3:] == [MODEL.index.get(w, 0) for w in TARGET.words[3:]]
     for features, network, message in (
         (groups, {}, "no model folder"),
-        ([*groups, "cslm"], {"model": tmp_path / "plain"}, "a search has one hook"),
+        ([*groups, "cslm"], {"model": tmp_path / "plain"}, "a search has one network"),
         (groups, {"model": tmp_path / "plain", "representation": tmp_path / "r"}, "leave out the representation"),
         (groups, {"model": tmp_path / "joint"}, "name the representation"),
     ):

@@ -7,8 +7,6 @@ import pytest
 from tiny_models import TARGET, all_derivations, random_model, random_ngrams
 
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.errors import UserError
-from neural_smt.experiment.settings import read_settings
 from neural_smt.language_model.model import NgramModel
 
 EXHAUSTIVE = {"stack_size": 100_000, "beam_threshold": 0.0, "table_limit": 0, "pop_limit": 100_000}
@@ -44,7 +42,7 @@ def assert_finds_everything(decoder, listed, limit=6):
     translations = decoder.decode(SENTENCES, nbest=listed, distinct=False)
     for sentence, translation in zip(SENTENCES, translations, strict=True):
         expected = all_derivations(
-            decoder.model, sentence, decoder.feature_set, decoder.vector, 63 if limit < 0 else limit, decoder.hook
+            decoder.model, sentence, decoder.feature_set, decoder.vector, 63 if limit < 0 else limit, decoder.feature
         )
         assert_lists_equal(translation, expected, listed)
 
@@ -92,7 +90,7 @@ def test_distinct_lists_keep_the_best_of_each_string(seed):
 class LastWords:
     """A made-up feature of two words of context, the words added, and the end of the sentence."""
 
-    name = "Hook0"
+    name = "Made0"
     history = 2
 
     def __init__(self, fallback_lm=None):
@@ -123,13 +121,13 @@ class LastWords:
 
 @pytest.mark.parametrize("fallback_lm", [None, "LM0"])
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])
-def test_hook_is_part_of_every_score(algorithm, fallback_lm):
+def test_feature_is_part_of_every_score(algorithm, fallback_lm):
     model, weights = random_model(7)
-    weights.values["Hook0"] = (0.7,)
-    assert_finds_everything(Decoder(model, search_all(algorithm), weights, hook=LastWords(fallback_lm)), 300)
+    weights.values["Made0"] = (0.7,)
+    assert_finds_everything(Decoder(model, search_all(algorithm), weights, feature=LastWords(fallback_lm)), 300)
 
 
-def test_hook_sees_the_stack_of_every_sentence_at_once():
+def test_feature_sees_the_stack_of_every_sentence_at_once():
     seen = []
 
     class Watch(LastWords):
@@ -138,38 +136,38 @@ def test_hook_sees_the_stack_of_every_sentence_at_once():
             return np.full(len(batch.sentences), -1.0)
 
     model, weights = random_model(7)
-    weights.values["Hook0"] = (0.5,)
-    hooked = Decoder(model, SearchSettings(), weights, hook=Watch()).decode(SENTENCES)
-    assert seen[0] == {0, 1, 2, 3} and len(seen) == max(map(len, SENTENCES))
-    for translation in hooked:  # the hook's column follows LexicalReordering0 (6), Distortion0 and LM0
+    weights.values["Made0"] = (0.5,)
+    for translation in Decoder(model, SearchSettings(), weights, feature=Watch()).decode(SENTENCES):
+        # its column follows LexicalReordering0 (6), Distortion0 and LM0
         assert translation.features[8] == -len(translation.segmentation)
+    assert seen[0] == {0, 1, 2, 3} and len(seen) == max(map(len, SENTENCES))
 
 
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])
-def test_hook_with_a_stand_in_is_asked_once_about_what_is_extended(algorithm):
-    asked = {}
+def test_feature_with_a_fallback_scores_once_what_is_extended(algorithm):
+    scored = {}
 
     class Watch(LastWords):
         def __call__(self, batch):
-            asked[self.fallback_lm] = asked.get(self.fallback_lm, 0) + len(batch.sentences)
+            scored[self.fallback_lm] = scored.get(self.fallback_lm, 0) + len(batch.sentences)
             return super().__call__(batch)
 
     model, weights = random_model(7)
-    weights.values["Hook0"] = (0.2,)
+    weights.values["Made0"] = (0.2,)
     sentences = [sentence * 3 for sentence in SENTENCES]
     settings = SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=30)
     scores = {}
     for fallback_lm in (None, "LM0"):
-        decoder = Decoder(model, settings, weights, hook=Watch(fallback_lm))
+        decoder = Decoder(model, settings, weights, feature=Watch(fallback_lm))
         lattices = [lattice for lattice in decoder.lattices(sentences) if lattice]
         scores[fallback_lm] = np.mean([lattice.prefix_scores.max() for lattice in lattices])
         for translation in (decoder.translate(lattice, nbest=10, distinct=False) for lattice in lattices):
             for entry in translation.nbest:  # a score from scratch, on every way through the lattice
                 assert entry.score == pytest.approx(float(entry.features @ decoder.vector), abs=1e-4)
                 ids = [(token, TARGET.words.index(token) if token in TARGET else len(TARGET)) for token in entry.tokens]
-                whole = decoder.hook.score([], ids) + decoder.hook.end(ids)
-                assert entry.features[decoder.feature_set.slices["Hook0"]][0] == pytest.approx(whole, abs=1e-4)
-    assert asked["LM0"] < 0.7 * asked[None]
+                whole = decoder.feature.score([], ids) + decoder.feature.end(ids)
+                assert entry.features[decoder.feature_set.slices["Made0"]][0] == pytest.approx(whole, abs=1e-4)
+    assert scored["LM0"] < 0.7 * scored[None]
     assert scores["LM0"] > scores[None] - 0.5
 
 
@@ -192,28 +190,14 @@ def test_search_with_pruning_is_close_and_repeats_itself():
     assert sum(t.score for t in best) >= sum(t.score for t in cube) - 1e-4
 
 
-def test_empty_sentences_have_empty_translations():
+def test_empty_sentences_are_empty_and_unknown_words_copied():
     model, weights = random_model(0)
-    translations = Decoder(model, SearchSettings(), weights).decode([[], ["a"], []], nbest=3)
-    assert translations[0].tokens == [] and translations[0].score == 0.0
-    assert translations[2].nbest[0].tokens == []
-    assert Decoder(model, SearchSettings(), weights).decode([]) == []
-
-
-def test_unknown_words_are_copied():
-    model, weights = random_model(0)
-    translation = Decoder(model, SearchSettings(), weights).decode([["hello", "x", "c"]])[0]
-    assert translation.tokens == ["hello", "x", "c"]
-    assert translation.alignment == [(0, 0), (1, 1), (2, 2)]
-    assert translation.features[model.feature_set.slices["UnknownWordPenalty0"]].tolist() == [-300.0]
-
-
-def test_long_sentence():
-    model, weights = random_model(2)
-    sentence = (["a", "b", "c"] * 167)[:500]
-    settings = SearchSettings(algorithm="cube", pop_limit=20, stack_size=20, distortion_limit=-1)
-    translation = Decoder(model, settings, weights).decode([sentence])[0]
-    assert sum(stop - start for start, stop, _, _ in translation.segmentation) == 500
+    decoder = Decoder(model, SearchSettings(), weights)
+    empty, unknown, again = decoder.decode([[], ["hello", "x", "c"], []], nbest=3)
+    assert empty.tokens == [] and empty.score == 0.0 and again.nbest[0].tokens == []
+    assert unknown.tokens == ["hello", "x", "c"] and unknown.alignment == [(0, 0), (1, 1), (2, 2)]
+    assert unknown.features[model.feature_set.slices["UnknownWordPenalty0"]].tolist() == [-300.0]
+    assert decoder.decode([]) == []
 
 
 def test_prepared_sentences_serve_several_weights():
@@ -223,12 +207,3 @@ def test_prepared_sentences_serve_several_weights():
     decoder = Decoder(model, SearchSettings(), others)
     again, fresh = ([(t.tokens, t.score) for t in decoder.decode(given, nbest=4)] for given in (prepared, SENTENCES))
     assert again == fresh
-
-
-def test_settings_are_checked():
-    with pytest.raises(UserError, match="algorithm"):
-        SearchSettings(algorithm="chart")
-    with pytest.raises(UserError, match="pop_limit"):
-        SearchSettings(pop_limit=0)
-    with pytest.raises(UserError, match="beam"):
-        read_settings(SearchSettings, {"beam": 3}, "decoding")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.decoding.features import LOG_FLOOR, build_feature_set
+from neural_smt.decoding.features import LOG_FLOOR, REORDERING, build_feature_set
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.weights import Weights
 from neural_smt.experiment.system_folder import map_paths
@@ -15,6 +15,7 @@ from neural_smt.io.files import read_json, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
+from neural_smt.phrases.columns import save_column
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
 
@@ -96,7 +97,7 @@ class Derivation:
     score: float
 
 
-def all_derivations(model, sentence, feature_set, vector, limit=6, hook=None) -> list[Derivation]:
+def all_derivations(model, sentence, feature_set, vector, limit=6, feature=None) -> list[Derivation]:
     """Every derivation that the distortion limit allows, best first, by recursion over plain Python objects."""
     rules = _rules(model, sentence)
     part = feature_set.slices
@@ -107,8 +108,8 @@ def all_derivations(model, sentence, feature_set, vector, limit=6, hook=None) ->
             values = features.copy()
             for number, lm in enumerate(model.language_models):
                 values[part[f"LM{number}"]] = _language_score(lm, words)
-            if hook:
-                values[part[hook.name]] += hook.end(words)
+            if feature:
+                values[part[feature.name]] += feature.end(words)
             tokens = tuple(word for word, _ in words)
             found.append(Derivation(tokens, values, float(values @ vector)))
             return
@@ -127,8 +128,8 @@ def all_derivations(model, sentence, feature_set, vector, limit=6, hook=None) ->
                     first = part["LexicalReordering0"].start
                     total[first + turn] += reordering[turn]
                     total[first + 3 + turn] += forward[turn]
-                if hook:
-                    total[part[hook.name]] += hook.score(words, target)
+                if feature:
+                    total[part[feature.name]] += feature.score(words, target)
                 extend(covered | set(range(start, stop)), (start, stop), reordering[3:], words + target, total)
 
     extend(set(), (0, 0), np.zeros(3), [], np.zeros(feature_set.size))
@@ -177,7 +178,13 @@ def save_system(
     further: entries of its description beside or in place of those of a system without networks.
     """
     model.phrase_table.save(folder / "table")
-    model.language_models[0].save(folder / "lm")
+    names = [f"lm{number or ''}" for number in range(len(model.language_models))]
+    for name, language_model in zip(names, model.language_models, strict=True):
+        language_model.save(folder / name)
+    for name, column in model.columns.items():
+        save_column(folder / f"{name}.safetensors", column, model.phrase_table)
+    columns = {"encoder_decoder": "EncoderDecoder0.safetensors"} if model.columns else {}
+    reordering = ["reordering"] if REORDERING in model.feature_set else []
     SOURCE.save(folder / "source.tsv")
     TARGET.save(folder / "target.tsv")
     weights.save(folder / "weights.json")
@@ -191,12 +198,12 @@ def describe_system(folder: Path, **further: Any) -> Path:
         "name": "tiny",
         "kind": "search",
         "languages": {"source": "en", "target": "fr"},
-        "features": ["phrase", "language_model", "reordering"],
+        "features": ["phrase", "language_model", *reordering, *columns],
         "phrase_table": "table",
-        "language_models": ["lm"],
+        "language_models": names,
         "source_vocabulary": "source.tsv",
         "target_vocabulary": "target.tsv",
-        "columns": {},
+        "columns": columns,
         "network": None,
         "search": "search.json",
         "weights": "weights.json",

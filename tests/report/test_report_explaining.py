@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_results import load, translator
 
-from neural_smt.decoding.lattices.pruning import max_marginals
+from neural_smt.decoding.lattices.lattice import max_marginals
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_json, write_lines
 from neural_smt.report.explaining import draw_lattice, explain_sentences

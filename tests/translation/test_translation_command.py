@@ -149,7 +149,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(config: Path, tmp_path: Path) -
         (["--run", "9"], "--run 9: system 'baseline' has runs 1 to 2"),
         (["--settings", "no.yaml"], "no.yaml: no such file; name a configuration file of Snakemake"),
         (["."], ".: cannot be read ([Errno 21] Is a directory: '.'); fetch or write the file again"),
-        (["text"], "text, line 2: not valid UTF-8 (byte 0xff); convert the text to UTF-8"),
+        (["text"], "text, line 2: not valid UTF-8 (byte 0xff); convert the file to UTF-8"),
     ],
 )
 def test_bad_arguments_and_texts_get_one_sentence(

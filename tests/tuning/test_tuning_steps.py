@@ -159,20 +159,20 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
     shortlist = Vocabulary(words.words[:30], words.counts[:30])  # the n-gram model scores the others
     config = CslmConfig(len(shortlist), order=4, projection=6, layers=(8, 5), initial_range=1.0)
     save_cslm(tmp_path / "cslm", TrainedCslm(CslmNetwork(config, 2), shortlist))
-    monkeypatch.setattr(search, "HOOK_BATCH", 4)
-    gather, load = ListMethod.gather, steps.load_hook
-    hooks, counts = [], []
+    monkeypatch.setattr(search, "FEATURE_BATCH", 4)
+    gather, load = ListMethod.gather, steps.load_feature
+    features, counts = [], []
 
     def load_and_keep(*given: Any) -> CslmFeature:
-        hooks.append(load(*given))
-        return hooks[-1]
+        features.append(load(*given))
+        return features[-1]
 
     def gather_and_count(*given: Any) -> Any:
         result = gather(*given)
-        counts.append([(cache.counts.queries, cache.counts.hits) for cache in (hooks[-1].score, hooks[-1].exact)])
+        counts.append([(cache.counts.queries, cache.counts.hits) for cache in (features[-1].score, features[-1].exact)])
         return result
 
-    monkeypatch.setattr(steps, "load_hook", load_and_keep)
+    monkeypatch.setattr(steps, "load_feature", load_and_keep)
     monkeypatch.setattr(ListMethod, "gather", gather_and_count)
     features = ["phrase", "language_model", "encoder_decoder", "cslm"]
     searched = changed(arguments, "searched", features=features, network={"model": str(tmp_path / "cslm")})
@@ -189,7 +189,7 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
         for before, after in zip(counts[0], counts[1], strict=True):
             asked, found = np.subtract(after, before)
             assert found / asked > before[1] / before[0] + 0.1
-    assert len(hooks) == 2
+    assert len(features) == 2
     assert tuned[0].keys() == tuned[1].keys()
     for name, values in tuned[0].items():
         np.testing.assert_allclose(tuned[1][name], values, rtol=1e-3, err_msg=name)

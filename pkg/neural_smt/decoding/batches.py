@@ -1,7 +1,7 @@
-"""Search over a batch of sentences, stack by stack, with a hook between filling a stack and pruning it.
+"""Search over a batch of sentences, stack by stack.
 
-A hook scores all candidates of the stack before it is pruned; or, where a language model stands in for it, the
-hypotheses that these extend (``lazy_scoring``).
+A stateful feature, such as a network, scores all candidates of a stack before it is pruned; or, where it has a fallback
+language model, the hypotheses that these extend (see ``stacks``).
 """
 
 import math
@@ -13,29 +13,37 @@ import numpy as np
 from neural_smt.decoding.buffer_primitives import Buffer, clear, new_buffer
 from neural_smt.decoding.expansion import fill
 from neural_smt.decoding.lattices.lattice import Lattice
-from neural_smt.decoding.lazy_scoring import arcs_into_claimed, claim_complete, claim_parents, revise
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.primitives import (
     MEMO,
     MEMO_SLOTS,
     NO_KEY,
-    Hypotheses,
     Search,
     Sentences,
     Stacks,
     Task,
     future_costs,
 )
-from neural_smt.decoding.stacks import Arcs, make_room, settle_stack, start_arcs, start_stacks
-from neural_smt.io.ragged import Ragged
+from neural_smt.decoding.stacks import (
+    Arcs,
+    arcs_into_claimed,
+    claim_complete,
+    claim_parents,
+    make_room,
+    revise,
+    settle_stack,
+    start_arcs,
+    start_stacks,
+)
+from neural_smt.io.ragged import Ragged, offsets_of
 
 
 @dataclass(frozen=True)
 class NewHypotheses:
-    """The hypotheses that a hook scores at once, of every sentence of a batch: N of them, or ways into them.
+    """The hypotheses that a feature scores at once, of every sentence of a batch: N of them, or ways into them.
 
     sentences: int64 ``[N]``, number of the sentence; words: int32 ``Ragged`` of N phrases, the target words added (ids
-    beyond the vocabulary for copied words); history: int32 ``[N, hook.history]``, the target words before them
+    beyond the vocabulary for copied words); history: int32 ``[N, feature.history]``, the target words before them
     (``BOS`` before the sentence); complete: bool ``[N]``, whether the translation ends with them; tails, options,
     starts: int32 ``[N]``, the hypotheses extended (numbers within the search of a batch, those of the empty ones first,
     in the order of the sentences), the options that extend them and the first source word that these cover (None for
@@ -66,14 +74,14 @@ class Derivations:
     starts: Ragged
 
 
-class Hook(Protocol):
+class StatefulFeature(Protocol):
     """A feature that scores hypotheses of all sentences of a batch at once, each at most once.
 
     name: of the feature, which the weights must hold; history: how many target words before a phrase its score may
     depend on (hypotheses that differ in them are not recombined). Called with the new hypotheses it returns their
     scores, float ``[N]``, unweighted. Threads call it at the same time. One that keeps something about hypotheses has
     ``begin``, which gives what is called in its place in the search of one batch (``StatefulSearch``); it needs a
-    language model that stands in for it (``fallback_lm``), since only then what is extended has been scored.
+    fallback language model (``fallback_lm``), since only then what is extended has been scored.
     """
 
     name: str
@@ -83,7 +91,7 @@ class Hook(Protocol):
 
 
 class StatefulSearch(Protocol):
-    """A hook in the search of one batch, with what it keeps about hypotheses."""
+    """A feature in the search of one batch, with what it keeps about hypotheses."""
 
     def __call__(self, batch: NewHypotheses) -> np.ndarray: ...
 
@@ -93,35 +101,41 @@ class StatefulSearch(Protocol):
         """
 
 
-def estimated(hook: Hook | None) -> bool:
-    """Whether a hook only estimates, so that translations are to get exact values in the end: its scores are estimates,
-    or hypotheses are recombined that its scores of later words tell apart.
+def estimated(feature: StatefulFeature | None) -> bool:
+    """Whether a feature only estimates, so that translations need exact values in the end: its scores are estimates, or
+    hypotheses are recombined that its scores of later words tell apart.
     """
-    return getattr(hook, "exact", None) is not None or (hook is not None and recombination(hook) < hook.history)
+    return getattr(feature, "exact", None) is not None or (
+        feature is not None and recombination(feature) < feature.history
+    )
 
 
-def recombination(hook: Hook | None) -> int:
-    """The last target words that must agree for hypotheses to be recombined: those that a hook names, else all that its
-    scores depend on.
+def recombination(feature: StatefulFeature | None) -> int:
+    """How many of the last target words must agree for hypotheses to be recombined: as a feature says, else as many as
+    its scores depend on.
     """
-    if hook is None:
+    if feature is None:
         return 0
-    named = getattr(hook, "recombination", None)
-    return hook.history if named is None else min(named, hook.history)
+    named = getattr(feature, "recombination", None)
+    return feature.history if named is None else min(named, feature.history)
 
 
-def fallback_lm(hook: Hook | None, language_models: list[str]) -> int:
-    """The number of the language model that stands in for a hook until it has scored; -1 for none.
+def fallback_lm(feature: StatefulFeature | None, language_models: list[str]) -> int:
+    """The number of the language model that a feature falls back on until it has scored; -1 for none.
 
     A model of the same words, however coarse, leads the filling of stacks, their pruning and future costs far better
-    than nothing does, and well enough that the hook need only score hypotheses that are extended (``lazy_scoring``).
+    than nothing does, and well enough that the feature need only score hypotheses that are extended (``stacks``).
     """
-    name = getattr(hook, "fallback_lm", None)
+    name = getattr(feature, "fallback_lm", None)
     return -1 if name is None else language_models.index(name)
 
 
 def search_batch(
-    weighted: WeightedSentences, members: np.ndarray, pop_limit: int | None, search: Search, hook: Hook | None
+    weighted: WeightedSentences,
+    members: np.ndarray,
+    pop_limit: int | None,
+    search: Search,
+    feature: StatefulFeature | None,
 ) -> Lattice:
     """The lattice of the sentences ``members`` (int64 ``[B]``, none of them empty).
 
@@ -131,28 +145,27 @@ def search_batch(
     memo = np.zeros((len(weighted.models), MEMO_SLOTS), dtype=MEMO)
     memo["key"] = NO_KEY
     task = Task(sentences, weighted.options, weighted.models, search, memo)
-    # A hook moves scores, so until it has run every candidate may still win its group, unless estimates will do and
+    # A feature moves scores, so until it has run every candidate may still win its group, unless estimates will do and
     # only the winners are of use; and nothing is cut by the beam, unless something like its scores is there.
-    keep_arcs = search.keep_arcs or (hook is not None and not estimated(hook))
-    late = hook is not None and search.fallback_lm >= 0
-    stateful = hook.begin(weighted, members) if hasattr(hook, "begin") else hook
-    beam = search.beam if hook is None or late else -math.inf
+    keep_arcs = search.keep_arcs or (feature is not None and not estimated(feature))
+    lazy = feature is not None and search.fallback_lm >= 0
+    stateful = feature.begin(weighted, members) if hasattr(feature, "begin") else feature
+    beam = search.beam if feature is None or lazy else -math.inf
     filling = task._replace(search=search._replace(beam=beam, keep_arcs=keep_arcs))
-    stacks, arcs = start_stacks(task, hook.history if hook else 0), start_arcs(sentences.lengths)
+    stacks, arcs = start_stacks(task, feature.history if feature else 0), start_arcs(sentences.lengths)
     buffer = new_buffer(len(weighted.models))
     longest, phrase = int(sentences.lengths.max()), sentences.spans.shape[1]
     for size in range(1, longest + 1):
         buffer, offsets = fill(size, filling, stacks, buffer, pop_limit)
-        if late:
+        if lazy:
             claim_parents(stacks, buffer)
             _score_claimed(stateful, weighted, members, (max(1, size - phrase), size), False, stacks, arcs, buffer)
-        elif hook:
-            _score_candidates(
-                stateful, weighted, members, size == sentences.lengths, stacks.hypotheses, buffer, offsets
-            )
+        elif feature:
+            complete, history = size == sentences.lengths, stacks.hypotheses.history
+            _score_candidates(stateful, weighted, members, complete, history, buffer, offsets)
         stacks, arcs = make_room(size, stacks, arcs, offsets)
-        settle_stack(size, task, stacks, arcs, buffer, offsets, hook is not None)
-    if late:
+        settle_stack(size, task, stacks, arcs, buffer, offsets, feature is not None)
+    if lazy:
         clear(buffer)
         claim_complete(sentences.lengths, stacks)
         _score_claimed(stateful, weighted, members, (1, longest + 1), True, stacks, arcs, buffer)
@@ -164,40 +177,30 @@ def _batch_sentences(weighted: WeightedSentences, members: np.ndarray) -> Senten
     prepared = weighted.prepared
     first = prepared.first[members]
     lengths = prepared.first[members + 1] - first
-    future_first = np.zeros(len(members) + 1, dtype=np.int64)
-    np.cumsum((lengths + 1) ** 2, out=future_first[1:])
+    future_first = offsets_of((lengths + 1) ** 2)
     future = future_costs(lengths, first, prepared.spans, weighted.options, future_first)
     return Sentences(lengths, first, prepared.spans, future, future_first)
 
 
 def _score_candidates(
-    hook: Hook | StatefulSearch,
+    feature: StatefulFeature | StatefulSearch,
     weighted: WeightedSentences,
     members: np.ndarray,
     complete: np.ndarray,
-    hypotheses: Hypotheses,
+    history: np.ndarray,
     buffer: Buffer,
     offsets: np.ndarray,
 ) -> None:
-    """Add the weighted scores of the hook to those of all candidates."""
-    count = int(offsets[-1, 0])
-    sizes = np.diff(offsets[:, 0])
-    batch = NewHypotheses(
-        sentences=np.repeat(members, sizes),
-        words=weighted.options.targets.take(buffer.option[:count]),
-        history=hypotheses.history[buffer.parent[:count]],
-        complete=np.repeat(complete, sizes),
-        tails=buffer.parent[:count],
-        options=buffer.option[:count],
-        starts=buffer.start[:count],
-    )
-    scores = _query(hook, batch)
+    """Add the weighted scores of the feature to those of all candidates."""
+    count, sizes = int(offsets[-1, 0]), np.diff(offsets[:, 0])
+    ways = buffer.parent[:count], buffer.option[:count], buffer.start[:count]
+    scores = _score(feature, weighted, np.repeat(members, sizes), np.repeat(complete, sizes), history, *ways)
     buffer.extra[:count] = scores
-    buffer.score[:count] += weighted.vector[weighted.hook_column] * scores
+    buffer.score[:count] += weighted.vector[weighted.feature_column] * scores
 
 
 def _score_claimed(
-    hook: Hook | StatefulSearch,
+    feature: StatefulFeature | StatefulSearch,
     weighted: WeightedSentences,
     members: np.ndarray,
     sizes: tuple[int, int],
@@ -208,28 +211,34 @@ def _score_claimed(
 ) -> None:
     """Score the arcs into the marked hypotheses, which are in the stacks of these sizes (the last not included)."""
     chosen, owners = arcs_into_claimed(*sizes, stacks, arcs)
-    options = weighted.options
-    batch = NewHypotheses(
-        sentences=members[owners],
-        words=options.targets.take(arcs.option[chosen]),
-        history=stacks.hypotheses.history[arcs.tail[chosen]],
-        complete=np.full(len(chosen), complete),
-        tails=arcs.tail[chosen],
-        options=arcs.option[chosen],
-        starts=arcs.start[chosen],
-    )
-    weight = weighted.vector[weighted.hook_column]
-    best = revise(chosen, _query(hook, batch), weight, options, stacks, arcs, buffer)
-    if hasattr(hook, "settle") and len(chosen):
-        hook.settle(arcs.head[chosen[best]], best)
+    ways = arcs.tail[chosen], arcs.option[chosen], arcs.start[chosen]
+    ends = np.full(len(chosen), complete)
+    scores = _score(feature, weighted, members[owners], ends, stacks.hypotheses.history, *ways)
+    weight = weighted.vector[weighted.feature_column]
+    best = revise(chosen, scores, weight, weighted.options, stacks, arcs, buffer)
+    if hasattr(feature, "settle") and len(chosen):
+        feature.settle(arcs.head[chosen[best]], best)
 
 
-def _query(hook: Hook | StatefulSearch, batch: NewHypotheses) -> np.ndarray:
-    """float64 ``[N]``: the scores of the hook."""
-    count = len(batch.sentences)
+def _score(
+    feature: StatefulFeature | StatefulSearch,
+    weighted: WeightedSentences,
+    sentences: np.ndarray,
+    complete: np.ndarray,
+    history: np.ndarray,
+    tails: np.ndarray,
+    options: np.ndarray,
+    starts: np.ndarray,
+) -> np.ndarray:
+    """float64 ``[N]``: the scores of ``NewHypotheses``; history: of all hypotheses."""
+    count = len(tails)
     if count == 0:
         return np.zeros(0)
-    scores = np.asarray(hook(batch), dtype=np.float64)
+    words = weighted.options.targets.take(options)
+    batch = NewHypotheses(sentences, words, history[tails], complete, tails, options, starts)
+    scores = np.asarray(feature(batch), dtype=np.float64)
     if scores.shape != (count,) or not np.isfinite(scores).all():
-        raise ValueError(f"a hook must return {count} finite scores")
+        raise ValueError(
+            f"the feature {weighted.features.names[weighted.feature_column]} must return {count} finite scores"
+        )
     return scores

@@ -21,7 +21,7 @@ class Buffer(NamedTuple):
     """Candidates, groups and coverages in growing arrays.
 
     Per candidate - parent, option, start: int32; score: float64, without future cost; extra: float64, the unweighted
-    score of a hook, or of the language model that stands in for it until it has scored; group: int32.
+    score of the stateful feature, or of its fallback language model; group: int32.
     Per group - key: uint64; best: float64, score of its best candidate, ``champion``: int32; coverage, stop: int32;
     states: int32 [groups, models].
     Per coverage - gap: int32; window: uint64; rest: float64 (see ``Coverages``).
@@ -182,10 +182,10 @@ def group_key(
     base: np.uint64, forward_class: int, states: np.ndarray, history: np.ndarray, options: Options, option: int,
     context: int,
 ) -> np.uint64:  # fmt: skip
-    """Recombination key: 64 bits of coverage and range, forward scores, model states, and the words a hook looks at.
+    """Recombination key: 64 bits of coverage and range, forward scores, model states, and the words read.
 
-    history: int32 [words], the parent's last target words (empty without a hook); context: as of ``Search``. Different
-    candidates of a stack of 10^5 share a key with a probability below 10^-9.
+    history: int32 [words], the parent's last target words (none without a stateful feature); context: as of ``Search``.
+    Different candidates of a stack of 10^5 share a key with a probability below 10^-9.
     """
     key = mix(base + np.uint64(forward_class))
     for m in range(len(states)):

@@ -75,7 +75,7 @@ class Cubes(NamedTuple):
 class Cells(NamedTuple):
     """Scored cells of the cubes of a stack.
 
-    cube, row, column: int32; score: float64; led: float64, of the model that stands in for a hook, weightless;
+    cube, row, column: int32; score: float64; fallback: float64, of the fallback language model, weightless;
     states: int32 [cells, models]; keys, items: the cells that wait, a heap by score with future cost;
     seen: int32, hash table of all cells; counts: int64 [2], cells made, and waiting.
     """
@@ -84,7 +84,7 @@ class Cells(NamedTuple):
     row: np.ndarray
     column: np.ndarray
     score: np.ndarray
-    led: np.ndarray
+    fallback: np.ndarray
     states: np.ndarray
     keys: np.ndarray
     items: np.ndarray
@@ -113,7 +113,7 @@ def fill(size: int, task: Task, stacks: Stacks, buffer: Buffer, pop_limit: int |
                 buffer, cubes = _make_cubes(sentence, spans, pop_limit, task, stacks, buffer)
                 cells = _new_cells(len(cubes.phrase) + 2 * pop_limit, len(task.models))
                 _explore(cubes, cells, pop_limit, size == lengths[sentence], task, stacks, buffer)
-            if task.search.margin > 1:  # a hook is to score what stays
+            if task.search.margin > 1:  # the stateful feature will score what stays
                 keep_best(buffer, int(task.search.stack_size * task.search.margin))
         offsets[sentence + 1] = buffer.counts[1]
     return buffer, offsets
@@ -173,22 +173,22 @@ def _score_target(
     parent: int, option: int, final: bool, task: Task, stacks: Stacks, next_states: np.ndarray
 ) -> tuple[float, float]:
     """See ``score_phrase``; with the end of the sentence where the extension is ``final``."""
-    language, led = score_phrase(task, stacks.hypotheses.states[parent], option, next_states)
+    language, fallback = score_phrase(task, stacks.hypotheses.states[parent], option, next_states)
     if final:
-        closing, led_closing = score_end(task, next_states)
-        language, led = language + closing, led + led_closing
-    return language, led
+        closing, fallback_closing = score_end(task, next_states)
+        language, fallback = language + closing, fallback + fallback_closing
+    return language, fallback
 
 
 @leaf
 def _keeps_arcs(search: Search, final: bool) -> bool:
-    """Whether recombined candidates are kept: complete ones all end alike, but for what a hook will say."""
+    """Whether recombined candidates are kept: complete ones all end alike, but for the stateful feature."""
     return search.keep_arcs or (final and search.margin > 1)
 
 
 @leaf
 def _add(
-    parent: int, option: int, start: int, stop: int, coverage: int, score: float, led: float, states: np.ndarray,
+    parent: int, option: int, start: int, stop: int, coverage: int, score: float, fallback: float, states: np.ndarray,
     final: bool, task: Task, stacks: Stacks, buffer: Buffer,
 ) -> None:  # fmt: skip
     """Add an extension to the buffer."""
@@ -199,7 +199,7 @@ def _add(
         forward, history = task.options.forward_class[option], stacks.hypotheses.history[parent]
         key = group_key(base_key, forward, states, history, task.options, option, search.context)
     keep_arcs = _keeps_arcs(search, final)
-    add(buffer, key, coverage, states, parent, option, start, stop, score, led, search.beam, keep_arcs)
+    add(buffer, key, coverage, states, parent, option, start, stop, score, fallback, search.beam, keep_arcs)
 
 
 @kernel
@@ -248,10 +248,10 @@ def _extend(
             score = base + options.score[option] + options.backward[option, turn]
             if bounded and score + rest < buffer.limits[THRESHOLD]:
                 continue
-            language, led = _score_target(parent, option, final, task, stacks, next_states)
+            language, fallback = _score_target(parent, option, final, task, stacks, next_states)
             score += language
             if score + rest >= buffer.limits[THRESHOLD]:
-                _add(parent, option, start, stop, coverage, score, led, next_states, final, task, stacks, buffer)
+                _add(parent, option, start, stop, coverage, score, fallback, next_states, final, task, stacks, buffer)
         if overfull(buffer, int(search.stack_size * search.margin)):
             return parent + 1
     return last
@@ -350,8 +350,8 @@ def _explore(
         option, parent = first_option + column, np.int64(cubes.parent[cubes.first[cube] + row])
         start = np.int64(cubes.start[cube])
         stop = start + np.int64(options.source_length[option])
-        states, led = cells.states[cell], cells.led[cell]
-        _add(parent, option, start, stop, coverage, score, led, states, final, task, stacks, buffer)
+        states, fallback = cells.states[cell], cells.fallback[cell]
+        _add(parent, option, start, stop, coverage, score, fallback, states, final, task, stacks, buffer)
         # One call for both neighbours: every further one would be compiled into the kernel once more.
         rows = cubes.first[cube + 1] - cubes.first[cube]
         columns = options.offsets[cubes.phrase[cube] + 1] - first_option
@@ -378,13 +378,13 @@ def _score_cell(
     option = task.options.offsets[cubes.phrase[cube]] + column
     grid_row = cubes.first[cube] + row
     score = cubes.base[grid_row] + task.options.score[option] + task.options.backward[option, cubes.turn[grid_row]]
-    language, led = _score_target(cubes.parent[grid_row], option, final, task, stacks, cells.states[made])
+    language, fallback = _score_target(cubes.parent[grid_row], option, final, task, stacks, cells.states[made])
     score += language
     cells.cube[made] = cube
     cells.row[made] = row
     cells.column[made] = column
     cells.score[made] = score
-    cells.led[made] = led
+    cells.fallback[made] = fallback
     total = score + buffer.rest[cubes.coverage[cube]]
     cells.counts[1] = push(cells.keys, cells.items, cells.counts[1], total, made)
     cells.counts[0] = made + 1

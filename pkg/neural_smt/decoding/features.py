@@ -19,10 +19,10 @@ REORDERING = "LexicalReordering0"
 UNKNOWN_WORD = "UnknownWordPenalty0"
 
 COLUMN_WEIGHT = 0.2
-"""Default weight of a score column, and of a hook, that Moses has no default for."""
+"""Default weight of the features that Moses does not know: score columns and networks."""
 
-HOOKS = {"cslm": "Cslm0", "recurrent": "Recurrent0"}
-"""Feature groups that a hook of the search scores, and the names of their features."""
+NETWORK_FEATURES = {"cslm": "Cslm0", "recurrent": "Recurrent0"}
+"""Feature groups that a network scores in the search, and the names of their features."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ class FeatureSet:
         columns = [feature.read(rules) for feature in self.features if feature.read is not None]
         return np.ascontiguousarray(np.concatenate(columns, axis=1), dtype=np.float32)
 
-    def with_hook(self, name: str) -> "FeatureSet":
-        """This set with a hook's feature after the stateful ones it has."""
+    def with_feature(self, name: str) -> "FeatureSet":
+        """This set with the feature of a network after the stateful ones it has."""
         feature = Feature(name, (COLUMN_WEIGHT,))
         stateful = [f for f in self.features if f.stateful]
         return FeatureSet([*stateful, feature, *(f for f in self.features if not f.stateful)])
@@ -124,7 +124,7 @@ def column_name(group: str) -> str:
 
 def is_column(group: str) -> bool:
     """Whether a feature group is a score column."""
-    return group not in ("phrase", "language_model", "reordering", *HOOKS)
+    return group not in ("phrase", "language_model", "reordering", *NETWORK_FEATURES)
 
 
 def _read_column(name: str) -> Callable[[Rules], np.ndarray]:
@@ -135,8 +135,8 @@ def build_feature_set(groups: Sequence[str], language_models: int = 1, phrase_sc
     """The features of a system's groups, with so many language models and scores in the phrase table.
 
     ``phrase`` (always needed), ``language_model`` (``LM0``, ``LM1``, ...), ``reordering``; every other group is a score
-    column, but for those of ``HOOKS``, which a decoder adds with its hook. Stateful features come first, as in the
-    n-best lists of Moses.
+    column, but for those of ``NETWORK_FEATURES``, which a decoder adds with its network. Stateful features come first,
+    as in the n-best lists of Moses.
     """
     if "phrase" not in groups or "language_model" not in groups:
         raise UserError("a system needs the feature groups 'phrase' and 'language_model'; add them to its 'features'")

@@ -1,10 +1,12 @@
 """Putting together what shards of a text were translated to, by a phrase-based search or by an attention network."""
 
 import logging
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
 from neural_smt.decoding.attention.results import AttentionStatistics
+from neural_smt.decoding.nbest import sentence_of
 from neural_smt.decoding.search import SearchPlan
 from neural_smt.decoding.statistics import PartStatistics
 from neural_smt.errors import UserError
@@ -60,14 +62,11 @@ def join_translations(
     result.log_result()
 
 
-def _read_lists(path: Path) -> list[tuple[int, list[str]]]:
+def _read_lists(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The lines of an n-best list without their numbers, by sentence."""
-    split = (_split(path, position, line) for position, line in enumerate(stream_lines(path), start=1))
-    return [(number, [entry for _, entry in lines]) for number, lines in groupby(split, key=lambda both: both[0])]
-
-
-def _split(path: Path, position: int, line: str) -> tuple[int, str]:
-    number, bar, entry = line.partition(" ||| ")
-    if not bar or not (number.isascii() and number.isdigit()):
-        raise UserError(f"{path}, line {position}: no entry of an n-best list; decode the shards again")
-    return int(number), entry
+    numbered = enumerate(stream_lines(path), start=1)
+    for number, group in groupby(numbered, key=lambda item: sentence_of(item[1])):
+        lines = list(group)
+        if number < 0:
+            raise UserError(f"{path}, line {lines[0][0]}: no entry of an n-best list; decode the shards again")
+        yield number, [line.partition(" ||| ")[2] for _, line in lines]

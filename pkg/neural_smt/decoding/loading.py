@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neural_smt.decoding.features import HOOKS
+from neural_smt.decoding.features import NETWORK_FEATURES
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from neural_smt.decoding.scorers.recurrent import RecurrentFeature
 
 
-def load_hook(system: System, model: TranslationModel, device: str) -> "CslmFeature | RecurrentFeature | None":
+def load_feature(system: System, model: TranslationModel, device: str) -> "CslmFeature | RecurrentFeature | None":
     """The CSLM or the recurrent model for a system whose feature groups name it, else None."""
-    asked = [group for group in system.features if group in HOOKS]
-    if not asked:
+    named = [group for group in system.features if group in NETWORK_FEATURES]
+    if not named:
         return None
-    if len(asked) > 1:
-        raise UserError(f"a search has one hook, but the system names {' and '.join(asked)}; rescore with the other")
+    if len(named) > 1:
+        raise UserError(f"a search has one network, but the system names {' and '.join(named)}; rescore with the other")
     network = system.content.get("network")
     if not network:
-        kind = {"cslm": "a CSLM", "recurrent": "a recurrent model"}[asked[0]]
-        raise UserError(f"the system uses the feature {asked[0]}, but no model folder of {kind} was given; give it")
+        kind = {"cslm": "a CSLM", "recurrent": "a recurrent model"}[named[0]]
+        raise UserError(f"the system uses the feature {named[0]}, but no model folder of {kind} was given; give it")
     # PyTorch takes a second to load, and most systems need none of it.
-    if asked[0] == "recurrent":
+    if named[0] == "recurrent":
         from neural_smt.decoding.scorers.recurrent import RecurrentScoring
 
         return RecurrentScoring.load(network["model"], network.get("representation")).feature_of(model)
@@ -42,6 +42,6 @@ def load_hook(system: System, model: TranslationModel, device: str) -> "CslmFeat
 def load_decoder(system: System, weights: Path, threads: int = 1, device: str = "cpu") -> Decoder:
     """A searched system with tuned weights, ready to translate."""
     model = TranslationModel.load(system)
-    hook = load_hook(system, model, device)
+    feature = load_feature(system, model, device)
     settings = read_settings(SearchSettings, system.search, "decoding")
-    return Decoder(model, settings, Weights.load(weights), threads, hook)
+    return Decoder(model, settings, Weights.load(weights), threads, feature)

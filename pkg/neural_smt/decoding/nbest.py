@@ -92,10 +92,14 @@ def read_blocks(path: Path, shard: Shard | None = None) -> Iterator[list[ListedT
             yield [_parse(line, path, position) for position, line in lines]
 
 
+def sentence_of(line: str) -> int:
+    """The number of a line's sentence; -1 for what is no line of a list."""
+    number, bar, _ = line.partition(" ||| ")
+    return int(number) if bar and number.isascii() and number.isdigit() else -1
+
+
 def _block_of(line: str) -> int:
-    """The block of a line's sentence; -1 for what is no line of a list."""
-    number = line.partition(" ||| ")[0]
-    return int(number) // BLOCK if number.isdecimal() else -1
+    return sentence_of(line) // BLOCK
 
 
 def _parse(line: str, path: Path, number: int) -> ListedTranslation:

@@ -5,7 +5,6 @@ tuning changes the weights; weighting then ranks the rows of every source phrase
 """
 
 from dataclasses import dataclass
-from itertools import accumulate
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from neural_smt.decoding.features import REORDERING, FeatureSet, Rules, floored_
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.primitives import LOG_10, WINDOW, Options
 from neural_smt.errors import UserError
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
 from neural_smt.language_model.primitives import Automaton, score_word
 from neural_smt.phrases.interning import intern_phrases
@@ -58,7 +57,7 @@ class WeightedSentences:
     """Prepared sentences under one weight vector: the options that search may use, O of them.
 
     rows: int64 ``[O]``, the row of ``prepared`` behind each option; vector: float64 ``[F]``, in the order of
-    ``features``; models: the language models, for kernels; hook_column: the score that a hook fills.
+    ``features``; models: the language models, for kernels; feature_column: the score that a stateful feature adds.
     """
 
     prepared: PreparedSentences
@@ -67,7 +66,7 @@ class WeightedSentences:
     features: FeatureSet
     vector: np.ndarray
     models: tuple[Automaton, ...]
-    hook_column: int | None
+    feature_column: int | None
 
 
 @kernel
@@ -107,7 +106,7 @@ def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSent
     """
     table = model.phrase_table
     index = model.source_vocabulary.index
-    first = np.array([0, *accumulate(len(tokens) for tokens in sentences)], dtype=np.int64)
+    first = offsets_of([len(tokens) for tokens in sentences])
     flat = [token for tokens in sentences for token in tokens]
     words = np.fromiter((index.get(token, -1) for token in flat), dtype=np.int32, count=len(flat))
     spans = find_spans(table, words, first, longest=min(max(1, table.max_length), WINDOW))
@@ -117,8 +116,7 @@ def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSent
     number[phrases] = np.arange(len(phrases))
     spans = number[spans]  # the phrase -1 reads the last entry, which is -1
     starts, stops = table.entry_offsets[phrases], table.entry_offsets[phrases + 1]
-    offsets = np.zeros(len(phrases) + 1, dtype=np.int64)
-    np.cumsum(stops - starts, out=offsets[1:])
+    offsets = offsets_of(stops - starts)
     rows = np.repeat(starts - offsets[:-1], stops - starts) + np.arange(offsets[-1])
 
     missing = np.flatnonzero(spans[:, 0] < 0)
@@ -205,18 +203,16 @@ def weigh(
     features: FeatureSet,
     vector: np.ndarray,
     table_limit: int,
-    hook_name: str | None = None,
-    language: np.ndarray | None = None,
+    language: np.ndarray,
+    feature_column: int | None,
 ) -> WeightedSentences:
     """Rank the options of every source phrase under the weights and keep the best ``table_limit`` (0: all).
 
     vector: float64 ``[F]``, the weights in the order of ``features``; language: float64 ``[models]``, those that
-    options and future costs are estimated with, where the language models stand in for a hook too. As in Moses, the
-    rank is the weighted score of the rule on its own, the language models included.
+    options and future costs are estimated with, where language models are the fallback of a feature too. As in Moses,
+    the rank is the weighted score of the rule on its own, the language models included.
     """
     score = prepared.stateless @ vector[features.stateless]
-    if language is None:
-        language = np.array([vector[features.slices[name]][0] for name in features.language_models])
     estimate = score + prepared.language @ language
     chosen, offsets = _rank(estimate, prepared.phrase_offsets, table_limit)
     targets = prepared.targets.take(chosen)
@@ -235,5 +231,4 @@ def weigh(
         words=targets.values,
     )
     models = tuple(m.arrays for m in model.language_models)
-    hook_column = None if hook_name is None else features.slices[hook_name].start
-    return WeightedSentences(prepared, options, chosen, features, vector, models, hook_column)
+    return WeightedSentences(prepared, options, chosen, features, vector, models, feature_column)

@@ -21,7 +21,7 @@ WINDOW = 63
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
 
 SCORED, PENDING = 0, 1
-"""Whether a hook has scored the arcs into a hypothesis."""
+"""Whether the stateful feature has scored the arcs into a hypothesis."""
 
 
 class Options(NamedTuple):
@@ -69,8 +69,8 @@ class Hypotheses(NamedTuple):
     """Hypotheses of a batch, those of a coverage together, best first. H hypotheses.
 
     score: float64 [H]; start, stop: int32 [H], the last source range; option: int32 [H], the last option (-1: none
-    yet); states: int32 [H, models]; history: int32 [H, words], the last target words, only as many as a hook wants;
-    pending: uint8 [H], ``SCORED`` or ``PENDING`` (see ``lazy_scoring``).
+    yet); states: int32 [H, models]; history: int32 [H, words], the last target words, as many as the stateful
+    feature reads; pending: uint8 [H], ``SCORED`` or ``PENDING`` (see ``stacks``).
     """
 
     score: np.ndarray
@@ -100,10 +100,10 @@ class Search(NamedTuple):
     """Search settings and the weights of stateful scores.
 
     distortion: weight of a word's distance; language: float64 [models]; limit: longest jump (-1 for ``WINDOW``); beam:
-    log of the beam threshold; stack_size; margin: how many times the stack size is kept before a hook has scored;
-    keep_arcs: whether recombined hypotheses are kept; context: last words that must agree for hypotheses to be
-    recombined, where a hook keeps words (beside what the language models need); fallback_lm: the language model that
-    stands in for a hook until it has scored (-1: none).
+    log of the beam threshold; stack_size; margin: how many times the stack size is kept before the
+    stateful feature has scored; keep_arcs: whether recombined hypotheses are kept; context: last words that must agree
+    for hypotheses to be recombined, where the feature reads words (beside what the language models need); fallback_lm:
+    the language model whose score the feature has until it has scored (-1: none).
     """
 
     distortion: float
@@ -234,6 +234,16 @@ def rest_cost(sentences: Sentences, sentence: int, gap: int, window: np.uint64) 
 
 
 @leaf
+def score_words(model: Automaton, state: int, options: Options, option: int) -> tuple[float, int]:
+    """Log10 probability of an option's words after a state of a language model, and the state after them."""
+    total, following = 0.0, np.int64(state)
+    for position in range(options.word_offsets[option], options.word_offsets[option + 1]):
+        log10_prob, following = score_word(model, following, options.words[position])
+        total += log10_prob
+    return total, following
+
+
+@leaf
 def score_phrase(task: Task, states: np.ndarray, option: int, next_states: np.ndarray) -> tuple[float, float]:
     """Weighted language model score of an option after ``states`` (int32 [models]), and that of ``fallback_lm`` alone,
     weightless; fills ``next_states``.
@@ -241,7 +251,7 @@ def score_phrase(task: Task, states: np.ndarray, option: int, next_states: np.nd
     A score is looked up in the memo first, where a newer entry overwrites an older one in the same slot.
     """
     options, memo = task.options, task.memo
-    total, led = 0.0, 0.0
+    total, fallback = 0.0, 0.0
     for m in range(len(task.models)):
         state = states[m]
         key = (np.uint64(state) << np.uint64(32)) | np.uint64(options.target_number[option])
@@ -249,11 +259,7 @@ def score_phrase(task: Task, states: np.ndarray, option: int, next_states: np.nd
         if memo[m, slot].key == key:
             next_states[m] = memo[m, slot].next_state
         else:
-            log10_prob = 0.0
-            following = np.int64(state)
-            for position in range(options.word_offsets[option], options.word_offsets[option + 1]):
-                word_score, following = score_word(task.models[m], following, options.words[position])
-                log10_prob += word_score
+            log10_prob, following = score_words(task.models[m], state, options, option)
             memo[m, slot].key = key
             memo[m, slot].score = log10_prob * LOG_10
             memo[m, slot].next_state = following
@@ -261,21 +267,21 @@ def score_phrase(task: Task, states: np.ndarray, option: int, next_states: np.nd
         score = np.float64(memo[m, slot].score)
         total += task.search.language[m] * score
         if m == task.search.fallback_lm:
-            led = score
-    return total, led
+            fallback = score
+    return total, fallback
 
 
 @leaf
 def score_end(task: Task, states: np.ndarray) -> tuple[float, float]:
     """The same scores of the end of the sentence after ``states``, which are reset: nothing follows."""
-    total, led = 0.0, 0.0
+    total, fallback = 0.0, 0.0
     for m in range(len(task.models)):
         score = score_word(task.models[m], states[m], EOS)[0] * LOG_10
         total += task.search.language[m] * score
         if m == task.search.fallback_lm:
-            led = score
+            fallback = score
         states[m] = 0
-    return total, led
+    return total, fallback
 
 
 @leaf

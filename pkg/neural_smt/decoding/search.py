@@ -2,8 +2,8 @@
 
 What is equal is shared before it costs anything (*early hypothesis sharing*): equal sentences of an input are searched
 once; equal source phrases share their options; within a batch of sentences, scores of a phrase after a state of a
-language model are remembered (``MEMO_SLOTS``), and a hook's n-grams are scored once per stack (``hooks``); within a
-stack, hypotheses that the future cannot tell apart are recombined before they are pruned.
+language model are remembered (``MEMO_SLOTS``), and the n-grams that a network scores are scored once per stack
+(``NgramFeature``); within a stack, hypotheses that the future cannot tell apart are recombined before they are pruned.
 """
 
 import math
@@ -14,10 +14,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from neural_smt.decoding.batches import Hook, estimated, fallback_lm, recombination, search_batch
+from neural_smt.decoding.batches import StatefulFeature, estimated, fallback_lm, recombination, search_batch
 from neural_smt.decoding.features import DISTORTION
-from neural_smt.decoding.lattices.lattice import Lattice
-from neural_smt.decoding.lattices.pruning import prune
+from neural_smt.decoding.lattices.lattice import Lattice, prune
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import PreparedSentences, prepare, weigh
 from neural_smt.decoding.primitives import WINDOW, Search
@@ -34,15 +33,15 @@ ALGORITHMS = ("stack", "cube")
 BATCH = 16
 """Sentences searched side by side; the same whatever the number of threads, so results are too."""
 
-HOOK_BATCH = 128
-"""The same with a hook, whose matrix products gain by more rows."""
+FEATURE_BATCH = 128
+"""The same with a network, whose matrix products gain by more rows."""
 
-HOOK_MARGIN = 4.0
-"""So many times the stack size are kept until a hook has scored a stack."""
+FEATURE_MARGIN = 4.0
+"""So many times the stack size are kept until a stateful feature has scored a stack."""
 
-LATE_MARGIN = 1.1
-"""The same where a language model stands in for the hook or where the hook only estimates: a wider margin costs time
-and rarely changes the result.
+LAZY_MARGIN = 1.1
+"""The same where the feature has a fallback language model or only estimates: a wider margin costs time and rarely
+changes the result.
 """
 
 
@@ -66,18 +65,14 @@ class SearchSettings:
     def __post_init__(self) -> None:
         if self.algorithm not in ALGORITHMS:
             raise UserError(f"unknown search algorithm {self.algorithm!r}; choose one of {', '.join(ALGORITHMS)}")
-        if self.stack_size < 1 or self.pop_limit < 1 or not 0 <= self.beam_threshold < 1:
-            raise UserError(
-                f"decoding: stack_size is {self.stack_size}, pop_limit {self.pop_limit} and beam_threshold "
-                f"{self.beam_threshold}; set the first two to 1 or more, and the last to 0 or more, below 1"
-            )
-        if not -1 <= self.distortion_limit <= WINDOW:
-            raise UserError(
-                f"the distortion limit {self.distortion_limit} is not within 0 and {WINDOW} words; "
-                "choose one that is, or -1 for the widest"
-            )
-        if self.table_limit < 0:
-            raise UserError(f"the table limit {self.table_limit} is negative; use 0 for all options of a phrase")
+        least = {"stack_size": 1, "pop_limit": 1, "table_limit": 0, "distortion_limit": -1}
+        for name, lowest in least.items():
+            if getattr(self, name) < lowest:
+                raise UserError(f"decoding: {name} is {getattr(self, name)}; set it to {lowest} or more")
+        if self.distortion_limit > WINDOW:
+            raise UserError(f"decoding: distortion_limit is {self.distortion_limit}; set it to at most {WINDOW}")
+        if not 0 <= self.beam_threshold < 1:
+            raise UserError(f"decoding: beam_threshold is {self.beam_threshold}; set it to 0 or more, below 1")
 
 
 @dataclass(frozen=True)
@@ -121,15 +116,16 @@ class Decoder:
         settings: SearchSettings,
         weights: Weights,
         threads: int = 1,
-        hook: Hook | None = None,
+        feature: StatefulFeature | None = None,
     ):
         self.model = model
         self.settings = settings
         self.threads = threads
-        self.hook = hook
+        self.feature = feature
         self.feature_set = model.feature_set
-        if hook is not None:
-            self.feature_set = self.feature_set.with_hook(hook.name)
+        if feature is not None:
+            self.feature_set = self.feature_set.with_feature(feature.name)
+        self.column = None if feature is None else self.feature_set.slices[feature.name].start
         self.vector = weights.vector(self.feature_set)
         for name, language_model in zip(self.feature_set.language_models, model.language_models, strict=True):
             if not language_model.finite:
@@ -139,7 +135,7 @@ class Decoder:
 
     def plan(self, sentences: list[list[str]]) -> SearchPlan:
         """Which of these sentences are searched together."""
-        return SearchPlan.of(sentences, HOOK_BATCH if self.hook else BATCH)
+        return SearchPlan.of(sentences, FEATURE_BATCH if self.feature else BATCH)
 
     def prepare(self, sentences: list[list[str]]) -> PreparedSentences:
         """Look up all phrase pairs of the sentences; any decoder of the same model may use the result again."""
@@ -157,12 +153,12 @@ class Decoder:
         nbest: length of the n-best lists; distinct: whether their entries must differ in their words; traced: whether
         entries have a ``Trace``.
         """
-        rescore = self.hook.rescore if estimated(self.hook) else None
+        rescore = self.feature.rescore if estimated(self.feature) else None
 
         def finish(batch: Lattice) -> list[Translation]:
             return translate(batch, self.model, nbest, distinct, rescore, traced)
 
-        translations = self._run(sentences, nbest > 1 or rescore is not None, finish, self.hook)
+        translations = self._run(sentences, nbest > 1 or rescore is not None, finish, self.feature)
         return [translation or self.translate(None, nbest) for translation in translations]
 
     def lattices(
@@ -172,29 +168,27 @@ class Decoder:
 
         density: arcs per target word that each is pruned to as soon as its batch is searched (see ``prune``).
         """
-        hook = self.hook.accurate() if isinstance(self.hook, NgramFeature) else self.hook
+        feature = self.feature.accurate() if isinstance(self.feature, NgramFeature) else self.feature
 
         def finish(batch: Lattice) -> list[Lattice]:
             return [prune(lattice, density=density) for lattice in batch.split()]
 
-        lattices = self._run(sentences, True, finish, hook)
+        lattices = self._run(sentences, True, finish, feature)
         return [lattice and replace(lattice, sentences=np.array([number])) for number, lattice in enumerate(lattices)]
 
     def _run(
-        self, sentences, keep_arcs: bool, finish: Callable[[Lattice], list[Result]], hook: Hook | None
+        self, sentences, keep_arcs: bool, finish: Callable[[Lattice], list[Result]], feature: StatefulFeature | None
     ) -> list[Result | None]:
         """Search all sentences in batches of similar length; ``finish`` makes the results of a batch."""
         prepared = sentences if isinstance(sentences, PreparedSentences) else self.prepare(sentences)
-        name = self.hook.name if self.hook else None
-        limit, language = self.settings.table_limit, self._language(hook)
-        weighted = weigh(prepared, self.model, self.feature_set, self.vector, limit, name, language)
-        search = self._search(keep_arcs, hook)
+        search, limit = self._search(keep_arcs, feature), self.settings.table_limit
+        weighted = weigh(prepared, self.model, self.feature_set, self.vector, limit, search.language, self.column)
         pop_limit = self.settings.pop_limit if self.settings.algorithm == "cube" else None
         plan = self.plan(prepared.tokens)
         results: list = [None] * len(prepared.tokens)
 
         def work(members: np.ndarray) -> None:
-            lattices = search_batch(weighted, members, pop_limit, search, hook)
+            lattices = search_batch(weighted, members, pop_limit, search, feature)
             for number, result in zip(members.tolist(), finish(lattices), strict=True):
                 results[number] = result
 
@@ -206,28 +200,21 @@ class Decoder:
                 work(batch)
         return [results[number] for number in plan.same]
 
-    def _language(self, hook: Hook | None) -> np.ndarray:
-        """float64 ``[models]``: the weights of the language models, that of a hook added to the one that stands in."""
-        part, names = self.feature_set.slices, self.feature_set.language_models
-        weights = np.array([self.vector[part[name].start] for name in names])
-        number = fallback_lm(hook, names)
-        if number >= 0:
-            weights[number] += self.vector[part[hook.name].start]
-        return weights
-
-    def _search(self, keep_arcs: bool, hook: Hook | None) -> Search:
-        settings, part = self.settings, self.feature_set.slices
-        led = fallback_lm(hook, self.feature_set.language_models)
+    def _search(self, keep_arcs: bool, feature: StatefulFeature | None) -> Search:
+        settings, part, names = self.settings, self.feature_set.slices, self.feature_set.language_models
+        language, fallback = np.array([self.vector[part[name].start] for name in names]), fallback_lm(feature, names)
+        if fallback >= 0:
+            language[fallback] += self.vector[self.column]
         return Search(
             distortion=float(self.vector[part[DISTORTION].start]),
-            language=self._language(hook),
+            language=language,
             limit=settings.distortion_limit,
             beam=math.log(settings.beam_threshold) if settings.beam_threshold > 0 else -math.inf,
             stack_size=settings.stack_size,
-            margin=1.0 if hook is None else LATE_MARGIN if led >= 0 or estimated(hook) else HOOK_MARGIN,
+            margin=1.0 if feature is None else LAZY_MARGIN if fallback >= 0 or estimated(feature) else FEATURE_MARGIN,
             keep_arcs=keep_arcs,
-            context=recombination(hook),
-            fallback_lm=led,
+            context=recombination(feature),
+            fallback_lm=fallback,
         )
 
     def translate(self, lattice: Lattice | None, nbest: int = 0, distinct: bool = True) -> Translation:

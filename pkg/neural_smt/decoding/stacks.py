@@ -1,4 +1,11 @@
-"""The stacks of a batch: pruning a filled buffer into hypotheses and arcs."""
+"""The stacks of a batch: pruning a filled buffer into hypotheses and arcs, and scoring these late.
+
+Of the hypotheses of a stack, less than half ever have an heir that survives. Where a stateful feature has a fallback
+language model, a hypothesis therefore keeps that model's score of its last phrase until candidates of a later stack
+extend it; then all arcs into it are scored, its best arc is chosen anew, and the candidates' scores move with its own.
+So every arc on the way to a complete translation is scored in the end, and what leads nowhere costs the network
+nothing.
+"""
 
 from typing import Any, NamedTuple
 
@@ -26,14 +33,17 @@ from neural_smt.decoding.primitives import (
 from neural_smt.jit import kernel, leaf
 from neural_smt.vocabulary import BOS
 
+CLAIMED, REVISED = 2, 3
+"""What ``Hypotheses.pending`` says while hypotheses are being scored."""
+
 
 class Arcs(NamedTuple):
     """Ways into hypotheses, stack by stack and those of a sentence together (the arrays may have room for more).
 
     head, tail: int32, the hypothesis reached and the one extended; option, start: int32; score: float64, model score of
-    the best derivation through the arc up to ``head``; extra: float64, the unweighted score of a hook, or of what
-    stands in for it. ranges: int64 [longest + 1, B + 1], where the arcs into each stack of each sentence
-    start; the last column is where they end.
+    the best derivation through the arc up to ``head``; extra: float64, the unweighted score of the stateful feature,
+    or of its fallback language model. ranges: int64 [longest + 1, B + 1], where the arcs into each stack of each
+    sentence start; the last column is where they end.
     """
 
     head: np.ndarray
@@ -98,11 +108,11 @@ def _enlarged(part: Any, needed: int) -> Any:
 
 @kernel
 def settle_stack(
-    size: int, task: Task, stacks: Stacks, arcs: Arcs, buffer: Buffer, offsets: np.ndarray, hooked: bool
+    size: int, task: Task, stacks: Stacks, arcs: Arcs, buffer: Buffer, offsets: np.ndarray, rescored: bool
 ) -> None:
     """Prune the buffer to the stacks of ``size`` of every sentence, and add the arcs into the new hypotheses.
 
-    There must be room (``make_room``). offsets: int64 [B + 1, 3], as ``fill`` returns them; hooked: the candidates'
+    There must be room (``make_room``). offsets: int64 [B + 1, 3], as ``fill`` returns them; rescored: the candidates'
     scores have changed since they were added.
     """
     search = task.search
@@ -110,7 +120,7 @@ def settle_stack(
     for sentence in range(len(offsets) - 1):
         buffer.counts[0] = offsets[sentence]
         buffer.counts[1] = offsets[sentence + 1]
-        if hooked:
+        if rescored:
             _choose_champions(buffer)
         _set_threshold(buffer, search.beam)
         keep_best(buffer, search.stack_size)
@@ -146,7 +156,7 @@ def _set_threshold(buffer: Buffer, beam: float) -> None:
 def _write_hypotheses(buffer: Buffer, options: Options, stacks: Stacks, pending: bool) -> np.ndarray:
     """Append the current sentence's groups as hypotheses, by coverage, then by score; return their numbers.
 
-    pending: whether a hook is yet to score them.
+    pending: whether the stateful feature is yet to score them.
     """
     hypotheses, coverages, counts = stacks.hypotheses, stacks.coverages, stacks.counts
     first, last = buffer.counts[0, GROUPS], buffer.counts[1, GROUPS]
@@ -199,3 +209,79 @@ def _write_arcs(buffer: Buffer, number: np.ndarray, keep_arcs: bool, arcs: Arcs,
             arcs.extra[arc] = buffer.extra[candidate]
             arc += 1
     return arc
+
+
+@kernel
+def claim_parents(stacks: Stacks, buffer: Buffer) -> None:
+    """Mark the hypotheses that candidates of the buffer extend and that the feature has not scored yet."""
+    pending = stacks.hypotheses.pending
+    for candidate in range(buffer.counts[1, CANDIDATES]):
+        if pending[buffer.parent[candidate]] == PENDING:
+            pending[buffer.parent[candidate]] = CLAIMED
+
+
+@kernel
+def claim_complete(lengths: np.ndarray, stacks: Stacks) -> None:
+    """Mark the complete hypotheses; lengths: int64 [B], words of the sentences."""
+    for sentence in range(len(lengths)):
+        first, last = stacks.ranges[sentence, lengths[sentence]]
+        for coverage in range(first, last):
+            stacks.hypotheses.pending[stacks.coverages.first[coverage] : stacks.coverages.last[coverage]] = CLAIMED
+
+
+@kernel
+def arcs_into_claimed(first: int, last: int, stacks: Stacks, arcs: Arcs) -> tuple[np.ndarray, np.ndarray]:
+    """The arcs into marked hypotheses of the stacks ``first`` to ``last - 1``, int64 [n], and their sentences."""
+    sentences = arcs.ranges.shape[1] - 1
+    most = arcs.ranges[last - 1, sentences] - arcs.ranges[first, 0]
+    chosen, owners = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    count = 0
+    for size in range(first, last):
+        for sentence in range(sentences):
+            for arc in range(arcs.ranges[size, sentence], arcs.ranges[size, sentence + 1]):
+                if stacks.hypotheses.pending[arcs.head[arc]] == CLAIMED:
+                    chosen[count] = arc
+                    owners[count] = sentence
+                    count += 1
+    return chosen[:count].copy(), owners[:count].copy()
+
+
+@kernel
+def revise(
+    chosen: np.ndarray, scores: np.ndarray, weight: float, options: Options, stacks: Stacks, arcs: Arcs, buffer: Buffer
+) -> np.ndarray:
+    """Put the feature's scores in place of those of the fallback model: in arcs, in marked hypotheses they lead to,
+    and in the candidates that extend these.
+
+    chosen: int64 [n], all arcs into marked hypotheses; scores: float64 [n], the feature's, unweighted. Returns for
+    each of these hypotheses, which of the arcs is the best (int64).
+    """
+    hypotheses = stacks.hypotheses
+    best, ways = np.empty(len(chosen), dtype=np.int64), np.empty(len(hypotheses.score), dtype=np.int64)
+    for candidate in range(buffer.counts[1, CANDIDATES]):
+        parent = buffer.parent[candidate]
+        if hypotheses.pending[parent] == CLAIMED:
+            buffer.score[candidate] -= hypotheses.score[parent]
+    for i in range(len(chosen)):
+        arc = chosen[i]
+        arcs.score[arc] += weight * (scores[i] - arcs.extra[arc])
+        arcs.extra[arc] = scores[i]
+        head = arcs.head[arc]
+        if hypotheses.pending[head] == CLAIMED or arcs.score[arc] > hypotheses.score[head]:
+            hypotheses.pending[head] = REVISED
+            hypotheses.score[head] = arcs.score[arc]
+            hypotheses.option[head] = arcs.option[arc]
+            ways[head] = i
+            write_history(hypotheses.history, head, arcs.tail[arc], options, arcs.option[arc])
+    for candidate in range(buffer.counts[1, CANDIDATES]):
+        parent = buffer.parent[candidate]
+        if hypotheses.pending[parent] == REVISED:
+            buffer.score[candidate] += hypotheses.score[parent]
+    count = 0
+    for i in range(len(chosen)):
+        head = arcs.head[chosen[i]]
+        if hypotheses.pending[head] == REVISED:
+            hypotheses.pending[head] = SCORED
+            best[count] = ways[head]
+            count += 1
+    return best[:count].copy()

@@ -1,9 +1,9 @@
 """What a search is reported with, and what shards of it keep until they are put together."""
 
 import logging
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,8 +15,11 @@ from neural_smt.io.files import read_json
 log = logging.getLogger(__name__)
 
 
-class ShardStatistics(ABC):
-    """What a shard keeps, a dataclass of values that JSON has. members: numbers of its sentences in the text."""
+class ShardStatistics:
+    """What a shard keeps, a dataclass of values that JSON has: single ones, and lists with an entry for each sentence.
+
+    members: numbers of the sentences in the text.
+    """
 
     members: list[int]
 
@@ -33,19 +36,30 @@ class ShardStatistics(ABC):
             raise UserError(f"{path}: not the statistics of a shard; decode the shards again") from None
 
     @classmethod
-    @abstractmethod
     def join(cls, parts: Sequence[Self], same: Sequence[int]) -> Self:
         """Those of all sentences of all parts; same: for each sentence of the text the one that was translated for it.
-        Seconds are added up.
+        Seconds and counts are added up; threads are those of one part.
         """
+        joined: dict[str, Any] = {"members": list(range(len(same)))}
+        owners = [member for part in parts for member in part.members]
+        for name, first in vars(parts[0]).items():
+            values = [getattr(part, name) for part in parts]
+            if isinstance(first, list):
+                of_owner = dict(zip(owners, chain.from_iterable(values), strict=True))
+                joined.setdefault(name, [of_owner[number] for number in same])
+            else:
+                joined[name] = (
+                    first if name == "threads" else sum_counts(values) if isinstance(first, dict) else sum(values)
+                )
+        return cls(**joined)
 
-    @abstractmethod
     def summarise(self) -> dict[str, Any]:
         """What is reported of a whole text."""
+        raise NotImplementedError
 
-    @abstractmethod
     def log_result(self) -> None:
         """Log a line about the search."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -58,21 +72,6 @@ class PartStatistics(ShardStatistics):
     seconds: float
     threads: int
     counts: dict[str, Any]
-
-    @classmethod
-    def join(cls, parts: Sequence[Self], same: Sequence[int]) -> Self:
-        """See ``ShardStatistics``."""
-        owners = [member for part in parts for member in part.members]
-        scores = dict(zip(owners, (score for part in parts for score in part.scores), strict=True))
-        unknown = dict(zip(owners, (count for part in parts for count in part.unknown), strict=True))
-        return cls(
-            list(range(len(same))),
-            [scores[number] for number in same],
-            [unknown[number] for number in same],
-            sum(part.seconds for part in parts),
-            parts[0].threads,
-            sum_counts([part.counts for part in parts]),
-        )
 
     def summarise(self) -> dict[str, Any]:
         """Sentences, seconds of search, sentences per second, mean model score, unknown words, and what a network

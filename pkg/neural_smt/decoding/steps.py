@@ -4,7 +4,7 @@ import logging
 import time
 from pathlib import Path
 
-from neural_smt.decoding.features import HOOKS
+from neural_smt.decoding.features import NETWORK_FEATURES
 from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.nbest import write_nbest
 from neural_smt.decoding.statistics import PartStatistics
@@ -40,7 +40,7 @@ def decode(
     """
     part = Shard.parse(shard or "1-of-1")
     decoder = load_decoder(System.load(system), weights, threads, device)
-    model, hook = decoder.model, decoder.hook
+    model, feature = decoder.model, decoder.feature
     sentences = [line.split() for line in read_lines(text)]
     members = list(range(len(sentences))) if shard is None else decoder.plan(sentences).members(part)
     sentences = [sentences[number] for number in members]
@@ -52,11 +52,13 @@ def decode(
         write_nbest(nbest, translations, decoder.feature_set, nbest_alignment)
     if alignment:
         write_lines(alignment, (" ".join(f"{i}-{j}" for i, j in t.alignment) for t in translations))
-    counts = {"cslm" if hook.name == HOOKS["cslm"] else "recurrent": hook.statistics()} if hook else {}
+    counts = (
+        {"cslm" if feature.name == NETWORK_FEATURES["cslm"] else "recurrent": feature.statistics()} if feature else {}
+    )
     scores = [translation.score for translation in translations]
     unknown = [sum(token not in model.source_vocabulary for token in tokens) for tokens in sentences]
     result = PartStatistics(members, scores, unknown, seconds, threads, counts)
     write_json(statistics, result.summarise() if shard is None else result.content())
-    if hook:
-        log.info("%s", hook.describe())
+    if feature:
+        log.info("%s", feature.describe())
     result.log_result()

@@ -27,8 +27,8 @@ class Trace:
     """How a translation was made of K phrases, in target order.
 
     alignment: (source, target) word positions; segmentation: (source start, source stop, target start, target stop) of
-    each phrase, half open; features: float32 ``[K, F]``, what each phrase adds to the feature values (a hook that only
-    estimated in the search: its estimates).
+    each phrase, half open; features: float32 ``[K, F]``, what each phrase adds to the feature values (estimates
+    of a feature that was only estimated in the search).
     """
 
     alignment: list[tuple[int, int]]
@@ -134,7 +134,7 @@ def translate(
     features = _sum_rows(lattice.features(np.flatnonzero(used)), (np.cumsum(used) - 1)[paths.values], paths.offsets)
     words = weighted.options.targets.take(chosen).joined(paths.offsets)
     if rescore:
-        sentences, column = np.repeat(lattice.sentences, np.diff(first)), weighted.hook_column
+        sentences, column = np.repeat(lattice.sentences, np.diff(first)), weighted.feature_column
         options, starts = (Ragged(part, paths.offsets) for part in (chosen, lattice.starts[paths.values]))
         exact = rescore(words, Derivations(weighted, sentences, words, options, starts))
         scores += weighted.vector[column] * (exact - features[:, column])

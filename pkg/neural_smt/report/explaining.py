@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neural_smt.decoding.lattices.lattice import Lattice
-from neural_smt.decoding.lattices.pruning import max_marginals, prune
+from neural_smt.decoding.lattices.lattice import Lattice, max_marginals, prune
 from neural_smt.decoding.search import Decoder
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
@@ -43,7 +42,7 @@ def explain_sentences(*, system: Path, run: int, text: Path, chosen: Path, outpu
         found = [translated.best for translated in translator.translate(sentences)]
         explained = [_explained(tokens, best) for tokens, best in zip(sentences, found, strict=True)]
         lattice = None
-        if drawn is not None and isinstance(translator, SearchTranslator) and translator.decoder.hook is None:
+        if drawn is not None and isinstance(translator, SearchTranslator) and translator.decoder.feature is None:
             lattice = draw_lattice(translator.decoder, sentences[drawn])
         explanation = Explanation(explained, lattice)
     write_json(output, explanation.content())

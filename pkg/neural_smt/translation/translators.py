@@ -143,10 +143,8 @@ class SearchTranslator:
 
 
 def whole_scores(decoder: Decoder) -> list[int]:
-    """The scores that only whole translations have exactly: that of a hook whose search only estimates."""
-    if decoder.hook is None or not estimated(decoder.hook):
-        return []
-    return [decoder.feature_set.slices[decoder.hook.name].start]
+    """The scores that only whole translations have exactly: that of a feature that the search only estimates."""
+    return [decoder.column] if decoder.column is not None and estimated(decoder.feature) else []
 
 
 def listed(translation: Translation) -> Sequence[NBestEntry]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from neural_smt.bleu import bleu, corpus_statistics
-from neural_smt.decoding.batches import Hook
+from neural_smt.decoding.batches import StatefulFeature
 from neural_smt.decoding.lattices.flat import FlatLattices, best_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.model import TranslationModel
@@ -133,19 +133,19 @@ def method_for(
     references: Sequence[list[str]],
     settings: Settings,
     threads: int = 1,
-    hook: Hook | None = None,
+    feature: StatefulFeature | None = None,
 ) -> Method:
     """The method that the settings name, for a development set (tokens) and a model; options are looked up once.
 
-    hook: its feature is tuned too, after the stateful ones of the model (``FeatureSet.with_hook``).
+    feature: of a network; it is tuned too, after the stateful ones of the model (``FeatureSet.with_feature``).
     """
     if (settings.optimiser, settings.candidates) == ("mira", "lattice"):
         raise UserError("MIRA learns from n-best lists: set tuning.candidates to nbest or tuning.optimiser to mert")
-    features = model.feature_set.with_hook(hook.name) if hook else model.feature_set
+    features = model.feature_set.with_feature(feature.name) if feature else model.feature_set
     prepared = prepare(model, list(sources))
 
     def decoder(vector: np.ndarray) -> Decoder:
-        return Decoder(model, search, Weights.from_vector(features, vector), threads, hook)
+        return Decoder(model, search, Weights.from_vector(features, vector), threads, feature)
 
     def translate(vector: np.ndarray) -> Sequence[Translation]:
         return decoder(vector).decode(prepared, nbest=settings.nbest, distinct=True)

@@ -3,7 +3,7 @@
 import logging
 from pathlib import Path
 
-from neural_smt.decoding.loading import load_hook
+from neural_smt.decoding.loading import load_feature
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.decoding.weights import Weights
@@ -46,12 +46,12 @@ def tune(
     made_of = System.load(system)
     model = TranslationModel.load(made_of)
     options = section_settings("tuning", settings)
-    hook = load_hook(made_of, model, device)
-    feature_set = model.feature_set.with_hook(hook.name) if hook else model.feature_set
+    feature = load_feature(made_of, model, device)
+    feature_set = model.feature_set.with_feature(feature.name) if feature else model.feature_set
 
     search = read_settings(SearchSettings, decoding, "decoding.tuning")
     first = Weights.load(start).extended(feature_set) if start else Weights.defaults(feature_set)
-    method = method_for(model, search, sources, references, options, threads, hook)
+    method = method_for(model, search, sources, references, options, threads, feature)
     files = [source, reference, *made_of.files()]
     made_with = [options.as_dict(), decoding, feature_set.names, seed, read_object(system)]
     if start:
@@ -61,5 +61,5 @@ def tune(
     write_run(feature_set, progress.iterations, history, plot)
     Weights.from_vector(feature_set, select(progress, options.select)).save(weights)
     kept.remove()
-    if hook:
-        logger.info("%s", hook.describe())
+    if feature:
+        logger.info("%s", feature.describe())

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -99,17 +99,6 @@ class AttentionStatistics(ShardStatistics):
             found.grown.tolist(),
             seconds,
         )
-
-    @classmethod
-    def join(cls, parts: Sequence[Self], same: Sequence[int]) -> Self:
-        """See ``ShardStatistics``: in the order of the text."""
-        members = [member for part in parts for member in part.members]
-        order = np.argsort(members, kind="stable").tolist()
-        listed = {}
-        for name in (field.name for field in fields(cls) if field.name != "seconds"):
-            values = [value for part in parts for value in getattr(part, name)]
-            listed[name] = [values[place] for place in order]
-        return cls(**listed, seconds=sum(part.seconds for part in parts))
 
     @property
     def mean_score(self) -> float:

@@ -18,7 +18,7 @@ from neural_smt.decoding.lattices.text_formats import search_graph_lines, slf_li
 from neural_smt.decoding.nbest import nbest_lines
 from neural_smt.decoding.search import Decoder, Translation
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, named_errors, open_text, read_lines
+from neural_smt.io.files import atomic, decode_lines, named_errors, open_text, read_lines
 
 STANDARD = Path("-")
 """Stands for standard input or output."""
@@ -149,7 +149,7 @@ def read_batches(path: Path | None, size: int) -> Iterator[list[str]]:
                 name, descriptor = str(path), stack.enter_context(open(path, "rb", buffering=0)).fileno()
         number = 0
         for batch in _batches(descriptor, size):
-            yield [_decode(line, name, number + i) for i, line in enumerate(batch, start=1)]
+            yield decode_lines(Path(name), b"".join(line + b"\n" for line in batch), number)
             number += len(batch)
 
 
@@ -168,14 +168,6 @@ def _batches(descriptor: int, size: int) -> Iterator[list[bytes]]:
         if waiting:
             yield waiting[:size]
             del waiting[:size]
-
-
-def _decode(line: bytes, name: str, number: int) -> str:
-    try:
-        return line.removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError as error:
-        reason = f"not valid UTF-8 (byte 0x{line[error.start]:02x}); convert the text to UTF-8"
-        raise UserError(f"{name}, line {number}: {reason}") from None
 
 
 @contextmanager

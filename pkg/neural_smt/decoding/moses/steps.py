@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from neural_smt.decoding.features import HOOKS, UNKNOWN_WORD
+from neural_smt.decoding.features import NETWORK_FEATURES, UNKNOWN_WORD
+from neural_smt.decoding.lattices.oracle import HEADER, oracle_table
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import AUTO, load_model
 from neural_smt.decoding.moses.export import write_moses_folder
 from neural_smt.decoding.moses.ini import MosesIni, read_moses_ini
 from neural_smt.decoding.moses.outputs import Listing, Outputs, Writer, read_batches
-from neural_smt.decoding.oracles import HEADER, oracle_table
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
@@ -120,7 +120,7 @@ def export_moses(
     start Moses there (``decode --moses-ini`` finds them from anywhere).
     """
     made_of = System.load(system)
-    for group in HOOKS:
+    for group in NETWORK_FEATURES:
         if group in made_of.features:
             raise UserError(f"Moses cannot load the feature {group} of this system; export one without it")
     model = TranslationModel.load(made_of)

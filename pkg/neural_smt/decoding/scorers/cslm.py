@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from neural_smt.decoding.features import HOOKS
+from neural_smt.decoding.features import NETWORK_FEATURES
 from neural_smt.decoding.scorers.interface import StepScorer, TargetNetwork, TargetText
 from neural_smt.decoding.scorers.ngrams import NgramCache, NgramFeature
 from neural_smt.experiment.settings import section_settings
@@ -21,7 +21,7 @@ from neural_smt.vocabulary import BOS, Vocabulary
 
 log = logging.getLogger(__name__)
 
-FEATURE = HOOKS["cslm"]
+FEATURE = NETWORK_FEATURES["cslm"]
 
 SAMPLE = 8192
 """Contexts that normalisers are estimated from."""

@@ -187,7 +187,7 @@ class NgramFeature:
     last words that must agree for hypotheses to be recombined, where they are fewer than ``history``: stacks then hold
     more that differs, but what was recombined had other scores to come. So lists get exact scores, and lattices, whose
     scores are sums over arcs, are searched without it. fallback_lm: the language model (``LM0``) whose scores take the
-    place of these until hypotheses are extended (``lazy_scoring``), and in future costs. exact_history: the words
+    place of these until hypotheses are extended (``stacks``), and in future costs. exact_history: the words
     before that ``exact`` reads, where ``score`` reads fewer.
     """
 

@@ -2,7 +2,7 @@
 
 In the search every hypothesis keeps the recurrent state of the best way into it: lattice rescoring at k = 1 (section 3)
 moved into the first pass, where what the model says can still decide which hypotheses stay. A hypothesis is scored when
-it is first extended (``lazy_scoring``), the hypotheses of a stack and of all sentences of a batch together; listed
+it is first extended (``stacks``), the hypotheses of a stack and of all sentences of a batch together; listed
 translations get their exact scores in the end.
 """
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neural_smt.decoding.batches import Derivations, NewHypotheses
-from neural_smt.decoding.features import HOOKS
+from neural_smt.decoding.features import NETWORK_FEATURES
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.reranking.aligned_lattices import model_ids, source_positions
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from neural_smt.representations.representation import Representation
     from neural_smt.vocabulary import Vocabulary
 
-FEATURE = HOOKS["recurrent"]
+FEATURE = NETWORK_FEATURES["recurrent"]
 """ln p of the translation, its end included."""
 
 

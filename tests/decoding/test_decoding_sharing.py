@@ -15,26 +15,6 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS
 
 
-def new_hypotheses(history, words, complete):
-    return NewHypotheses(
-        sentences=np.zeros(len(words), dtype=np.int64),
-        words=Ragged.from_lists(words),
-        history=np.array(history, dtype=np.int32).reshape(len(words), -1),
-        complete=np.array(complete),
-    )
-
-
-def test_shared_ngrams_of_three_hypotheses():
-    batch = new_hypotheses([[1, 3], [4, 3], [1, 3]], [[5, 6], [5], [5]], [False, False, True])
-    shared = share_ngrams(batch)
-    assert np.column_stack([shared.contexts, shared.words]).tolist() == [[1, 3, 5], [3, 5, 6], [4, 3, 5], [3, 5, EOS]]
-    assert shared.numbers.tolist() == [0, 1, 2, 0, 3]
-    assert shared.offsets.tolist() == [0, 2, 3, 5]
-    assert shared.sum(np.array([1.0, 10.0, 100.0, 1000.0])).tolist() == [11.0, 100.0, 1001.0]
-    with pytest.raises(ValueError, match="4 n-grams"):
-        shared.sum(np.zeros(3))
-
-
 @settings(max_examples=100, derandomize=True)
 @given(st.data())
 def test_sharing_changes_no_score(data):
@@ -52,6 +32,8 @@ def test_sharing_changes_no_score(data):
     )
     shared = share_ngrams(batch)
     rows = np.column_stack([shared.contexts, shared.words]).tolist()
+    with pytest.raises(ValueError, match=f"{len(rows)} n-grams"):
+        shared.sum(np.zeros(len(rows) + 1))
     assert len({tuple(row) for row in rows}) == len(rows)
     scores = np.array([hash(tuple(row)) % 1000 for row in rows], dtype=float)
     for total, before, added, ends in zip(shared.sum(scores), history, words, complete, strict=True):
@@ -60,7 +42,7 @@ def test_sharing_changes_no_score(data):
 
 
 class Counting:
-    """A bigram model that remembers what it was asked."""
+    """A bigram model that remembers the n-grams that it scored."""
 
     def __init__(self):
         self.calls = []
@@ -71,16 +53,15 @@ class Counting:
 
 
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])
-def test_hook_scores_every_ngram_once_per_stack(algorithm):
+def test_feature_scores_every_ngram_once_per_stack(algorithm):
     model, weights = random_model(7)
     weights.values["Bigram0"] = (0.5,)
     sentences = [["a", "b", "c", "a", "b"], ["b", "a", "b", "c"], ["a", "b", "a", "b", "a"]]
     counting = Counting()
-    decoder = Decoder(model, SearchSettings(algorithm=algorithm), weights, hook=NgramFeature("Bigram0", 1, counting))
+    decoder = Decoder(model, SearchSettings(algorithm=algorithm), weights, feature=NgramFeature("Bigram0", 1, counting))
     translations = decoder.decode(sentences, nbest=20, distinct=False)
     assert len(counting.calls) == 5  # stacks, whatever the number of sentences
-    for asked in counting.calls:
-        assert len(set(asked)) == len(asked)
+    assert all(len(set(ngrams)) == len(ngrams) for ngrams in counting.calls)
     column = decoder.feature_set.slices["Bigram0"].start
     index = {word: number for number, word in enumerate(TARGET.words)} | {"c": len(TARGET)}  # c is copied
     for translation in translations:
@@ -101,7 +82,7 @@ def test_equal_sentences_are_searched_once():
             seen.append(set(batch.sentences.tolist()))
             return super().__call__(batch)
 
-    decoder = Decoder(model, SearchSettings(), weights, hook=Watch("Bigram0", 1, Counting()))
+    decoder = Decoder(model, SearchSettings(), weights, feature=Watch("Bigram0", 1, Counting()))
     translations = decoder.decode(sentences, nbest=5)
     assert set().union(*seen) == {0, 1}
     single = [decoder.decode([sentence], nbest=5)[0] for sentence in sentences]
