@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tiny_models import TARGET, change_system, random_model, save_system
+from tiny_models import GROUPS, TARGET, change_system, random_model, save_system
 
 from neural_smt.decoding.features import build_feature_set
 from neural_smt.decoding.nbest import feature_matrix, read_nbest, write_nbest
@@ -16,8 +16,6 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.table import PhraseTable, save_column
-
-GROUPS = ["phrase", "language_model", "reordering"]
 
 
 def test_features_are_those_of_moses():
@@ -67,7 +65,7 @@ def test_bad_weights_are_refused(tmp_path, change, message):
 def test_tuned_weights_extend_to_further_features_that_count_nothing_yet():
     base = build_feature_set(["phrase", "language_model"])
     tuned = Weights.from_vector(base, np.linspace(-1, 1, base.size))
-    more = build_feature_set(["phrase", "language_model", "reordering", "encoder_decoder"])
+    more = build_feature_set([*GROUPS, "encoder_decoder"])
     extended = tuned.extended(more)
     assert extended.values["EncoderDecoder0"] == (0.0,)
     assert extended.values["LexicalReordering0"] == (0.0,) * 6

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_models import SOURCE, TARGET, random_model
+from tiny_models import GROUPS, SOURCE, TARGET, random_model
 
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
@@ -16,11 +16,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
 from neural_smt.phrases.table import PhraseTable
 
-GROUPS = [
-    ("phrase", "language_model"),
-    ("phrase", "language_model", "reordering"),
-    ("phrase", "language_model", "reordering", "encoder_decoder"),
-]
+SYSTEMS = [GROUPS[:2], GROUPS, (*GROUPS, "encoder_decoder")]
 ALGORITHMS = ["stack", "cube"]
 
 
@@ -104,7 +100,7 @@ SETTINGS = st.builds(
 @given(st.data())
 def test_every_search_ends_with_a_sound_translation(data):
     models = data.draw(st.integers(1, 2))
-    model, weights = random_model(data.draw(st.integers(0, 99)), data.draw(st.sampled_from(GROUPS)), models)
+    model, weights = random_model(data.draw(st.integers(0, 99)), data.draw(st.sampled_from(SYSTEMS)), models)
     history = data.draw(st.sampled_from([None, None, 0, 1, 3]))
     if history is not None:
         weights.values["Made0"] = (0.4,)
@@ -202,7 +198,7 @@ def test_weight_that_cannot_be_searched_with(value):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_scores_that_are_not_finite_are_refused(value):
-    model, weights = random_model(0, GROUPS[2])
+    model, weights = random_model(0, SYSTEMS[2])
     row = int(model.phrase_table.entry_offsets[0])  # of the word a
     for name, array in (
         ("TranslationModel0", model.phrase_table.scores[row]),

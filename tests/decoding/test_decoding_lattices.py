@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_files import best_of_search_graph, best_scores, read_search_graphs, read_slf
-from tiny_models import all_derivations, random_model
+from tiny_models import EVERYTHING, SENTENCES, all_derivations, random_model
 
 from neural_smt.decoding.lattices.flat import FlatLattices, best_paths
 from neural_smt.decoding.lattices.kbest import best_derivations, list_paths
@@ -13,9 +13,6 @@ from neural_smt.decoding.lattices.lattice import max_marginals, prune
 from neural_smt.decoding.lattices.text_formats import core_columns, quoted, search_graph_lines, slf_lines
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.search import Decoder, SearchSettings
-
-SENTENCES = [["a", "b", "c", "a"], [], ["c", "unknown", "b", "a"], ["b"]]
-EVERYTHING = SearchSettings(stack_size=100_000, beam_threshold=0.0, table_limit=0)
 
 
 def paths_of(lattice):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tiny_models import SOURCE, TARGET, random_model, random_ngrams, save_system
+from tiny_models import GROUPS, SOURCE, TARGET, random_model, random_ngrams, save_system
 
 from neural_smt.cli import main
 from neural_smt.decoding.moses.compiled import OFF, load_model
@@ -44,9 +44,9 @@ def run_export(options):
 @pytest.mark.parametrize(
     ("language_models", "groups"),
     [
-        (1, ("phrase", "language_model", "reordering", "encoder_decoder")),
-        (1, ("phrase", "language_model", "encoder_decoder")),
-        (2, ("phrase", "language_model", "reordering")),
+        (1, (*GROUPS, "encoder_decoder")),
+        (1, (*GROUPS[:2], "encoder_decoder")),
+        (2, GROUPS),
     ],
 )
 def test_what_is_exported_translates_as_before(make_system, tmp_path, seed, groups, language_models):
@@ -69,7 +69,7 @@ def test_what_is_exported_translates_as_before(make_system, tmp_path, seed, grou
 
 
 def test_the_folder_is_what_moses_expects(make_system, tmp_path):
-    model, weights, options = make_system(0, ("phrase", "language_model", "reordering", "encoder_decoder"))
+    model, weights, options = make_system(0, (*GROUPS, "encoder_decoder"))
     assert run_export(options) == 0
     assert sorted(path.name for path in (tmp_path / "moses").iterdir()) == [
         "lm0.arpa.gz",
@@ -99,7 +99,7 @@ def test_the_folder_is_what_moses_expects(make_system, tmp_path):
 
 
 def test_what_cannot_be_exported_is_named(make_system, tmp_path, capsys):
-    model, weights, options = make_system(0, ("phrase", "language_model"))
+    model, weights, options = make_system(0, GROUPS[:2])
     Weights(weights.values | {"Cslm0": (0.1,)}).save(tmp_path / "weights.json")
     assert run_export(options) == 1
     assert "the weights name a feature Cslm0 that the system does not have" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from moses_folder import write_model
-from tiny_models import TARGET, all_derivations, random_model
+from tiny_models import EVERYTHING, SENTENCES, TARGET, all_derivations, random_model
 
 from neural_smt.bleu import bleu, bleu_statistics, sentence_bleu
 from neural_smt.cli import main
@@ -16,16 +16,19 @@ from neural_smt.decoding.lattices.oracle import (
     column,
     corpus_oracle,
     encode_references,
-    lattices_of_lists,
-    oracle_table,
     sentence_oracle,
 )
+from neural_smt.decoding.oracles import lattices_of_lists, oracle_table
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.io.files import read_csv
 from neural_smt.io.ragged import Ragged
 
-SENTENCES = [["a", "b", "c", "a"], [], ["c", "unknown", "b", "a"], ["b"]]
-EVERYTHING = SearchSettings(stack_size=100_000, beam_threshold=0.0, table_limit=0)
+
+def lattices_and_references(decoder, sentences, references):
+    """The lattices of sentences, and their references in the ids of the lattices."""
+    prepared = decoder.prepare(sentences)
+    flat = FlatLattices.of(decoder.lattices(prepared), decoder.feature_set.size)
+    return flat, encode_references(references, decoder.model.target_vocabulary, prepared.unknown_words)
 
 
 def test_references_use_the_ids_of_the_decoder():
@@ -81,15 +84,14 @@ def tiny(request):
     generator = np.random.default_rng(request.param)
     model, weights = random_model(request.param)
     decoder = Decoder(model, EVERYTHING, weights)
-    prepared = decoder.prepare(SENTENCES)
-    flat = FlatLattices.of(decoder.lattices(prepared), decoder.feature_set.size)
     words = ["x", "y", "z", "q", "c", "unknown", "stranger"]
     references = [generator.choice(words, generator.integers(3, 9)).tolist() for _ in SENTENCES]
     derivations = [
         all_derivations(model, sentence, decoder.feature_set, decoder.vector) if sentence else []
         for sentence in SENTENCES
     ]
-    return flat, references, encode_references(references, TARGET, prepared.unknown_words), derivations
+    flat, encoded = lattices_and_references(decoder, SENTENCES, references)
+    return flat, references, encoded, derivations
 
 
 def words_of(flat, arcs):
@@ -123,11 +125,9 @@ def test_corpus_oracle_cannot_be_improved_by_one_sentence():
     model, weights = random_model(1)
     decoder = Decoder(model, EVERYTHING, weights)
     sentences = [["a", "b", "a"], ["a", "b", "b"]]
-    prepared = decoder.prepare(sentences)
-    flat = FlatLattices.of(decoder.lattices(prepared), decoder.feature_set.size)
     best = [all_derivations(model, s, decoder.feature_set, decoder.vector) for s in sentences]
     references = [[*d[len(d) // 2].tokens, "x"] for d in best]
-    encoded = encode_references(references, TARGET, prepared.unknown_words)
+    flat, encoded = lattices_and_references(decoder, sentences, references)
     found = corpus_oracle(flat, encoded, beam=0)
     assert found.bleu > 0
     for number in (0, 1):
@@ -184,9 +184,7 @@ def test_oracles_of_real_lattices_beat_lists(real):
     assert means[2] > means[1] > means[0] + 5
     corpus = [rows[name, "corpus"].bleu for name in ("100-best", "lattice")]
     assert corpus[1] > corpus[0] >= best["100-best"].bleu > first.bleu + 5
-    prepared = decoder.prepare(sentences)
-    flat = FlatLattices.of(decoder.lattices(prepared), decoder.feature_set.size)
-    encoded = encode_references(references, real.model.target_vocabulary, prepared.unknown_words)
+    flat, encoded = lattices_and_references(decoder, sentences, references)
     found = sentence_oracle(flat, encoded)
     assert 100 * found.mean_sentence_bleu == best["lattice"].mean_sentence_bleu
     for number in range(len(sentences)):

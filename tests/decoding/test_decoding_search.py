@@ -4,18 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tiny_models import TARGET, all_derivations, random_model, random_ngrams
+from tiny_models import EVERYTHING, GROUPS, TARGET, all_derivations, random_model, random_ngrams
 
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.language_model.model import NgramModel
 
-EXHAUSTIVE = {"stack_size": 100_000, "beam_threshold": 0.0, "table_limit": 0, "pop_limit": 100_000}
 SENTENCES = [["a", "b", "c", "a"], ["c", "unknown", "b", "a", "b"], ["b"], ["x", "a", "b"]]
-EVERYTHING = ("phrase", "language_model", "reordering")
 
 
 def search_all(algorithm: str, limit: int = 6) -> SearchSettings:
-    return SearchSettings(algorithm=algorithm, distortion_limit=limit, **EXHAUSTIVE)
+    return replace(EVERYTHING, algorithm=algorithm, distortion_limit=limit)
 
 
 def assert_lists_equal(translation, expected, limit):
@@ -69,7 +67,7 @@ def test_distortion_limit(algorithm, limit):
 
 @pytest.mark.parametrize(
     ("features", "language_models"),
-    [(("phrase", "language_model"), 1), ((*EVERYTHING, "encoder_decoder"), 1), (EVERYTHING, 2)],
+    [(("phrase", "language_model"), 1), ((*GROUPS, "encoder_decoder"), 1), (GROUPS, 2)],
 )
 def test_feature_groups(features, language_models):
     model, weights = random_model(5, features, language_models)

@@ -9,6 +9,7 @@ import numpy as np
 
 from neural_smt.decoding.features import LOG_FLOOR, REORDERING, build_feature_set
 from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.search import SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.experiment.system_folder import map_paths
 from neural_smt.io.files import read_json, write_json
@@ -20,6 +21,9 @@ from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
 
 SOURCE = Vocabulary(["<unk>", "<s>", "</s>", "a", "b", "c"], [0] * 6)
+GROUPS = ("phrase", "language_model", "reordering")
+SENTENCES = [["a", "b", "c", "a"], [], ["c", "unknown", "b", "a"], ["b"]]
+EVERYTHING = SearchSettings(stack_size=100_000, beam_threshold=0.0, table_limit=0, pop_limit=100_000)
 TARGET = Vocabulary(["<unk>", "<s>", "</s>", "x", "y", "z", "q"], [0] * 7)
 
 
@@ -50,7 +54,7 @@ def random_ngrams(generator: np.random.Generator, order: int = 3) -> list[NgramT
 
 
 def random_model(
-    seed: int, features: tuple[str, ...] = ("phrase", "language_model", "reordering"), language_models: int = 1
+    seed: int, features: tuple[str, ...] = GROUPS, language_models: int = 1
 ) -> tuple[TranslationModel, Weights]:
     """A model over three source words, with random weights."""
     generator = np.random.default_rng(seed)

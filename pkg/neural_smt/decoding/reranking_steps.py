@@ -12,9 +12,10 @@ import numpy as np
 
 from neural_smt.decoding.lattices.flat import best_paths
 from neural_smt.decoding.lattices.kbest import list_paths
-from neural_smt.decoding.lattices.oracle import HEADER, OracleRow, encode_references, lattices_of_lists, score_oracles
+from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.nbest import ListedTranslation, read_blocks, read_nbest, write_entries
+from neural_smt.decoding.oracles import HEADER, OracleRow, lattices_of_lists, score_oracles
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.push_forward import (
     LatticeScorer,

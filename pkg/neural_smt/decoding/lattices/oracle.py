@@ -1,4 +1,4 @@
-"""Oracle translations of lattices and n-best lists: the derivations with the highest BLEU against the reference.
+"""Oracle translations of lattices: the derivations with the highest BLEU against the reference.
 
 Dynamic programming over the nodes. What the future of a partial translation depends on is its last words, as far as
 they are an n-gram of the reference, the n-grams of the reference it has matched (they are clipped) and its length:
@@ -8,10 +8,8 @@ with one, each node keeps those with the highest linear BLEU, the first-order ga
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,11 +17,8 @@ import numpy as np
 from neural_smt.bleu import MATCHES, ORDER, REFERENCE_LENGTH, SIZE, TOTALS, bleu, sentence_bleu
 from neural_smt.bleu_primitives import log_bleu
 from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.decoding.lattices.lattice import prune
-from neural_smt.decoding.options import PreparedSentences
 from neural_smt.decoding.primitives import enlarged, enlarged_rows
-from neural_smt.decoding.search import Decoder
-from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, leaf, mix
 from neural_smt.vocabulary import Vocabulary
 
@@ -35,11 +30,6 @@ PRECISION, DECAY = 0.85, 0.75
 
 ROUNDS = 4
 """Passes over the sentences of the corpus-level search, at most; the first two bring nearly everything."""
-
-LIST_ROUNDS = 20
-"""Passes over the sentences of the corpus-level search in n-best lists, at most; a handful are needed."""
-
-HEADER = ("candidates", "per_sentence", "oracle", "bleu", "mean_sentence_bleu", "seconds_per_sentence")
 
 
 @dataclass(frozen=True)
@@ -258,64 +248,65 @@ def _grown(partial: _Partial, rows: int) -> _Partial:
 
 
 @leaf
-def _preview(
-    automaton: ReferenceAutomaton,
-    words: np.ndarray,
-    partial: _Partial,
-    before: int,
-    gains: np.ndarray,
-    found: np.ndarray,
-) -> tuple[float, np.uint64]:
-    """Linear BLEU and identity of the partial translation ``before`` with some words more, writing no row.
+def _match(
+    automaton: ReferenceAutomaton, words: np.ndarray, used: np.ndarray, state: int, key: np.uint64, found: np.ndarray
+) -> tuple[int, np.uint64, int]:
+    """Read words (columns of the automaton) after a state, and count the n-grams matched in ``used`` (uint16 [G]).
 
-    Most extensions are dropped: writing only the chosen ones (``_extend``) halves the time. ``found``: int32, room for
-    the n-grams matched on the way, which are counted in the row of ``before`` and then taken out again.
+    Returns the state, the key and the number of matches; ``found``: int32, room for these n-grams.
     """
-    used, state, key = partial.used, np.int64(partial.state[before]), partial.key[before]
-    length = partial.statistics[before, 1] + len(words)
-    rank = -gains[ORDER] * length
-    for n in range(ORDER):
-        rank += gains[n] * partial.statistics[before, 2 * n]
     matches = 0
     for word in words:
         reached = np.int64(automaton.successor[state, word])
         ngram = reached
         while ngram > 0:
-            if used[before, ngram] < automaton.count[ngram]:
-                used[before, ngram] += 1
-                rank += gains[automaton.order[ngram] - 1]
+            if used[ngram] < automaton.count[ngram]:
+                used[ngram] += 1
                 key += mix(np.uint64(ngram))
                 found[matches] = ngram
                 matches += 1
             ngram = np.int64(automaton.suffix[ngram])
         state = np.int64(automaton.context[reached])
+    return state, key, matches
+
+
+@leaf
+def _preview(
+    automaton: ReferenceAutomaton, words: np.ndarray, partial: _Partial, before: int, gains: np.ndarray,
+    found: np.ndarray,
+) -> tuple[float, np.uint64]:  # fmt: skip
+    """Linear BLEU and identity of the partial translation ``before`` with some words more, writing no row.
+
+    Most extensions are dropped: writing only the chosen ones (``_extend``) halves the time. The n-grams matched on the
+    way are counted in the row of ``before`` and then taken out again.
+    """
+    used = partial.used[before]
+    state, key, matches = _match(automaton, words, used, np.int64(partial.state[before]), partial.key[before], found)
+    length = partial.statistics[before, 1] + len(words)
+    rank = -gains[ORDER] * length
+    for n in range(ORDER):
+        rank += gains[n] * partial.statistics[before, 2 * n]
     for i in range(matches):
-        used[before, found[i]] -= 1
+        rank += gains[automaton.order[found[i]] - 1]
+        used[found[i]] -= 1
     return rank, mix(key + mix(np.uint64((state << 32) | length)))
 
 
 @kernel
-def _extend(automaton: ReferenceAutomaton, words: np.ndarray, partial: _Partial, before: int, row: int) -> None:
+def _extend(
+    automaton: ReferenceAutomaton, words: np.ndarray, partial: _Partial, before: int, row: int, found: np.ndarray
+) -> None:
     """Write the partial translation ``before`` with some words more (columns of the automaton) as ``row``."""
-    used = partial.used
-    partial.statistics[row] = partial.statistics[before]
-    used[row] = used[before]
-    state, key = np.int64(partial.state[before]), partial.key[before]
-    for word in words:
-        reached = np.int64(automaton.successor[state, word])
-        found = reached
-        while found > 0:
-            if used[row, found] < automaton.count[found]:
-                used[row, found] += 1
-                partial.statistics[row, 2 * (automaton.order[found] - 1)] += 1
-                key += mix(np.uint64(found))
-            found = np.int64(automaton.suffix[found])
-        state = np.int64(automaton.context[reached])
-    length = partial.statistics[row, 1] + len(words)
+    statistics, used = partial.statistics[row], partial.used[row]
+    statistics[:] = partial.statistics[before]
+    used[:] = partial.used[before]
+    state, key, matches = _match(automaton, words, used, np.int64(partial.state[before]), partial.key[before], found)
+    for i in range(matches):
+        statistics[2 * (automaton.order[found[i]] - 1)] += 1
+    length = statistics[1] + len(words)
     for n in range(ORDER):
-        partial.statistics[row, 2 * n + 1] = max(0, length - n)
-    partial.state[row] = state
-    partial.key[row] = key
+        statistics[2 * n + 1] = max(0, length - n)
+    partial.state[row], partial.key[row] = state, key
 
 
 @kernel
@@ -386,7 +377,7 @@ def _search_lattice(
         for i in range(len(chosen)):
             row, arc, before = ranges[node] + i, np.int64(arcs[chosen[i]]), np.int64(befores[chosen[i]])
             added = read[word_offsets[arc] - first_word : word_offsets[arc + 1] - first_word]
-            _extend(automaton, added, partial, before, row)
+            _extend(automaton, added, partial, before, row, found)
             partial.node[row], partial.arc[row], partial.before[row] = node, arc, before
         ranges[node + 1] = ranges[node] + len(chosen)
     best, best_value = ranges[nodes - 1], -np.inf
@@ -405,90 +396,3 @@ def _search_lattice(
         length += 1
         row = np.int64(partial.before[row])
     return path[:length][::-1].copy(), statistics
-
-
-@dataclass(frozen=True)
-class OracleRow:
-    """One row of the table.
-
-    candidates: ``1-best``, ``100-best``, ``lattice``; per_sentence: mean number of entries, or of arcs of a lattice;
-    oracle: ``sentence``, ``corpus``, or ``model`` for the 1-best; bleu, mean_sentence_bleu: 0 to 100, of tokens, the
-    latter BLEU+1; seconds: per sentence, of search and oracle.
-    """
-
-    candidates: str
-    per_sentence: float
-    oracle: str
-    bleu: float
-    mean_sentence_bleu: float
-    seconds: float
-
-    @classmethod
-    def of(cls, candidates: str, per_sentence: float, oracle: str, found: LatticeOracle, seconds: float) -> OracleRow:
-        """The row of an oracle's translations; seconds: of all of them."""
-        each = seconds / max(1, len(found.statistics))
-        return cls(candidates, per_sentence, oracle, 100 * found.bleu, 100 * found.mean_sentence_bleu, each)
-
-    def cells(self) -> list[str]:
-        """The row as text, in the order of ``HEADER``."""
-        scores = (f"{value:.2f}" for value in (self.bleu, self.mean_sentence_bleu))
-        return [self.candidates, f"{self.per_sentence:.1f}", self.oracle, *scores, f"{self.seconds:.5f}"]
-
-
-def oracle_table(
-    decoder: Decoder,
-    sentences: Sequence[list[str]],
-    references: Sequence[list[str]],
-    nbest_sizes: Sequence[int],
-    density: float,
-) -> list[OracleRow]:
-    """Rows for the 1-best, each size of distinct n-best list, and the lattices, pruned to ``density`` arcs a word."""
-    prepared = decoder.prepare(list(sentences))
-    encoded = encode_references(references, decoder.model.target_vocabulary, prepared.unknown_words)
-    rows = []
-    for size in [1, *sorted(set(nbest_sizes) - {1})]:
-        rows += _of_lists(decoder, prepared, encoded, size)
-    began = time.perf_counter()
-    lattices = [lattice and prune(lattice, density=density) for lattice in decoder.lattices(prepared)]
-    flat = FlatLattices.of(lattices, decoder.feature_set.size)
-    return rows + score_oracles("lattice", flat, encoded, time.perf_counter() - began)
-
-
-def _of_lists(decoder: Decoder, prepared: PreparedSentences, references: Ragged, size: int) -> list[OracleRow]:
-    began = time.perf_counter()
-    lists = [translation.nbest for translation in decoder.decode(prepared, nbest=size)]
-    offsets = offsets_of([len(entries) for entries in lists])
-    words = Ragged.concatenate([entries.words for entries in lists])
-    seconds = time.perf_counter() - began
-    return score_oracles(f"{size}-best", lattices_of_lists(words, offsets), references, seconds, len(words))
-
-
-def lattices_of_lists(words: Ragged, offsets: np.ndarray) -> FlatLattices:
-    """Lists of translations as lattices of two nodes, with an arc for each translation.
-
-    words: int32 ``Ragged``, the translations; offsets: int64 ``[S + 1]``, those of each sentence, one at least.
-    """
-    starts = 2 * np.arange(len(offsets))
-    tails = np.repeat(starts[:-1], np.diff(offsets)).astype(np.int32)
-    return FlatLattices(starts, np.repeat(offsets, 2)[:-1], tails, np.zeros((0, len(words)), np.float32), words)
-
-
-def score_oracles(
-    candidates: str, lattices: FlatLattices, references: Ragged, seconds: float, listed: int | None = None
-) -> list[OracleRow]:
-    """The rows of both oracles, or of the translations themselves where ``candidates`` is ``1-best``.
-
-    references: from ``encode_references``; seconds: of making the lattices; listed: where these are n-best lists (see
-    ``lattices_of_lists``), how many entries were listed.
-    """
-    beam, rounds = (BEAM, ROUNDS) if listed is None else (0, LIST_ROUNDS)
-    each = (len(lattices.tails) if listed is None else listed) / max(1, len(lattices))
-    finders = {"sentence": sentence_oracle, "corpus": partial(corpus_oracle, rounds=rounds)}
-    if candidates == "1-best":
-        each, finders = 1.0, {"model": sentence_oracle}
-    rows = []
-    for name, find in finders.items():
-        began = time.perf_counter()
-        found = find(lattices, references, beam)
-        rows.append(OracleRow.of(candidates, each, name, found, seconds + time.perf_counter() - began))
-    return rows

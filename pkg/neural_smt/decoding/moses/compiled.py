@@ -86,20 +86,14 @@ def default_folders(ini: Path) -> list[Path]:
 
 
 def _sources(ini: MosesIni) -> list[Source]:
-    tables = [ini.phrase_table, *([ini.reordering_table] if ini.reordering_table else [])]
-    return [Source.of(path) for path in [*tables, *ini.language_models]]
+    reordering = [ini.reordering_table] if ini.reordering_table else []
+    return [Source.of(path) for path in (ini.phrase_table, *reordering, *ini.language_models)]
 
 
-def _expected(ini: MosesIni) -> dict[str, Any]:
+def _expected() -> dict[str, str]:
     """What the folder must have been made with, besides the sources."""
-    return {
-        "kind": KIND,
-        "code": hashlib.sha256(
-            Path(__file__).read_bytes() + code_digest(*(maker.__module__ for maker in MAKERS)).encode()
-        ).hexdigest(),
-        "reordering": ini.reordering_table is not None,
-        "language_models": len(ini.language_models),
-    }
+    code = Path(__file__).read_bytes() + code_digest(*(maker.__module__ for maker in MAKERS)).encode()
+    return {"kind": KIND, "code": hashlib.sha256(code).hexdigest()}
 
 
 def _load_first(places: list[Path], ini: MosesIni) -> TranslationModel | None:
@@ -110,10 +104,8 @@ def _load_first(places: list[Path], ini: MosesIni) -> TranslationModel | None:
             continue
         try:
             meta = read_json(folder / META)
-            if any(meta.get(key) != value for key, value in _expected(ini).items()):
-                continue
             recorded = [Source(**record) for record in meta["sources"]]
-            if not _same(recorded, sources):
+            if any(meta.get(key) != value for key, value in _expected().items()) or not _same(recorded, sources):
                 continue
             if _files(folder) != meta["files"]:
                 log.info("%s is damaged; it is made again", folder)
@@ -169,7 +161,7 @@ def _build(places: list[Path], ini: MosesIni) -> TranslationModel:
     for folder in places:
         _refuse_foreign(folder)
         try:
-            _save(folder, model, sources, ini)
+            _save(folder, model, sources)
         except OSError as error:
             log.info("%s cannot be written (%s)", folder, error.strerror)
         else:
@@ -184,7 +176,7 @@ def _refuse_foreign(folder: Path) -> None:
         raise UserError(f"{folder}: holds something else than a compiled model; name another folder")
 
 
-def _save(folder: Path, model: TranslationModel, sources: list[Source], ini: MosesIni) -> None:
+def _save(folder: Path, model: TranslationModel, sources: list[Source]) -> None:
     with atomic(folder, directory=True) as temporary:
         model.source_vocabulary.save(temporary / "source.tsv")
         model.target_vocabulary.save(temporary / "target.tsv")
@@ -193,7 +185,7 @@ def _save(folder: Path, model: TranslationModel, sources: list[Source], ini: Mos
             language_model.save(temporary / f"language_model{number}")
         records = [asdict(source) for source in sources]
         made = {"build": uuid.uuid4().hex, "sources": records, "files": _files(temporary)}
-        write_json(temporary / META, _expected(ini) | made)
+        write_json(temporary / META, _expected() | made)
 
 
 def _same(recorded: list[Source], present: list[Source]) -> bool:

@@ -2,25 +2,28 @@
 
 import logging
 import math
+import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from neural_smt.decoding.features import NETWORK_FEATURES, UNKNOWN_WORD
-from neural_smt.decoding.lattices.oracle import HEADER, oracle_table
+import numpy as np
+
+from neural_smt.decoding.features import DISTORTION, LOG_FLOOR, NETWORK_FEATURES, REORDERING, UNKNOWN_WORD
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import AUTO, load_model
-from neural_smt.decoding.moses.export import write_moses_folder
-from neural_smt.decoding.moses.ini import MosesIni, read_moses_ini
+from neural_smt.decoding.moses.ini import ALGORITHMS, REORDERING_TYPES, SIMPLE, TRANSLATION, MosesIni, read_moses_ini
 from neural_smt.decoding.moses.outputs import Listing, Outputs, Writer, read_batches
+from neural_smt.decoding.oracles import HEADER, oracle_table
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import read_settings
 from neural_smt.experiment.system_folder import System
-from neural_smt.io.files import read_parallel, write_csv
+from neural_smt.io.files import atomic, read_parallel, write_csv, write_lines
+from neural_smt.phrases.moses_format import write_moses
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +32,10 @@ BATCH = 256
 
 LATTICE_BATCH = 32
 """The same when their lattices are kept until they are written."""
+
+INI_NAME = "moses.ini"
+PHRASE_TABLE_NAME = "phrase-table.gz"
+REORDERING_TABLE_NAME = "reordering-table.wbe-msd-bidirectional-fe.gz"
 
 
 def decode_moses(
@@ -106,30 +113,6 @@ def oracle_moses(
     write_csv(output, HEADER, [row.cells() for row in rows])
 
 
-def export_moses(
-    *,
-    system: Path,
-    weights: Path,
-    arpas: list[Path],
-    output: Path,
-) -> None:
-    """Write a tuned system as a folder that Moses loads: phrase and reordering table, ARPA models and moses.ini.
-
-    system: a searched one, see ``system_folder``; weights: its tuned ones; arpas: its language models as text, in the
-    same order. Score columns follow the scores of the phrase table. Paths in the ini are relative to the folder, so
-    start Moses there (``decode --moses-ini`` finds them from anywhere).
-    """
-    made_of = System.load(system)
-    for group in NETWORK_FEATURES:
-        if group in made_of.features:
-            raise UserError(f"Moses cannot load the feature {group} of this system; export one without it")
-    model = TranslationModel.load(made_of)
-    if len(arpas) != len(model.language_models):
-        raise UserError(f"{len(model.language_models)} language models but {len(arpas)} ARPA files; give one for each")
-    settings = read_settings(SearchSettings, made_of.search, "decoding")
-    write_moses_folder(output, model, arpas, Weights.load(weights), settings)
-
-
 def _threads(given: int | None, ini: MosesIni) -> int:
     threads = given if given is not None else ini.threads or 1
     if threads < 1:
@@ -152,3 +135,116 @@ def _run(decoder: Decoder, batches: Iterator[list[str]], outputs: Outputs, write
         write(done, translations, lattices)
         done += len(lines)
     log.info("translated %d sentences in %.1f s", done, seconds)
+
+
+def export_moses(
+    *,
+    system: Path,
+    weights: Path,
+    arpas: list[Path],
+    output: Path,
+) -> None:
+    """Write a tuned system as a folder that Moses loads: phrase and reordering table, ARPA models and moses.ini.
+
+    system: a searched one, see ``system_folder``; weights: its tuned ones; arpas: its language models as text, in the
+    same order. Score columns follow the scores of the phrase table. Paths in the ini are relative to the folder, so
+    start Moses there (``decode --moses-ini`` finds them from anywhere).
+    """
+    made_of = System.load(system)
+    for group in NETWORK_FEATURES:
+        if group in made_of.features:
+            raise UserError(f"Moses cannot load the feature {group} of this system; export one without it")
+    model = TranslationModel.load(made_of)
+    if len(arpas) != len(model.language_models):
+        raise UserError(f"{len(model.language_models)} language models but {len(arpas)} ARPA files; give one for each")
+    settings = read_settings(SearchSettings, made_of.search, "decoding")
+    _write_moses_folder(output, model, arpas, Weights.load(weights), settings)
+
+
+def _write_moses_folder(
+    folder: Path, model: TranslationModel, arpas: Sequence[Path], weights: Weights, settings: SearchSettings
+) -> None:
+    """Write phrase table, reordering table, language models and ``moses.ini`` into a new folder, atomically.
+
+    The score columns of the model follow the scores of the phrase table, as probabilities, and so do their weights; no
+    probability counts less than e^-100 in Moses, so a column's lower scores are raised to that. arpas: the language
+    models, in their order. Paths in the ini are relative to the folder.
+    """
+    vector = weights.vector(model.feature_set)
+    _check_words(model)
+    for name, column in model.columns.items():
+        low = int(np.count_nonzero(column < LOG_FLOOR))
+        if low:
+            log.warning("%d scores of %s are below %g, which Moses does not go below", low, name, LOG_FLOOR)
+    with atomic(folder, directory=True) as temporary:
+        reordering = temporary / REORDERING_TABLE_NAME if REORDERING in model.feature_set else None
+        vocabularies = model.source_vocabulary, model.target_vocabulary
+        write_moses(model.phrase_table, vocabularies, temporary / PHRASE_TABLE_NAME, reordering, model.columns)
+        names = [f"lm{number}.arpa{'.gz' if path.suffix == '.gz' else ''}" for number, path in enumerate(arpas)]
+        for name, path in zip(names, arpas, strict=True):
+            _copy(path, temporary / name)
+        write_lines(temporary / INI_NAME, _ini(model, names, vector, settings))
+
+
+def _check_words(model: TranslationModel) -> None:
+    """``UserError`` for a word of the phrase table that would fall apart in Moses' files."""
+    table = model.phrase_table
+    for vocabulary, phrases in ((model.source_vocabulary, table.source), (model.target_vocabulary, table.target)):
+        for number in np.unique(phrases.values).tolist():
+            word = vocabulary.words[number]
+            if "|" in word:
+                raise UserError(
+                    f"the phrase table has the word {word!r}, but Moses takes | for a separator; "
+                    "write &#124; for it in the tokenised text"
+                )
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        shutil.copyfile(source, target)
+    except OSError as error:
+        raise UserError(f"{error.filename}: cannot be copied ({error.strerror})") from None
+
+
+def _ini(
+    model: TranslationModel, language_models: list[str], vector: np.ndarray, settings: SearchSettings
+) -> list[str]:
+    features = model.feature_set
+    scores = model.phrase_table.scores.shape[1] + len(model.columns)
+    sections = {
+        "input-factors": ["0"],
+        "mapping": ["0 T 0"],
+        "search-algorithm": [str(number) for number, name in ALGORITHMS.items() if name == settings.algorithm],
+        "stack": [str(settings.stack_size)],
+        "beam-threshold": [repr(settings.beam_threshold)],
+        "cube-pruning-pop-limit": [str(settings.pop_limit)],
+        "distortion-limit": [str(settings.distortion_limit)],
+        "feature": [
+            *(kind for kind, name in SIMPLE.items() if name != DISTORTION),
+            f"PhraseDictionaryMemory name={TRANSLATION} num-features={scores} table-limit={settings.table_limit} "
+            f"path={PHRASE_TABLE_NAME} input-factor=0 output-factor=0",
+        ],
+    }
+    if REORDERING in features:
+        sections["feature"].append(
+            f"LexicalReordering name={REORDERING} num-features=6 type={REORDERING_TYPES[0]} "
+            f"path={REORDERING_TABLE_NAME} input-factor=0 output-factor=0"
+        )
+    sections["feature"].append("Distortion")
+    for number, (name, language_model) in enumerate(zip(language_models, model.language_models, strict=True)):
+        sections["feature"].append(f"KENLM name=LM{number} factor=0 path={name} order={language_model.order}")
+    sections["weight"] = [
+        f"{name}= {' '.join(map(repr, vector[part].tolist()))}" for name, part in _weight_slices(model).items()
+    ]
+    lines = ["# Paths are relative to this folder: start Moses in it."]
+    for name, content in sections.items():
+        lines += ["", f"[{name}]", *content]
+    return lines
+
+
+def _weight_slices(model: TranslationModel) -> dict[str, list[int]]:
+    """Feature name in the ini -> the positions of its weights among those of the system."""
+    positions = {name: list(range(part.start, part.stop)) for name, part in model.feature_set.slices.items()}
+    for column in model.columns:
+        positions[TRANSLATION] += positions.pop(column)
+    return positions
