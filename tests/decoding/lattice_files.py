@@ -47,42 +47,26 @@ def _ways(node, start, into, known=None):
     return known[node]
 
 
-def best_of_search_graph(lines):
-    """Sentence -> (score, words) of the best path, for graphs with too many paths to list."""
-    results = {}
-    for number, hypotheses in _read_hypotheses(lines).items():
-        best = {"0": (0.0, ())}
-        ordered = sorted((h for h in hypotheses if "back" in h[0]), key=lambda h: int(h[0]["stack"]))
-        for fields, words in ordered:
-            score, before = best[fields["back"]]
-            node = fields.get("recombined", fields["hyp"])
-            found = score + float(fields["transition"]), before + tuple(words.split("|")[-1].split())
-            best[node] = max(best.get(node, found), found)
-        results[number] = max(best[f.get("recombined", f["hyp"])] for f, _ in ordered if f["forward"] == "-1")
-    return results
+def best_of_search_graph(lines, limit=1, weights=None):
+    """Sentence -> (score, words) of the best paths, best first, for graphs with too many paths to list.
 
-
-def best_scores(lines, weights, limit):
-    """Sentence -> scores of the best derivations, best first, made of the feature values in an extended graph.
-
-    weights: those of ``core=(...)``. Every node keeps the best ways into it, so this needs no k-best algorithm.
+    weights: those of ``core=(...)``, else the transitions count. Every node keeps the best ways into it, so this needs
+    no k-best algorithm.
     """
     results = {}
     for number, hypotheses in _read_hypotheses(lines).items():
-        ways, into, finals = {"0": np.zeros(1)}, defaultdict(list), set()
-        stacks = defaultdict(list)
-        for fields, _ in hypotheses:
-            if "back" in fields:
-                stacks[int(fields["stack"])].append(fields)
-        for _, members in sorted(stacks.items()):
-            into.clear()
-            for fields in members:
-                core = np.array(fields["scores"].split("(")[1].split(")")[0].split(","), dtype=float)
-                into[fields.get("recombined", fields["hyp"])].append(ways[fields["back"]] + weights @ core)
-                finals |= {fields.get("recombined", fields["hyp"])} if fields["forward"] == "-1" else set()
-            for node, parts in into.items():
-                ways[node] = np.sort(np.concatenate(parts))[::-1][:limit]
-        results[number] = np.sort(np.concatenate([ways[node] for node in finals]))[::-1][:limit]
+        ways, finals = defaultdict(list, {"0": [(0.0, ())]}), set()
+        for fields, words in sorted((h for h in hypotheses if "back" in h[0]), key=lambda h: int(h[0]["stack"])):
+            if weights is None:
+                step = float(fields["transition"])
+            else:
+                step = weights @ np.array(fields["scores"].split("(")[1].split(")")[0].split(","), dtype=float)
+            back, node = fields["back"], fields.get("recombined", fields["hyp"])
+            ways[back] = sorted(ways[back], reverse=True)[:limit]
+            added = tuple(words.split("|")[-1].split())
+            ways[node] += [(score + step, before + added) for score, before in ways[back]]
+            finals |= {node} if fields["forward"] == "-1" else set()
+        results[number] = sorted((way for node in finals for way in ways[node]), reverse=True)[:limit]
     return results
 
 

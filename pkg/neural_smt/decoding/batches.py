@@ -149,7 +149,7 @@ def search_batch(
     # only the winners are of use; and nothing is cut by the beam, unless something like its scores is there.
     keep_arcs = search.keep_arcs or (feature is not None and not estimated(feature))
     lazy = feature is not None and search.fallback_lm >= 0
-    stateful = feature.begin(weighted, members) if hasattr(feature, "begin") else feature
+    scorer = None if feature is None else _FeatureInBatch(feature, weighted, members)
     beam = search.beam if feature is None or lazy else -math.inf
     filling = task._replace(search=search._replace(beam=beam, keep_arcs=keep_arcs))
     stacks, arcs = start_stacks(task, feature.history if feature else 0), start_arcs(sentences.lengths)
@@ -157,18 +157,17 @@ def search_batch(
     longest, phrase = int(sentences.lengths.max()), sentences.spans.shape[1]
     for size in range(1, longest + 1):
         buffer, offsets = fill(size, filling, stacks, buffer, pop_limit)
-        if lazy:
+        if scorer and lazy:
             claim_parents(stacks, buffer)
-            _score_claimed(stateful, weighted, members, (max(1, size - phrase), size), False, stacks, arcs, buffer)
-        elif feature:
-            complete, history = size == sentences.lengths, stacks.hypotheses.history
-            _score_candidates(stateful, weighted, members, complete, history, buffer, offsets)
+            scorer.score_claimed((max(1, size - phrase), size), False, stacks, arcs, buffer)
+        elif scorer:
+            scorer.score_candidates(size == sentences.lengths, stacks.hypotheses.history, buffer, offsets)
         stacks, arcs = make_room(size, stacks, arcs, offsets)
         settle_stack(size, task, stacks, arcs, buffer, offsets, feature is not None)
-    if lazy:
+    if scorer and lazy:
         clear(buffer)
         claim_complete(sentences.lengths, stacks)
-        _score_claimed(stateful, weighted, members, (1, longest + 1), True, stacks, arcs, buffer)
+        scorer.score_claimed((1, longest + 1), True, stacks, arcs, buffer)
     return Lattice.build(weighted, members, sentences.lengths, stacks, arcs)
 
 
@@ -182,63 +181,40 @@ def _batch_sentences(weighted: WeightedSentences, members: np.ndarray) -> Senten
     return Sentences(lengths, first, prepared.spans, future, future_first)
 
 
-def _score_candidates(
-    feature: StatefulFeature | StatefulSearch,
-    weighted: WeightedSentences,
-    members: np.ndarray,
-    complete: np.ndarray,
-    history: np.ndarray,
-    buffer: Buffer,
-    offsets: np.ndarray,
-) -> None:
-    """Add the weighted scores of the feature to those of all candidates."""
-    count, sizes = int(offsets[-1, 0]), np.diff(offsets[:, 0])
-    ways = buffer.parent[:count], buffer.option[:count], buffer.start[:count]
-    scores = _score(feature, weighted, np.repeat(members, sizes), np.repeat(complete, sizes), history, *ways)
-    buffer.extra[:count] = scores
-    buffer.score[:count] += weighted.vector[weighted.feature_column] * scores
+class _FeatureInBatch:
+    """A stateful feature that scores the hypotheses of one batch."""
 
+    def __init__(self, feature: StatefulFeature, weighted: WeightedSentences, members: np.ndarray):
+        self.search = feature.begin(weighted, members) if hasattr(feature, "begin") else feature
+        self.weighted, self.members = weighted, members
+        self.weight = weighted.vector[weighted.feature_column]
 
-def _score_claimed(
-    feature: StatefulFeature | StatefulSearch,
-    weighted: WeightedSentences,
-    members: np.ndarray,
-    sizes: tuple[int, int],
-    complete: bool,
-    stacks: Stacks,
-    arcs: Arcs,
-    buffer: Buffer,
-) -> None:
-    """Score the arcs into the marked hypotheses, which are in the stacks of these sizes (the last not included)."""
-    chosen, owners = arcs_into_claimed(*sizes, stacks, arcs)
-    ways = arcs.tail[chosen], arcs.option[chosen], arcs.start[chosen]
-    ends = np.full(len(chosen), complete)
-    scores = _score(feature, weighted, members[owners], ends, stacks.hypotheses.history, *ways)
-    weight = weighted.vector[weighted.feature_column]
-    best = revise(chosen, scores, weight, weighted.options, stacks, arcs, buffer)
-    if hasattr(feature, "settle") and len(chosen):
-        feature.settle(arcs.head[chosen[best]], best)
+    def score_candidates(self, complete: np.ndarray, history: np.ndarray, buffer: Buffer, offsets: np.ndarray) -> None:
+        """Add the weighted scores to those of all candidates; complete: bool ``[B]``; history: of all hypotheses."""
+        count, sizes = int(offsets[-1, 0]), np.diff(offsets[:, 0])
+        ways = buffer.parent[:count], buffer.option[:count], buffer.start[:count]
+        scores = self._score(np.repeat(self.members, sizes), np.repeat(complete, sizes), history, *ways)
+        buffer.extra[:count] = scores
+        buffer.score[:count] += self.weight * scores
 
+    def score_claimed(self, sizes: tuple[int, int], complete: bool, stacks: Stacks, arcs: Arcs, buffer: Buffer) -> None:
+        """Score the arcs into the marked hypotheses, which are in the stacks of these sizes (the last not included)."""
+        chosen, owners = arcs_into_claimed(*sizes, stacks, arcs)
+        ways = arcs.tail[chosen], arcs.option[chosen], arcs.start[chosen]
+        ends = np.full(len(chosen), complete)
+        scores = self._score(self.members[owners], ends, stacks.hypotheses.history, *ways)
+        best = revise(chosen, scores, self.weight, self.weighted.options, stacks, arcs, buffer)
+        if hasattr(self.search, "settle") and len(chosen):
+            self.search.settle(arcs.head[chosen[best]], best)
 
-def _score(
-    feature: StatefulFeature | StatefulSearch,
-    weighted: WeightedSentences,
-    sentences: np.ndarray,
-    complete: np.ndarray,
-    history: np.ndarray,
-    tails: np.ndarray,
-    options: np.ndarray,
-    starts: np.ndarray,
-) -> np.ndarray:
-    """float64 ``[N]``: the scores of ``NewHypotheses``; history: of all hypotheses."""
-    count = len(tails)
-    if count == 0:
-        return np.zeros(0)
-    words = weighted.options.targets.take(options)
-    batch = NewHypotheses(sentences, words, history[tails], complete, tails, options, starts)
-    scores = np.asarray(feature(batch), dtype=np.float64)
-    if scores.shape != (count,) or not np.isfinite(scores).all():
-        raise ValueError(
-            f"the feature {weighted.features.names[weighted.feature_column]} must return {count} finite scores"
-        )
-    return scores
+    def _score(self, sentences, complete, history, tails, options, starts) -> np.ndarray:
+        """float64 ``[N]``: the scores of ``NewHypotheses``; history: of all hypotheses."""
+        count = len(tails)
+        if count == 0:
+            return np.zeros(0)
+        words = self.weighted.options.targets.take(options)
+        batch = NewHypotheses(sentences, words, history[tails], complete, tails, options, starts)
+        scores = np.asarray(self.search(batch), dtype=np.float64)
+        if scores.shape != (count,) or not np.isfinite(scores).all():
+            raise ValueError(f"a stateful feature must return {count} finite scores")
+        return scores

@@ -4,7 +4,7 @@ import logging
 import math
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -15,7 +15,7 @@ from neural_smt.decoding.features import DISTORTION, LOG_FLOOR, NETWORK_FEATURES
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import AUTO, load_model
 from neural_smt.decoding.moses.ini import ALGORITHMS, REORDERING_TYPES, SIMPLE, TRANSLATION, MosesIni, read_moses_ini
-from neural_smt.decoding.moses.outputs import Listing, Outputs, Writer, read_batches
+from neural_smt.decoding.moses.outputs import Listing, Outputs, read_batches
 from neural_smt.decoding.oracles import HEADER, oracle_table
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
@@ -69,20 +69,26 @@ def decode_moses(
     """
     outputs = Outputs(output, Listing.parse(nbest), alignment, lattice, lattice_format)
     ini = read_moses_ini(moses_ini)
-    model = load_model(ini, compiled)
-    chosen = {
-        "algorithm": algorithm,
-        "stack_size": stack_size,
-        "beam_threshold": beam_threshold,
-        "distortion_limit": distortion_limit,
-        "table_limit": table_limit,
-        "pop_limit": pop_limit,
-    }
-    settings = replace(ini.settings, **{name: value for name, value in chosen.items() if value is not None})
-    decoder = Decoder(model, settings, ini.weights, _threads(threads, ini))
-    size = LATTICE_BATCH if lattice else BATCH
+    decoder = _decoder(
+        ini,
+        compiled,
+        threads,
+        algorithm=algorithm,
+        stack_size=stack_size,
+        beam_threshold=beam_threshold,
+        distortion_limit=distortion_limit,
+        table_limit=table_limit,
+        pop_limit=pop_limit,
+    )
+    done, seconds = 0, 0.0
     with outputs.open(_shown(ini, decoder)) as write:
-        _run(decoder, read_batches(input, size), outputs, write)
+        for lines in read_batches(input, LATTICE_BATCH if lattice else BATCH):
+            began = time.perf_counter()
+            translations, lattices = outputs.decode(decoder, [line.split() for line in lines])
+            seconds += time.perf_counter() - began
+            write(done, translations, lattices)
+            done += len(lines)
+    log.info("translated %d sentences in %.1f s", done, seconds)
 
 
 def oracle_moses(
@@ -107,34 +113,24 @@ def oracle_moses(
         raise UserError(f"{source}: empty; give at least one sentence")
     if min(nbest_sizes, default=1) < 1 or not density > 0:
         raise UserError("--nbest-sizes must be at least 1 and --density above 0; correct the option")
-    ini = read_moses_ini(moses_ini)
-    decoder = Decoder(load_model(ini, compiled), ini.settings, ini.weights, _threads(threads, ini))
+    decoder = _decoder(read_moses_ini(moses_ini), compiled, threads)
     rows = oracle_table(decoder, sources, references, nbest_sizes, density)
     write_csv(output, HEADER, [row.cells() for row in rows])
 
 
-def _threads(given: int | None, ini: MosesIni) -> int:
-    threads = given if given is not None else ini.threads or 1
+def _decoder(ini: MosesIni, compiled: str, threads: int | None, **changes: str | float | None) -> Decoder:
+    """The decoder of an ini; threads, changes: of its settings, None for those that stay."""
+    threads = threads if threads is not None else ini.threads or 1
     if threads < 1:
         raise UserError(f"--threads must be at least 1, not {threads}; correct it")
-    return threads
+    settings = replace(ini.settings, **{name: value for name, value in changes.items() if value is not None})
+    return Decoder(load_model(ini, compiled), settings, ini.weights, threads)
 
 
 def _shown(ini: MosesIni, decoder: Decoder) -> dict[str, slice]:
     """The features of n-best lists under their names in the ini; Moses lists those that can be tuned."""
     slices = decoder.feature_set.slices
     return {own: slices[name] for name, own in ini.names.items() if name != UNKNOWN_WORD}
-
-
-def _run(decoder: Decoder, batches: Iterator[list[str]], outputs: Outputs, write: Writer) -> None:
-    done, seconds = 0, 0.0
-    for lines in batches:
-        began = time.perf_counter()
-        translations, lattices = outputs.decode(decoder, [line.split() for line in lines])
-        seconds += time.perf_counter() - began
-        write(done, translations, lattices)
-        done += len(lines)
-    log.info("translated %d sentences in %.1f s", done, seconds)
 
 
 def export_moses(
