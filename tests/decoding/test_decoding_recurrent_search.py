@@ -114,7 +114,9 @@ def test_models_that_do_not_fit_are_refused(tmp_path: Path):
         return load_feature(System(tmp_path / "system.json", content), model, "cpu")
 
     feature = load(groups, model=tmp_path / "plain")
-    assert feature.name == "Recurrent0" and feature.known.tolist()[3:] == [MODEL.index.get(w, 0) for w in TARGET.words[3:]]
+    assert feature.name == "Recurrent0" and feature.known.tolist()[3:] == [
+        MODEL.index.get(w, 0) for w in TARGET.words[3:]
+    ]
     for features, network, message in (
         (groups, {}, "no model folder"),
         ([*groups, "cslm"], {"model": tmp_path / "plain"}, "a search has one network"),

@@ -189,6 +189,8 @@ def save_system(
         save_column(folder / f"{name}.safetensors", column, model.phrase_table)
     columns = {"encoder_decoder": "EncoderDecoder0.safetensors"} if model.columns else {}
     reordering = ["reordering"] if REORDERING in model.feature_set else []
+    features = ["phrase", "language_model", *reordering, *columns]
+    further = {"features": features, "language_models": names, "columns": columns, **further}
     SOURCE.save(folder / "source.tsv")
     TARGET.save(folder / "target.tsv")
     weights.save(folder / "weights.json")
@@ -202,12 +204,12 @@ def describe_system(folder: Path, **further: Any) -> Path:
         "name": "tiny",
         "kind": "search",
         "languages": {"source": "en", "target": "fr"},
-        "features": ["phrase", "language_model", *reordering, *columns],
+        "features": list(GROUPS),
         "phrase_table": "table",
-        "language_models": names,
+        "language_models": ["lm"],
         "source_vocabulary": "source.tsv",
         "target_vocabulary": "target.tsv",
-        "columns": columns,
+        "columns": {},
         "network": None,
         "search": "search.json",
         "weights": "weights.json",
