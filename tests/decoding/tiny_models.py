@@ -16,8 +16,7 @@ from neural_smt.io.files import read_json, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
-from neural_smt.phrases.columns import save_column
-from neural_smt.phrases.table import PhraseTable
+from neural_smt.phrases.table import PhraseTable, save_column
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
 
 SOURCE = Vocabulary(["<unk>", "<s>", "</s>", "a", "b", "c"], [0] * 6)
