@@ -7,9 +7,8 @@ import pytest
 from recurrent_world import EVERYTHING, MODEL, SENTENCES, random_world, read_positions
 from tiny_models import TARGET
 
-from neural_smt.decoding import batches
 from neural_smt.decoding.loading import load_feature
-from neural_smt.decoding.scorers.recurrent import RecurrentFeature
+from neural_smt.decoding.scorers.recurrent import RecurrentFeature, RecurrentSearch
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
@@ -86,19 +85,19 @@ def test_batches_and_threads_do_not_matter(monkeypatch):
     assert statistics["hypotheses"] > 0 and statistics["evaluations"] > 0 and statistics["seconds"] > 0
 
 
-def test_a_hypothesis_is_asked_about_after_those_that_it_extends(monkeypatch):
+def test_a_hypothesis_is_scored_after_those_that_it_extends(monkeypatch):
     _, decoder = make(5, "none", 1, NARROW)
-    asked = []
-    ask = batches._query
+    scored = []
+    score = RecurrentSearch.__call__
 
     def watch(search, batch):
         assert (search.row_of[batch.tails[batch.tails >= 5]] > 0).all()  # 5 sentences have words
-        asked.append(len(batch.tails))
-        return ask(search, batch)
+        scored.append(len(batch.tails))
+        return score(search, batch)
 
-    monkeypatch.setattr(batches, "_query", watch)
+    monkeypatch.setattr(RecurrentSearch, "__call__", watch)
     decoder.decode(SENTENCES)
-    assert sum(asked) == decoder.feature.statistics()["hypotheses"] > 20
+    assert sum(scored) == decoder.feature.statistics()["hypotheses"] > 20
 
 
 def test_models_that_do_not_fit_are_refused(tmp_path: Path):
