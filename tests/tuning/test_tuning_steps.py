@@ -161,15 +161,15 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
     save_cslm(tmp_path / "cslm", TrainedCslm(CslmNetwork(config, 2), shortlist))
     monkeypatch.setattr(search, "FEATURE_BATCH", 4)
     gather, load = ListMethod.gather, steps.load_feature
-    features, counts = [], []
+    loaded, counts = [], []
 
     def load_and_keep(*given: Any) -> CslmFeature:
-        features.append(load(*given))
-        return features[-1]
+        loaded.append(load(*given))
+        return loaded[-1]
 
     def gather_and_count(*given: Any) -> Any:
         result = gather(*given)
-        counts.append([(cache.counts.queries, cache.counts.hits) for cache in (features[-1].score, features[-1].exact)])
+        counts.append([(cache.counts.queries, cache.counts.hits) for cache in (loaded[-1].score, loaded[-1].exact)])
         return result
 
     monkeypatch.setattr(steps, "load_feature", load_and_keep)
@@ -189,7 +189,7 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
         for before, after in zip(counts[0], counts[1], strict=True):
             asked, found = np.subtract(after, before)
             assert found / asked > before[1] / before[0] + 0.1
-    assert len(features) == 2
+    assert len(loaded) == 2
     assert tuned[0].keys() == tuned[1].keys()
     for name, values in tuned[0].items():
         np.testing.assert_allclose(tuned[1][name], values, rtol=1e-3, err_msg=name)
