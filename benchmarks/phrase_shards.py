@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from lib import RESULTS, SHARED, peak_megabytes
 
-from neural_smt.alignment.fast_align import FastAlignSettings, fast_align
+from neural_smt.alignment.fast_align import fast_align
 from neural_smt.alignment.pharaoh import write_alignments
 from neural_smt.alignment.steps import build_lexical_tables
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.corpus.tokenisation import tokenise_lines
+from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_lines, write_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.steps import (
@@ -59,8 +60,8 @@ def prepare() -> Path:
         vocabularies = [Vocabulary.from_sentences(side) for side in sides]
         texts = [vocabulary.encode(side) for vocabulary, side in zip(vocabularies, sides, strict=True)]
         sizes = [len(vocabulary) for vocabulary in vocabularies]
-        forward = fast_align(*texts, *sizes, FastAlignSettings())
-        reverse = fast_align(*reversed(texts), *reversed(sizes), FastAlignSettings())
+        forward = fast_align(*texts, *sizes, section_settings("alignment.fast_align", {}))
+        reverse = fast_align(*reversed(texts), *reversed(sizes), section_settings("alignment.fast_align", {}))
         reverse = Ragged(np.ascontiguousarray(reverse.values[:, ::-1]), reverse.offsets)
         for side, language in zip(sides, ("en", "fr"), strict=True):
             write_lines(prefix.with_suffix(f".{language}"), side)

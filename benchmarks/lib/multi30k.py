@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from lib import RESULTS, SHARED
-from neural_smt.alignment.fast_align import FastAlignSettings, fast_align
+from neural_smt.alignment.fast_align import fast_align
 from neural_smt.alignment.lexical import lexical_table
 from neural_smt.alignment.pharaoh import read_alignments, write_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.corpus.tokenisation import tokenise_lines
 from neural_smt.decoding.model import TranslationModel
+from neural_smt.experiment.settings import section_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, read_parallel, write_lines
 from neural_smt.io.ragged import Ragged
@@ -68,8 +69,8 @@ def captions() -> Captions:
     if not paths[2].exists():
         source, target = text.encode()
         sizes = len(source_vocabulary), len(target_vocabulary)
-        forward = fast_align(source, target, *sizes, FastAlignSettings())
-        reverse = fast_align(target, source, *reversed(sizes), FastAlignSettings())
+        forward = fast_align(source, target, *sizes, section_settings("alignment.fast_align", {}))
+        reverse = fast_align(target, source, *reversed(sizes), section_settings("alignment.fast_align", {}))
         reverse = Ragged(np.ascontiguousarray(reverse.values[:, ::-1]), reverse.offsets)
         write_alignments(paths[2], symmetrise_alignments(forward, reverse, "grow-diag-final-and"))
     return text

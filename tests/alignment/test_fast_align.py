@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from neural_smt.alignment.fast_align import (
-    FastAlignSettings,
     _digamma,
     _expected_feature,
     _feature,
@@ -16,8 +15,11 @@ from neural_smt.alignment.fast_align import (
     _optimised_tension,
     fast_align,
 )
+from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
+
+SETTINGS = section_settings("alignment.fast_align", {})
 
 
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 5), (5, 1), (7, 7), (10, 12), (12, 10)])
@@ -42,7 +44,7 @@ def test_digamma() -> None:
     assert _digamma(100.0) == pytest.approx(4.600161852738087, abs=1e-12)
 
 
-def plain_em(source: list[list[int]], target: list[list[int]], settings: FastAlignSettings) -> list[set]:
+def plain_em(source: list[list[int]], target: list[list[int]], settings: Settings) -> list[set]:
     """The model by dictionaries: word pairs as keys, NULL as word None."""
     tension, p0, probability = settings.tension, settings.p0, {}
     sizes = [(len(s), len(t)) for s, t in zip(source, target, strict=True) if s and t]
@@ -86,7 +88,7 @@ def test_plain_em_finds_the_same_links() -> None:
     # The translation of word w is w + 20, now and then with a word put in or left out.
     target = [[w + 20 for w in s if generator.random() > 0.1] + generator.integers(29, 31, 1).tolist() for s in source]
     for iterations in (1, 2, 5):
-        settings = FastAlignSettings(iterations=iterations)
+        settings = SETTINGS.replace(iterations=iterations)
         found = fast_align(Ragged.from_lists(source), Ragged.from_lists(target), 9, 31, settings)
         assert found.values.dtype == np.int16
         assert [{tuple(link) for link in pair.tolist()} for pair in found] == plain_em(source, target, settings)
@@ -94,7 +96,7 @@ def test_plain_em_finds_the_same_links() -> None:
 
 def test_text_without_a_pair_to_align() -> None:
     empty = Ragged.from_lists([[], [1]])
-    result = fast_align(empty, Ragged.from_lists([[1], []]), 2, 2)
+    result = fast_align(empty, Ragged.from_lists([[1], []]), 2, 2, SETTINGS)
     assert len(result) == 2
     assert result.values.shape == (0, 2)
 
@@ -113,7 +115,7 @@ def test_the_tool_finds_the_same_links(shared: Path, backward: bool) -> None:
         vocabulary = Vocabulary.from_sentences(lines)
         sides.append((vocabulary.encode(lines), len(vocabulary)))
     (source, source_size), (target, target_size) = reversed(sides) if backward else sides
-    found = fast_align(source, target, source_size, target_size)
+    found = fast_align(source, target, source_size, target_size, SETTINGS)
     name = "reverse" if backward else "forward"
     with gzip.open(shared / "oracle" / "symmetrization" / f"{name}.align.gz", "rt") as stream:
         expected = [set(line.split()) for line in stream]

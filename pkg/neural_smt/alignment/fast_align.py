@@ -10,11 +10,11 @@ pair's grid remembers its number (4 bytes a cell), which makes an iteration a fe
 """
 
 import logging
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Lists, Ragged, offsets_of
 from neural_smt.jit import kernel
 
@@ -23,19 +23,6 @@ log = logging.getLogger(__name__)
 TENSION_STEPS = 8
 TENSION_RATE = 20.0
 TENSION_RANGE = (0.1, 14.0)
-
-
-@dataclass(frozen=True)
-class FastAlignSettings:
-    """Defaults of the tool; the last of the ``iterations`` only finds the best links."""
-
-    iterations: int = 5
-    p0: float = 0.08
-    """prior probability of NULL"""
-    tension: float = 4.0
-    """lambda, where its optimisation starts"""
-    alpha: float = 0.01
-    """parameter of the Dirichlet prior on the translations of a word"""
 
 
 class _Grid(NamedTuple):
@@ -257,15 +244,13 @@ def _build_grid(source: Ragged, target: Ragged, source_size: int, target_size: i
     return grid, row_offsets
 
 
-def fast_align(
-    source: Ragged, target: Ragged, source_size: int, target_size: int, settings: FastAlignSettings | None = None
-) -> Ragged:
+def fast_align(source: Ragged, target: Ragged, source_size: int, target_size: int, settings: Settings) -> Ragged:
     """Align a text: for every target word the most probable source word, or none (NULL).
 
-    source, target: int32 word ids per sentence, below ``source_size`` and ``target_size``. Returns int16
+    source, target: int32 word ids per sentence, below ``source_size`` and ``target_size``; settings: of the section
+    ``alignment.fast_align``; the last of the iterations only finds the best links. Returns int16
     ``[links, 2]`` (source, target) per pair, in order of the target; pairs with an empty side have no links.
     """
-    settings = settings or FastAlignSettings()
     grid, row_offsets = _build_grid(source, target, source_size, target_size)
     probabilities = np.full(row_offsets[-1], 1.0 / target_size)
     counts = np.empty(len(probabilities))

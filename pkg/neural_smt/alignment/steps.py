@@ -9,14 +9,13 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from neural_smt.alignment.fast_align import FastAlignSettings, fast_align
+from neural_smt.alignment.fast_align import fast_align
 from neural_smt.alignment.lexical import LinkCounts
 from neural_smt.alignment.pharaoh import (
     count_pairs,
@@ -26,7 +25,7 @@ from neural_smt.alignment.pharaoh import (
 )
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.errors import UserError, check_as_many
-from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import read_parallel
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
@@ -35,20 +34,6 @@ log = logging.getLogger(__name__)
 
 COUNTED_TOGETHER = 1 << 17
 """Sentence pairs in memory while linked words are counted."""
-
-
-@dataclass(frozen=True)
-class EflomalSettings:
-    """eflomal's own, with the defaults of the tool."""
-
-    model: int = 3
-    """1: IBM model 1, 2: and HMM, 3: and fertility"""
-    samplers: int = 3
-    """independent Gibbs samplers whose votes are summed"""
-    length: float = 1.0
-    """number of sampling iterations, relative to the tool's choice for the size of the text"""
-    null_prior: float = 0.2
-    """prior probability of NULL"""
 
 
 def align(
@@ -66,7 +51,7 @@ def align(
 
     The texts are aligned as one: links of the first pair of files go to ``output``, those of the others (sets with
     gold alignments) to ``gold_output``. ``settings``: ``aligner`` is ``eflomal`` or ``fast_align``, and an optional
-    section of that name holds its own settings (``EflomalSettings``, ``FastAlignSettings``). fast_align repeats
+    section of that name holds its own settings. fast_align repeats
     itself exactly and runs on one thread; eflomal can't be seeded, so ``seed`` changes neither.
     """
     source, target, ends = _read_texts(sources, targets)
@@ -114,12 +99,11 @@ def _read_texts(sources: list[Path], targets: list[Path]) -> tuple[list[str], li
 def _align(source: list[str], target: list[str], settings: dict[str, Any], backward: bool, threads: int) -> Ragged:
     aligner = settings["aligner"]
     log.info("aligning %d sentence pairs with %s", len(source), aligner)
-    section, where = settings.get(aligner, {}), f"alignment.{aligner}"
-    if aligner == "eflomal":
-        return eflomal_align(source, target, read_settings(EflomalSettings, section, where), backward, threads)
-    if aligner != "fast_align":
+    if aligner not in ("eflomal", "fast_align"):
         raise UserError(f"setting alignment.aligner: {aligner!r} is unknown; use eflomal or fast_align")
-    chosen = read_settings(FastAlignSettings, section, where)
+    chosen = section_settings(f"alignment.{aligner}", settings.get(aligner, {}))
+    if aligner == "eflomal":
+        return eflomal_align(source, target, chosen, backward, threads)
     sides = [(Vocabulary.from_sentences(lines), lines) for lines in (source, target)]
     encoded = [(vocabulary.encode(lines), len(vocabulary)) for vocabulary, lines in sides]
     (given, given_size), (generated, generated_size) = reversed(encoded) if backward else encoded
@@ -171,18 +155,13 @@ def _openmp_threads(threads: int) -> Iterator[None]:
 
 
 def eflomal_align(
-    source: list[str],
-    target: list[str],
-    settings: EflomalSettings | None = None,
-    backward: bool = False,
-    threads: int = 1,
+    source: list[str], target: list[str], settings: Settings, backward: bool = False, threads: int = 1
 ) -> Ragged:
     """Align tokenised sentences in one direction; int16 ``[links, 2]`` (source, target) per pair.
 
     Forward, every target word has at most one link; with ``backward`` every source word. The package lowercases
     words and leaves sentences of 1,024 words or more unaligned. Raises ``UserError`` when eflomal is missing or fails.
     """
-    settings = settings or EflomalSettings()
     try:
         import eflomal
     except ImportError:
