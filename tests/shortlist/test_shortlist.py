@@ -23,21 +23,26 @@ def test_ids_outside_the_shortlist_and_reserved_spellings_become_unknown() -> No
     assert shortlist_ids(vocabulary, shortlist).tolist() == [UNK, UNK, UNK, 4, UNK, 3]
 
 
+def build(folder: Path, source: str | Path, target: str | Path, size: int, coverage: dict[str, list[str]]) -> None:
+    """Write ``short.en``, ``short.fr`` and ``coverage.csv``."""
+    build_shortlists(
+        source_text=Path(source),
+        target_text=Path(target),
+        size=size,
+        coverage=coverage,
+        source_output=folder / "short.en",
+        target_output=folder / "short.fr",
+        table=folder / "coverage.csv",
+    )
+
+
 def test_files_and_coverage(tmp_path: Path) -> None:
     texts = {}
     for name, source, target in (("train", ["a b a", "a c"], ["x x", "y"]), ("dev", ["a d"], [""])):
         texts[name] = [str(tmp_path / f"{name}.en"), str(tmp_path / f"{name}.fr")]
         write_lines(Path(texts[name][0]), source)
         write_lines(Path(texts[name][1]), target)
-    build_shortlists(
-        source_text=Path(texts["train"][0]),
-        target_text=Path(texts["train"][1]),
-        size=1,
-        coverage=texts,
-        source_output=tmp_path / "short.en",
-        target_output=tmp_path / "short.fr",
-        table=tmp_path / "coverage.csv",
-    )
+    build(tmp_path, *texts["train"], 1, texts)
     assert Vocabulary.load(tmp_path / "short.en").words == [*RESERVED, "a"]
     assert Vocabulary.load(tmp_path / "short.fr").words == [*RESERVED, "x"]
     rows = {(r["set"], r["side"]): (r["running_words"], r["covered"]) for r in read_csv(tmp_path / "coverage.csv")}
@@ -52,13 +57,5 @@ def test_files_and_coverage(tmp_path: Path) -> None:
 def test_an_empty_text_is_refused(tmp_path: Path) -> None:
     write_lines(tmp_path / "empty", [])
     with pytest.raises(UserError, match="empty: no words"):
-        build_shortlists(
-            source_text=tmp_path / "empty",
-            target_text=tmp_path / "empty",
-            size=10,
-            coverage={},
-            source_output=tmp_path / "a",
-            target_output=tmp_path / "b",
-            table=tmp_path / "c",
-        )
-    assert not (tmp_path / "a").exists()
+        build(tmp_path, tmp_path / "empty", tmp_path / "empty", 10, {})
+    assert not (tmp_path / "short.en").exists()

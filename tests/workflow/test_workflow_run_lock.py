@@ -124,32 +124,20 @@ def test_the_next_run_waits_for_jobs_that_still_end(start: Callable[..., Started
     assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
-def test_locks_of_a_live_run_stay(start: Callable[..., Started], tmp_path: Path) -> None:
-    dead, _ = start(RUN, "tiny")
-    live, _ = start(RUN, "tiny")
+@pytest.mark.parametrize(("other", "killed"), [("tiny", 0), ("tiny elsewhere", 0), ("tiny elsewhere", 1)])
+def test_locks_of_live_runs_and_of_jobs_elsewhere_stay(
+    start: Callable[..., Started], tmp_path: Path, other: str, killed: int
+) -> None:
+    runs = [start(RUN, name)[0] for name in ("tiny", other)]
+    dead = runs.pop(killed)
     dead.kill()
     dead.wait()
     held = lock(tmp_path, "0.output.lock", "results/tiny/corpus/train.en")
-    again, _ = start(RUN, "tiny")
+    runs.append(start(RUN, "tiny")[0])
     assert held.exists()
-    again.communicate()
-    live.communicate()
-    assert held.exists(), "nothing tells that a run was killed"
-
-
-@pytest.mark.parametrize("killed", [False, True])
-def test_locks_of_a_run_whose_jobs_are_elsewhere_stay(
-    start: Callable[..., Started], tmp_path: Path, killed: bool
-) -> None:
-    dead, _ = start(RUN, "tiny")
-    elsewhere, _ = start(RUN, "tiny elsewhere")
-    (dead, elsewhere)[killed].kill()
-    (dead, elsewhere)[killed].wait()
-    held = lock(tmp_path, "0.output.lock", "results/tiny/corpus/train.en")
-    again, _ = start(RUN, "tiny")
-    assert held.exists()
-    for run in (again, (elsewhere, dead)[killed]):
+    for run in reversed(runs):
         run.communicate()
+    assert held.exists(), "nothing tells that a run was killed"
 
 
 def test_a_job_without_its_run_ends_at_once(tmp_path: Path) -> None:
