@@ -52,7 +52,7 @@ rule plot_scores:
 rule write_data_table:
     """Write the table of data: selected pairs beside all of the pool and a random draw of it."""
     input:
-        depends=[*FILES.data_inputs(), *listed_paths(FILES.scores(FILES.data()), FILES.significance())],
+        depends=listed_paths(FILES.data(), FILES.scores(FILES.data()), FILES.significance()),
     output:
         csv_output="results/{experiment}/report/data.csv",
         markdown_output="results/{experiment}/report/data.md",
@@ -65,7 +65,7 @@ rule write_data_table:
     resources:
         mem_mb=memory(2),
     params:
-        **step("report.scores:write_data_table"),
+        **step("report.scores:write_table"),
         data=FILES.data(),
         scores=FILES.scores(),
         significance=FILES.significance(),
@@ -78,7 +78,7 @@ rule write_data_table:
 rule write_networks_table:
     """Write the table of networks: size, training, speed."""
     input:
-        depends=FILES.network_inputs(),
+        depends=listed_paths(FILES.networks()),
     output:
         csv_output="results/{experiment}/report/networks.csv",
         markdown_output="results/{experiment}/report/networks.md",
@@ -147,7 +147,7 @@ rule write_joint_tables:
         mem_mb=memory(2),
     params:
         **step("report.auli2013:write_joint_tables"),
-        **FILES.joint(),
+        files=FILES.joint(),
         remarks=config["report"]["remarks"],
         title=f"The tables of Auli et al. (2013) and {EXPERIMENT}",
     script:
@@ -157,7 +157,7 @@ rule write_joint_tables:
 rule write_classes_table:
     """Write the table of word classes: what each computes for a word, and the perplexity of a model with them."""
     input:
-        depends=FILES.class_inputs(),
+        depends=listed_paths(FILES.classes()),
     output:
         csv_output="results/{experiment}/report/classes.csv",
         markdown_output="results/{experiment}/report/classes.md",
@@ -180,7 +180,7 @@ rule write_classes_table:
 rule write_attention_tables:
     """Write the experiment beside the tables of Mi et al. (2016), and draw their Figure 2."""
     input:
-        depends=FILES.attention_inputs(),
+        depends=listed_paths(FILES.attention()),
     output:
         csv_output="results/{experiment}/report/attention.csv",
         markdown_output="results/{experiment}/report/attention.md",
@@ -195,8 +195,7 @@ rule write_attention_tables:
         mem_mb=memory(2),
     params:
         **step("report.mi2016:write_attention_tables"),
-        **FILES.attention(),
-        systems=FILES.attention_rows(),
+        files=FILES.attention(),
         remarks=config["report"]["remarks"],
         title=f"The tables of Mi et al. (2016) and {EXPERIMENT}",
     script:

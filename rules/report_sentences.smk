@@ -105,7 +105,7 @@ rule show_lattices:
     conda:
         "../envs/neural_smt.yaml"
     params:
-        **step("report.lattice_plot:show_lattices"),
+        **step("report.drawings:show_lattices"),
         explanations=FILES.drawn(SEARCHED),
         about=EVERY_PAGE["lattices"]["about"],
     script:
@@ -128,7 +128,7 @@ use rule show_lattices as show_attention with:
     benchmark:
         "results/{experiment}/benchmarks/report/show_attention.tsv"
     params:
-        **step("report.alignment_plot:show_attention"),
+        **step("report.drawings:show_attention"),
         explanations=FILES.drawn(TRANSLATED),
         languages=config["languages"],
         about=EVERY_PAGE["attention_weights"]["about"],
@@ -157,7 +157,7 @@ rule show_alignments:
     conda:
         "../envs/neural_smt.yaml"
     params:
-        **step("report.alignment_plot:show_alignments"),
+        **step("report.drawings:show_alignments"),
         heuristic=config["alignment"]["heuristic"],
         pairs=6,
         seed=config["seed"],

@@ -13,13 +13,14 @@ from matplotlib.figure import Figure
 from neural_smt.analysis.embedding import (
     Point,
     Region,
+    _neighbours,
     densest_regions,
+    map_page,
     project,
     read_points,
     summaries,
     write_points,
 )
-from neural_smt.analysis.map import _neighbours, map_page
 from neural_smt.analysis.plots import _label, draw_embedding
 from neural_smt.analysis.steps import embed_words, plot_embedding, show_map
 from neural_smt.errors import UserError

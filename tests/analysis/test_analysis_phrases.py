@@ -15,7 +15,6 @@ from scipy.stats import spearmanr
 
 from neural_smt.analysis import plots
 from neural_smt.analysis.phrase_tables import (
-    AnalysisSettings,
     Preferred,
     Sampled,
     draw_groups,
@@ -27,6 +26,7 @@ from neural_smt.analysis.phrase_tables import (
 )
 from neural_smt.analysis.steps import plot_pair_scores, show_phrases
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_csv, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, TrainedModel, save_model
@@ -40,7 +40,7 @@ SOURCES = {"a b c d": 40, "e f g h": 30, "a b c i": 20, "j k l m": 3, "n o p q":
 
 PROBABILITIES = (0.5, 0.25, 0.125, 0.0625)
 TARGETS = ("x", "y", "x y", "y x <z>")
-SETTINGS = AnalysisSettings(phrases=2, frequent=3, rare=5, samples=30)
+SETTINGS = section_settings("analysis", {"phrases": 2, "frequent": 3, "rare": 5, "samples": 30})
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_groups_are_long_known_have_three_targets_and_do_not_overlap(table: tupl
     assert frequent in (["a b c d", "e f g h"], ["e f g h", "a b c i"])
     seen = {tuple(texts(phrases, source, draw_groups(phrases, ids, SETTINGS, s)["frequent"])) for s in range(20)}
     assert seen == {("a b c d", "e f g h"), ("e f g h", "a b c i")}
-    top = draw_groups(phrases, ids, replace(SETTINGS, frequent=1), seed=1)["frequent"]
+    top = draw_groups(phrases, ids, SETTINGS.replace(frequent=1), seed=1)["frequent"]
     assert texts(phrases, source, top) == ["a b c d"]
     ids[source.index["e"]] = 0
     assert "e f g h" not in texts(phrases, source, draw_groups(phrases, ids, SETTINGS, 1)["frequent"])

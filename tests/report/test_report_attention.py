@@ -1,6 +1,5 @@
 """The tables of Mi et al. (2016) beside an experiment: which rows there are, their numbers, what is said of them."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +8,8 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from report_files import comparisons, evaluations, unpadded, written
 from safetensors.numpy import save_file
-from unpadded import unpadded
 
 from neural_smt.decoding.attention_steps import HEADER
 from neural_smt.errors import UserError
@@ -22,15 +21,14 @@ from neural_smt.report.mi2016 import (
     System,
     default_rows,
     draw_epochs,
-    failing_orders,
-    known_orders,
+    orders,
     page,
     size_rows,
-    slowdown,
     table_rows,
+    training_rows,
     write_attention_tables,
 )
-from neural_smt.report.networks import Training
+from neural_smt.report.networks import TRAINING_FIGURES
 from neural_smt.report.papers import load_paper
 from neural_smt.training.learning_curve import Record, write_curve
 from neural_smt.vocabulary_selection.coverage_steps import TRAINING, Coverage, Row, write_coverage
@@ -48,17 +46,12 @@ BLEU = {
 NETWORKS = {
     "jean": {"label": "parts", "network": "parts", "vocabulary": "list", "frequent": 500},
     "limited": {"label": "attention", "network": "attention", "vocabulary": "default", "frequent": 2000},
-    "limited_unk": {
-        "label": "replaced",
-        "network": "attention",
-        "vocabulary": "default",
-        "replace_unknown": True,
-        "frequent": 2000,
-    },
+    "limited_unk": {"label": "replaced", "network": "attention", "vocabulary": "default", "frequent": 2000},
     "phrases_only": {"label": "phrases", "network": "attention_phrases", "vocabulary": "phrases", "frequent": 2000},
     "top_50": {"label": "N = 50", "network": "attention", "vocabulary": "top_50", "frequent": 50},
     "deep": {"label": "a deeper one", "network": "deep", "vocabulary": "all"},
 }
+NETWORKS["limited_unk"]["replace_unknown"] = True
 TUNED = {"baseline": {"label": "phrases alone"}, "rescored_attention": {"label": "phrases, rescored"}}
 SHARES = {
     ("V^P", None): 0.8,
@@ -69,12 +62,6 @@ SHARES = {
     ("V^P + V^D + V^T", 10): 0.95,
     ("V^P + V^D + V^T", 20): 0.96,
 }
-
-
-def written(path: Path, value: object) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value), encoding="utf-8")
-    return str(path)
 
 
 def measured_coverage(path: Path) -> Path:
@@ -103,51 +90,40 @@ def arguments(folder: Path) -> dict:
     """The files of an experiment with the systems of ``BLEU``; those that are tuned have two runs."""
     sets = ("dev", "test")
 
-    def score(system: str, number: int, run: int) -> str:
-        value = {"sacrebleu": BLEU[system][number] + run, "tokenised_bleu": BLEU[system][number] + 2, "signature": "s"}
-        return written(folder / f"{system}.{run}.{sets[number]}.json", value)
-
     def translation(system: str, name: str) -> str:
         vocabulary = {"top_50": 210.0, "jean": 900.0, "deep": 10000.0}.get(system, 2110.0)
-        value = {
-            "sentences": 50,
-            "seconds": 12.5,
-            "sentences_per_second": 1.6 if system == "deep" else 4.0,
-            "words": 500,
-        }
-        value |= {"mean_score": -20.0, "unknown_words": 10, "unfinished": 1, "grown": 2, "mean_vocabulary": vocabulary}
-        return written(folder / f"{system}.{name}.translation.json", value)
+        speed = {"seconds": 12.5, "sentences_per_second": 1.6 if system == "deep" else 4.0}
+        counts = {"words": 500, "unknown_words": 10, "unfinished": 1, "grown": 2, "mean_vocabulary": vocabulary}
+        return written(folder / f"{system}.{name}.translation.json", speed | counts)
 
-    p_values = {system: {"p_value": None if system == "baseline" else 0.0004} for system in BLEU}
-    p_values["jean"]["p_value"] = 0.25
+    p_values = dict.fromkeys(BLEU, 0.0004) | {"baseline": None, "jean": 0.25}
     epochs = {"attention": (20.0, 24.0, 23.0), "attention_fixed": (20.0, 23.5, 23.25)}
     for network, values in epochs.items():
         rows = [[n, 10 * n, "" if n == 3 else 50 - n, bleu, 1.5] for n, bleu in enumerate(values, start=1)]
         write_csv(folder / f"{network}.epochs.csv", HEADER, rows)
+    bleu = {
+        system: {
+            name: [value, value + 1][: 2 if system in TUNED else 1] for name, value in zip(sets, values, strict=True)
+        }
+        for system, values in BLEU.items()
+    }
     return {
         "systems": TUNED | NETWORKS,
-        "scores": {
-            system: {sets[n]: [score(system, n, run) for run in range(2 if system in TUNED else 1)] for n in (0, 1)}
-            for system in BLEU
-        },
-        "significance": {name: written(folder / f"tests.{name}.json", p_values) for name in sets},
+        "scores": evaluations(folder, bleu),
+        "significance": comparisons(folder, dict.fromkeys(sets, p_values)),
         "translations": {system: {name: [translation(system, name)] for name in sets} for system in NETWORKS},
         "curves": {
             "attention": write_network(folder / "attention", 10.0) | {"keep": "best"},
-            "parts": write_network(folder / "parts", 16.0),
+            "parts": write_network(folder / "parts", 16.0) | {"keep": "last"},
         },
         "epochs": {network: str(folder / f"{network}.epochs.csv") for network in epochs},
-        "coverage": measured_coverage(folder / "coverage.csv"),
+        "coverage": str(measured_coverage(folder / "coverage.csv")),
     }
 
 
 @pytest.fixture
-def outputs(tmp_path: Path) -> dict[str, Path]:
-    return {
-        "csv_output": tmp_path / "attention.csv",
-        "markdown_output": tmp_path / "attention.md",
-        "plot": tmp_path / "attention.png",
-    }
+def outputs(outputs: dict[str, Path], tmp_path: Path) -> dict[str, Path]:
+    return outputs | {"plot": tmp_path / "out.png"}
 
 
 def held(parts: str, top: int | None, coverage: float, known: float = 0.97, text: str = "dev") -> dict:
@@ -162,37 +138,27 @@ def results(bleu: dict[str, float], replaced: tuple[str, ...] = (), **parts: obj
     index = pd.MultiIndex.from_product([bleu, ["dev", "test"]], names=["system", "set"])
     scores = pd.DataFrame({"sacrebleu": [value for value in bleu.values() for _ in range(2)]}, index)
     scores = scores.assign(sacrebleu_std=None, tokenised=1.0, tokenised_std=None, p_value=None)
-    took = pd.DataFrame([], pd.MultiIndex.from_tuples([], names=["system", "set"]), mi2016.TOOK, dtype=float)
+    scores = scores.assign(**dict.fromkeys(mi2016.TOOK, float("nan")))
     coverage = pd.DataFrame([held(parts, 10, 0.95) for parts in ("V^D", "V^P + V^D + V^T")])
-    given = {"took": took, "trainings": {}, "parameters": {}, "epochs": {}, "coverage": coverage}
-    return Results(systems, scores, **given | parts)
+    trainings = pd.DataFrame([], columns=["parameters", *TRAINING_FIGURES], dtype=float)
+    return Results(
+        **{"systems": scores, "made": systems, "trainings": trainings, "epochs": {}, "coverage": coverage} | parts
+    )
 
 
 def test_numbers_of_the_paper_are_those_of_its_tables() -> None:
     paper = load_paper("mi2016.yaml")
     assert len(paper.systems) == len(set(paper.systems)) == 19
-    assert paper.rows("3")[["frequent", "bleu", "size"]].values.tolist() == [
-        [50, 30.61, 202],
-        [200, 30.65, 324],
-        [500, 30.70, 605],
-        [1000, 30.70, 1089],
-        [2000, 30.72, 2067],
-        [10000, 30.69, 10029],
-    ]
-    rows = paper.rows("4")[["system", "dev", "test"]].astype(object)
-    assert rows.where(rows.notna(), None).values.tolist()[:5] == [
-        ["baseline", None, 33.30],
-        ["jean", 29.32, 33.36],
-        ["jean_unk", 29.98, 34.11],
-        ["limited", 30.15, 34.45],
-        ["limited_unk", 30.72, 35.11],
-    ]
+    sizes = paper.rows("3").set_index("frequent")[["bleu", "size"]].T.to_dict("list")
+    assert sizes[50] == [30.61, 202] and sizes[2000] == [30.72, 2067] and len(sizes) == 6
+    rows = paper.rows("4").set_index("system")
+    assert rows.loc["jean", ["dev", "test"]].tolist() == [29.32, 33.36] and np.isnan(rows["dev"]["baseline"])
     further = paper.rows("Further").set_index("system")["test"]
     assert (further["dictionary_only"], further["phrases_only"]) == (34.20, 34.23) and np.isnan(further["few_words"])
 
 
 def test_tables_show_the_paper_beside_what_there_is(tmp_path: Path, outputs: dict[str, Path]) -> None:
-    write_attention_tables(**arguments(tmp_path), **outputs, title="Both", remarks="So it is.\n")
+    write_attention_tables(files=arguments(tmp_path), **outputs, title="Both", remarks="So it is.\n")
     lines = unpadded(outputs["markdown_output"])
     assert lines[0] == "# Both" and lines[-1] == "So it is."
     assert [line for line in lines if line.startswith("## ")] == [
@@ -237,7 +203,7 @@ def test_tables_show_the_paper_beside_what_there_is(tmp_path: Path, outputs: dic
 
 
 def test_all_numbers_stand_in_the_csv(tmp_path: Path, outputs: dict[str, Path]) -> None:
-    write_attention_tables(**arguments(tmp_path), **outputs)
+    write_attention_tables(files=arguments(tmp_path), **outputs)
     found = read_csv(outputs["csv_output"])
     rows = {(r["table"], r["row"], r["system"], r["set"], r["quantity"]): (r["paper"], r["here"]) for r in found}
     assert len(rows) == len(found), "no number stands twice"
@@ -246,7 +212,7 @@ def test_all_numbers_stand_in_the_csv(tmp_path: Path, outputs: dict[str, Path]) 
     assert rows["3", "N = 50", "top_50", "dev", "mean_vocabulary"] == ("202", "210")
     assert rows["3", "N = 2000", "limited", "dev", "bleu"] == ("30.72", "26")
     assert rows["4", "Jean: candidate list", "jean", "test", "bleu"] == ("33.36", "26")
-    assert rows["4", "Jean: candidate list", "jean", "dev", "tokenised_bleu"] == ("29.32", "27")
+    assert rows["4", "Jean: candidate list", "jean", "dev", "tokenised_bleu"] == ("29.32", "26")
     assert rows["4", "Jean: candidate list", "jean", "test", "p_value"] == ("", "0.25")
     assert rows["4", "Mi: voc. manipulation", "limited", "test", "unknown_words"] == ("", "10")
     baseline = "4", "Moses (Cho et al. 2014)", "baseline", "test"
@@ -274,13 +240,16 @@ def test_default_row_of_table_3_does_with_unknown_words_what_the_others_do() -> 
 def test_orders_hold_where_the_paper_has_them() -> None:
     paper = {"baseline": 33.30, "jean": 33.36, "jean_unk": 34.11, "limited": 34.45, "limited_unk": 35.11}
     paper |= {"dictionary_only": 34.20, "phrases_only": 34.23}
-    assert failing_orders(results(paper)) == []
-    assert len(known_orders(results(paper))) == 8
+    known, failing = orders(results(paper))
+    assert len(known) == 8 and failing == []
     # A part that replaces unknown words is compared with the whole that does so too.
-    other = results(paper | {"phrases_only": 35.0}, replaced=("limited_unk", "phrases_only"))
-    assert failing_orders(other) == []
-    assert failing_orders(results(paper | {"phrases_only": 35.0})) == [("phrases_only", "limited")]
-    assert failing_orders(results(paper | {"jean": 34.45})) == [("jean", "limited"), ("jean", "jean_unk")]
+    replaced = ("limited_unk", "phrases_only")
+    for changed, replacing, failing in (
+        ({"phrases_only": 35.0}, replaced, []),
+        ({"phrases_only": 35.0}, (), [("phrases_only", "limited")]),
+        ({"jean": 34.45}, (), [("jean", "limited"), ("jean", "jean_unk")]),
+    ):
+        assert orders(results(paper | changed, replaced=replacing))[1] == failing
 
 
 def test_tables_need_rows_of_their_own() -> None:
@@ -321,10 +290,10 @@ def test_the_default_is_what_training_has() -> None:
 
 
 def test_an_update_is_timed_against_the_papers_network() -> None:
-    trainings = {"limited": Training(100, 9, 50.0, 1000, 1.0, None), "full": Training(100, 9, 125.0, 1000, 1.0, None)}
-    found = results({"limited": 1.0, "full": 2.0}, trainings=trainings)
-    assert slowdown(found, "full") == 2.5 and slowdown(found, "limited") == 1.0
-    assert slowdown(results({"full": 2.0}, trainings=trainings), "full") is None
+    trainings = pd.DataFrame({"updates_per_second": [2.0, 0.8]}, ["limited", "full"])
+    found = training_rows(results({"limited": 1.0, "full": 2.0}, trainings=trainings))
+    assert found["slowdown"].to_dict() == {"limited": 1.0, "full": 2.5}
+    assert training_rows(results({"full": 2.0}, trainings=trainings))["slowdown"].isna().all()
 
 
 def epochs_of(*bleu: float) -> pd.DataFrame:
@@ -339,22 +308,7 @@ def test_the_best_epoch_is_the_first_of_the_highest() -> None:
 
 def test_figure_2_has_the_papers_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figures: list[Figure] = []
-    drawing = mi2016.drawing
-
-    class Kept:
-        """The figure of ``drawing``, kept for a look."""
-
-        def __init__(self, *arguments: object) -> None:
-            self.inner = drawing(*arguments)
-
-        def __enter__(self) -> Figure:
-            figures.append(self.inner.__enter__())
-            return figures[-1]
-
-        def __exit__(self, *error: object) -> None:
-            self.inner.__exit__(*error)
-
-    monkeypatch.setattr(mi2016, "drawing", Kept)
+    monkeypatch.setattr(mi2016, "clean", lambda axes: figures.append(axes.figure))
     epochs = epochs_of(20.0, 21.0)
     names = ("full", "attention", "attention_fixed")
     draw_epochs(tmp_path / "a.png", dict.fromkeys(names, epochs), "dev")
@@ -376,7 +330,7 @@ def test_figure_2_has_the_papers_lines(tmp_path: Path, monkeypatch: pytest.Monke
         ("attention.epochs.csv", "epoch,bleu\n1,2\n", r"attention.epochs.csv: has no column 'updates'; run"),
         ("jean.test.translation.json", '{"seconds": 1}', r"translation.json: has no 'sentences_per_second'"),
         ("parts/curve.csv", "updates\n1\n", r"curve.csv: has no column 'words'; train the"),
-        ("tests.dev.json", "{}", r"tests.dev.json: has no 'baseline'"),
+        ("significance.dev.json", "{}", r"significance.dev.json: has no 'baseline'"),
     ],
 )
 def test_a_file_that_is_another_is_named(
@@ -385,15 +339,15 @@ def test_a_file_that_is_another_is_named(
     files = arguments(tmp_path)
     (tmp_path / name).write_text(content)
     with pytest.raises(UserError, match=message):
-        write_attention_tables(**files, **outputs)
+        write_attention_tables(files=files, **outputs)
     assert not any(path.exists() for path in outputs.values())
 
 
 def test_systems_that_cannot_be_shown_are_named(tmp_path: Path, outputs: dict[str, Path]) -> None:
     files = arguments(tmp_path)
     with pytest.raises(UserError, match=r"setting systems.jean.unk is unknown; use one of label, network, vocabulary"):
-        write_attention_tables(**files | {"systems": {"jean": {"label": "a", "unk": True}}}, **outputs)
+        write_attention_tables(files=files | {"systems": {"jean": {"label": "a", "unk": True}}}, **outputs)
     with pytest.raises(UserError, match=r"system 'full' has no scores to report on; those that have are baseline, "):
-        write_attention_tables(**files | {"systems": {"full": {"label": "a"}}}, **outputs)
+        write_attention_tables(files=files | {"systems": {"full": {"label": "a"}}}, **outputs)
     with pytest.raises(UserError, match=r"no system translates with an attention network"):
-        write_attention_tables(**files | {"systems": {}}, **outputs)
+        write_attention_tables(files=files | {"systems": {}}, **outputs)

@@ -10,7 +10,7 @@ from neural_smt.decoding.lattices.lattice import max_marginals
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_json, write_lines
 from neural_smt.report.explaining import draw_lattice, explain_sentences
-from neural_smt.report.explanations import Explanation
+from neural_smt.report.translations import Explanation
 
 LINES = ["a b c", "", "c a b &amp; a c b a", "b"]
 

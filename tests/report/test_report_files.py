@@ -22,7 +22,8 @@ def files(repository: Path, **further: dict[str, Any]) -> ReportFiles:
 
 
 def test_paths_of_nested_files_and_of_all_values() -> None:
-    assert listed_paths({"a": ["x", {"b": "y"}]}, "z") == ["x", "y", "z"]
+    nested = {"a": ["results/x", {"b": "results/y", "keep": "best", "most": 3}]}
+    assert listed_paths(nested, "results/z") == ["results/x", "results/y", "results/z"]
     assert every("{a}.{b}", a=[1, 2], b="xy") == ["1.x", "1.y", "2.x", "2.y"]
 
 
@@ -41,10 +42,10 @@ def test_attention_networks_have_one_run_and_pages(repository: Path) -> None:
     found = files(repository, **TRANSLATING)
     assert {"tables_mi2016", "vocabularies", "curve_attention"} <= found.pages().keys()
     assert found.runs("limited") == [1]
-    assert found.attention_rows()["limited"]["network"] == "attention"
-    curves = found.attention()["curves"]["attention"]
-    assert set(curves) == {"model", "curve", "keep"} and curves["keep"] not in found.attention_inputs()
-    assert "results/tiny/training/attention/epochs.csv" in found.attention_inputs()
+    made_from = found.attention()
+    assert made_from["systems"]["limited"]["network"] == "attention"
+    assert set(made_from["curves"]["attention"]) == {"model", "curve", "keep"}
+    assert "results/tiny/training/attention/epochs.csv" in listed_paths(made_from)
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -1,15 +1,14 @@
 """The tables of Auli et al. (2013) beside an experiment: which rows there are, their numbers, what is said of them."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from unpadded import unpadded
+from report_files import comparisons, evaluations, unpadded, written
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv
-from neural_smt.report.auli2013 import Results, failing_orders, page, write_joint_tables
+from neural_smt.report.auli2013 import Results, orders, page, write_joint_tables
 from neural_smt.report.papers import load_paper
 
 BLEU = {
@@ -23,20 +22,14 @@ BLEU = {
 }
 
 
-def written(path: Path, value: object) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value), encoding="utf-8")
-    return str(path)
-
-
 def arguments(folder: Path) -> dict:
     """The files of an experiment with two runs and the systems of ``BLEU``."""
     sets = ("dev", "test")
 
-    def score(system: str, number: int, run: int) -> str:
-        value = {"sacrebleu": BLEU[system][number] + run, "tokenised_bleu": 1.0, "signature": "s"}
-        return written(folder / f"{system}.{run}.{sets[number]}.json", value)
-
+    bleu = {
+        system: {name: [value, value + 1] for name, value in zip(sets, values, strict=True)}
+        for system, values in BLEU.items()
+    }
     chosen = [system for system in BLEU if system != "baseline"]
     choice = {"seconds_per_sentence": 0.002, "mean_recurrent": -40.0}
     slow = {"seconds_per_sentence": 0.1, "mean_recurrent": -41.0}
@@ -47,13 +40,8 @@ def arguments(folder: Path) -> dict:
     )
     figures = {"recurrent": (200.0, 250.0), "sent_lsa_80": (150.0, 250.0), "ww_rnn_c5": (160.0, 250.0)}
     return {
-        "scores": {system: {sets[n]: [score(system, n, run) for run in (0, 1)] for n in (0, 1)} for system in BLEU},
-        "significance": {
-            name: written(
-                folder / f"tests.{name}.json", {s: {"p_value": 0.0002 if s == "baseline" else 0.2} for s in BLEU}
-            )
-            for name in sets
-        },
+        "scores": evaluations(folder, bleu),
+        "significance": comparisons(folder, dict.fromkeys(sets, dict.fromkeys(BLEU, 0.2) | {"baseline": 0.0002})),
         "perplexities": {
             system: written(folder / f"{system}.perplexity.json", {"test.en": {"network": own, "ngram": ngram}})
             for system, (own, ngram) in figures.items()
@@ -71,12 +59,8 @@ def arguments(folder: Path) -> dict:
 
 
 @pytest.fixture
-def outputs(tmp_path: Path) -> dict[str, Path]:
-    return {
-        "csv_output": tmp_path / "joint.csv",
-        "markdown_output": tmp_path / "joint.md",
-        "plot": tmp_path / "joint.png",
-    }
+def outputs(outputs: dict[str, Path], tmp_path: Path) -> dict[str, Path]:
+    return outputs | {"plot": tmp_path / "out.png"}
 
 
 def test_every_row_of_the_paper_has_a_system_of_its_own() -> None:
@@ -87,7 +71,7 @@ def test_every_row_of_the_paper_has_a_system_of_its_own() -> None:
 
 
 def test_tables_show_the_paper_beside_what_there_is(tmp_path: Path, outputs: dict[str, Path]) -> None:
-    write_joint_tables(**arguments(tmp_path), **outputs, title="Both", remarks="So it is.")
+    write_joint_tables(files=arguments(tmp_path), **outputs, title="Both", remarks="So it is.")
     lines = unpadded(outputs["markdown_output"])
     assert lines[0] == "# Both" and lines[-1] == "So it is."
     assert "| Baseline | 28.25 |  | 0.173 | 30.50 ± 0.71 | 30.00 | 0.01000 |" in lines
@@ -110,7 +94,7 @@ def test_tables_show_the_paper_beside_what_there_is(tmp_path: Path, outputs: dic
 
 
 def test_all_numbers_stand_in_the_csv(tmp_path: Path, outputs: dict[str, Path]) -> None:
-    write_joint_tables(**arguments(tmp_path), **outputs)
+    write_joint_tables(files=arguments(tmp_path), **outputs)
     rows = {(r["table"], r["system"], r["set"], r["quantity"]): r for r in read_csv(outputs["csv_output"])}
     assert rows["1", "nbest_1000", "test", "seconds"]["here"] == "0.1"
     assert rows["5", "sent_lsa_80", "dev", "bleu"] == {
@@ -123,7 +107,8 @@ def test_all_numbers_stand_in_the_csv(tmp_path: Path, outputs: dict[str, Path]) 
 
 def results(perplexities: dict[str, float]) -> Results:
     index = pd.MultiIndex.from_product([perplexities, ["test"]], names=["system", "set"])
-    systems = pd.DataFrame({"perplexity": perplexities.values()}, index).assign(sacrebleu=1.0, seconds=None)
+    systems = pd.DataFrame({"perplexity": perplexities.values()}, index)
+    systems = systems.assign(sacrebleu=1.0, sacrebleu_std=None, seconds=None, p_value=None)
     return Results(systems, {})
 
 
@@ -136,10 +121,10 @@ def test_perplexities_in_another_order_are_named(tmp_path: Path, outputs: dict[s
         "sent_lsa_80": 147,
         "recurrent": 218,
     }
-    assert failing_orders(results(paper)) == []
-    assert failing_orders(results(paper | {"sent_lsa_80": 219})) == [("sent_lsa_80", "recurrent")]
-    assert failing_orders(results({"ww_rnn_c5": 16, "recurrent": 10})) == [], "what lies between them is missing"
-    write_joint_tables(**arguments(tmp_path), **outputs)
+    assert orders(results(paper))[1] == []
+    assert orders(results(paper | {"sent_lsa_80": 219}))[1] == [("sent_lsa_80", "recurrent")]
+    assert orders(results({"ww_rnn_c5": 16, "recurrent": 10}))[1] == [], "what lies between them is missing"
+    write_joint_tables(files=arguments(tmp_path), **outputs)
     assert "All 1 orders of perplexity are the paper's." in outputs["markdown_output"].read_text(encoding="utf-8")
 
 
@@ -147,7 +132,7 @@ def test_a_table_that_is_none_is_named(tmp_path: Path, outputs: dict[str, Path])
     files = arguments(tmp_path)
     (tmp_path / "oracles.csv").write_text("a,b\n1,2\n")
     with pytest.raises(UserError, match=r"oracles.csv: has no column 'candidates'; run measure_oracles again"):
-        write_joint_tables(**files, **outputs)
+        write_joint_tables(files=files, **outputs)
     assert not outputs["csv_output"].exists()
 
 

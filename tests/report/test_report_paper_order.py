@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from moses_tables import moses_vocabularies, read_moses
-from unpadded import unpadded
+from report_files import evaluations, unpadded, written
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.systems import paper_rows
 from neural_smt.io.files import read_csv, write_csv, write_json, write_lines
-from neural_smt.report.cho2014 import read_steps, rows_with_unknown_words, verdicts, write_paper_order
+from neural_smt.report.cho2014 import read_steps, verdicts, write_paper_order
 from neural_smt.report.networks import NETWORKS
 from neural_smt.report.papers import load_paper
 from neural_smt.shortlist import most_frequent
@@ -22,23 +21,14 @@ BLEU = {
     "both": {"val": [31.0, 31.0], "flickr": [28.1, 28.3]},
 }
 TABLE = [
-    "a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||",
-    "a ||| x y ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||",
-    "b ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||",
-    "c ||| y x z ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||",
+    f"{source} ||| {target} ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||"
+    for source, target in (("a", "x"), ("a", "x y"), ("b", "x"), ("c", "y x z"))
 ]
 
 
 @pytest.fixture
 def arguments(tmp_path: Path) -> dict:
     """Three systems: the last gains on the development set and loses on the test set."""
-    scores: dict = {}
-    for system, sets in BLEU.items():
-        for name, values in sets.items():
-            for run, value in enumerate(values):
-                path = tmp_path / system / f"run{run}" / f"{name}.json"
-                write_json(path, {"sacrebleu": value, "tokenised_bleu": value + 1, "signature": "s"})
-                scores.setdefault(system, {}).setdefault(name, []).append(str(path))
     comparisons = {"val": [(0.4, 0.01), (0.5, 0.002)], "flickr": [(0.3, 0.2), (-0.2, 0.3)]}
     pairs = [("plain", "rnn"), ("rnn", "both")]
     for name, values in comparisons.items():
@@ -57,7 +47,6 @@ def arguments(tmp_path: Path) -> dict:
     }
     write_csv(tmp_path / "networks.csv", list(NETWORKS), [list(network.values())])
     measured = {"ngram_order": 5, "ngram": 51.26, "cslm": 60.04, "mixture": 44.0}
-    write_json(tmp_path / "perplexity.json", {"val.fr": measured})
     write_lines(tmp_path / "table.txt", TABLE)
     vocabularies = moses_vocabularies(tmp_path / "table.txt")
     read_moses(tmp_path / "table.txt", None, *vocabularies).save(tmp_path / "table")
@@ -66,14 +55,14 @@ def arguments(tmp_path: Path) -> dict:
     most_frequent(vocabularies[1], 1).save(tmp_path / "shortlist")
     return {
         "rows": ROWS,
-        "scores": scores,
+        "scores": evaluations(tmp_path, BLEU),
         "order": [tmp_path / "order" / f"{name}.json" for name in ("val", "flickr")],
         "sets": ["val", "flickr"],
         "networks": tmp_path / "networks.csv",
         "phrase_table": tmp_path / "table",
         "target_vocabulary": tmp_path / "vocabulary",
         "target_shortlist": tmp_path / "shortlist",
-        "perplexity": tmp_path / "perplexity.json",
+        "perplexity": written(tmp_path / "perplexity.json", {"val.fr": measured}),
         "csv_output": tmp_path / "order.csv",
         "markdown_output": tmp_path / "order.md",
         "title": "The order",
@@ -157,11 +146,6 @@ def test_verdicts(tmp_path: Path) -> None:
     assert steps["paper"].round(2).tolist() == [0.02, -0.10, -0.10]
     assert steps["holds"].tolist() == ["yes", "no", "no"]
     assert verdicts(steps) == ["yes", "no", "no, but not significant"]
-
-
-def test_phrases_with_unknown_words_are_counted_once() -> None:
-    unknown = np.array([False, True, False])
-    assert rows_with_unknown_words(np.array([0, 1, 1, 2, 0]), np.array([0, 1, 3, 3, 5]), unknown) == 1
 
 
 def test_rows_are_declared_or_named_alike() -> None:

@@ -1,6 +1,7 @@
 """The page of translations side by side."""
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_json, write_lines
-from neural_smt.report.explanations import Explained, Explanation
 from neural_smt.report.translations import (
+    Explained,
+    Explanation,
     choose,
     choose_sentences,
     differing,
@@ -71,7 +73,7 @@ def test_page_shows_source_reference_and_systems(tmp_path: Path) -> None:
         write_lines(tmp_path / name, lines)
     write_json(tmp_path / "chosen.json", {"sentences": [0], "drawn": 0})
     explained = Explained(["the", "<cat>"], ["le", "chien"], [[0, 2, 0, 2]])
-    write_json(tmp_path / "first.json", Explanation([explained]).content())
+    write_json(tmp_path / "first.json", asdict(Explanation([explained])))
     arguments = {
         "source": tmp_path / "source",
         "reference": tmp_path / "reference",

@@ -4,41 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.report.pages import to_html
-from neural_smt.report.rendering import render
+from neural_smt.report.pages import render, to_html
 from neural_smt.vocabulary import UNK, Vocabulary
 
 if TYPE_CHECKING:
     from neural_smt.networks.encoder_decoder import TrainedModel
-
-
-@dataclass(frozen=True)
-class AnalysisSettings:
-    """phrases: source phrases drawn for each group of Tables 2 and 3; min_words: length from which a phrase is long;
-    frequent: how many of the most frequent long phrases the frequent ones are drawn from; rare: most often that a rare
-    phrase was extracted; samples: drawn for each source phrase; pairs: points of Figure 3; words, long_phrases: points
-    of Figures 4 and 5; perplexity: of t-SNE; zooms: regions drawn larger.
-    """
-
-    phrases: int = 5
-    min_words: int = 4
-    frequent: int = 200
-    rare: int = 10
-    samples: int = 50
-    pairs: int = 20000
-    words: int = 2500
-    long_phrases: int = 5000
-    perplexity: float = 30.0
-    zooms: int = 3
 
 
 FREQUENT, RARE = "frequent", "rare"
@@ -60,7 +39,7 @@ def known_phrases(table: PhraseTable, ids: np.ndarray) -> np.ndarray:
     return table.source.count(ids == UNK) == 0
 
 
-def draw_groups(table: PhraseTable, ids: np.ndarray, settings: AnalysisSettings, seed: int) -> dict[str, np.ndarray]:
+def draw_groups(table: PhraseTable, ids: np.ndarray, settings: Settings, seed: int) -> dict[str, np.ndarray]:
     """The numbers of the source phrases of each group, in falling order of frequency.
 
     Long means at least ``min_words`` words (the paper: more than three). Drawn from are long phrases whose words the
@@ -97,6 +76,12 @@ def _distinct(phrases: Ragged, order: np.ndarray, count: int) -> np.ndarray:
 TRANSLATION_MODEL, NETWORK = "translation model", "network"
 DIRECT = 2
 """The column of p(e|f), direct translation probability, among the scores of a phrase table."""
+
+
+def direct_scores(table: PhraseTable, entries: np.ndarray | slice = slice(None)) -> np.ndarray:
+    """float64 ``[n]``: natural log p(e|f) of entries of the table."""
+    return np.log(np.maximum(np.asarray(table.scores[entries, DIRECT], dtype=np.float64), 1e-300))
+
 
 BEST_SAMPLES = 5
 
@@ -135,25 +120,16 @@ def preferred(
     column: the network's natural log p(e|f) of every entry. Equal scores keep the order of the table.
     """
     counts, rows = phrase_counts(table), []
-    direct = np.log(np.maximum(np.asarray(table.scores[:, DIRECT], dtype=np.float64), 1e-300))
+    direct = direct_scores(table)
     for group, numbers in groups.items():
         for number in numbers.tolist():
             start, end = table.entry_offsets[number : number + 2].tolist()
             source = vocabularies[0].text(table.source[number])
             for model, scores in ((TRANSLATION_MODEL, direct), (NETWORK, column)):
                 best = start + np.argsort(-scores[start:end], kind="stable")[:TARGETS]
-                rows += [
-                    Preferred(
-                        group,
-                        source,
-                        int(counts[number]),
-                        model,
-                        rank,
-                        vocabularies[1].text(table.target[entry]),
-                        float(scores[entry]),
-                    )
-                    for rank, entry in enumerate(best.tolist(), start=1)
-                ]
+                for rank, entry in enumerate(best.tolist(), start=1):
+                    target, score = vocabularies[1].text(table.target[entry]), float(scores[entry])
+                    rows.append(Preferred(group, source, int(counts[number]), model, rank, target, score))
     return rows
 
 
@@ -182,10 +158,8 @@ def sampled(
         # one shortlist may hold fewer words than the vocabulary, so the source is spelt with its own words
         source = model.source.text(ids[phrases[number]])
         best = sorted(scores[number], key=lambda text, own=scores[number]: (-own[text], text))[:BEST_SAMPLES]
-        rows += [
-            Sampled(group, source, rank, text, found[number][text], scores[number][text])
-            for rank, text in enumerate(best, start=1)
-        ]
+        for rank, text in enumerate(best, start=1):
+            rows.append(Sampled(group, source, rank, text, found[number][text], scores[number][text]))
     return rows
 
 
@@ -206,15 +180,9 @@ def phrases_page(favourites: Sequence[Preferred], samples: Sequence[Sampled], dr
         for source, rows in own.groupby("source", sort=False):
             lists = [_items(rows[rows["model"] == model]) for model in (TRANSLATION_MODEL, NETWORK)]
             best = written[(written["group"] == group) & (written["source"] == source)]
-            preferred_words = {words for words, _ in lists[0]}
-            phrases.append(
-                {
-                    "source": unescape(source),
-                    "extracted": rows["extracted"].iloc[0],
-                    "lists": [*lists, _items(best)],
-                    "shaded": preferred_words,
-                }
-            )
+            shaded = {words for words, _ in lists[0]}
+            shown = {"source": unescape(source), "extracted": rows["extracted"].iloc[0], "shaded": shaded}
+            phrases.append(shown | {"lists": [*lists, _items(best)]})
         groups.append({"heading": HEADINGS.get(group, group), "phrases": phrases})
     title = "Preferred and sampled phrases"
     return render("phrases.html", title=title, about=to_html(about), groups=groups, drawn=drawn)

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Bbox
+from scipy.stats import rankdata
 
 from neural_smt.analysis.embedding import Point, Region, densest_regions
 from neural_smt.io.plots import COLOURS, GREY, clean, drawing
@@ -165,13 +166,7 @@ def draw_scatter(path: Path, network: np.ndarray, translation: np.ndarray, extra
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     """Spearman's rank correlation with mean ranks for ties; 0 where one of them is constant."""
-    ranks = [_ranks(values) for values in (first, second)]
+    ranks = [rankdata(values) for values in (first, second)]
     deviations = [values - values.mean() for values in ranks]
     scale = np.sqrt((deviations[0] ** 2).sum() * (deviations[1] ** 2).sum())
     return float((deviations[0] * deviations[1]).sum() / scale) if scale > 0 else 0.0
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    return (ends - (counts - 1) / 2)[inverse]

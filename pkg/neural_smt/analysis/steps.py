@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neural_smt.analysis.embedding import project, read_points, summaries, write_points
-from neural_smt.analysis.map import map_page
+from neural_smt.analysis.embedding import map_page, project, read_points, summaries, write_points
 from neural_smt.analysis.phrase_tables import (
-    DIRECT,
-    AnalysisSettings,
     Preferred,
     Sampled,
+    direct_scores,
     draw_groups,
     known_phrases,
     phrase_counts,
@@ -22,7 +20,7 @@ from neural_smt.analysis.phrase_tables import (
     sampled,
 )
 from neural_smt.analysis.plots import draw_embedding, draw_scatter
-from neural_smt.experiment.settings import read_settings
+from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import write_csv, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.table import PhraseTable, load_column
@@ -53,9 +51,8 @@ def show_phrases(
     column: the network's scores of the table. Writes both tables as CSV (``preferences``, ``samples``) and as one page
     (HTML). Settings: see ``AnalysisSettings``; which source phrases are drawn: see ``draw_groups``.
     """
-    chosen = read_settings(AnalysisSettings, settings, "analysis")
-    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
-    table, scores = _scored_table(phrase_table, column, vocabularies)
+    chosen = section_settings("analysis", settings)
+    table, scores, vocabularies = _scored_table(phrase_table, column, source_vocabulary, target_vocabulary)
     trained = _load_network(model, device)
     ids = shortlist_ids(vocabularies[0], trained.source)
     groups = draw_groups(table, ids, chosen, seed)
@@ -77,18 +74,17 @@ def plot_pair_scores(
     seed: int,
 ) -> None:
     """Draw the network's scores of phrase pairs against those of the translation model (Figure 3)."""
-    chosen = read_settings(AnalysisSettings, settings, "analysis")
-    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
-    table, scores = _scored_table(phrase_table, column, vocabularies)
+    chosen = section_settings("analysis", settings)
+    table, scores, _ = _scored_table(phrase_table, column, source_vocabulary, target_vocabulary)
     entries = np.random.default_rng(seed).choice(len(table), min(chosen.pairs, len(table)), replace=False)
     entries.sort()
-    direct = np.log(np.maximum(table.scores[entries, DIRECT].astype(np.float64), 1e-300))
-    draw_scatter(plot, np.asarray(scores[entries], dtype=np.float64), direct, np.asarray(table.counts[entries, 1]))
+    network, extracted = np.asarray(scores[entries], dtype=np.float64), np.asarray(table.counts[entries, 1])
+    draw_scatter(plot, network, direct_scores(table, entries), extracted)
 
 
 def embed_words(*, model: Path, output: Path, settings: dict[str, Any], seed: int) -> None:
     """Project the embeddings of the most frequent source words to the plane (Figure 4); CSV: text, count, x, y."""
-    chosen = read_settings(AnalysisSettings, settings, "analysis")
+    chosen = section_settings("analysis", settings)
     trained = _load_network(model)
     words = slice(len(RESERVED), len(RESERVED) + chosen.words)
     vectors = trained.network.source_embedding.weight.detach().numpy()[words]
@@ -103,7 +99,7 @@ def embed_phrases(
 
     Phrases of at least ``min_words`` words, all of them known to the network, drawn at random.
     """
-    chosen = read_settings(AnalysisSettings, settings, "analysis")
+    chosen = section_settings("analysis", settings)
     trained, vocabulary = _load_network(model), Vocabulary.load(source_vocabulary)
     table, ids = PhraseTable.load(phrase_table), shortlist_ids(vocabulary, trained.source)
     pool = np.flatnonzero((table.source.lengths >= chosen.min_words) & known_phrases(table, ids))
@@ -117,7 +113,7 @@ def embed_phrases(
 
 def plot_embedding(*, points: Path, plot: Path, title: str, settings: dict[str, Any]) -> None:
     """Draw projected words or phrases with their densest regions enlarged (Figures 4 and 5)."""
-    chosen = read_settings(AnalysisSettings, settings, "analysis")
+    chosen = section_settings("analysis", settings)
     draw_embedding(plot, read_points(points), title, chosen.zooms)
 
 
@@ -127,11 +123,12 @@ def show_map(*, words: Path, phrases: Path, output: Path, title: str = "", about
 
 
 def _scored_table(
-    phrase_table: Path, column: Path, vocabularies: tuple[Vocabulary, Vocabulary]
-) -> tuple[PhraseTable, np.ndarray]:
+    phrase_table: Path, column: Path, source_vocabulary: Path, target_vocabulary: Path
+) -> tuple[PhraseTable, np.ndarray, tuple[Vocabulary, Vocabulary]]:
+    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
     table = PhraseTable.load(phrase_table)
     table.check_vocabularies(*vocabularies)
-    return table, load_column(column, table)
+    return table, load_column(column, table), vocabularies
 
 
 def _load_network(model: Path, device: str = "cpu") -> TrainedModel:

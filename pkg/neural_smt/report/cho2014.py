@@ -12,11 +12,10 @@ import pandas as pd
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import MAKE_AGAIN, read_json, read_object, write_lines
-from neural_smt.io.ragged import Ragged
 from neural_smt.io.tables import formatted, markdown, read_frame, table, texts, write_frame
 from neural_smt.phrases.table import PhraseTable
+from neural_smt.report.pages import render
 from neural_smt.report.papers import load_paper
-from neural_smt.report.rendering import render
 from neural_smt.report.scores import p_value_text, read_scores, score_texts, set_names
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import UNK, Vocabulary
@@ -53,7 +52,7 @@ def write_paper_order(
     diagnosis = {
         "networks": read_frame(networks).replace({"perplexity": {"": None}}).to_dict("records") if networks else [],
         "perplexities": read_object(perplexity) if perplexity else {},
-        "unknown": rows_with_unknown_words(target.values, target.offsets, unknown),
+        "unknown": int(np.count_nonzero(target.count(unknown))),
         "rows": len(target),
         "gains": gains(steps),
     }
@@ -81,6 +80,7 @@ def read_steps(paper: pd.DataFrame, order: Mapping[str, str | Path], rows: Mappi
     system, in the paper's order; dev: the development set, compared with the paper's; all others are compared with its
     test set.
     """
+    columns = ["set", "after", "before", "step", "paper", "difference", "p_value", "dev"]
     steps = []
     for name, path in order.items():
         compared = _compared(Path(path))
@@ -88,22 +88,11 @@ def read_steps(paper: pd.DataFrame, order: Mapping[str, str | Path], rows: Mappi
             found = compared.get((rows[before], rows[after]))
             if found is None:
                 raise UserError(f"{path}: does not compare {rows[after]} with {rows[before]}; run its step again")
-            column = paper["dev" if name == dev else "test"]
-            gain, difference = column[after] - column[before], found["delta"]
-            steps.append(
-                {
-                    "set": name,
-                    "after": after,
-                    "before": before,
-                    "step": f"{paper['label'][before]} → {paper['label'][after]}",
-                    "paper": gain,
-                    "difference": difference,
-                    "p_value": found["p_value"],
-                    "holds": "yes" if difference * gain > 0 else "no",
-                    "dev": name == dev,
-                }
-            )
-    return pd.DataFrame(steps)
+            labels, bleu = paper["label"], paper["dev" if name == dev else "test"]
+            step, gain = f"{labels[before]} → {labels[after]}", bleu[after] - bleu[before]
+            steps.append((name, after, before, step, gain, found["delta"], found["p_value"], name == dev))
+    frame = pd.DataFrame(steps, columns=columns)
+    return frame.assign(holds=(frame["difference"] * frame["paper"] > 0).map({True: "yes", False: "no"}))
 
 
 def _compared(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
@@ -154,12 +143,3 @@ def gains(steps: pd.DataFrame) -> list[dict[str, Any]]:
         {"dev": dev, "others": steps[~steps["dev"] & (steps["step"] == dev["step"])].to_dict("records")}
         for dev in steps[steps["dev"]].to_dict("records")
     ]
-
-
-def rows_with_unknown_words(values: np.ndarray, offsets: np.ndarray, unknown: np.ndarray) -> int:
-    """Phrases that hold an unknown word.
-
-    values, offsets: ids of all phrases one after the other, and where each begins (one more for the end); unknown: bool
-    per id.
-    """
-    return int(np.count_nonzero(Ragged(values, offsets).count(unknown)))

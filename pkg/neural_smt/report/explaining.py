@@ -1,6 +1,7 @@
 """The step of the report that asks systems how they translate single sentences."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, write_json
 from neural_smt.io.ragged import Ragged
-from neural_smt.report.explanations import Arc, Chosen, DrawnLattice, Explained, Explanation, spelled
+from neural_smt.report.translations import Arc, Chosen, DrawnLattice, Explained, Explanation, spelled
 from neural_smt.translation.translators import Candidate, SearchTranslator, load_translator
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def explain_sentences(*, system: Path, run: int, text: Path, chosen: Path, outpu
         if drawn is not None and isinstance(translator, SearchTranslator) and translator.decoder.feature is None:
             lattice = draw_lattice(translator.decoder, sentences[drawn])
         explanation = Explanation(explained, lattice)
-    write_json(output, explanation.content())
+    write_json(output, asdict(explanation))
 
 
 def _explained(source: list[str], best: Candidate) -> Explained:

@@ -34,16 +34,14 @@ lattices or attention weights are drawn.
 
 
 def listed_paths(*files: Any) -> list[str]:
-    """All paths in nested mappings and lists."""
+    """All paths of results in nested mappings and lists, where other strings may be too."""
     found: list[str] = []
     for part in files:
-        inner = part.values() if isinstance(part, Mapping) else part
-        found += [part] if isinstance(part, str) else listed_paths(*inner)
+        if isinstance(part, str):
+            found += [part] if part.startswith("results/") else []
+        elif isinstance(part, Mapping | list):
+            found += listed_paths(*(part.values() if isinstance(part, Mapping) else part))
     return found
-
-
-def _without(setting: str, files: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [{key: value for key, value in own.items() if key != setting} for own in files.values()]
 
 
 def every(pattern: str, **values: Iterable[Any]) -> list[str]:
@@ -111,21 +109,20 @@ class ReportFiles:
         """Tuning histories: system -> one per run."""
         return {system: self._of_runs("tuning", system, "history.csv") for system in self.tuned}
 
-    def trained(self, network: str) -> dict[str, str]:
-        """The model and the learning curve of a network."""
+    def trained(self, network: str) -> dict[str, Any]:
+        """The model and the learning curve of a network, and which weights it kept, ``last`` or ``best``; a recurrent
+        one is trained until it is at its best.
+        """
         folder = f"{self.folder}/training/{network}"
-        return {"model": f"{folder}/model", "curve": f"{folder}/curve.csv"}
-
-    def keep(self, network: str) -> str:
-        """Which weights a network kept, ``last`` or ``best``; a recurrent one is trained until it is at its best."""
-        return self.config["networks"][network].get("keep", "best")
+        keep = self.config["networks"][network].get("keep", "best")
+        return {"model": f"{folder}/model", "curve": f"{folder}/curve.csv", "keep": keep}
 
     def networks(self) -> dict[str, dict[str, Any]]:
         """What the table of networks is made from: network -> its files, and which weights it kept."""
         found: dict[str, dict[str, Any]] = {}
         for kind in sorted(KINDS, key=lambda kind: kind == "cslm"):
             for name in used_networks(self.config, kind):
-                found[name] = self.trained(name) | {"keep": self.keep(name)}
+                found[name] = self.trained(name)
                 if kind == "encoder_decoder":
                     found[name]["rescoring"] = f"{self.folder}/rescoring/extracted/{name}.json"
                 if kind == "cslm":
@@ -133,10 +130,6 @@ class ReportFiles:
                     pattern = "decoding/{system}/run1/{set}.json"
                     found[name]["searches"] = self.results(pattern, system=searched, set=self.sets)
         return found
-
-    def network_inputs(self) -> list[str]:
-        """The paths among ``networks``."""
-        return listed_paths(_without("keep", self.networks()))
 
     def data(self) -> dict[str, dict[str, str]]:
         """What the table of data is made from: the baseline and systems of other data -> their data and its files."""
@@ -152,10 +145,6 @@ class ReportFiles:
             }
             for name in shown
         }
-
-    def data_inputs(self) -> list[str]:
-        """The paths among ``data``."""
-        return listed_paths(_without("data", self.data()))
 
     def joint(self) -> dict[str, Any]:
         """What the tables of joint models are made from."""
@@ -188,15 +177,12 @@ class ReportFiles:
             for network in compared_classes(self.config)
         }
 
-    def class_inputs(self) -> list[str]:
-        """The paths among ``classes``."""
-        return listed_paths(_without("classes", self.classes()))
-
     def attention(self) -> dict[str, Any]:
         """What the tables of attention networks are made from."""
         used = used_networks(self.config, "attention")
         curves = [name for name in used if self.config["networks"][name]["learning_curve"]]
         return {
+            "systems": {name: self._attention_row(name) for name in self.attention_systems},
             "scores": self.scores([name for name in self.systems if name in self.attention_systems]),
             "significance": self.significance(),
             "translations": {
@@ -204,31 +190,23 @@ class ReportFiles:
                 for system in self.attention_systems
                 if system in self.translated
             },
-            "curves": {name: self.trained(name) | {"keep": self.keep(name)} for name in used},
+            "curves": {name: self.trained(name) for name in used},
             "epochs": {name: f"{self.folder}/training/{name}/epochs.csv" for name in curves},
-            "coverage": [f"{self.folder}/vocabulary_selection/coverage.csv"],
+            "coverage": f"{self.folder}/vocabulary_selection/coverage.csv",
         }
 
-    def attention_inputs(self) -> list[str]:
-        """The paths among ``attention``."""
-        files = self.attention()
-        return listed_paths(files | {"curves": _without("keep", files["curves"])})
-
-    def attention_rows(self) -> dict[str, dict[str, Any]]:
-        """How each system of these tables is made: its label, and of attention networks what they translate with."""
-        rows = {}
-        for name in self.attention_systems:
-            rows[name] = {"label": self.labels[name]}
-            if chosen := translation(self.systems[name]):
-                vocabulary = translating_words(self.config, name)
-                sizes = sentence_vocabularies(self.config).get(vocabulary, {})
-                rows[name] |= {
-                    "network": chosen["network"],
-                    "vocabulary": vocabulary,
-                    "replace_unknown": chosen["replace_unknown"],
-                    "frequent": sizes.get("frequent"),
-                }
-        return rows
+    def _attention_row(self, name: str) -> dict[str, Any]:
+        """How a system is made: its label, and of an attention network what it translates with."""
+        row, chosen = {"label": self.labels[name]}, translation(self.systems[name])
+        if not chosen:
+            return row
+        vocabulary = translating_words(self.config, name)
+        return row | {
+            "network": chosen["network"],
+            "vocabulary": vocabulary,
+            "replace_unknown": chosen["replace_unknown"],
+            "frequent": sentence_vocabularies(self.config).get(vocabulary, {}).get("frequent"),
+        }
 
     def shards(self, name: str, always: bool = True) -> list[str]:
         """The jobs of the shards that share some work; one that is not ``always`` in shards is named without."""

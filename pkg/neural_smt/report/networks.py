@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pandas as pd
 from neural_smt.io.files import read_object, write_lines
 from neural_smt.io.tables import Column, markdown, read_frame, readable, rounded, write_frame
 from neural_smt.networks.folder import count_parameters
-from neural_smt.report.rendering import render
+from neural_smt.report.pages import render
 
 NETWORKS = {
     "network": Column("Network"),
@@ -44,40 +43,25 @@ perplexities are shown. speed: of exchange alone.
 """
 
 
-@dataclass(frozen=True)
-class Training:
-    """What a learning curve ends with. seconds: validation included; words: predicted in training; perplexity:
-    held-out, of the weights that were kept, None without any validation.
-    """
+TRAINING_FIGURES = ("updates", "examples", "seconds", "words", "epochs", "perplexity")
+TRAINING_FIGURES += ("words_per_second", "updates_per_second")
+"""What a learning curve ends with. seconds: validation included; words: predicted in training, end symbols included;
+perplexity: held-out, of the weights that were kept, None without any validation.
+"""
 
-    updates: int
-    examples: int
-    seconds: float
-    words: int
-    epochs: float
-    perplexity: float | None
 
-    @classmethod
-    def read(cls, curve: str, keep: str = "last") -> Training:
-        """From a learning curve; keep: ``last`` or ``best``, the weights that were kept."""
-        records = read_frame(Path(curve), ["words"], "train the network again").apply(pd.to_numeric)
-        last = records.iloc[-1]
-        counts = {name: int(last[name]) for name in ("updates", "examples", "words")}
-        validated = records["validation_perplexity"].dropna()
-        perplexity = None
-        if len(validated):
-            perplexity = float(validated.min() if keep == "best" else validated.iloc[-1])
-        return cls(**counts, seconds=float(last["seconds"]), epochs=float(last["epochs"]), perplexity=perplexity)
-
-    @property
-    def words_per_second(self) -> float:
-        """Predicted words a second, end symbols included."""
-        return self.words / max(self.seconds, 1e-9)
-
-    @property
-    def updates_per_second(self) -> float:
-        """Parameter updates a second."""
-        return self.updates / max(self.seconds, 1e-9)
+def read_training(curve: str, keep: str = "last") -> dict[str, Any]:
+    """``TRAINING_FIGURES`` of a learning curve; keep: ``last`` or ``best``, the weights that were kept."""
+    records = read_frame(Path(curve), ["words"], "train the network again").apply(pd.to_numeric)
+    last, validated = records.iloc[-1], records["validation_perplexity"].dropna()
+    found: dict[str, Any] = {name: int(last[name]) for name in ("updates", "examples", "words")}
+    found |= {name: float(last[name]) for name in ("seconds", "epochs")}
+    seconds = max(found["seconds"], 1e-9)
+    return found | {
+        "perplexity": float(validated.min() if keep == "best" else validated.iloc[-1]) if len(validated) else None,
+        "words_per_second": found["words"] / seconds,
+        "updates_per_second": found["updates"] / seconds,
+    }
 
 
 def write_networks_table(*, networks: dict, csv_output: Path, markdown_output: Path, title: str = "") -> None:
@@ -96,17 +80,9 @@ def network_row(
     model: its folder; curve: its learning curve; keep: ``last`` or ``best``, the weights that were kept; rescoring:
     what ``score_phrase_table`` wrote of its column; searches: what ``decode`` wrote of searches with it.
     """
-    training = Training.read(curve, keep)
-    row = {
-        "network": name,
-        "parameters": count_parameters(Path(model)),
-        "examples": training.examples,
-        "epochs": training.epochs,
-        "updates": training.updates,
-        "perplexity": training.perplexity,
-        "seconds": training.seconds,
-        "tokens_per_second": training.words_per_second,
-    }
+    training = read_training(curve, keep)
+    row = {"network": name, "parameters": count_parameters(Path(model))} | training
+    row["tokens_per_second"] = training["words_per_second"]
     if rescoring:
         found = read_object(Path(rescoring))
         row |= {
@@ -154,7 +130,6 @@ def class_row(
     sets: whose perplexity is shown, in this order; classes: the model's settings of them; curve: its learning curve;
     held_out: what ``train_network`` wrote of it; perplexity: what ``measure_network`` wrote.
     """
-    training = Training.read(curve)
     made = read_object(Path(held_out))["classes"]
     row = {
         "network": name,
@@ -162,10 +137,7 @@ def class_row(
         "speed": classes["speed"] if classes["method"] == "exchange" else None,
         "classes": made["count"],
         "cost": made["cost"],
-        "epochs": training.epochs,
-        "seconds": training.seconds,
-        "words_per_second": training.words_per_second,
-    }
+    } | read_training(curve)
     measured = of_sets(Path(perplexity))
     for place in sets:
         row |= {f"{place}:perplexity": measured[place]["network"], f"{place}:cost": measured[place]["cost"]}

@@ -1,14 +1,16 @@
-"""Pages of the report: figures and tables bound into one HTML file each, which loads nothing else."""
+"""Pages of the report, from the templates beside this module: one file each, of HTML that loads nothing else."""
 
 from __future__ import annotations
 
 import re
 from base64 import b64encode
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
@@ -16,7 +18,8 @@ from markdown_it.token import Token
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, read_yaml, write_lines
 from neural_smt.io.tables import markdown, read_frame, texts
-from neural_smt.report.rendering import FOLDER, render
+
+FOLDER = Path(__file__).parent / "templates"
 
 LONG = 25
 """Tables with more rows are folded."""
@@ -25,6 +28,29 @@ NAMES = {"pairs": "Sentence pairs", "words": "Predicted words"}
 """Headings of columns that mean something else in tables of costs and of training."""
 
 MARKED = re.compile(r"(?P<number>.*\d) ?(?P<marks>\*{1,3})")
+
+
+@cache
+def _environment() -> Environment:
+    """Undefined names are errors; values in pages of HTML are escaped."""
+    made = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=lambda name: name is not None and name.endswith(".html"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals["star"] = "\\*"
+    made.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
+    return made
+
+
+def render(template: str, **values: Any) -> list[str]:
+    """The lines of a template of ``templates/`` with values in it; Markdown has one empty line between blocks."""
+    text = _environment().get_template(template).render(**values)
+    if template.endswith(".md"):
+        text = re.sub(r"\n{3,}", "\n\n", text).strip("\n")
+    return text.split("\n")
 
 
 def show_page(*, title: str, about: str, output: Path, figures: list[Path] = (), tables: list[Path] = ()) -> None:  # type: ignore[assignment]

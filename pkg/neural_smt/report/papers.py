@@ -16,9 +16,6 @@ FOLDER = Path(__file__).parent / "data"
 COLUMNS = ("label", "system", "dev", "test", "perplexity")
 """Columns of a table that names none of its own."""
 
-NUMBERS = ("table", "row", "system", "set", "quantity", "paper", "here")
-"""Columns of a CSV with one number of the paper and ours in each row, where there are any."""
-
 
 class Paper(NamedTuple):
     """tables: name -> ``title``, ``note``, ``columns`` and ``rows`` as the file has them; facts: its other entries."""

@@ -14,7 +14,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import open_text, read_object, write_lines
 from neural_smt.io.plots import BLUE, COLOURS, GREY, clean, drawing
 from neural_smt.io.tables import Column, formatted, markdown, read_frame, readable, rounded, table, texts, write_frame
-from neural_smt.report.rendering import render
+from neural_smt.report.pages import render
 
 Scores = Mapping[str, Mapping[str, Sequence[str]]]
 """System -> set -> the evaluation files of its runs, in the order in which tables show them."""
@@ -123,44 +123,33 @@ def write_table(
     markdown_output: Path,
     title: str = "",
     labels: dict[str, str] | None = None,
+    data: dict | None = None,
 ) -> None:
     """Write the table of systems: BLEU on every set, mean and spread over runs, p against the baseline.
 
     scores: system -> set -> evaluation files of its runs; significance: set -> file of the comparison with the
-    baseline; labels: system -> its name in the table (the system itself where none is given).
+    baseline; labels: system -> its name in the table (the system itself where none is given); data: of the table of
+    what systems are built from, arguments of ``read_facts`` for each system in it.
     """
-    found = systems_table(read_scores(scores, significance)).replace({"system": labels or {}})
-    write_frame(csv_output, found)
-    write_lines(markdown_output, render("table1.md", title=title, table=markdown(shown(found)), runs=runs(found)))
-
-
-def write_data_table(
-    *,
-    data: dict,
-    scores: dict,
-    significance: dict,
-    csv_output: Path,
-    markdown_output: Path,
-    title: str = "",
-    labels: dict[str, str] | None = None,
-) -> None:
-    """Write the table of what systems are built from: its size, its language model's perplexity, and their BLEU.
-
-    data: system -> its data: ``data`` (their name), ``text`` (target side of the training pairs), ``perplexity`` (what
-    measure_language_model wrote) and ``phrase_table`` (folder); the other arguments as in write_table, of the systems
-    in ``data`` at least.
-    """
-    facts = rounded(pd.DataFrame({system: read_facts(**files) for system, files in data.items()}).T, DATA)
-    bleu = read_scores({system: scores[system] for system in data}, significance)
-    found = systems_table(bleu, facts).replace({"system": labels or {}})
+    facts = None
+    if data:
+        facts = rounded(pd.DataFrame({system: read_facts(**files) for system, files in data.items()}).T, DATA)
+        scores = {system: scores[system] for system in data}
+    found = systems_table(read_scores(scores, significance), facts).replace({"system": labels or {}})
     write_frame(csv_output, found)
     wide = shown(found)
-    whole = pd.concat([wide.iloc[:, :1], readable(found, DATA), wide.iloc[:, 1:]], axis=1)
-    write_lines(markdown_output, render("data.md", title=title, table=markdown(whole), runs=runs(found)))
+    if data:
+        wide = pd.concat([wide.iloc[:, :1], readable(found, DATA), wide.iloc[:, 1:]], axis=1)
+    template = "data.md" if data else "table1.md"
+    write_lines(markdown_output, render(template, title=title, table=markdown(wide), runs=runs(found)))
 
 
 def read_facts(data: str, text: Path, perplexity: Path, phrase_table: Path) -> dict[str, str | int | float]:
-    """The columns of ``DATA`` for one choice of data; arguments as in ``write_data_table``."""
+    """The columns of ``DATA`` for one choice of data.
+
+    data: its name; text: target side of the training pairs; perplexity: what ``measure_language_model`` wrote;
+    phrase_table: folder.
+    """
     pairs, words = count_words(text)
     measured = read_object(Path(perplexity))
     return {

@@ -1,5 +1,6 @@
 """Drawings of lattices, alignments and attention."""
 
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
@@ -9,9 +10,17 @@ import pytest
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_json, write_lines
 from neural_smt.io.plots import svg
-from neural_smt.report.alignment_plot import mark_links, mark_weights, matrix, show_alignments, show_attention
-from neural_smt.report.explanations import Arc, DrawnLattice, Explained, Explanation
-from neural_smt.report.lattice_plot import draw_lattice, lanes, show_lattices
+from neural_smt.report.drawings import (
+    draw_lattice,
+    lanes,
+    mark_links,
+    mark_weights,
+    matrix,
+    show_alignments,
+    show_attention,
+    show_lattices,
+)
+from neural_smt.report.translations import Arc, DrawnLattice, Explained, Explanation
 
 LANGUAGES = {"source": "en", "target": "fr"}
 
@@ -95,8 +104,8 @@ def test_a_matrix_names_its_axes_and_words() -> None:
 
 def test_the_pages_of_lattices_and_attention(tmp_path: Path) -> None:
     sentence = Explained(["a", "b"], ["A"], links=[[0, 0]], attention=[[0.5, 0.25, 0.25], [0, 0, 1]])
-    write_json(tmp_path / "search.json", Explanation([Explained(["a"], ["A"])], LATTICE).content())
-    write_json(tmp_path / "network.json", Explanation([Explained(["c"], []), sentence]).content())
+    write_json(tmp_path / "search.json", asdict(Explanation([Explained(["a"], ["A"])], LATTICE)))
+    write_json(tmp_path / "network.json", asdict(Explanation([Explained(["c"], []), sentence])))
     files = {name: str(tmp_path / f"{name}.json") for name in ("search", "network")}
     show_lattices(explanations=files, output=tmp_path / "lattices.html", about="About.")
     page = (tmp_path / "lattices.html").read_text()

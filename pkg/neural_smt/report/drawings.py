@@ -1,4 +1,4 @@
-"""Sentence pairs as matrices: which words are aligned, and where attention networks look."""
+"""Drawings of single sentences: lattices of the search, word alignments, and where attention networks look."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path as Curve
 
 from neural_smt.alignment.pharaoh import check_alignments, check_lines, parse_alignments, read_marked_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
@@ -18,9 +19,113 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import open_text, write_lines
 from neural_smt.io.plots import BLUE, svg
 from neural_smt.io.ragged import Ragged
-from neural_smt.report.explanations import Explanation, spelled
-from neural_smt.report.pages import to_html
-from neural_smt.report.rendering import render
+from neural_smt.report.pages import render, to_html
+from neural_smt.report.translations import Arc, DrawnLattice, Explanation, spelled
+
+STEP, LANE, LETTER = 1.0, 0.48, 0.08
+"""Inches of a translated source word, at the least, between arcs that lie above each other, and of a letter."""
+
+
+def lanes(lattice: DrawnLattice) -> list[int]:
+    """A lane for each arc, from 0, so that arcs over the same number of covered words have different ones.
+
+    The better the arc the lower its lane: the best translation is a straight line.
+    """
+    order = sorted(range(len(lattice.arcs)), key=lambda number: (lattice.arcs[number].behind, number))
+    taken: list[list[tuple[int, int]]] = []
+    found = [0] * len(order)
+    for number in order:
+        arc = lattice.arcs[number]
+        span = lattice.covered[arc.tail], lattice.covered[arc.head]
+        lane = next(
+            (lane for lane, spans in enumerate(taken) if all(a >= span[1] or span[0] >= b for a, b in spans)),
+            len(taken),
+        )
+        if lane == len(taken):
+            taken.append([])
+        taken[lane].append(span)
+        found[number] = lane
+    return found
+
+
+def draw_lattice(lattice: DrawnLattice) -> tuple[Figure, dict[str, str]]:
+    """The drawing, with the target words of each arc, below them the source words that they translate; titles of arcs
+    by gid.
+    """
+    own = lanes(lattice)
+    words = max(len(lattice.source), 1)
+    size = (_step(lattice) * words + 0.6, LANE * (max(own, default=0) + 1) + 1.0)
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots()
+    axes.set(xlim=(-0.1, words + 0.1), ylim=(max(own, default=0) + 0.6, -0.6))
+    axes.set_xlabel("source words translated so far (number of words)")
+    axes.set_xticks(range(words + 1))
+    axes.set_yticks([])
+    axes.grid(axis="x", color="0.9")
+    axes.set_axisbelow(True)
+    axes.spines[["top", "left", "right"]].set_visible(False)
+    # a node stands beside the best arc that it belongs to
+    heights = [
+        min(own[number] for number, arc in enumerate(lattice.arcs) if node in (arc.tail, arc.head))
+        for node in range(len(lattice.covered))
+    ]
+    titles = {}
+    for number in sorted(range(len(own)), key=lambda number: -lattice.arcs[number].behind):
+        arc = lattice.arcs[number]
+        ends = [(lattice.covered[node], heights[node]) for node in (arc.tail, arc.head)]
+        titles[f"arc{number}"] = _draw_arc(axes, arc, lattice.source, ends, own[number], f"arc{number}")
+    axes.scatter(lattice.covered, heights, s=28, color="black", zorder=4)
+    return figure, titles
+
+
+def _step(lattice: DrawnLattice) -> float:
+    """Inches of a source word, so that every arc has room for its words."""
+    needed = [
+        (LETTER * max(len(" ".join(arc.words)), len(_source(arc, lattice.source))) + 0.45)
+        / (lattice.covered[arc.head] - lattice.covered[arc.tail])
+        for arc in lattice.arcs
+    ]
+    return min(max([STEP, *needed]), 2 * STEP)
+
+
+def _draw_arc(axes: Axes, arc: Arc, source: list[str], ends: list[tuple[int, int]], lane: int, name: str) -> str:
+    """Its title."""
+    (start, low), (stop, high) = ends
+    bend = min(0.22, (stop - start) / 4)
+    points = [(start, low), (start + bend, low), (start + bend / 2, lane), (start + bend, lane), (stop - bend, lane)]
+    points += [(stop - bend / 2, lane), (stop - bend, high), (stop, high)]
+    codes = [Curve.MOVETO, *[Curve.CURVE4] * 3, Curve.LINETO, *[Curve.CURVE4] * 3]
+    best = arc.behind == 0
+    style = {"edgecolor": BLUE, "linewidth": 2.6} if best else {"edgecolor": "0.45", "linewidth": 1.2}
+    axes.add_patch(PathPatch(Curve(points, codes), fill=False, gid=name, zorder=3, **style))
+    words, read = " ".join(arc.words) or "(nothing)", _source(arc, source)
+    place = (start + stop) / 2, lane
+    text = {"ha": "center", "parse_math": False, "textcoords": "offset points"}
+    weight, colour = ("bold", BLUE) if best else ("normal", "black")
+    axes.annotate(words, place, (0, 3), va="bottom", fontsize=9, weight=weight, color=colour, **text)
+    axes.annotate(read, place, (0, -3), va="top", fontsize=8, color="0.35", **text)
+    worse = "part of the best translation" if best else f"{arc.behind:.2f} behind the best translation"
+    return f"{read} \u2192 {words}: {worse}"
+
+
+def _source(arc: Arc, source: list[str]) -> str:
+    return " ".join(source[arc.source[0] : arc.source[1]])
+
+
+def show_lattices(*, explanations: dict, output: Path, about: str = "") -> None:
+    """Write a page (HTML) with the lattice of a sentence for each system that has one.
+
+    explanations: name -> what ``explain_sentences`` wrote; about: Markdown.
+    """
+    parts = []
+    for name, path in explanations.items():
+        lattice = Explanation.load(Path(path)).lattice
+        if lattice is not None:
+            kept = f"{len(lattice.arcs)} of {lattice.arcs_in_all:,} phrase pairs in the lattice are drawn."
+            parts.append({"heading": name, "text": kept, "svg": svg(*draw_lattice(lattice))})
+    nothing = "No system has a lattice of its own of a sentence with words."
+    _write_page(output, "Lattice of a sentence", about, parts, nothing)
+
 
 READ = 2000
 """Pairs, the first of the text, among which those that are drawn are chosen: no need to read millions."""
@@ -53,10 +158,9 @@ def matrix(source: Sequence[str], target: Sequence[str], languages: Mapping[str,
     axes.set_xlabel(f"source words ({languages['source']}) \u2192", loc="left")
     axes.set_ylabel(f"\u2190 target words ({languages['target']})", loc="top")
     axes.tick_params(length=0)
-    for line in (*np.arange(len(source) + 1) - 0.5,):
-        axes.axvline(line, color="0.85", linewidth=0.7)
-    for line in (*np.arange(len(target) + 1) - 0.5,):
-        axes.axhline(line, color="0.85", linewidth=0.7)
+    for words, draw in ((source, axes.axvline), (target, axes.axhline)):
+        for line in np.arange(len(words) + 1) - 0.5:
+            draw(line, color="0.85", linewidth=0.7)
     axes.spines[:].set_visible(False)
     return figure, axes
 
@@ -128,8 +232,7 @@ def show_alignments(
         gold_links = _cells(right[number]) if right else set()
         mark_links(axes, *(_cells(part[number]) for part in directions), _cells(kept[place]), gold_links)
         parts.append({"heading": f"Sentence pair {number + 1}", "text": "", "svg": svg(figure, {})})
-    page = render("drawings.html", title="Word alignments", about=to_html(about), parts=parts, nothing="")
-    write_lines(output, page)
+    _write_page(output, "Word alignments", about, parts)
 
 
 def _first_lines(paths: list[Path]) -> list[str]:
@@ -173,5 +276,10 @@ def show_attention(*, explanations: dict, output: Path, languages: dict, about: 
                 figure, axes = matrix([*explained.source, end], [*explained.target, end], languages)
                 titles = mark_weights(axes, explained.attention)
                 parts.append({"heading": name, "text": "", "svg": svg(figure, titles)})
-    page = render("drawings.html", title="Attention of the networks", about=to_html(about), parts=parts, nothing="")
+    _write_page(output, "Attention of the networks", about, parts)
+
+
+def _write_page(output: Path, title: str, about: str, parts: Sequence[Mapping[str, str]], nothing: str = "") -> None:
+    """parts: ``heading``, ``text`` and ``svg`` of each drawing; nothing: what the page says where there are none."""
+    page = render("drawings.html", title=title, about=to_html(about), parts=parts, nothing=nothing)
     write_lines(output, page)

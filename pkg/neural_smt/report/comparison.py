@@ -1,0 +1,131 @@
+"""Systems of an experiment beside those of a paper's tables: what the tables of all papers share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import ClassVar
+
+import pandas as pd
+
+from neural_smt.io.files import read_object
+from neural_smt.io.tables import formatted, markdown, table, texts, write_frame
+from neural_smt.report.papers import Paper
+from neural_smt.report.scores import p_value_text, score_texts, set_names
+
+Number = tuple[str, str, str, str, str, float | None, float | None]
+
+NUMBERS = ("table", "row", "system", "set", "quantity", "paper", "here")
+"""Columns of a CSV with one number of the paper and ours in each row (``Number``), where there are any."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """An experiment beside a paper; names of systems are those of the paper's tables, or others.
+
+    systems: a row for each system and set (the index), the development set first: what ``read_scores`` gives, and
+    further figures (see ``with_figures``).
+    """
+
+    paper: ClassVar[Paper]
+    systems: pd.DataFrame
+
+    @property
+    def sets(self) -> list[str]:
+        """The development set, then the test sets."""
+        return set_names(self.systems)
+
+    @property
+    def test(self) -> pd.DataFrame:
+        """The systems on the last test set."""
+        return self.systems.xs(self.sets[-1], level="set")
+
+    def bleu(self, system: str, name: str) -> float:
+        """Mean BLEU of the runs on a set."""
+        return self.systems["sacrebleu"][system][name]
+
+    def test_mean(self, system: str) -> float | None:
+        """Mean BLEU of the runs over all test sets; None where there is no such system."""
+        if system not in self.test.index:
+            return None
+        return fmean(self.bleu(system, name) for name in self.sets[1:] or self.sets)
+
+    def rows(self, name: str) -> pd.DataFrame:
+        """The rows of one of the paper's tables that have a system."""
+        found = self.paper.rows(name)
+        return found[found["system"].isin(self.test.index)]
+
+    def beside(self, rows: pd.DataFrame, name: str) -> pd.DataFrame:
+        """Rows of the paper with our figures of a set as columns ``here_...``, and its name as ``set``."""
+        return rows.join(self.systems.xs(name, level="set").add_prefix("here_"), on="system").assign(set=name)
+
+    def beside_on_sets(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The same on every set, row by row; the paper's BLEU of its development or its test set as ``paper``."""
+        columns = ["dev", *["test"] * (len(self.sets) - 1)]
+        found = zip(self.sets, columns, strict=True)
+        parts = [self.beside(rows, name).assign(paper=rows[column]) for name, column in found]
+        return pd.concat(parts).sort_index(kind="stable")
+
+    def shown(self, rows: pd.DataFrame, layout: str, left: int = 1) -> str:
+        """A table in Markdown as one of the paper's ``layouts`` says, without columns that ``rows`` do not have.
+
+        Besides those of ``rows`` with a ``system`` there are ``bleu:SET`` and, of test sets, ``p:SET``. left: how many
+        columns hold text.
+        """
+        if "system" in rows:
+            systems = list(rows["system"])
+            p_values = {name: self.systems["p_value"].xs(name, level="set")[systems] for name in self.sets[1:]}
+            further = {f"bleu:{name}": score_texts(self.systems, systems, name) for name in self.sets}
+            further |= {f"p:{name}": [*map(p_value_text, values)] for name, values in p_values.items()}
+            rows = rows.assign(**further)
+        columns: dict[tuple[str, str], Iterable[str]] = {}
+        for heading, column, *number_format in self.paper.facts["layouts"][layout]:
+            for name in self.sets if "{set}" in column else [""]:
+                names = {"dev": self.sets[0], "test": self.sets[-1], "set": name}
+                values = rows.get(place := column.format(**names))
+                if values is not None:
+                    own = texts(values, number_format[0]) if number_format else values
+                    columns[heading.format(**names), place] = own
+        return markdown(table(*((heading, own) for (heading, _), own in columns.items())), left) if len(rows) else ""
+
+
+Figures = Mapping[tuple[str, str], Mapping[str, float]]
+"""System and set -> figures by name."""
+
+
+def with_figures(scores: pd.DataFrame, figures: Figures, names: Sequence[str]) -> pd.DataFrame:
+    """Scores of systems and sets (``read_scores``) with further columns, NaN where there is no figure."""
+    found = [[figures.get(place, {}).get(name) for name in names] for place in scores.index]
+    return scores.join(pd.DataFrame(found, scores.index, names, dtype=float))
+
+
+def means_of_runs(
+    files: Mapping[str, Mapping[str, Sequence[str]]], names: Sequence[str], optional: bool = False
+) -> dict[tuple[str, str], dict[str, float]]:
+    """Means over runs of figures of systems and sets.
+
+    files: system -> set -> JSON files of its runs; optional: a figure that not all runs have is left out.
+    """
+    found = {}
+    for system, sets in files.items():
+        for name, paths in sets.items():
+            runs = [read_object(Path(path)) for path in paths]
+            chosen = [key for key in names if runs and not (optional and any(key not in run for run in runs))]
+            found[system, name] = {key: fmean(run[key] for run in runs) for key in chosen}
+    return found
+
+
+def compare_orders(
+    pairs: Iterable[Sequence[str]], values: pd.Series
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The pairs of systems, lower and higher in the paper, whose values are known, and those that are not in order."""
+    known = [(low, high) for low, high in pairs if {low, high} <= {*values.dropna().index}]
+    return known, [(low, high) for low, high in known if values[low] >= values[high]]
+
+
+def write_numbers(path: Path, numbers: Iterable[Number]) -> None:
+    """Write every number of every table beside the paper's (CSV)."""
+    frame = pd.DataFrame(numbers, columns=NUMBERS, dtype=object)
+    write_frame(path, formatted(frame, {"paper": ".6g", "here": ".6g"}))
