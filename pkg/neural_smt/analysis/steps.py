@@ -49,7 +49,7 @@ def show_phrases(
     """Show which target phrases translation model and network prefer, and samples (Tables 2 and 3).
 
     column: the network's scores of the table. Writes both tables as CSV (``preferences``, ``samples``) and as one page
-    (HTML). Settings: see ``AnalysisSettings``; which source phrases are drawn: see ``draw_groups``.
+    (HTML). settings: the section ``analysis``; which source phrases are drawn: see ``draw_groups``.
     """
     chosen = section_settings("analysis", settings)
     table, scores, vocabularies = _scored_table(phrase_table, column, source_vocabulary, target_vocabulary)
