@@ -1,6 +1,7 @@
 """What settings and small objects refuse, each by its whole sentence; commands and files have a table of their own."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,18 @@ SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (SearchSettings, {"algorithm": "a*"}, "unknown search algorithm 'a*'; choose one of stack, cube"),
     (SearchSettings, {"stack_size": 0}, "decoding: stack_size is 0; set it to 1 or more"),
     (SearchSettings, {"pop_limit": 0}, "decoding: pop_limit is 0; set it to 1 or more"),
-    (SearchSettings, {"distortion_limit": 64}, "decoding: distortion_limit is 64; set it to at most 63"),
-    (SearchSettings, {"distortion_limit": -2}, "decoding: distortion_limit is -2; set it to -1 or more"),
+    (
+        SearchSettings,
+        {"distortion_limit": 64},
+        "decoding: distortion_limit is 64; set it to 0 to 63, or -1 for any",
+    ),
+    (
+        SearchSettings,
+        {"distortion_limit": -2},
+        "decoding: distortion_limit is -2; set it to 0 to 63, or -1 for any",
+    ),
     (SearchSettings, {"beam_threshold": 1.0}, "decoding: beam_threshold is 1.0; set it to 0 or more, below 1"),
-    (SearchSettings, {"table_limit": -1}, "decoding: table_limit is -1; set it to 0 or more"),
+    (SearchSettings, {"table_limit": -1}, "decoding: table_limit is -1; set it to 1 or more, or to 0 for all"),
     (BeamSettings, {"size": 0}, "the beam has size 0 and batch 256; set both to 1 or more"),
     (CslmConfig, {"words": 0}, "the CSLM's words is 0; set it to 1 or more"),
     (
@@ -55,12 +64,16 @@ def test_settings_out_of_range(kind: Callable[..., Any], values: dict[str, Any],
         ("decoding.attention", {"beam": 0}, "beam: 0 is less than the minimum of 1"),
         ("decoding.attention", {"precision": "fp8"}, "precision: 'fp8' is not one of ['auto', 'fp32', 'bf16']"),
         ("decoding.attention", {"heuristic": 3}, "heuristic: 3 is not one of [0, 1, 2]"),
+        ("decoding.attention", {"batch": 0}, "batch: 0 is less than the minimum of 1"),
+        ("decoding.attention", {"max_length_ratio": -1}, "max_length_ratio: -1 is less than the minimum of 0"),
+        ("decoding.attention", {"max_length_extra": -1}, "max_length_extra: -1 is less than the minimum of 0"),
         ("decoding.cslm", {"normaliser": "no"}, "normaliser: 'no' is not one of ['estimated', 'exact']"),
         ("decoding.cslm", {"recombination": -2}, "recombination: -2 is less than the minimum of -1"),
         ("decoding.cslm", {"context": 0}, "context: 0 should not be valid under {'const': 0}"),
         ("tuning", {"nbest": 0}, "nbest: 0 is less than the minimum of 1"),
         ("tuning", {"density": -1}, "density: -1 is less than the minimum of 0"),
         ("tuning", {"mira": {"decay": 2}}, "mira.decay: 2 is greater than the maximum of 1"),
+        ("tuning", {"mira": {"regularisation": 0}}, "mira.regularisation: 0 is less than or equal to the minimum of 0"),
         ("proposals", {"max_words": 8}, "max_words: 8 is greater than the maximum of 7"),
     ],
 )
@@ -68,6 +81,11 @@ def test_sections_out_of_range(section: str, values: dict[str, Any], fault: str)
     with pytest.raises(UserError) as caught:
         section_settings(section, values)
     assert str(caught.value) == f"{section}.{fault}; correct it in the configuration"
+
+
+def test_settings_can_be_copied() -> None:
+    chosen = section_settings("tuning", {"nbest": 7})
+    assert deepcopy(chosen) == chosen and chosen.nbest == 7
 
 
 OTHERS: dict[str, tuple[Callable[[], Any], str]] = {

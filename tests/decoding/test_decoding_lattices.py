@@ -118,9 +118,18 @@ def test_pruning_keeps_exactly_the_arcs_of_good_derivations(seed, density):
     assert best_derivations(pruned, 1, False)[1][0] == pytest.approx(max(scores.values()), abs=1e-9)
     assert (pruned.tails < pruned.heads).all() and (np.diff(pruned.arc_offsets)[1:] > 0).all()
     assert prune(lattice, np.inf) is lattice
-    early = decoder.lattices([SENTENCES[0]], density)[0]  # pruned as soon as it is searched
-    for name in ("tails", "prefix_scores", "sentences"):
-        assert getattr(early, name).tolist() == getattr(pruned, name).tolist()
+
+
+def test_lattices_are_pruned_as_soon_as_they_are_searched():
+    model, weights = random_model(4)
+    decoder = Decoder(model, EVERYTHING, weights)
+    for whole, early in zip(decoder.lattices(SENTENCES), decoder.lattices(SENTENCES, density=2.0), strict=True):
+        assert (early is None) == (whole is None)
+        if whole is not None:
+            pruned = prune(whole, 2.0)
+            assert len(pruned.tails) < len(whole.tails)
+            for name in ("tails", "prefix_scores", "sentences"):
+                assert getattr(early, name).tolist() == getattr(pruned, name).tolist()
 
 
 def test_search_graphs_hold_the_derivations(searched):

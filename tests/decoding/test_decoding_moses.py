@@ -36,7 +36,7 @@ def run(real, tmp_path_factory):
     def decode(name):
         files = {kind: place / f"{name}.{kind}" for kind in ("best", "nbest", "align")}
         arguments = {"--moses-ini": real.ini.path, "--input": real.folder / "input.en", "--output": files["best"]}
-        arguments |= {"--alignment": files["align"], "--compiled": real.compiled}
+        arguments |= {"--alignment": files["align"], "--compiled": place / "compiled"}
         words = [str(part) for item in arguments.items() for part in item]
         assert main(["decode", *words, "--nbest", str(files["nbest"]), "150"]) == 0
         return files

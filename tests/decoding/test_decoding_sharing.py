@@ -15,6 +15,23 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS
 
 
+def new_hypotheses(history, words, complete, size=2):
+    return NewHypotheses(
+        np.zeros(len(words), dtype=np.int64),
+        Ragged.from_lists(words),
+        np.array(history, dtype=np.int32).reshape(len(words), size),
+        np.array(complete, dtype=bool),
+    )
+
+
+def test_shared_ngrams_of_three_hypotheses():
+    shared = share_ngrams(new_hypotheses([[1, 3], [4, 3], [1, 3]], [[5, 6], [5], [5]], [False, False, True]))
+    assert np.column_stack([shared.contexts, shared.words]).tolist() == [[1, 3, 5], [3, 5, 6], [4, 3, 5], [3, 5, EOS]]
+    assert shared.numbers.tolist() == [0, 1, 2, 0, 3]
+    assert shared.offsets.tolist() == [0, 2, 3, 5]
+    assert shared.sum(np.array([1.0, 10.0, 100.0, 1000.0])).tolist() == [11.0, 100.0, 1001.0]
+
+
 @settings(max_examples=100, derandomize=True)
 @given(st.data())
 def test_sharing_changes_no_score(data):
@@ -24,13 +41,7 @@ def test_sharing_changes_no_score(data):
     history = [data.draw(st.lists(word, min_size=size, max_size=size)) for _ in range(count)]
     words = [data.draw(st.lists(word, max_size=4)) for _ in range(count)]
     complete = [data.draw(st.booleans()) for _ in range(count)]
-    batch = NewHypotheses(
-        np.zeros(count, dtype=np.int64),
-        Ragged.from_lists(words),
-        np.array(history, dtype=np.int32).reshape(count, size),
-        np.array(complete, dtype=bool),
-    )
-    shared = share_ngrams(batch)
+    shared = share_ngrams(new_hypotheses(history, words, complete, size))
     rows = np.column_stack([shared.contexts, shared.words]).tolist()
     with pytest.raises(ValueError, match=f"{len(rows)} n-grams"):
         shared.sum(np.zeros(len(rows) + 1))

@@ -74,14 +74,14 @@ def translator(folder: Path, system: str = "baseline", **options: Any) -> Transl
     return load_translator(load(folder).open(system), **options)
 
 
-ABOUT = {"experiment": "small", "system": "baseline", "label": "baseline", "run": 1, "source": "en", "target": "fr"}
+ABOUT = {"experiment": "small", "system": "baseline", "label": "The baseline", "run": 1, "source": "en", "target": "fr"}
 """What the page says of a system."""
 
 
 @contextmanager
 def serving(text: Any, system: str = "baseline") -> Iterator[Server]:
     """A server of a text translator, in a thread."""
-    about = ABOUT | {"system": system, "label": system}
+    about = ABOUT | {"system": system, "label": f"The {system}"}
     with open_server(Service(text, about, Limits(burst=1000)), 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server

@@ -155,7 +155,7 @@ def test_requests_have_a_rate(text: TextTranslator) -> None:
     service = Service(text, ABOUT, Limits(burst=2, rate=0.5), clock=lambda: now[0])
     for _ in range(2):
         service.answer({"text": "a"})
-    for now[0] in (0.0, 2.0):
+    for _ in range(2):
         with pytest.raises(RefusedRequest, match="too many requests") as refused:
             service.answer({"text": "a"})
         assert refused.value.status == 429

@@ -12,8 +12,8 @@ from neural_smt.cli import main
 from neural_smt.decoding.attention_steps import translate_attention
 from neural_smt.errors import UserError
 from neural_smt.experiment.layout import Layout
-from neural_smt.experiment.system_folder import pack_system
-from neural_smt.io.files import read_lines, write_lines
+from neural_smt.experiment.system_folder import System, pack_system
+from neural_smt.io.files import read_lines, write_json, write_lines
 from neural_smt.translation.experiment import Experiment, open_system
 from neural_smt.translation.translators import Candidate, load_translator
 from neural_smt.vocabulary_selection.steps import build_candidates
@@ -253,3 +253,26 @@ def test_what_a_system_lacks_is_named(tmp_path: Path) -> None:
     (tmp_path / "system.json").write_text('{"name": "x"}')
     with pytest.raises(UserError, match=r"system\.json: the system has no 'kind'; write"):
         open_system(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault"),
+    [
+        ({"kind": None}, None),
+        ({"beam": 0}, "'beam' is 0; set it to 1 or more"),
+        ({"nbest": -1}, "'nbest' is -1; set it to 0 or more"),
+        ({"nbest": "10"}, "'nbest' is '10'; set it to 0 or more"),
+        ({"candidates": "all"}, "'candidates' are 'all'; choose lattice or nbest"),
+        ({"network": None}, "the system has no network; name one that has"),
+        ({"network": {"kind": "cslm"}}, "its network has no 'model'; write the folder of the system again"),
+    ],
+)
+def test_descriptions_out_of_range_are_refused(tmp_path: Path, changed: dict, fault: str | None) -> None:
+    content = {"name": "a", "kind": "lattices", "languages": {}, "network": {"model": "b"}, "beam": 1, "nbest": 0}
+    write_json(tmp_path / "system.json", content | changed)
+    if fault is None:
+        assert System.load(tmp_path).of_network("model") == tmp_path / "b"
+        return
+    with pytest.raises(UserError) as caught:
+        System.load(tmp_path).of_network("model")
+    assert str(caught.value) == f"{tmp_path / 'system.json'}: {fault}"

@@ -134,7 +134,7 @@ def measure_epochs(
             own = None if candidates is None else read_sets(candidates, translator.model.target, lines, text)
             known[key] = _measure(translator, lines, own, answers)
             write_json(state, known)  # at once, so that a run that is killed finds it
-        kept[key] = score, seconds = known[key]
+        score, seconds = kept[key] = known[key]
         perplexity = perplexities.get(str(updates), "")
         rows.append((epoch, updates, perplexity, f"{score:.4f}", f"{seconds:.3f}"))
         log.info("epoch %d: BLEU %.2f, perplexity %s", epoch, score, perplexity or "not measured")

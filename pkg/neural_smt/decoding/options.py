@@ -128,6 +128,7 @@ def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSent
     copied = [target_id.get(word, model.target_vocabulary.index.get(word, -1)) for word in copies]
 
     found = table.target.take(rows)
+    words = model.target_vocabulary.words
     targets = Ragged(
         np.concatenate([found.values, np.array(copied, dtype=np.int32)]),
         np.concatenate([found.offsets, found.offsets[-1] + np.arange(1, len(copies) + 1)]),
@@ -141,7 +142,7 @@ def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSent
         targets=targets,
         target_numbers=intern_phrases(targets)[1],
         unknown_words=unknown_words,
-        spelling=[*model.target_vocabulary.words, *unknown_words],
+        spelling=[*words, *unknown_words] if unknown_words else words,
         **_read_rules(model, rows, targets, len(copies)),
     )
 

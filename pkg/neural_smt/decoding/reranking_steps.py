@@ -146,13 +146,14 @@ def score_lists(
 ) -> None:
     """Score n-best lists (in the format of Moses) with a network: the same lists with one more feature.
 
-    system: one that reranks lists, see ``system_folder``; nbest: the lists, sentence by sentence, of which the system
-    may keep the first entries alone; text: the tokenised sentences that they translate (or, for an oracle, the
-    references), where the network reads them; candidates: their target vocabularies, for an attention network. The
-    feature is the natural log of the translation's probability, its end included; the empty translation of an empty
-    sentence has 0. With candidates, the softmax of a sentence is over its target vocabulary and all words of its list,
-    so that its translations can be compared. Totals stay as they are; with weights the lists are also reranked (see
-    ``rerank``). shard: the part of the lists that is read and written, as ``2-of-4`` (see ``join_scores``).
+    system: the folder of one that reranks lists (``results/EXPERIMENT/systems/NAME``); nbest: the lists, sentence by
+    sentence, of which the system may keep the first entries alone; text: the tokenised sentences that they translate
+    (or, for an oracle, the references), where the network reads them; candidates: their target vocabularies, for an
+    attention network. The feature is the natural log of the translation's probability, its end included; the empty
+    translation of an empty sentence has 0. With candidates, the softmax of a sentence is over its target vocabulary and
+    all words of its list, so that its translations can be compared. Totals stay as they are; with weights the lists are
+    also reranked (see ``rerank``). shard: the part of the lists that is read and written, as ``2-of-4`` (see
+    ``join_scores``).
     """
     part, described = Shard.parse(shard), System.load(system)
     lines = None if text is None else read_lines(text)

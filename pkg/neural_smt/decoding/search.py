@@ -65,12 +65,16 @@ class SearchSettings:
     def __post_init__(self) -> None:
         if self.algorithm not in ALGORITHMS:
             raise UserError(f"unknown search algorithm {self.algorithm!r}; choose one of {', '.join(ALGORITHMS)}")
-        least = {"stack_size": 1, "pop_limit": 1, "table_limit": 0, "distortion_limit": -1}
-        for name, lowest in least.items():
-            if getattr(self, name) < lowest:
-                raise UserError(f"decoding: {name} is {getattr(self, name)}; set it to {lowest} or more")
-        if self.distortion_limit > WINDOW:
-            raise UserError(f"decoding: distortion_limit is {self.distortion_limit}; set it to at most {WINDOW}")
+        for name, least, wanted in (
+            ("stack_size", 1, ""),
+            ("pop_limit", 1, ""),
+            ("table_limit", 0, ", or to 0 for all"),
+        ):
+            if getattr(self, name) < least:
+                raise UserError(f"decoding: {name} is {getattr(self, name)}; set it to 1 or more{wanted}")
+        if not -1 <= self.distortion_limit <= WINDOW:
+            advice = f"set it to 0 to {WINDOW}, or -1 for any"
+            raise UserError(f"decoding: distortion_limit is {self.distortion_limit}; {advice}")
         if not 0 <= self.beam_threshold < 1:
             raise UserError(f"decoding: beam_threshold is {self.beam_threshold}; set it to 0 or more, below 1")
 

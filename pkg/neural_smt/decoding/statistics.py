@@ -47,10 +47,10 @@ class ShardStatistics:
             if isinstance(first, list):
                 of_owner = dict(zip(owners, chain.from_iterable(values), strict=True))
                 joined.setdefault(name, [of_owner[number] for number in same])
+            elif name == "threads":
+                joined[name] = first
             else:
-                joined[name] = (
-                    first if name == "threads" else sum_counts(values) if isinstance(first, dict) else sum(values)
-                )
+                joined[name] = sum_counts(values) if isinstance(first, dict) else sum(values)
         return cls(**joined)
 
     def summarise(self) -> dict[str, Any]:

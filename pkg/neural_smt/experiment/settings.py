@@ -24,6 +24,9 @@ class Settings(SimpleNamespace):
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"there is no setting {name!r} among {', '.join(vars(self))}")
 
+    def __reduce__(self) -> tuple[type["Settings"], tuple[dict[str, Any]]]:
+        return Settings, (self.as_dict(),)  # a namespace would be copied without values
+
     def as_dict(self) -> dict[str, Any]:
         """The settings as plain values."""
         return dict(vars(self))

@@ -41,6 +41,9 @@ PATHS = (
 )
 """Keys of a description, at any depth, whose values are a path or several; ``columns`` is a mapping of paths."""
 
+LEAST = {"beam": 1, "nbest": 0, "list_size": 0}
+"""Least values of numbers in descriptions of systems that rerank."""
+
 
 def map_paths(content: Mapping[str, Any], change: Callable[[str], Any]) -> dict[str, Any]:
     """A description with every path changed."""
@@ -78,12 +81,27 @@ class System:
         system = cls(file, map_paths(content, lambda place: Path(os.path.normpath(file.parent / place))))
         for key in ("name", "kind", "languages"):
             system[key]
+        for key, least in LEAST.items():
+            value = content.get(key, least)
+            if not isinstance(value, int) or value < least:
+                raise UserError(f"{file}: '{key}' is {value!r}; set it to {least} or more")
+        if content.get("candidates", "nbest") not in ("lattice", "nbest"):
+            raise UserError(f"{file}: 'candidates' are {content['candidates']!r}; choose lattice or nbest")
         return system
 
     def __getitem__(self, key: str) -> Any:
         if key not in self.content:
             raise UserError(f"{self.file}: the system has no '{key}'; write the folder of the system again")
         return self.content[key]
+
+    def of_network(self, key: str) -> Any:
+        """What the description says of the system's network; ``UserError`` where it says nothing or there is none."""
+        network = self["network"]
+        if network is None:
+            raise UserError(f"{self.file}: the system has no network; name one that has")
+        if key not in network:
+            raise UserError(f"{self.file}: its network has no '{key}'; write the folder of the system again")
+        return network[key]
 
     @property
     def features(self) -> list[str]:

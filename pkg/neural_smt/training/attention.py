@@ -187,7 +187,7 @@ def _read(
     if len(sets) != len(sides[0]):
         raise UserError(
             f"{candidates}: target vocabularies of {len(sets)} sentences, but {source} has {len(sides[0])}; "
-            "run the vocabularies stage on this text"
+            "run the vocabulary_selection stage on this text"
         )
     return SentencePairs(*sides, sets)
 

@@ -37,7 +37,7 @@ class Translator:
     @classmethod
     def load(cls, system: System, device: str) -> "Translator":
         """The network of a system that is one. Raises ``UserError`` where a dictionary is needed and not given."""
-        model, values = system["network"]["model"], dict(system["settings"])
+        model, values = system.of_network("model"), dict(system["settings"])
         replaced = values.pop("replace_unknown", False)
         settings = section_settings("decoding.attention", values).replace(replace_unknown=replaced)
         loaded = load_attention(model, select_device(device))

@@ -37,8 +37,8 @@ class _Graph(NamedTuple):
 
 
 BEFORE, NODE, RANK = 0, 1, 2
-"""Columns of the derivations found so far: derivation ``BEFORE`` (-1: the best) with the arc of this rank into ``NODE``
-is the next one.
+"""Columns of the derivations found so far: the derivation that each is made from (-1: the best one), and the node and
+the rank of the arc into it that is exchanged.
 """
 
 

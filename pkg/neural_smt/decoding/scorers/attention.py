@@ -124,9 +124,8 @@ class OutputWords:
         own = sets.own.take(sentences)
         for word in (UNK, EOS):
             if word not in sets.common and not all(word in ids for ids in own):
-                raise UserError(
-                    f"the target vocabulary of a sentence lacks {RESERVED[word]}; run the vocabularies stage again"
-                )
+                fault = f"the target vocabulary of a sentence lacks {RESERVED[word]}"
+                raise UserError(f"{fault}; run the vocabulary_selection stage again")
         return cls(_common(output, np.asarray(sets.common), unknown), _own(output, own, unknown))
 
     def take(self, rows: Tensor) -> OutputWords:

@@ -24,16 +24,13 @@ def load_network(
     lines, text: the tokenised sentences that the network reads, and where they are from; candidates: their target
     vocabularies for an attention network. Raises ``UserError`` where what the network needs is missing or does not fit.
     """
-    made_of = system["network"]
-    if made_of is None:
-        raise UserError(f"{system.file}: the system has no network; name one that reranks with a network")
-    model = made_of["model"]
+    model = system.of_network("model")
     kind = read_object(model / "config.json").get("network")
     # PyTorch takes a second to load; each kind loads what it needs.
     if kind == "recurrent":
         from neural_smt.decoding.scorers.recurrent import RecurrentScoring
 
-        return RecurrentScoring.load(model, made_of.get("representation"))
+        return RecurrentScoring.load(model, system["network"].get("representation"))
     if kind == "attention":
         from neural_smt.decoding.scorers.attention import AttentionScoring
         from neural_smt.networks.attention.network import load_attention
@@ -44,14 +41,15 @@ def load_network(
         if candidates is not None and (lines is None or text is None):
             raise UserError(f"{candidates}: target vocabularies of sentences; give the text that they belong to")
         sets = None if candidates is None else read_sets(candidates, loaded.target, lines or [], Path(text or ""))
-        return AttentionScoring(loaded, sets, made_of.get("precision", "fp32"))
+        return AttentionScoring(loaded, sets, system["network"].get("precision", "fp32"))
     if kind == "cslm":
         from neural_smt.decoding.scorers.cslm import CslmFeature, CslmScoring
         from neural_smt.language_model.model import NgramModel
 
         vocabulary = Vocabulary.load(system.base["target_vocabulary"])
-        beside = NgramModel.load(made_of["language_model"], vocabulary)
-        return CslmScoring(CslmFeature.load(model, beside, vocabulary, made_of["settings"], device), vocabulary)
+        beside = NgramModel.load(system.of_network("language_model"), vocabulary)
+        settings = system.of_network("settings")
+        return CslmScoring(CslmFeature.load(model, beside, vocabulary, settings, device), vocabulary)
     try:
         further = importlib.import_module(f"neural_smt.training.{kind}").load_scorer
     except (ImportError, AttributeError):
