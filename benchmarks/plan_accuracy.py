@@ -35,7 +35,7 @@ def leave_one_out(runs: Sequence[Run], run: Run, by_rule: bool) -> pd.DataFrame:
     forecasts = forecast_jobs([job for job in run.jobs if job.benchmark in seen], experiment, throughputs)
     columns = ["stage", "rule", "predicted s", "measured s"]
     rows = [(one.job.stage, one.job.rule, one.cpu_seconds, seen[one.job.benchmark]) for one in forecasts]
-    groups = pd.DataFrame(rows, columns=columns).groupby(columns[: 1 + by_rule])
+    groups = pd.DataFrame(rows, columns=columns).groupby(["stage", "rule"] if by_rule else ["stage"])
     table = groups[columns[2:]].sum().assign(jobs=groups.size())
     return table.assign(factor=table["predicted s"] / table["measured s"]).reset_index()
 

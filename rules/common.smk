@@ -91,7 +91,7 @@ USES_GPU = int(config["device"] == "cuda")
 PROCESSES = config["training"]["processes"]
 # jobs that share the work of a stage; with one, the jobs are those of whole texts and tables
 SHARDS = config["shards"]
-# what names of files have in them that a shard makes, to be joined to the whole; with one shard, it makes the whole
+# with several shards, decode's files are named by shard and temporary; with one, they are the whole
 OF_SHARD = r"\.\d+-of-\d+" if SHARDS > 1 else "(?:)"
 shard_file = temp if SHARDS > 1 else str
 # data that systems are built from besides the selected ones; their results lie in folders of their own

@@ -32,6 +32,7 @@ use rule fetch as fetch_archive with:
         "results/{experiment}/benchmarks/corpus/fetch_archive/{archive}.tsv"
     wildcard_constraints:
         archive=one_of(map(re.escape, ARCHIVES)),
+    localrule: True
     resources:
         runtime="12h",
     params:

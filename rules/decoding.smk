@@ -23,6 +23,7 @@ use rule describe_system as describe_search with:
         "results/{experiment}/logs/describe_search.log",
     benchmark:
         "results/{experiment}/benchmarks/decoding/describe_search.tsv"
+    localrule: True
     params:
         description=config["decoding"]["test"],
 

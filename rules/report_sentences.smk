@@ -127,6 +127,7 @@ use rule show_lattices as show_attention with:
         "results/{experiment}/logs/show_attention.log",
     benchmark:
         "results/{experiment}/benchmarks/report/show_attention.tsv"
+    localrule: True
     params:
         **step("report.drawings:show_attention"),
         explanations=FILES.drawn(TRANSLATED),

@@ -38,7 +38,7 @@ def test_the_longest_chain_goes_by_the_slower_side() -> None:
 @pytest.mark.parametrize(
     ("nodes", "cores", "ends"), [(1, 1, [3, 8, 9, 11]), (1, 2, [3, 8, 4, 10]), (2, 1, [3, 8, 4, 10])]
 )
-def test_two_cores_or_two_nodes_do_the_sides_at_once(nodes: int, cores: int, ends: list[int]) -> None:
+def test_a_schedule_uses_all_cores_and_nodes(nodes: int, cores: int, ends: list[int]) -> None:
     assert schedule(DIAMOND, Machine(nodes, cores, 0)) == ends
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import LINKS, LinkSets
+from neural_smt.representations import links
 from neural_smt.representations.links import (
     Window,
     aligned_positions,
@@ -76,10 +77,14 @@ def test_positions_are_those_of_plain_python(text: tuple[list[Pairs], list[int]]
 
 
 @settings(max_examples=150)
-@given(texts())
-def test_every_token_has_the_set_of_its_word_and_the_end_an_empty_one(text: tuple[list[Pairs], list[int]]) -> None:
+@given(texts(), st.sampled_from([1, 2, links.SENTENCES]))
+def test_every_token_has_the_set_of_its_word_and_the_end_an_empty_one(
+    text: tuple[list[Pairs], list[int]], block: int
+) -> None:
     items, lengths = text
-    sets, numbers = training_links(alignment_of(items), np.array(lengths, dtype=np.int64))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(links, "SENTENCES", block)
+        sets, numbers = training_links(alignment_of(items), np.array(lengths, dtype=np.int64))
     expected = [
         (sentence, tuple(words))
         for sentence, (pairs, n) in enumerate(zip(items, lengths, strict=True))

@@ -1,5 +1,6 @@
 """Training in two processes: the same weights as in one, resuming, faults."""
 
+import importlib
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 import torch
 from safetensors.numpy import load_file
@@ -173,6 +175,28 @@ def test_a_fault_of_the_workers_is_one_sentence(texts: Path, tmp_path: Path) -> 
     with pytest.raises(UserError, match=r"missing: no such file; check the path$"):
         train_network(**given, processes=2)
     assert list(tmp_path.iterdir()) == []
+
+
+DYING = """
+import os, signal, time
+from neural_smt.training.launch import in_processes
+
+@in_processes
+def die(*, processes: int, device: str = "cpu") -> None:
+    if os.environ["RANK"] == "1":
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(100)
+"""
+
+
+def test_a_worker_that_is_killed_is_named_and_ends_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "dying_step.py").write_text(DYING, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    step = importlib.import_module("dying_step").die
+    with pytest.raises(UserError, match=r"^worker 1 was killed \(SIGKILL\); if memory ran out, ask for more"):
+        step(processes=2, device="cpu")
+    assert [child for child in psutil.Process().children() if "neural_smt.training.worker" in child.cmdline()] == []
 
 
 def test_no_processes_are_refused(texts: Path, tmp_path: Path) -> None:

@@ -40,11 +40,11 @@ def test_a_killed_run_ends_as_one_never_killed(
 
 
 @pytest.mark.parametrize(
-    ("kind", "shorter", "other"),
+    ("kind", "shorter", "last", "other"),
     [
-        ("encoder_decoder", {"updates": 30}, {"clip": 0.5}),
-        ("cslm", {"updates": 30}, {"clip": 0.5}),
-        ("recurrent", {"epochs": 2}, {"bptt": 1}),
+        ("encoder_decoder", {"updates": 30}, 29, {"clip": 0.5}),
+        ("cslm", {"updates": 30}, 29, {"clip": 0.5}),
+        ("recurrent", {"epochs": 2}, 19, {"bptt": 1}),
     ],
 )
 def test_longer_runs_go_on_and_others_start_afresh(
@@ -53,13 +53,14 @@ def test_longer_runs_go_on_and_others_start_afresh(
     monkeypatch: pytest.MonkeyPatch,
     kind: str,
     shorter: dict[str, Any],
+    last: int,
     other: dict[str, Any],
 ) -> None:
     given = all_inputs[kind]
     train(kind, given, tmp_path / "whole")
     train(kind, given, tmp_path / "longer", **shorter)
     with monkeypatch.context() as patch:
-        kill_at(patch, 19)  # never reached again
+        kill_at(patch, last)  # never reached again
         train(kind, given, tmp_path / "longer")
     assert weights(tmp_path / "longer") == weights(tmp_path / "whole")
     train(kind, given, tmp_path / "other", **other)

@@ -160,6 +160,14 @@ def test_a_process_ends_with_its_parent(start: Callable[..., Started]) -> None:
     await_end(process)
 
 
+def test_a_process_whose_parent_has_ended_already_ends_too() -> None:
+    program = (
+        "import time; from neural_smt.workflow.run_lock import end_with_parent; end_with_parent(1); time.sleep(100)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert subprocess.run([sys.executable, "-c", program], env=environment, check=False, timeout=60).returncode == -9
+
+
 def test_without_locks_of_files_nothing_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError("no locks here")

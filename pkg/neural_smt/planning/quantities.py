@@ -87,7 +87,8 @@ class Quantities:
             if name in self.formulas:
                 self.known[name] = self.evaluate(str(self.formulas[name]))
             else:
-                self.known[name] = getattr(self, name) if hasattr(self, name) else self.config[name]
+                own = hasattr(type(self), name) or name in vars(self)
+                self.known[name] = getattr(self, name) if own else self.config[name]
         return self.known[name]
 
     def evaluate(self, formula: str) -> Any:

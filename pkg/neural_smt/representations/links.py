@@ -12,6 +12,9 @@ from neural_smt.jit import leaf
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.recurrent.configuration import LINKS, LinkSets
 
+SENTENCES = 1 << 15
+"""Sentences whose links are numbered at a time, which bounds memory."""
+
 
 @leaf
 def _insert(positions: np.ndarray, word: int, count: int, position: int) -> int:
@@ -111,7 +114,20 @@ def training_links(alignment: Ragged, target_lengths: np.ndarray) -> tuple[LinkS
     alignment, target_lengths: as for ``aligned_positions``, item i being sentence i. The tokens are the words of each
     sentence and its end, which is aligned to nothing: ``sum(target_lengths) + len(target_lengths)`` of them.
     """
-    lengths = np.asarray(target_lengths, dtype=np.int64)
+    lengths, found, count = np.asarray(target_lengths, dtype=np.int64), [], 0
+    if len(alignment) != len(lengths):
+        raise ValueError(f"{len(alignment)} alignments of {len(lengths)} items")
+    for first in range(0, max(len(lengths), 1), SENTENCES):
+        block = np.arange(first, min(first + SENTENCES, len(lengths)))
+        sets, numbers = _links_of_block(alignment.take(block), lengths[block])
+        found.append((sets.sentences + np.int32(first), sets.positions, numbers + np.int32(count)))
+        count += len(sets.sentences)
+    sentences, positions, numbers = zip(*found, strict=True)
+    return LinkSets(np.concatenate(sentences), Ragged.concatenate(positions)), np.concatenate(numbers)
+
+
+def _links_of_block(alignment: Ragged, lengths: np.ndarray) -> tuple[LinkSets, np.ndarray]:
+    """The same of a few sentences."""
     words = aligned_positions(alignment, lengths)
     sentences = np.arange(len(lengths))
     token_of_word = np.arange(lengths.sum()) + np.repeat(sentences, lengths)

@@ -5,8 +5,8 @@ this machine and waits for them. Their number decides on time alone: ``batch`` i
 minibatch is cut into N shares, and a run may go on with another number of processes than it began with. The file of the
 log and the files that are made are the first worker's.
 
-A worker (``worker.py``) has the environment of one that ``torchrun`` starts. ``torchrun`` itself listens on all
-interfaces, whatever address it is given; these workers meet at a port that no other machine can reach.
+A worker (``worker.py``) has the variables by which PyTorch finds the others. ``torchrun``, which sets them too, listens
+on all interfaces, whatever address it is given; these workers meet at a port that no other machine can reach.
 
 Over several machines start the same command yourself on each, with the folders on a file system that all of them see::
 
@@ -18,6 +18,7 @@ import functools
 import json
 import logging
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -84,11 +85,13 @@ def _start(step: Callable[..., None], arguments: dict[str, Any], processes: int)
     port = listener.getsockname()[1]
     store = distributed.TCPStore(ADDRESS, port, is_master=True, master_listen_fd=listener.detach())
     names = {"module": step.__module__, "step": step.__name__}
-    request = json.dumps(names | {"arguments": arguments, "log": _log_file()}, default=os.fspath)
+    names |= {"arguments": arguments, "log": _log_file(), "parent": os.getpid()}
+    request = json.dumps(names, default=os.fspath)
     environment = os.environ | loopback_variables()
     environment |= {"MASTER_ADDR": ADDRESS, "MASTER_PORT": str(port), "PYTHONPATH": os.pathsep.join(_module_folders())}
     environment |= dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), str(processes))
     environment |= {"TORCHELASTIC_RUN_ID": step.__name__, "TORCHELASTIC_USE_AGENT_STORE": "True"}
+    environment.setdefault("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")
     log.info("training in %d processes", processes)
     workers: list[subprocess.Popen[bytes]] = []
     try:
@@ -98,14 +101,21 @@ def _start(step: Callable[..., None], arguments: dict[str, Any], processes: int)
         while (statuses := [worker.poll() for worker in workers]).count(None) and not any(statuses):
             time.sleep(POLL)
     finally:
+        # all at once: those that live on would log that their connections broke
         for worker in workers:
             worker.kill()
+        for worker in workers:
             worker.wait()
     if store.check([FAULT]):
         raise UserError(store.get(FAULT).decode())
-    for rank, status in enumerate(statuses):
-        if status:
-            raise RuntimeError(f"worker {rank} failed with status {status}; its message is in the log")
+    # one that was killed came first: the others fail because they miss it
+    for status, rank in sorted((status, rank) for rank, status in enumerate(statuses) if status):
+        if status < 0:
+            name = signal.Signals(-status).name
+            raise UserError(
+                f"worker {rank} was killed ({name}); if memory ran out, ask for more or train in fewer processes"
+            )
+        raise RuntimeError(f"worker {rank} failed with status {status}; its message is in the log")
 
 
 def _log_file() -> str | None:

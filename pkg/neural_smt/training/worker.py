@@ -11,17 +11,19 @@ import os
 import sys
 from typing import Any
 
-from torch import distributed
-
 from neural_smt.errors import UserError
-from neural_smt.training.launch import FAULT
-from neural_smt.workflow.invoke import invoke
 from neural_smt.workflow.run_lock import end_with_parent
 
 
 def work(request: dict[str, Any]) -> None:
     """Run the step of a request; a ``UserError`` is left where the process that waits for the workers finds it."""
-    end_with_parent()
+    end_with_parent(request["parent"])
+    # PyTorch takes seconds to load, in which the parent may end.
+    from torch import distributed
+
+    from neural_smt.training.launch import FAULT
+    from neural_smt.workflow.invoke import invoke
+
     shape = "%(asctime)s %(name)s: %(message)s" if request["log"] else "%(message)s"
     # All workers would say the same.
     level = logging.INFO if os.environ["RANK"] == "0" else logging.CRITICAL

@@ -74,9 +74,11 @@ def end_with_run() -> None:
         _held.append(jobs)
 
 
-def end_with_parent() -> None:
-    """Let this process, with all that it has started, end soon after the one that started it."""
-    threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True).start()
+def end_with_parent(parent: int | None = None) -> None:
+    """Let this process, with all that it has started, end soon after the one that started it (of the id ``parent``, if
+    that may have ended already).
+    """
+    threading.Thread(target=_watch_parent, args=(parent or os.getppid(),), daemon=True).start()
 
 
 def end_family() -> None:

@@ -119,7 +119,7 @@ def stable_order(keys: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Tries(NamedTuple):
-    """Prefix trees of sequences (see ``tries_primitives``) by *batch*, the level of the root and the depth below it.
+    """Prefix trees of sequences (see ``grow_branches``) by *batch*, the level of the root and the depth below it.
 
     pair_root, pair_prefix, pair_input: int32 ``[P]``; query_pair, query_class: int32 ``[Q]``, by class within a batch;
     entry_offsets: int64 ``[Q + 1]``, the entries of each query; entry_query, entry_word: int32 ``[E]``; prefix_entry:
