@@ -132,6 +132,8 @@ def test_columns_are_read_and_written_in_windows(tmp_path, in_files):
         assert column[:].tolist() == [0, block, 2, 30, 40, 50, 3]
     rows = Column(tmp_path / "rows" if in_files else None, (np.int32, (2,)))
     assert rows.mapped().shape == (0, 2)
+    rows.extend(0)
+    assert len(rows) == 0
     rows.extend(2)
     rows.write(1, np.array([[7, 8]]))
     assert rows[:].tolist() == rows.mapped().tolist() == [[0, 0], [7, 8]]

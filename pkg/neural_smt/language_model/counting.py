@@ -6,13 +6,11 @@ of the text are split into buckets of consecutive contexts that fit into memory,
 one before. A text in memory is a single block.
 """
 
-import io
+import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -25,8 +23,10 @@ _LARGEST = np.iinfo(np.int32).max
 
 
 class Column:
-    """An array that grows at its end; its slices are read as copies, and rows can be written anew.
+    """An array that grows at its end, and whose rows can be written anew.
 
+    In memory slices are views, and the first rows appended are taken as they are: where one block holds all, nothing is
+    copied. Whoever appends or reads rows leaves them as they are. Of a file slices are copies.
     path: a file of its own, made empty here, or None for an array in memory; kind: of a row, such as ``np.int32`` or
     ``(np.int32, (5,))``.
     """
@@ -35,15 +35,19 @@ class Column:
         row = np.dtype(kind)
         self.path, self.dtype, self._row, self._size = path, row.base, row.shape, row.itemsize
         self._length = 0
-        self._memory = io.BytesIO()
+        self._memory = np.zeros((0, *self._row), dtype=self.dtype)
         if path is not None:
             path.write_bytes(b"")
 
     def __len__(self) -> int:
         return self._length
 
-    def _opened(self) -> AbstractContextManager[BinaryIO]:
-        return nullcontext(self._memory) if self.path is None else open(self.path, "r+b")
+    def _reserve(self, length: int) -> None:
+        """Make room in memory for so many rows, at least twice the former ones where it has to grow."""
+        if length > len(self._memory):
+            grown = np.zeros((max(length, 2 * len(self._memory)), *self._row), dtype=self.dtype)
+            grown[: self._length] = self._memory[: self._length]
+            self._memory = grown
 
     def append(self, rows: np.ndarray) -> None:
         """Write rows after the last one."""
@@ -51,38 +55,48 @@ class Column:
 
     def extend(self, length: int) -> None:
         """Grow to so many rows, of zeros."""
-        with self._opened() as stream:
-            stream.seek(length * self._size - 1)
-            stream.write(b"\0")
+        if self.path is None:
+            self._reserve(length)
+        else:
+            os.truncate(self.path, length * self._size)
         self._length = length
 
     def __getitem__(self, rows: slice) -> np.ndarray:
         start, stop, _ = rows.indices(self._length)
+        if self.path is None:
+            return self._memory[start:stop]
         part = np.empty((max(0, stop - start), *self._row), dtype=self.dtype)
-        with self._opened() as stream:
+        with open(self.path, "rb") as stream:
             stream.seek(start * self._size)
             stream.readinto(part)
         return part
 
     def write(self, start: int, rows: np.ndarray) -> None:
         """Write rows over those from ``start`` on."""
-        with self._opened() as stream:
-            stream.seek(start * self._size)
-            stream.write(np.ascontiguousarray(rows, dtype=self.dtype))
-        self._length = max(self._length, start + len(rows))
+        stop = start + len(rows)
+        if self.path is None and len(self._memory) == 0:
+            self._memory = np.asarray(rows, dtype=self.dtype)
+        elif self.path is None:
+            self._reserve(stop)
+            self._memory[start:stop] = rows
+        else:
+            with open(self.path, "r+b") as stream:
+                stream.seek(start * self._size)
+                stream.write(np.ascontiguousarray(rows, dtype=self.dtype))
+        self._length = max(self._length, stop)
 
     def mapped(self) -> np.ndarray:
         """The whole array, files mapped into memory; what is written to it stays in memory."""
         shape = (self._length, *self._row)
+        if self.path is None:
+            return self._memory[: self._length]
         if self._length * self._size == 0:
             return np.zeros(shape, dtype=self.dtype)
-        if self.path is None:
-            return np.frombuffer(self._memory.getbuffer(), self.dtype).reshape(shape)
         return np.asarray(np.memmap(self.path, self.dtype, mode="c", shape=shape))
 
     def remove(self) -> None:
         """Delete the file, or what is in memory."""
-        self._memory = io.BytesIO()
+        self._memory = self._memory[:0].copy()
         if self.path is not None:
             self.path.unlink()
 
@@ -131,7 +145,7 @@ def blocks(length: int, block: int) -> Iterator[tuple[int, int]]:
 
 def take(values: Column, rows: np.ndarray, block: int) -> np.ndarray:
     """``values[rows]`` of any rows (int ``[n]``), with no more than ``block`` of the values in memory at a time."""
-    if len(values) <= block:
+    if values.path is None or len(values) <= block:
         return values[:][rows]
     taken = np.empty(len(rows), dtype=values.dtype)
     for start, stop in blocks(len(values), block):
@@ -143,6 +157,8 @@ def take(values: Column, rows: np.ndarray, block: int) -> np.ndarray:
 
 def take_rising(values: Column, rows: np.ndarray, block: int) -> np.ndarray:
     """``values[rows]`` of rows that never fall (int64 ``[n]``): reads only the blocks they lie in."""
+    if values.path is None:
+        return values[:][rows]
     taken = np.empty(len(rows), dtype=values.dtype)
     for start, stop, first, last in _windows(rows, block):
         taken[first:last] = values[start:stop][rows[first:last] - start]
@@ -151,6 +167,9 @@ def take_rising(values: Column, rows: np.ndarray, block: int) -> np.ndarray:
 
 def put_rising(values: Column, rows: np.ndarray, new: np.ndarray, block: int) -> None:
     """``values[rows] = new`` for rows that rise (int64 ``[n]``)."""
+    if values.path is None:
+        values[:][rows] = new
+        return
     for start, stop, first, last in _windows(rows, block):
         part = values[start:stop]
         part[rows[first:last] - start] = new[first:last]
@@ -169,6 +188,8 @@ def _windows(rows: np.ndarray, block: int) -> Iterator[tuple[int, int, int, int]
 
 def count_values(values: Column, start: int, stop: int, block: int) -> np.ndarray:
     """int64 ``[stop - start]``: how often each number from ``start`` up to ``stop`` stands in an integer column."""
+    if values.path is None:
+        return np.bincount(values[:], minlength=stop)[start:stop]
     counts = np.zeros(stop - start, dtype=np.int64)
     for first, last in blocks(len(values), block):
         part = values[first:last]
@@ -223,7 +244,7 @@ def count_ngrams(tokens: Column, order: int, folder: Path | None, block: int) ->
     counts, rows = _count_words(tokens, folder, block)
     yield counts
     for n in range(2, order + 1):
-        first = _first_contexts(counts["count"], block)
+        first = _first_contexts(counts["count"], block) if len(tokens) > block else np.zeros(1, dtype=np.int64)
         buckets = _split(tokens, rows, n, first, folder, block)
         longer = _Growing(n, tokens, rows, counts, folder, block)
         for bucket in buckets:
@@ -277,12 +298,13 @@ def _split(
     for start, stop in blocks(len(tokens), block):
         position = np.arange(start, stop)
         begins = np.maximum.accumulate(np.where(tokens[start:stop] == BOS, position, begin))
-        context = np.concatenate([ahead, rows[start:stop]])
-        begin, ahead = int(begins[-1]), context[-1:]
+        begin = int(begins[-1])
         ends = np.flatnonzero(position - begins >= order - 1)
         if len(buckets) == 1:
-            buckets[0].append(position[ends])
+            buckets[0].append(start + ends)
             continue
+        context = np.concatenate([ahead, rows[start:stop]])
+        ahead = context[-1:]
         bucket = np.searchsorted(first, context[ends], side="right") - 1
         by_bucket = np.argsort(bucket, kind="stable")
         bounds = np.flatnonzero(np.diff(bucket[by_bucket], prepend=-1, append=-1))
