@@ -214,10 +214,10 @@ def test_a_system_translates_with_its_own_vocabularies_or_its_networks(tiny: Sec
         ({"phrase": {"base": "cslm"}}, {}, r"networks.phrase: 'phrase' means something else already"),
         ({"attention": {"hiden": 3}}, {}, r"networks.attention: unknown key 'hiden'; did you mean 'hidden'"),
         ({"x": {"base": "attention", "vocabulary": "y"}}, {}, r"networks.x.vocabulary: there are no target vocabul"),
-        ({"x": {"base": "recurrent", "input": {}}}, {}, r"networks.x.input: has no 'kind'; give it"),
+        ({"x": {"base": "recurrent", "input": {}}}, {}, r"networks.x.input: has no 'kind'; give one of sentence_lsa"),
         (
             {"x": {"base": "recurrent", "input": {"kind": "learned", "window": "m3"}}}, {},
-            r"networks.x.input.window: 'm3' does not match",
+            r"networks.x.input.window: 'm3' does not match the description: Words around",
         ),
         (
             {"x": {"base": "recurrent", "input": {"kind": "word_rnn", "network": "recurrent"}}}, {},

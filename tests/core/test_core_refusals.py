@@ -69,7 +69,6 @@ def test_settings_out_of_range(kind: Callable[..., Any], values: dict[str, Any],
         ("decoding.attention", {"max_length_extra": -1}, "max_length_extra: -1 is less than the minimum of 0"),
         ("decoding.cslm", {"normaliser": "no"}, "normaliser: 'no' is not one of ['estimated', 'exact']"),
         ("decoding.cslm", {"recombination": -2}, "recombination: -2 is less than the minimum of -1"),
-        ("decoding.cslm", {"context": 0}, "context: 0 should not be valid under {'const': 0}"),
         ("tuning", {"nbest": 0}, "nbest: 0 is less than the minimum of 1"),
         ("tuning", {"density": -1}, "density: -1 is less than the minimum of 0"),
         ("tuning", {"mira": {"decay": 2}}, "mira.decay: 2 is greater than the maximum of 1"),
@@ -81,6 +80,19 @@ def test_sections_out_of_range(section: str, values: dict[str, Any], fault: str)
     with pytest.raises(UserError) as caught:
         section_settings(section, values)
     assert str(caught.value) == f"{section}.{fault}; correct it in the configuration"
+
+
+@pytest.mark.parametrize(
+    ("section", "values", "told"),
+    [
+        ("decoding.cslm", {"context": 0}, "context: 0 is not allowed by the description: Last words of the history"),
+        ("language_model", {"memory": "4"}, "memory: '4' does not match the description: Memory that estimation may"),
+    ],
+)
+def test_other_faults_are_explained_by_the_description(section: str, values: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError) as caught:
+        section_settings(section, values)
+    assert str(caught.value).startswith(f"{section}.{told}")
 
 
 def test_settings_can_be_copied() -> None:
@@ -107,7 +119,7 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a representation of no kind": (
         lambda: representation_settings({}),
-        "representation: has no 'kind'; give it",
+        "representation: has no 'kind'; give one of sentence_lsa, word_lsa, word_rnn, learned, projected_lsa",
     ),
     "a benchmark elsewhere": (
         lambda: read_jobs([Path("results/a.tsv")]),

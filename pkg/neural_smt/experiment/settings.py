@@ -127,11 +127,16 @@ def _sentence(error: Any, where: str) -> str:
         return f"{place}: unknown key '{unknown}'; {advice}"
     if error.validator == "required":
         missing = next(key for key in error.validator_value if key not in error.instance)
-        return f"{place}: has no '{missing}'; give it"
+        choices = error.schema.get("properties", {}).get(missing, {}).get("enum")
+        advice = f"one of {', '.join(map(str, choices))}" if choices else "it"
+        return f"{place}: has no '{missing}'; give {advice}"
     if error.validator == "type":
         wanted = error.validator_value
         expected = wanted if isinstance(wanted, str) else " or ".join(wanted)
         return f"{place}: expected {expected}, found {error.instance!r}; correct it in the configuration"
+    if error.validator in ("not", "pattern") and "description" in error.schema:
+        fault = "does not match" if error.validator == "pattern" else "is not allowed by"
+        return f"{place}: {error.instance!r} {fault} the description: {error.schema['description'].removesuffix('.')}"
     return f"{place}: {error.message}; correct it in the configuration"
 
 
