@@ -43,7 +43,7 @@ def texts_of(folder: Path, name: str, sides: tuple[str, ...] = BOTH) -> list[Pat
 def selected(folder: Path, output: Path, sides: tuple[str, ...] = BOTH, **given: Any) -> dict[str, bytes]:
     """Everything that selection writes, by name of the file; ``given`` in the place of the usual arguments."""
     output.mkdir(exist_ok=True)
-    files = {"scores": output / "scores.tsv", "curve": output / "curve.csv", "plot": output / "curve.png"}
+    files = {"scores": output / "scores.tsv.gz", "curve": output / "curve.csv", "plot": output / "curve.png"}
     texts = {
         key: texts_of(folder, name, sides) for key, name in (("pool", "pool"), ("in_domain", "in"), ("dev", "dev"))
     }

@@ -66,4 +66,6 @@ def test_other_numbers_and_scores_are_refused(folder: Path) -> None:
     write_lines(folder / "scores", ["0.5\t1", "0.5 1"])
     with pytest.raises(UserError, match=r"scores, line 2: ends neither in 0 nor in 1"):
         taken(folder, scores=folder / "scores")
+    with pytest.raises(UserError, match="2 pool, 1 in_domain: give as many of each"):
+        take(pool=texts_of(folder, "pool"), in_domain=[folder / "in.fr"], seed=3, output=texts_of(folder, "out"))
     assert not (folder / "out.en").exists()

@@ -46,7 +46,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("sides", [("en", "fr"), ("fr",)])
 def test_hidden_in_domain_lines_come_out_on_top(toy: Path, tmp_path: Path, sides: tuple[str, ...]) -> None:
     selected(toy, tmp_path, sides)
-    rows = [line.split("\t") for line in read_lines(tmp_path / "scores.tsv")]
+    rows = [line.split("\t") for line in read_lines(tmp_path / "scores.tsv.gz")]
     scores, kept = np.array([float(score) for score, _ in rows]), np.array([flag == "1" for _, flag in rows])
     assert len(rows) == 500 and set(np.argsort(scores)[:100]) == set(range(0, 500, 5))
     assert scores[kept].max() <= scores[~kept].min()
@@ -80,7 +80,7 @@ def test_method_none_keeps_everything_and_draws_no_curve(toy: Path, tmp_path: Pa
     files = selected(toy, tmp_path, **off)
     assert read_lines(tmp_path / "out.fr") == read_lines(toy / "in.fr") + read_lines(toy / "pool.fr")
     assert read_csv(tmp_path / "curve.csv") == [] and files["curve.png"]
-    assert read_lines(tmp_path / "scores.tsv") == ["nan\t1"] * 500
+    assert read_lines(tmp_path / "scores.tsv.gz") == ["nan\t1"] * 500
     selected(toy, tmp_path, **off, in_domain=[])
     assert read_lines(tmp_path / "out.en") == read_lines(toy / "pool.en")
 

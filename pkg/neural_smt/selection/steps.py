@@ -76,6 +76,8 @@ def select(
     already); a score and 0/1 for kept per line of the pool (tab-separated); the curve and its plot.
     """
     check_as_many(pool=pool, dev=dev, output=output)
+    if in_domain:
+        check_as_many(pool=pool, in_domain=in_domain)
     lines, sides = _count(pool), [TextLines(path) for path in pool]
     inside, dev_lines = _read_sides(in_domain), _read_sides(dev)[-1]
     method, title = "moore_lewis", "Selection of extra language-model text"
@@ -119,6 +121,8 @@ def take(
     place of that. Writes the in-domain lines followed by those taken, in the pool's order.
     """
     check_as_many(pool=pool, output=output)
+    if in_domain:
+        check_as_many(pool=pool, in_domain=in_domain)
     lines = _count(pool)
     taken = taken_lines(lines, seed, scores, pairs)
     _write_sides(output, _read_sides(in_domain), [TextLines(path) for path in pool], taken)

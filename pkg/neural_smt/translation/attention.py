@@ -37,7 +37,8 @@ class SetMaker:
             return None
         files = {"lexical": None, "phrase_table": None, **{k: path for k, path in made_of.items() if k != "sizes"}}
         words = network["model"] / f"{VOCABULARY}.target"
-        return cls(load_sources(network_vocabulary=words, **files), section_settings(SIZES, made_of["sizes"]))
+        settings = section_settings(SIZES, made_of["sizes"])
+        return cls(load_sources(network_vocabulary=words, settings=settings, **files), settings)
 
     def sets(self, lines: list[str]) -> CandidateSets:
         """Of tokenised sentences."""
