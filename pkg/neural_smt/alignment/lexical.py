@@ -67,10 +67,12 @@ class LexicalTable:
         """Write the arrays and ``meta.json`` as a folder, atomically."""
         with atomic(folder, directory=True) as temporary:
             save_record(self, temporary)
-            sizes = len(self.targets), len(self.offsets) - 1, len(self.target_given_null)
-            write_json(
-                temporary / "meta.json", dict(zip(("pairs", "source_words", "target_words"), sizes, strict=True))
-            )
+            sizes = {
+                "pairs": len(self.targets),
+                "source_words": len(self.offsets) - 1,
+                "target_words": len(self.target_given_null),
+            }
+            write_json(temporary / "meta.json", sizes)
 
     @classmethod
     def load(cls, folder: Path, mapped: bool = True) -> "LexicalTable":

@@ -12,7 +12,7 @@ from neural_smt.jit import kernel
 HEURISTICS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 """Names of the heuristics; a kernel knows each by its position here."""
 
-_, _UNION, _GROW_DIAG, _FINAL, _FINAL_AND = range(5)
+_INTERSECTION, _UNION, _GROW_DIAG, _FINAL, _FINAL_AND = range(5)
 
 # What a cell of the grid knows about a link, one bit each.
 _FORWARD, _BACKWARD, _CHOSEN = 1, 2, 4

@@ -342,7 +342,9 @@ def write_parts(
             if part not in sets
         }
         for role, pair in zip(roles.tolist(), clean_pairs_of(*survey.files), strict=True):
-            for stream, side in zip(streams[role], pair, strict=True) if role != LEFT_OUT else ():
+            if role == LEFT_OUT:
+                continue
+            for stream, side in zip(streams[role], pair, strict=True):
                 stream.write(f"{side}\n")
     for part, given in sets.items():
         write_pairs(*names[part], clean_pairs_of(*given.files))
