@@ -10,7 +10,6 @@ encoder-decoder with another description. ``$NAME`` stands for one of the file's
 import gzip
 import io
 import json
-import os
 import pickle
 import re
 import shlex
@@ -171,7 +170,7 @@ def test_typed_for_real_it_is_the_same(row: Row, repository: Path, written: Path
     done = subprocess.run(
         [sys.executable, "-m", "neural_smt", *arguments(row, repository)],
         cwd=written,
-        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        env={"PYTHONPATH": str(PACKAGE.parent), "PATH": ""},
         capture_output=True,
         text=True,
         check=False,

@@ -77,6 +77,17 @@ def test_after_the_mirror_the_path_and_the_url(server, published, tmp_path, monk
     assert output.read_bytes() == PACKED
 
 
+def test_a_wrong_sha256_is_refused(server, published, tmp_path):
+    """A mirror's file is not skipped for the URL."""
+    output = tmp_path / "out" / "a.fr.gz"
+    url = f"{server}/text.fr.gz"
+    for mirror, place in ((None, url), (published, published / "text.fr.gz")):
+        assert fails({"url": url, "sha256": "0" * 64}, mirror, output) == (
+            f"{place}: its sha256 is {sha256(PACKED)} but the configuration declares {'0' * 64}; "
+            "the file has changed or is damaged, so remove it or correct the sha256"
+        )
+
+
 def test_missing_files_are_named(server, tmp_path):
     output = tmp_path / "out" / "a.fr.gz"
     message = fails({"url": f"{server}/none.gz"}, tmp_path / "empty", output)

@@ -101,6 +101,12 @@ def test_links_of_statements(d):
     assert linked(pair) == "The~Le judge~juge sent~a sent~envoyées them~les"
 
 
+def test_negation_before_a_noun_of_several_words(d):
+    bill = phrase(d, "bill", french="projet de loi")
+    pair = state(Predicate(group("accept", negation=("never", "jamais")), direct=bill), made(d, "judge"))
+    assert said(d, pair) == ("The judge never accepted the bill.", "Le juge n'a jamais accepté le projet de loi.")
+
+
 def test_contracted_negation_tokens():
     d = derivation(CASUAL)
     pair = state(Predicate(group("lose", negation=NOT, contracted=True), direct=made(d, "bag")), made(d, "I"))
