@@ -32,6 +32,9 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE = 180.0
 """Seconds that one command may take, on a busy machine."""
 
+NAVIGATION = 40.0
+"""Seconds for a page to begin to appear: Chromium 150 sometimes never answers, and another one does at once."""
+
 
 class PageLeftError(Exception):
     """A page was left for another one while it was asked for something."""
@@ -87,10 +90,10 @@ class Browser:
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def send(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Give a command; its result."""
+    def send(self, method: str, patience: float = PATIENCE, **parameters: Any) -> dict[str, Any]:
+        """Give a command; its result within so many seconds."""
         self._number += 1
-        number, until = self._number, time.monotonic() + PATIENCE
+        number, until = self._number, time.monotonic() + patience
         command: dict[str, Any] = {"id": number, "method": method, "params": parameters}
         if self._session:
             command["sessionId"] = self._session
@@ -111,7 +114,7 @@ class Browser:
         ready, _, _ = select.select([self._answers], [], [], max(until - time.monotonic(), 0.0))
         data = os.read(self._answers, 1 << 20) if ready else b""
         if not data:
-            raise BrowserGoneError(f"{method}: " + ("the browser ended" if ready else f"no answer in {PATIENCE} s"))
+            raise BrowserGoneError(f"{method}: " + ("the browser ended" if ready else "no answer in time"))
         *messages, self._rest = (self._rest + data).split(b"\0")
         for message in map(json.loads, messages):
             self._note(message)
@@ -149,7 +152,7 @@ class Browser:
     def open(self, address: str) -> None:
         """Go to a page, with a new browser where the present one has ended, or does not answer."""
         try:
-            self.send("Page.navigate", url=address)
+            self.send("Page.navigate", NAVIGATION, url=address)
         except BrowserGoneError as error:
             warnings.warn(f"{error}; another browser is started", stacklevel=2)
             self.close()

@@ -55,7 +55,7 @@ def translate(browser: Browser, text: str) -> None:
 
 def test_a_sentence_is_drawn_with_its_phrases(browser: Browser, addresses: dict[str, str]) -> None:
     open_page(browser, addresses["baseline"])
-    assert browser.value("document.title") == "English \u2192 French \u2013 baseline"
+    assert browser.value("document.title") == "English \u2192 French \u2013 The baseline"
     translate(browser, 'a b "c" <i>c</i>')
     boxes = "[...document.querySelectorAll('svg .item')].map((item) => item.querySelectorAll('rect').length)"
     assert set(browser.value(boxes)) == {2}, "each phrase has a box on either side"
