@@ -32,7 +32,7 @@ from neural_smt.io.files import read_lines, write_csv, write_json, write_lines
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.io.streams import stream_lines
 from neural_smt.networks.recurrent.configuration import LinkSets
-from neural_smt.representations.links import aligned_positions, intern_links
+from neural_smt.representations.links import translation_links
 from neural_smt.shards import Shard
 
 log = logging.getLogger(__name__)
@@ -89,12 +89,8 @@ def _links(
             "translations with their alignments"
         )
     pairs = [np.array(entry.alignment or [], dtype=np.int32).reshape(-1, 2) for entry in entries]
-    offsets = np.concatenate([[0], np.cumsum([len(part) for part in pairs])]).astype(np.int64)
-    positions = aligned_positions(Ragged(np.concatenate([np.zeros((0, 2), np.int32), *pairs]), offsets), lengths)
-    counts = np.zeros(int((lengths + 1).sum()), dtype=np.int64)
-    counts[np.arange(lengths.sum()) + np.repeat(np.arange(len(entries)), lengths)] = positions.lengths
-    words = Ragged(positions.values, np.concatenate([[0], np.cumsum(counts)]))
-    return intern_links(np.repeat(owner, lengths + 1), words)
+    alignment = Ragged(np.concatenate([np.zeros((0, 2), np.int32), *pairs]), offsets_of([len(part) for part in pairs]))
+    return translation_links(alignment, lengths, owner)
 
 
 def rerank_entries(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import leaf
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.recurrent.configuration import LINKS, LinkSets
@@ -119,22 +119,22 @@ def training_links(alignment: Ragged, target_lengths: np.ndarray) -> tuple[LinkS
         raise ValueError(f"{len(alignment)} alignments of {len(lengths)} items")
     for first in range(0, max(len(lengths), 1), SENTENCES):
         block = np.arange(first, min(first + SENTENCES, len(lengths)))
-        sets, numbers = _links_of_block(alignment.take(block), lengths[block])
-        found.append((sets.sentences + np.int32(first), sets.positions, numbers + np.int32(count)))
+        sets, numbers = translation_links(alignment.take(block), lengths[block], block)
+        found.append((sets.sentences, sets.positions, numbers + np.int32(count)))
         count += len(sets.sentences)
     sentences, positions, numbers = zip(*found, strict=True)
     return LinkSets(np.concatenate(sentences), Ragged.concatenate(positions)), np.concatenate(numbers)
 
 
-def _links_of_block(alignment: Ragged, lengths: np.ndarray) -> tuple[LinkSets, np.ndarray]:
-    """The same of a few sentences."""
-    words = aligned_positions(alignment, lengths)
-    sentences = np.arange(len(lengths))
-    token_of_word = np.arange(lengths.sum()) + np.repeat(sentences, lengths)
-    token_lengths = np.zeros(lengths.sum() + len(lengths), dtype=np.int64)
+def translation_links(
+    alignment: Ragged, target_lengths: np.ndarray, sentences: np.ndarray
+) -> tuple[LinkSets, np.ndarray]:
+    """The same of translations of any sentences, held in memory together; sentences: int ``[items]``, of each."""
+    words = aligned_positions(alignment, target_lengths)
+    token_of_word = np.arange(target_lengths.sum()) + np.repeat(np.arange(len(target_lengths)), target_lengths)
+    token_lengths = np.zeros(target_lengths.sum() + len(target_lengths), dtype=np.int64)
     token_lengths[token_of_word] = words.lengths
-    offsets = np.concatenate(([0], np.cumsum(token_lengths)))
-    return intern_links(np.repeat(sentences, lengths + 1), Ragged(words.values, offsets))
+    return intern_links(np.repeat(sentences, target_lengths + 1), Ragged(words.values, offsets_of(token_lengths)))
 
 
 class Window(NamedTuple):
