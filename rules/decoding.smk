@@ -17,6 +17,7 @@ rule describe_system:
 
 
 use rule describe_system as describe_search with:
+    """Write how text is searched with the systems."""
     output:
         output="results/{experiment}/systems/search.json",
     log:

@@ -1,5 +1,5 @@
-# translations of a set, or of a shard of it, with their n-best lists, to be rescored
 use rule decode as decode_lists with:
+    """Translate a set with a tuned system, or a shard of it, and list its best translations, to be rescored."""
     output:
         output=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.listed"),
         statistics=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.listed.json"),
@@ -14,6 +14,7 @@ use rule decode as decode_lists with:
 
 
 use rule join_translations as join_lists with:
+    """Put the translations and n-best lists of shards of a set together."""
     input:
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
         parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.listed"),

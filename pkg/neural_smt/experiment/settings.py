@@ -51,20 +51,21 @@ def section_settings(section: str, values: Mapping[str, Any]) -> Settings:
     schema: Mapping[str, Any] = root
     for part in section.split("."):
         schema = _resolve(schema["additionalProperties"] if part == "*" else schema["properties"][part], root)
-    complete = deepcopy(dict(values))
-    fill_defaults(complete, schema, root)
-    check_section(complete, {**schema, "$defs": root["$defs"]}, section.removesuffix(".*"))
-    return Settings(complete)
+    return _complete(values, schema, section.removesuffix(".*"))
 
 
 def network_settings(kind: str, values: Mapping[str, Any]) -> Settings:
     """Settings of training a network, those left out by their defaults; ``UserError`` names the first fault."""
-    root = load_schema()
-    if kind not in root["$defs"]:
+    kinds = load_schema()["$defs"]
+    if kind not in kinds:
         raise UserError(f"there is no kind '{kind}' of network; use one that the schema describes")
-    section = deepcopy(dict(values))
-    fill_defaults(section, root["$defs"][kind], root)
-    check_section(section, {"$ref": f"#/$defs/{kind}", "$defs": root["$defs"]}, "settings")
+    return _complete(values, kinds[kind], "settings")
+
+
+def _complete(values: Mapping[str, Any], schema: Mapping[str, Any], where: str) -> Settings:
+    root, section = load_schema(), deepcopy(dict(values))
+    fill_defaults(section, schema, root)
+    check_section(section, {**schema, "$defs": root["$defs"]}, where)
     return Settings(section)
 
 

@@ -108,8 +108,10 @@ def _start(step: Callable[..., None], arguments: dict[str, Any], processes: int)
             worker.wait()
     if store.check([FAULT]):
         raise UserError(store.get(FAULT).decode())
-    # one that was killed came first: the others fail because they miss it
-    for status, rank in sorted((status, rank) for rank, status in enumerate(statuses) if status):
+    # one that was killed (below 0) came first: the others fail because they miss it
+    failed = sorted((status, rank) for rank, status in enumerate(statuses) if status)
+    if failed:
+        status, rank = failed[0]
         if status < 0:
             name = signal.Signals(-status).name
             raise UserError(
