@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from neural_smt.analysis.embedding import project
 from neural_smt.corpus.fetching import recorded
@@ -24,6 +25,8 @@ from neural_smt.report.costs import read_jobs
 from neural_smt.report.scores import read_runs
 from neural_smt.representations.representation import representation_settings
 from neural_smt.training.checkpoint import read_snapshots
+
+SECTIONS = Path(__file__).with_name("bad_sections.yaml")
 
 SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (SearchSettings, {"algorithm": "a*"}, "unknown search algorithm 'a*'; choose one of stack, cube"),
@@ -58,41 +61,11 @@ def test_settings_out_of_range(kind: Callable[..., Any], values: dict[str, Any],
     assert str(caught.value) == told
 
 
-@pytest.mark.parametrize(
-    ("section", "values", "fault"),
-    [
-        ("decoding.attention", {"beam": 0}, "beam: 0 is less than the minimum of 1"),
-        ("decoding.attention", {"precision": "fp8"}, "precision: 'fp8' is not one of ['auto', 'fp32', 'bf16']"),
-        ("decoding.attention", {"heuristic": 3}, "heuristic: 3 is not one of [0, 1, 2]"),
-        ("decoding.attention", {"batch": 0}, "batch: 0 is less than the minimum of 1"),
-        ("decoding.attention", {"max_length_ratio": -1}, "max_length_ratio: -1 is less than the minimum of 0"),
-        ("decoding.attention", {"max_length_extra": -1}, "max_length_extra: -1 is less than the minimum of 0"),
-        ("decoding.cslm", {"normaliser": "no"}, "normaliser: 'no' is not one of ['estimated', 'exact']"),
-        ("decoding.cslm", {"recombination": -2}, "recombination: -2 is less than the minimum of -1"),
-        ("tuning", {"nbest": 0}, "nbest: 0 is less than the minimum of 1"),
-        ("tuning", {"density": -1}, "density: -1 is less than the minimum of 0"),
-        ("tuning", {"mira": {"decay": 2}}, "mira.decay: 2 is greater than the maximum of 1"),
-        ("tuning", {"mira": {"regularisation": 0}}, "mira.regularisation: 0 is less than or equal to the minimum of 0"),
-        ("proposals", {"max_words": 8}, "max_words: 8 is greater than the maximum of 7"),
-    ],
-)
-def test_sections_out_of_range(section: str, values: dict[str, Any], fault: str) -> None:
+@pytest.mark.parametrize(("section", "values", "told"), yaml.safe_load(SECTIONS.read_text(encoding="utf-8")))
+def test_sections_out_of_range(section: str, values: dict[str, Any], told: str) -> None:
     with pytest.raises(UserError) as caught:
         section_settings(section, values)
-    assert str(caught.value) == f"{section}.{fault}; correct it in the configuration"
-
-
-@pytest.mark.parametrize(
-    ("section", "values", "told"),
-    [
-        ("decoding.cslm", {"context": 0}, "context: 0 is not allowed by the description: Last words of the history"),
-        ("language_model", {"memory": "4"}, "memory: '4' does not match the description: Memory that estimation may"),
-    ],
-)
-def test_other_faults_are_explained_by_the_description(section: str, values: dict[str, Any], told: str) -> None:
-    with pytest.raises(UserError) as caught:
-        section_settings(section, values)
-    assert str(caught.value).startswith(f"{section}.{told}")
+    assert str(caught.value) == told
 
 
 def test_settings_can_be_copied() -> None:

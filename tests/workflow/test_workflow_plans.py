@@ -3,75 +3,27 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from checkouts import TINY, dry_run, planned, snakemake, write_rows
 
 from neural_smt import STAGES
 
-BASELINE = "tokenise build_phrase_table tune decode write_table"
-CHO = f"{BASELINE} train_network write_networks_table compare_neighbours write_paper_order"
-AULI = "align_sets build_representation train_network measure_network decode_lattices tune_reranking rescore_lattices "
-AULI += "measure_oracles write_joint_tables write_classes_table"
-MI = "build_network_vocabulary build_candidates measure_candidates train_network measure_epochs translate_attention "
-MI += "write_attention_tables tune decode score_lists tune_reranking rerank"
-CLASSES = {f"classes_{name}" for name in ("exchange", "exchange_fast", "frequency", "likelihood")}
-JOINT = {"recurrent", "recurrent_source", "recurrent_small", "learned_c5", "oracle_80", "oracle_240", "proj_lsa_40"}
-JOINT |= {"sent_lsa_80", "ww_lsa_n5", "ww_rnn_c5", "ww_rnn_n5", "ww_rnn_p3"} | CLASSES
-MORE_JOINT = {"learned_p5n5", "oracle_40", "oracle_160", "proj_lsa_80", "sent_lsa_240", "ww_lsa_p3", "ww_rnn_p5n5"}
-PARTS = {"attention_fixed", "dictionary_only", "phrases_only", "no_word", "full_all"}
+TABLE = yaml.safe_load(Path(__file__).with_name("plans.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("target", "experiment", "rules", "others", "networks"),
-    [
-        ("all", "embedded", f"{CHO} generate", "fetch", {"encoder_decoder"}),
-        (
-            "cho2014",
-            "tiny",
-            f"{CHO} generate show_phrases show_map select_pairs",
-            "fetch measure_network write_classes_table write_data_table measure_language_model",
-            {"encoder_decoder"},
-        ),
-        (
-            "cho2014",
-            "multi30k",
-            f"{CHO} fetch measure_network score_lists propose_phrases count_unknown_words show_map",
-            "generate",
-            {"encoder_decoder", "cslm", "tanh", "backward"},
-        ),
-        ("all", "news", f"{CHO} fetch", "generate write_scaling_table", {"encoder_decoder", "cslm"}),
-        (
-            "all",
-            "news_scaling",
-            f"{BASELINE} take_pairs align write_data_table write_scaling_table",
-            "train_network take_text",
-            set(),
-        ),
-        ("auli2013", "multi30k_fr_en", AULI, "score_phrase_table show_phrases write_paper_order", JOINT | MORE_JOINT),
-        ("auli2013", "news_fr_en", AULI, "score_phrase_table show_phrases write_paper_order", JOINT),
-        (
-            "mi2016",
-            "multi30k_nmt",
-            MI,
-            "score_phrase_table measure_network write_joint_tables",
-            {"attention", "jean", "full"} | PARTS,
-        ),
-        (
-            "mi2016",
-            "news_nmt",
-            MI,
-            "score_phrase_table measure_network write_joint_tables",
-            {"attention", "jean", "full"},
-        ),
-    ],
-)
-def test_every_experiment(
-    checkout: Path, target: str, experiment: str, rules: str, others: str, networks: set[str]
-) -> None:
-    file = "config.yaml" if experiment == "embedded" else f"experiments/{experiment}.yaml"
-    found = dry_run(checkout, target, "--configfile", file)
-    assert set(rules.split()) <= found.jobs.keys()
-    assert not set(others.split()) & found.jobs.keys()
-    assert found.networks == networks
+def names(text: str) -> set[str]:
+    """Names apart by spaces; ``$GROUP`` stands for those of a group."""
+    parts = [names(TABLE["groups"][word[1:]]) if word.startswith("$") else {word} for word in text.split()]
+    return set().union(*parts)
+
+
+@pytest.mark.parametrize("row", TABLE["plans"], ids=lambda row: f"{row['target']}-{row['experiment']}")
+def test_every_experiment(checkout: Path, row: dict[str, str]) -> None:
+    file = "config.yaml" if row["experiment"] == "embedded" else f"experiments/{row['experiment']}.yaml"
+    found = dry_run(checkout, row["target"], "--configfile", file)
+    assert names(row["rules"]) <= found.jobs.keys()
+    assert not names(row["others"]) & found.jobs.keys()
+    assert found.networks == names(row["networks"])
 
 
 @pytest.mark.slow

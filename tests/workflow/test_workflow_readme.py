@@ -3,6 +3,7 @@ for what takes hours. Those on translating are typed on the results of the tiny 
 """
 
 import json
+import os
 import re
 import shlex
 import signal
@@ -12,71 +13,45 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from readme_commands import run_in_shell, set_up, shown_commands
+import yaml
+from checkouts import TINY
 
 from neural_smt.io.files import read_lines
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-TINY = "experiments/tiny.yaml"
-MODEL = "results/tiny/decoding/baseline/run1/moses/moses.ini"
-SNAKEMAKE, PYTHON = ".venv/bin/snakemake", ".venv/bin/neural-smt"
-INIT = f"{PYTHON} init mycorpus.en mycorpus.fr"
-EXPORT = f"{SNAKEMAKE} --cores 2 export"
-
-SMALLER = {
-    "make run": f"make run EXPERIMENT={TINY}",
-    "make run EXPERIMENT=experiments/multi30k.yaml CONFIG=data_mirror=/folder/with/the/data": (
-        f"make run EXPERIMENT={TINY} CONFIG=data_mirror=/folder/with/the/data"
-    ),
-    "make test": "PYTEST_ADDOPTS=tests/core/test_core_files.py make test",
-    f"{SNAKEMAKE} --cores 2 --configfile mycorpus/experiment.yaml": (
-        f"{INIT} --force && {SNAKEMAKE} --cores 2 --configfile mycorpus/experiment.yaml -n"
-    ),
-    f"{PYTHON} report print_table --table results/mycorpus/report/table1.csv": (
-        f"{PYTHON} report print_table --table results/tiny/report/table1.csv"
-    ),
-    f"{PYTHON} check --configfile experiments/multi30k.yaml": f"{PYTHON} check --configfile {TINY}",
-    "make report": f"make report EXPERIMENT={TINY}",
-    f"{SNAKEMAKE} --cores 2 phrases": f"{SNAKEMAKE} --cores 2 phrases --configfile {TINY}",
-    f"{SNAKEMAKE} --cores 2 --forcerun tune": f"{SNAKEMAKE} --cores 2 --forcerun tune -n --configfile {TINY}",
-    EXPORT: f"{EXPORT} --configfile {TINY}",
-    f"{PYTHON} decode --moses-ini moses.ini < text > translations": (
-        f"{EXPORT} --configfile {TINY} && {PYTHON} decode --moses-ini {MODEL} < text > translations"
-    ),
-    f"{PYTHON} <stage> --help": f"{PYTHON} tuning --help",
-    f"{PYTHON} <stage> <step> --help": f"{PYTHON} tuning tune --help",
-    **{f"{SNAKEMAKE} --workflow-profile profiles/{name}": f"{SNAKEMAKE} --workflow-profile profiles/{name} -n"
-       for name in ("slurm", "cluster-generic")},
-    **{f"{SNAKEMAKE} --cores 2 {paper} --configfile experiments/{name}.yaml":
-       f"{SNAKEMAKE} --cores 2 {paper} --configfile experiments/{name}.yaml -n"
-       for paper, name in (("cho2014", "multi30k"), ("auli2013", "multi30k_fr_en"), ("mi2016", "multi30k_nmt"))},
-    **{f"make {name}": f"make -n {name}" for name in ("bench", "lint", "test-cluster", "test-kills")},
-}  # fmt: skip
-"""A command of the README -> what is typed in its place."""
-
-OUTCOME = {
-    "make run": r"Baseline \+ RNN +\d+\.\d\d",
-    "make test": r"\d+ passed",
-    "make bench": r"benchmarks/\*\.py",
-    "make lint": r"ruff check[\s\S]*audit\.py",
-    "make test-cluster": r"pytest -m cluster",
-    "make test-kills": r"pytest -s -m kills",
-    INIT: r"mycorpus/experiment\.yaml",
-    f"{SNAKEMAKE} --cores 2 --configfile mycorpus/experiment.yaml": r"train_network",
-    f"{SNAKEMAKE} -n": r"train_network",
-    f"{SNAKEMAKE} --workflow-profile profiles/slurm": r"train_network",
-    f"{SNAKEMAKE} --cores 2 --forcerun tune": r"tune +\d[\s\S]*write_table",
-    f"{PYTHON} <stage> <step> --help": r"--history HISTORY",
-}
-"""A command of the README -> a pattern of what it prints; others have to end well."""
+COMMANDS = yaml.safe_load(Path(__file__).with_name("readme_commands.yaml").read_text(encoding="utf-8"))
 
 
-def commands() -> list[str]:
-    return [
-        command
-        for command in shown_commands(REPOSITORY / "README.md")
-        if not re.search("neural-smt (translate|serve|pack) ", command)
-    ]
+def shown_commands() -> list[str]:
+    """Every command, in the order of the README: lines of its blocks of code, without comments, and what stands
+    between backquotes and begins with ``make`` or ``.venv/bin/``.
+    """
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^    (\S.*?)(?: +# .*)?$", text, re.M)
+    inline = re.findall(r"`((?:make [a-z]|\.venv/bin/[\w-]+ )[^`]*)`", text)
+    return list(dict.fromkeys([*blocks, *inline]))
+
+
+def set_up(checkout: Path) -> None:
+    """Give a checkout the ``.venv`` that ``make`` would have set up: the Python that runs the tests."""
+    place = checkout / ".venv"
+    place.mkdir(exist_ok=True)
+    for entry in Path(sys.prefix).iterdir():
+        if entry.name != ".ready" and not (place / entry.name).exists():
+            (place / entry.name).symlink_to(entry)
+    (place / ".ready").touch()
+
+
+def run_in_shell(command: str, checkout: Path, **options) -> subprocess.Popen[str]:
+    """Start what a person types; what it writes to its standard output can be read."""
+    environment = {**os.environ, "PYTHONPATH": str(checkout / "pkg")}
+    return subprocess.Popen(
+        ["bash", "-c", command], cwd=checkout, env=environment, text=True, stdout=subprocess.PIPE, **options
+    )
+
+
+TRANSLATING = [command for command in shown_commands() if re.search("neural-smt (translate|serve|pack) ", command)]
+OTHERS = [command for command in shown_commands() if command not in TRANSLATING]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +66,7 @@ def place(finished: Path) -> Path:
 
 
 def test_what_is_typed_in_place_of_commands_has_a_command() -> None:
-    assert SMALLER.keys() | OUTCOME.keys() <= set(commands())
+    assert COMMANDS.keys() <= set(OTHERS)
 
 
 @pytest.mark.parametrize("page", ["README.md", *(f"docs/{page.name}" for page in (REPOSITORY / "docs").iterdir())])
@@ -104,12 +79,13 @@ def test_pages_name_files_that_are_there(page: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize("command", OTHERS)
 def test_a_command_of_the_readme(place: Path, command: str) -> None:
-    process = run_in_shell(SMALLER.get(command, command), place, stderr=subprocess.STDOUT)
+    row = COMMANDS.get(command, {})
+    process = run_in_shell(row.get("typed", command), place, stderr=subprocess.STDOUT)
     printed = process.communicate(timeout=900)[0]
     assert process.returncode == 0, printed[-4000:]
-    assert re.search(OUTCOME.get(command, ""), printed), printed[-4000:]
+    assert re.search(row.get("prints", ""), printed), printed[-4000:]
     if command == "make report":
         assert (place / "results" / "tiny" / "report.html").stat().st_size > 100_000
     if "translations" in command:
@@ -119,23 +95,14 @@ def test_a_command_of_the_readme(place: Path, command: str) -> None:
 TEXT = "The new minister reads the old book.\n\nThe report is good.\n"
 
 
-def translating_commands(repository: Path) -> list[str]:
-    """The commands on translating, for Python as it runs here and for the experiment that has run."""
-    lines = [
-        line
-        for line in shown_commands(repository / "README.md")
-        if re.search("neural-smt (translate|serve|pack) ", line)
-    ]
-    experiment = {" embedded ": " tiny ", " config.yaml ": " experiments/tiny.yaml ", "--port 8000": "--port 0"}
-    for name, other in {".venv/bin/neural-smt": f"{shlex.quote(sys.executable)} -m neural_smt", **experiment}.items():
-        lines = [line.replace(name, other) for line in lines]
-    return lines
-
-
 @pytest.mark.slow
-def test_commands_of_the_readme(finished: Path, repository: Path, tmp_path: Path) -> None:
+def test_commands_on_translating(finished: Path, tmp_path: Path) -> None:
     (finished / "text.en").write_text(TEXT, encoding="utf-8")
-    commands = translating_commands(repository)
+    program = f"{shlex.quote(sys.executable)} -m neural_smt"
+    here = {" embedded ": " tiny ", " config.yaml ": f" {TINY} ", "--port 8000": "--port 0"}
+    commands = TRANSLATING
+    for name, other in {".venv/bin/neural-smt": program, **here}.items():
+        commands = [command.replace(name, other) for command in commands]
     typed, explained, listed, machine, served, packed = commands
     outputs = {}
     for command in (typed, explained, listed, machine):
@@ -152,7 +119,7 @@ def test_commands_of_the_readme(finished: Path, repository: Path, tmp_path: Path
     check_served(served, finished, plain[0])
     assert run_in_shell(packed, finished).wait(timeout=600) == 0
     (finished / "rnn.system").rename(tmp_path / "moved")
-    again = f"{shlex.quote(sys.executable)} -m neural_smt translate {tmp_path / 'moved'} {finished / 'text.en'}"
+    again = f"{program} translate {tmp_path / 'moved'} {finished / 'text.en'}"
     assert run_in_shell(again, finished).communicate(timeout=600)[0].splitlines() == plain
 
 
