@@ -11,31 +11,13 @@ sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 from neural_smt.workflow.code_digest import step_digest
 from neural_smt.experiment.configuration import complete
 from neural_smt.corpus.sources import collect_archives, published_sources
-from neural_smt.experiment.networks import (
-    DEFAULT_SETS,
-    joint_inputs,
-    kind_of,
-    lending_network,
-    scoring_networks,
-    sentence_vocabularies,
-    training_settings,
-)
 from neural_smt.errors import UserError, sentence
 from neural_smt.experiment.layout import Layout
-from neural_smt.experiment.networks import KINDS
+from neural_smt.experiment.networks import DEFAULT_SETS, KINDS
 from neural_smt.report.files import ReportFiles, listed_paths, read_pages
 from neural_smt.workflow.inputs import Inputs
 from neural_smt.workflow.run_lock import begin_run
-from neural_smt.experiment.systems import (
-    drawn_pairs,
-    is_rescored,
-    rescores_lattices,
-    resolve_data,
-    searched_network,
-    training_threads,
-    translation,
-    used_networks,
-)
+from neural_smt.experiment.systems import drawn_pairs
 
 try:
     config = complete(config)
@@ -68,22 +50,20 @@ ARCHIVES = collect_archives(CORPUS["sources"])
 SYSTEMS = config["systems"]
 SOURCE = config["languages"]["source"]
 TARGET = config["languages"]["target"]
-SETS = [CORPUS["dev"], *CORPUS["test"]]
+SETS = LAYOUT.sets
 RUNS = list(range(1, config["tuning"]["runs"] + 1))
 NETWORK_SETTINGS = config["networks"]
-NETWORKS = used_networks(config, "encoder_decoder")
-CSLMS = used_networks(config, "cslm")
-RECURRENT = used_networks(config, "recurrent")
-LEARNING_CURVES = [name for name in used_networks(config, "attention") if NETWORK_SETTINGS[name]["learning_curve"]]
-SENTENCE_VOCABULARIES = sentence_vocabularies(config)
-JOINT_INPUTS = {name: settings for name, settings in joint_inputs(config).items() if name in RECURRENT}
-RESCORES_LATTICES = [name for name in SYSTEMS if rescores_lattices(config, name)]
+NETWORKS = LAYOUT.used_networks("encoder_decoder")
+CSLMS = LAYOUT.used_networks("cslm")
+RECURRENT = LAYOUT.used_networks("recurrent")
+LEARNING_CURVES = [name for name in LAYOUT.used_networks("attention") if NETWORK_SETTINGS[name]["learning_curve"]]
+SENTENCE_VOCABULARIES = LAYOUT.sentence_vocabularies
+JOINT_INPUTS = {name: settings for name, settings in LAYOUT.joint_inputs.items() if name in RECURRENT}
+RESCORES_LATTICES = [name for name in SYSTEMS if LAYOUT.rescores_lattices(name)]
 RESCORES_LISTS = [name for name, system in SYSTEMS.items() if system["rescore"] and name not in RESCORES_LATTICES]
-TRANSLATED = [name for name, system in SYSTEMS.items() if translation(system)]
-TUNED = [name for name in SYSTEMS if name not in TRANSLATED]
-SEARCHED = [name for name in TUNED if not is_rescored(SYSTEMS[name])]
+TRANSLATED, TUNED, SEARCHED = LAYOUT.translated, LAYOUT.tuned, LAYOUT.searched
 RESCORED = [name for name in TUNED if name not in SEARCHED]
-EXPORTED = [name for name in SEARCHED if searched_network(config, name) is None]
+EXPORTED = [name for name in SEARCHED if LAYOUT.searched_network(name) is None]
 # several networks train (and score) side by side, which takes less time than one after the other with more threads
 NETWORK_THREADS = 2 if len(NETWORKS) + len(CSLMS) == 1 else 1
 USES_GPU = int(config["device"] == "cuda")
@@ -95,7 +75,7 @@ SHARDS = config["shards"]
 OF_SHARD = r"\.\d+-of-\d+" if SHARDS > 1 else "(?:)"
 shard_file = temp if SHARDS > 1 else str
 # data that systems are built from besides the selected ones; their results lie in folders of their own
-VARIANTS = sorted({resolve_data(SYSTEMS, name) for name in SYSTEMS} - {"selected"})
+VARIANTS = LAYOUT.variants
 VARIANT = r"all|random(?:_\d+)?"
 
 
@@ -122,12 +102,7 @@ def results(pattern, **values):
 
 def results_of_runs(pattern, systems=SYSTEMS, **values):
     """As `results`, of every run of systems."""
-    return [path for name in systems for path in results(pattern, system=name, run=runs(name), **values)]
-
-
-def runs(system):
-    """The numbers of a system's runs: an attention network has one, for nothing of it is tuned."""
-    return RUNS[:1] if system in TRANSLATED else RUNS
+    return [path for name in systems for path in results(pattern, system=name, run=LAYOUT.runs(name), **values)]
 
 
 def results_of_all_data(pattern, **values):

@@ -4,7 +4,7 @@ rule build_representation:
         source=f"results/{{experiment}}/selection/train.{SOURCE}",
         target=f"results/{{experiment}}/selection/train.{TARGET}",
         recurrent=lambda wildcards: [
-            LAYOUT.network(name) for name in [lending_network(config, wildcards.network)] if name
+            LAYOUT.network(name) for name in [LAYOUT.lending_network(wildcards.network)] if name
         ],
     output:
         output=directory("results/{experiment}/representations/{network}/model"),

@@ -1,4 +1,4 @@
-MEASURED = [name for name in scoring_networks(config, *KINDS) if KINDS[kind_of(config, name)].measured]
+MEASURED = [name for name in LAYOUT.scoring_networks(*KINDS) if LAYOUT.kind(name).measured]
 
 
 rule train_network:
@@ -16,10 +16,10 @@ rule train_network:
     benchmark:
         "results/{experiment}/benchmarks/training/train_network.{network}.tsv"
     wildcard_constraints:
-        network=one_of(used_networks(config)),
+        network=one_of(LAYOUT.used_networks()),
     conda:
         "../envs/neural_smt.yaml"
-    threads: lambda wildcards: training_threads(config, wildcards.network) * PROCESSES
+    threads: lambda wildcards: LAYOUT.training_threads(wildcards.network) * PROCESSES
     resources:
         mem_mb=memory(8),
         runtime=lambda wildcards: f"{INPUTS.kind(wildcards).hours}h",
@@ -28,11 +28,11 @@ rule train_network:
         step="training.steps:train_network",
         # of what trains all networks, and of what this kind adds
         code=lambda wildcards: step_digest(
-            "training.steps:train_network", f"training.{kind_of(config, wildcards.network)}"
+            "training.steps:train_network", f"training.{LAYOUT.kind_of(wildcards.network)}"
         ),
-        kind=lambda wildcards: kind_of(config, wildcards.network),
+        kind=lambda wildcards: LAYOUT.kind_of(wildcards.network),
         inputs=INPUTS.training,
-        settings=lambda wildcards: training_settings(config, wildcards.network),
+        settings=lambda wildcards: LAYOUT.training_settings(wildcards.network),
         by_epoch=lambda wildcards: wildcards.network in LEARNING_CURVES,
         title=lambda wildcards: f"{INPUTS.kind(wildcards).title} ({wildcards.network})",
         seed=config["seed"],
@@ -63,11 +63,11 @@ rule measure_network:
     params:
         step="training.steps:measure_network",
         code=lambda wildcards: step_digest(
-            "training.steps:measure_network", f"training.{kind_of(config, wildcards.network)}"
+            "training.steps:measure_network", f"training.{LAYOUT.kind_of(wildcards.network)}"
         ),
-        kind=lambda wildcards: kind_of(config, wildcards.network),
+        kind=lambda wildcards: LAYOUT.kind_of(wildcards.network),
         inputs=INPUTS.measuring,
-        settings=lambda wildcards: training_settings(config, wildcards.network),
+        settings=lambda wildcards: LAYOUT.training_settings(wildcards.network),
     script:
         "../workflow_scripts/run_step.py"
 
@@ -75,5 +75,5 @@ rule measure_network:
 rule training:
     """All networks of the experiment."""
     input:
-        results("training/{network}/model", network=used_networks(config)),
+        results("training/{network}/model", network=LAYOUT.used_networks()),
         results("training/{network}/perplexity.json", network=CSLMS),

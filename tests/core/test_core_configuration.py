@@ -8,14 +8,7 @@ import pytest
 import yaml
 
 from neural_smt.experiment.configuration import complete
-from neural_smt.experiment.networks import training_settings
-from neural_smt.experiment.systems import (
-    drawn_pairs,
-    resolve_data,
-    resolve_features,
-    resolve_table,
-    used_networks,
-)
+from neural_smt.experiment.systems import Systems, drawn_pairs
 
 
 @pytest.fixture
@@ -81,12 +74,12 @@ def test_a_network_has_the_settings_of_the_encoder_decoder_but_for_its_own(embed
         given = changed(given, f"networks.{name}", {"base": "encoder_decoder", **settings})
     given = changed(given, "systems.rnn.features", ["encoder_decoder", "small", "tanh", "unknown_penalty"])
     config = complete(given)
-    settings = {name: training_settings(config, name) for name in ("encoder_decoder", *own)}
+    settings = {name: Systems(config).training_settings(name) for name in ("encoder_decoder", *own)}
     common = settings["encoder_decoder"]
     assert common["hidden"] == embedded["networks"]["encoder_decoder"]["hidden"] != 7
     assert settings["tanh"] == common | {"unit": "tanh"}
     assert settings["small"] == common | {"hidden": 7}
-    assert used_networks(config) == ["encoder_decoder", "tanh", "small"]
+    assert Systems(config).used_networks() == ["encoder_decoder", "tanh", "small"]
 
 
 SYSTEMS = {
@@ -103,11 +96,12 @@ SYSTEMS = {
 
 
 def test_a_system_has_what_its_bases_have_but_for_its_own() -> None:
-    assert resolve_features(SYSTEMS, "both") == ["phrase", "language_model", "encoder_decoder", "cslm"]
-    tables = {name: resolve_table(SYSTEMS, name) for name in SYSTEMS}
-    assert {name for name, table in tables.items() if table != "extracted"} == {"rnn"}
-    assert resolve_table(SYSTEMS | {"last": {"base": "rnn", "features": []}}, "last") == "proposed"
-    data = {name: resolve_data(SYSTEMS, name) for name in SYSTEMS}
+    experiment = Systems({"networks": {}, "systems": SYSTEMS | {"last": {"base": "rnn", "features": []}}})
+    assert experiment.features("both") == ["phrase", "language_model", "encoder_decoder", "cslm"]
+    tables = {name: experiment.table(name) for name in experiment.systems}
+    assert {name for name, table in tables.items() if table != "extracted"} == {"rnn", "last"}
+    assert {tables["rnn"], tables["last"]} == {"proposed"}
+    data = {name: experiment.data(name) for name in SYSTEMS}
     others = {"random": "random", "more": "random", "other": "random", "drawn": "random_500", "further": "random_500"}
     assert data == dict.fromkeys(SYSTEMS, "selected") | others
     assert [drawn_pairs(data) for data in ("random_500", "random", "all", "selected")] == [500, None, None, None]
@@ -120,4 +114,4 @@ def test_systems_of_other_data_that_can_be(embedded: dict[str, Any]) -> None:
         assert complete(changed(config, "systems.more", row))["systems"]["more"]["data"] == "selected"
     # without a selection, a number of pairs is still a part of the whole
     drawn = changed(changed(embedded, "systems.drawn", SYSTEMS["drawn"]), "selection.method", "none")
-    assert resolve_data(complete(drawn)["systems"], "drawn") == "random_500"
+    assert Systems(complete(drawn)).data("drawn") == "random_500"

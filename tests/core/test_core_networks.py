@@ -8,22 +8,8 @@ import yaml
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import MOVED, complete
-from neural_smt.experiment.networks import (
-    joint_inputs,
-    lending_network,
-    networks_of_kind,
-    sentence_vocabularies,
-    training_settings,
-)
 from neural_smt.experiment.settings import section_settings
-from neural_smt.experiment.systems import (
-    feature_groups,
-    is_rescored,
-    rescores_lattices,
-    searched_network,
-    translating_words,
-    used_networks,
-)
+from neural_smt.experiment.systems import Systems
 from neural_smt.vocabulary_selection.candidates import SIZES
 
 Section = dict[str, Any]
@@ -62,25 +48,32 @@ def test_networks_inherit_kind_and_settings(tiny: Section) -> None:
         "other": {"kind": "attention", "hidden": 7},
     }
     config = complete(experiment(tiny, networks, {}))
-    sizes = {name: (own["hidden"], own["epochs"]) for name, own in networks_of_kind(config, "recurrent").items()}
+    sizes = {
+        name: (own["hidden"], own["epochs"]) for name, own in Systems(config).networks_of_kind("recurrent").items()
+    }
     assert sizes == {"recurrent": (30, 3), "recurrent_source": (50, 3), "small": (30, 2), "lsa": (40, 2)}
-    assert joint_inputs(config)["lsa"].items() >= {"kind": "sentence_lsa", "dimensions": 8, "side": "source"}.items()
+    assert (
+        Systems(config).joint_inputs["lsa"].items()
+        >= {"kind": "sentence_lsa", "dimensions": 8, "side": "source"}.items()
+    )
     chosen = ("hidden", "target_words", "vocabulary", "learning_curve")
-    found = {name: tuple(own[key] for key in chosen) for name, own in networks_of_kind(config, "attention").items()}
+    found = {
+        name: tuple(own[key] for key in chosen) for name, own in Systems(config).networks_of_kind("attention").items()
+    }
     assert found == {
         "attention": (30, 700, "default", True),
         "whole": (30, 700, "all", False),
         "other": (7, 500_000, "default", False),
     }
     assert complete(config) == config, "what is complete stays as it is"
-    assert not {"kind", "base", "input", "language"} & training_settings(config, "lsa").keys()
-    assert used_networks(config) == ["encoder_decoder"]
+    assert not {"kind", "base", "input", "language"} & Systems(config).training_settings("lsa").keys()
+    assert Systems(config).used_networks() == ["encoder_decoder"]
 
 
 def test_named_vocabularies_inherit(tiny: Section) -> None:
     vocabularies = {"frequent": 50, "sets": {"words": {"phrases": 0}, "many": {"frequent": 90, "dictionary": 3}}}
     config = complete(experiment(tiny, {}, {}, vocabulary_selection=vocabularies))
-    sizes = {name: tuple(own.values()) for name, own in sentence_vocabularies(config).items()}
+    sizes = {name: tuple(own.values()) for name, own in Systems(config).sentence_vocabularies.items()}
     assert sizes == {"default": (10, 10, 50, 0), "words": (10, 0, 50, 0), "many": (3, 10, 90, 0)}
 
 
@@ -111,25 +104,29 @@ def test_only_networks_that_serve_are_trained(tiny: Section, systems: Section, u
         "wide": {"base": "cslm", "projection": 9},
     }
     config = complete(experiment(tiny, networks, systems))
-    assert used_networks(config) == ["encoder_decoder", *used]
-    assert used_networks(config, "cslm") == [name for name in used if name in ("cslm", "wide")]
-    assert [lending_network(config, name) for name in ("lsa", "window", "lent")] == [None, "recurrent_source", "lender"]
+    assert Systems(config).used_networks() == ["encoder_decoder", *used]
+    assert Systems(config).used_networks("cslm") == [name for name in used if name in ("cslm", "wide")]
+    assert [Systems(config).lending_network(name) for name in ("lsa", "window", "lent")] == [
+        None,
+        "recurrent_source",
+        "lender",
+    ]
 
 
 def test_an_experiment_of_joint_models_alone_needs_no_encoder_decoder(tiny: Section) -> None:
     config = experiment(tiny, {}, {"lattices": rescored("recurrent")})
     del config["systems"]["rnn"]
-    assert used_networks(complete(config)) == ["recurrent"]
+    assert Systems(complete(config)).used_networks() == ["recurrent"]
 
 
 def test_a_search_asks_the_network_among_its_features(tiny: Section) -> None:
     networks = {"lsa": {"base": "recurrent", "input": {"kind": "sentence_lsa"}}, "wide": {"base": "cslm"}}
     systems = {"one": searched("lsa"), "two": {"base": "rnn", "features": ["wide"]}}
     config = complete(experiment(tiny, networks, systems))
-    assert [searched_network(config, name) for name in config["systems"]] == [None, None, "lsa", "wide"]
+    assert [Systems(config).searched_network(name) for name in config["systems"]] == [None, None, "lsa", "wide"]
     classic = ["phrase", "language_model", "reordering"]
-    assert feature_groups(config, "one") == [*classic, "recurrent"]
-    assert feature_groups(config, "two") == [*classic, "encoder_decoder", "cslm"]
+    assert Systems(config).feature_groups("one") == [*classic, "recurrent"]
+    assert Systems(config).feature_groups("two") == [*classic, "encoder_decoder", "cslm"]
 
 
 def test_models_whose_classes_are_compared_are_trained(tiny: Section) -> None:
@@ -139,7 +136,7 @@ def test_models_whose_classes_are_compared_are_trained(tiny: Section) -> None:
         "recurrent": {"hidden": 30},
     }
     config = complete(experiment(tiny, networks, {}, report={"word_classes": ["recurrent", "clustered"]}))
-    assert used_networks(config, "recurrent") == ["recurrent", "clustered"]
+    assert Systems(config).used_networks("recurrent") == ["recurrent", "clustered"]
     assert config["networks"]["clustered"]["classes"] == {"method": "exchange", "count": 0, "speed": 0}
 
 
@@ -174,7 +171,9 @@ def test_lattices_are_chosen_from_with_a_model_or_with_other_weights(tiny: Secti
         "joint_lists": rescored("recurrent", candidates="lists"),
     }
     config = complete(experiment(tiny, {}, systems))
-    found = {name: (is_rescored(own), rescores_lattices(config, name)) for name, own in config["systems"].items()}
+    found = {
+        name: (Systems(config).is_rescored(name), Systems(config).rescores_lattices(name)) for name in config["systems"]
+    }
     assert found == {
         "baseline": (False, False),
         "rnn": (False, False),
@@ -196,7 +195,7 @@ def test_a_system_translates_with_its_own_vocabularies_or_its_networks(tiny: Sec
     networks = {"whole": {"base": "attention", "vocabulary": "all"}}
     sets = {"sets": {"few": {"frequent": 5}}}
     config = complete(experiment(tiny, networks, systems, vocabulary_selection=sets))
-    assert [translating_words(config, name) for name in systems] == ["default", "all", "few"]
+    assert [Systems(config).translating_words(name) for name in systems] == ["default", "all", "few"]
     assert [config["systems"][name]["translate"]["replace_unknown"] for name in systems] == [False, False, True]
 
 
@@ -277,4 +276,4 @@ def test_defaults_are_those_of_the_package(tiny: Section) -> None:
     config = complete(tiny)
     expected = {"drop_features": [], "candidates": "auto", "beam": 1, "nbest": 100}
     assert config["systems"]["baseline"]["rescoring"] == expected
-    assert section_settings(SIZES, {}).as_dict() == sentence_vocabularies(config)["default"]
+    assert section_settings(SIZES, {}).as_dict() == Systems(config).sentence_vocabularies["default"]

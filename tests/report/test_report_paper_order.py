@@ -7,7 +7,7 @@ from moses_tables import moses_vocabularies, read_moses
 from report_files import evaluations, unpadded, written
 
 from neural_smt.errors import UserError
-from neural_smt.experiment.systems import paper_rows
+from neural_smt.experiment.systems import Systems
 from neural_smt.io.files import read_csv, write_csv, write_json, write_lines
 from neural_smt.report.cho2014 import read_steps, verdicts, write_paper_order
 from neural_smt.report.networks import NETWORKS
@@ -150,10 +150,14 @@ def test_verdicts(tmp_path: Path) -> None:
 
 def test_rows_are_declared_or_named_alike() -> None:
     systems = {"rnn": {}, "baseline": {}, "cslm_rnn": {}, "reverse": {}}
-    config = {"systems": systems, "report": {"paper_rows": {}}}
-    assert list(paper_rows(config).items()) == [("baseline", "baseline"), ("rnn", "rnn"), ("cslm_rnn", "cslm_rnn")]
+    config = {"networks": {}, "systems": systems, "report": {"paper_rows": {}}}
+    assert list(Systems(config).paper_rows().items()) == [
+        ("baseline", "baseline"),
+        ("rnn", "rnn"),
+        ("cslm_rnn", "cslm_rnn"),
+    ]
     config["report"]["paper_rows"] = {"rnn": "reverse", "baseline": "baseline"}
-    assert list(paper_rows(config).items()) == [("baseline", "baseline"), ("rnn", "reverse")]
+    assert list(Systems(config).paper_rows().items()) == [("baseline", "baseline"), ("rnn", "reverse")]
     config["report"]["paper_rows"] = {"rnn": "tanh"}
     with pytest.raises(UserError, match=r"paper_rows\.rnn: there is no system 'tanh'"):
-        paper_rows(config)
+        Systems(config).paper_rows()

@@ -8,9 +8,10 @@ from typing import Any
 from neural_smt.corpus.languages import check_language
 from neural_smt.corpus.sources import collect_archives, expand_test_set, member_name
 from neural_smt.errors import UserError
+from neural_smt.experiment.checks import check_experiment
 from neural_smt.experiment.networks import inherit_networks, networks_schema
 from neural_smt.experiment.settings import check_section, fill_defaults, load_schema
-from neural_smt.experiment.systems import check_systems
+from neural_smt.experiment.systems import Systems
 from neural_smt.io.files import read_yaml
 
 MOVED = {
@@ -183,7 +184,7 @@ def _check_names(config: Mapping[str, Any]) -> None:
                 raise UserError(f"corpus.sources.{name}: the side '{side}' is missing; give its url or path")
         if where.startswith("corpus.gold") and "part" not in source and "alignment" not in source:
             raise UserError(f"corpus.sources.{name}: a gold set needs 'alignment'; give its url or path")
-    check_systems(config)
+    check_experiment(Systems(config))
     if config["evaluation"]["baseline"] not in config["systems"]:
         raise UserError(
             f"evaluation.baseline: there is no system '{config['evaluation']['baseline']}'; name one of systems"

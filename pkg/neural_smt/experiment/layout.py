@@ -9,42 +9,30 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.decoding.features import is_column
-from neural_smt.experiment.networks import ALL_WORDS, joint_inputs, kind_of, sentence_vocabularies
+from neural_smt.experiment.networks import ALL_WORDS
 from neural_smt.experiment.system_folder import FILE, System, map_paths
-from neural_smt.experiment.systems import (
-    feature_groups,
-    is_rescored,
-    rescored_candidates,
-    rescores_lattices,
-    rescoring_network,
-    resolve_data,
-    resolve_table,
-    searched_network,
-    translating_words,
-    translation,
-)
+from neural_smt.experiment.systems import Systems
 
 TABLES = {"extracted": "phrases/table", "proposed": "rescoring/proposed/table"}
 """Where the folder of a phrase table lies among the results of its data."""
 
 
-class Layout:
+class Layout(Systems):
     """The files of an experiment, given its complete configuration."""
 
     def __init__(self, config: Mapping[str, Any]):
-        self.config = config
-        self.systems: Mapping[str, Mapping[str, Any]] = config["systems"]
+        super().__init__(config)
         self.folder = f"results/{config['experiment']}"
         self.source, self.target = config["languages"]["source"], config["languages"]["target"]
 
     def data_folder(self, system: str) -> str:
         """Where the phrase table and the language model of a system's data lie."""
-        data = resolve_data(self.systems, system)
+        data = self.data(system)
         return self.folder if data == "selected" else f"{self.folder}/data/{data}"
 
     def phrase_table(self, system: str) -> str:
         """The phrase table of a system."""
-        return f"{self.data_folder(system)}/{TABLES[resolve_table(self.systems, system)]}"
+        return f"{self.data_folder(system)}/{TABLES[self.table(system)]}"
 
     def language_model(self, system: str) -> str:
         """The language model of a system."""
@@ -70,12 +58,12 @@ class Layout:
 
     def read_language(self, network: str) -> str:
         """The language of the sentences that a joint model reads: an oracle reads the reference."""
-        return self.target if joint_inputs(self.config).get(network, {}).get("side") == "target" else self.source
+        return self.target if self.joint_inputs.get(network, {}).get("side") == "target" else self.source
 
     def columns(self, system: str) -> dict[str, str]:
         """Phrase-table columns a system adds to the classic features: feature name -> file."""
-        place = f"{self.folder}/rescoring/{resolve_table(self.systems, system)}"
-        extra = [name for name in feature_groups(self.config, system) if is_column(name)]
+        place = f"{self.folder}/rescoring/{self.table(system)}"
+        extra = [name for name in self.feature_groups(system) if is_column(name)]
         return {name: f"{place}/{name}.safetensors" for name in extra}
 
     def network(self, name: str) -> str:
@@ -119,28 +107,28 @@ class Layout:
 
     def sentence_sets(self, network: str, vocabulary: str, text: str) -> str | None:
         """The target vocabularies of a text's sentences for an attention network; None where it takes all words."""
-        words = self.config["networks"][network]["target_words"]
+        words = self.networks[network]["target_words"]
         return None if vocabulary == ALL_WORDS else f"{self.folder}/vocabulary_selection/{words}/{vocabulary}/{text}"
 
     def scored_text(self, network: str, text: str) -> dict[str, str]:
         """What a network reads of a set ``text`` whose candidates it scores, by the names of the steps' arguments."""
-        kind, files = kind_of(self.config, network), {}
-        if kind != "recurrent" or network in joint_inputs(self.config):
+        kind, files = self.kind_of(network), {}
+        if kind != "recurrent" or network in self.joint_inputs:
             files["text"] = self.text(text, self.read_language(network))
         if kind == "attention":
-            sets = self.sentence_sets(network, self.config["networks"][network]["vocabulary"], text)
+            sets = self.sentence_sets(network, self.networks[network]["vocabulary"], text)
             files |= {} if sets is None else {"candidates": sets}
         return files
 
     def description(self, name: str) -> dict[str, Any]:
         """What ``system.json`` says of a system, see ``system_folder``."""
         system, place = self.systems[name], self.system(name)
-        if chosen := translation(system):
-            network = self._network(chosen["network"], translating_words(self.config, name))
+        if chosen := system.get("translate"):
+            network = self._network(chosen["network"], self.translating_words(name))
             settings = self.config["decoding"]["attention"] | {"replace_unknown": chosen["replace_unknown"]}
             dictionary = self.dictionary if chosen["replace_unknown"] else {}
             content = {"kind": "attention", "network": network, "settings": settings, "dictionary": dictionary}
-        elif is_rescored(system):
+        elif self.is_rescored(name):
             content = self._reranking(name) | {"base": self.system(system["base"])}
         else:
             content = self._searching(name) | {"search": self.search}
@@ -150,10 +138,10 @@ class Layout:
         return map_paths(described, lambda path: os.path.relpath(path, place))
 
     def _searching(self, name: str) -> dict[str, Any]:
-        network = searched_network(self.config, name)
+        network = self.searched_network(name)
         return {
             "kind": "search",
-            "features": feature_groups(self.config, name),
+            "features": self.feature_groups(name),
             "phrase_table": self.phrase_table(name),
             "language_models": [self.language_model(name)],
             "source_vocabulary": self.vocabulary(self.source),
@@ -164,26 +152,26 @@ class Layout:
 
     def _reranking(self, name: str) -> dict[str, Any]:
         system, decoding = self.systems[name], self.config["decoding"]
-        chosen, network = system["rescoring"], rescoring_network(system)
+        chosen, network = system["rescoring"], self.rescoring_network(name)
         made_of = self._network(network) if network else None
-        if not rescores_lattices(self.config, name):
-            entries = 0 if kind_of(self.config, network) == "cslm" else chosen["nbest"]
+        if not self.rescores_lattices(name):
+            entries = 0 if self.kind_of(network) == "cslm" else chosen["nbest"]
             return {"kind": "lists", "network": made_of, "list_size": decoding["rescored_nbest"], "nbest": entries}
-        candidates = rescored_candidates(self.config, name)
+        candidates = self.rescored_candidates(name)
         density = decoding["list_density" if candidates == "nbest" else "lattice_density"]
         settings = {key: chosen[key] for key in ("beam", "nbest", "drop_features")}
         return {"kind": "lattices", "network": made_of, "density": density, "candidates": candidates, **settings}
 
     def _network(self, name: str, vocabulary: str | None = None) -> dict[str, Any]:
         """A network as descriptions name it; vocabulary: the target vocabularies that an attention network uses."""
-        kind, inputs = kind_of(self.config, name), joint_inputs(self.config)
+        kind, inputs = self.kind_of(name), self.joint_inputs
         made_of: dict[str, Any] = {"name": name, "kind": kind, "model": self.network(name)}
         if kind == "cslm":
             made_of["settings"] = self.config["decoding"]["cslm"]
             made_of["language_model"] = f"{self.folder}/language_model/model"
         elif kind == "attention":
             made_of["precision"] = self.config["decoding"]["attention"]["precision"]
-            made_of["candidates"] = self._candidates(vocabulary or self.config["networks"][name]["vocabulary"])
+            made_of["candidates"] = self._candidates(vocabulary or self.networks[name]["vocabulary"])
         elif name in inputs:
             made_of |= {"representation": self.representation(name), "reads": inputs[name].get("side", "source")}
         return made_of
@@ -192,7 +180,7 @@ class Layout:
         """What target vocabularies of new sentences are made with; None for all words."""
         if vocabulary == ALL_WORDS:
             return None
-        sizes, tables = sentence_vocabularies(self.config)[vocabulary], self.candidate_tables
+        sizes, tables = self.sentence_vocabularies[vocabulary], self.candidate_tables
         needed = {"lexical": sizes["dictionary"], "phrase_table": sizes["phrases"]}
         return {"sizes": sizes, **{key: path for key, path in tables.items() if needed.get(key, True)}}
 

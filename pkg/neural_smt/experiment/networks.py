@@ -6,7 +6,7 @@ of the same name (``training/steps.py`` says what it holds).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -69,7 +69,7 @@ def dev_text(layout: Layout, name: str) -> Inputs:
 
 def joint_text(layout: Layout, name: str) -> Inputs:
     """The training text of the language whose words are predicted, and what a joint model reads beside it."""
-    network = layout.config["networks"][name]
+    network = layout.networks[name]
     texts = [layout.text("train", layout.source if network["language"] == "source" else layout.target)]
     if "input" not in network:
         return {"texts": texts}
@@ -87,7 +87,7 @@ def joint_sets(layout: Layout, name: str) -> Inputs:
         "training": [layout.text("train", layout.target)],
         "texts": [layout.text(text, layout.target) for text in layout.sets],
     }
-    if "input" not in layout.config["networks"][name]:
+    if "input" not in layout.networks[name]:
         return inputs
     return inputs | {
         "sources": [layout.text(text, layout.read_language(name)) for text in layout.sets],
@@ -98,7 +98,7 @@ def joint_sets(layout: Layout, name: str) -> Inputs:
 
 def parallel_text(layout: Layout, name: str) -> Inputs:
     """The training text, and the dev set that perplexity is measured with meanwhile, with their target vocabularies."""
-    settings, dev = layout.config["networks"][name], layout.config["corpus"]["dev"]
+    settings, dev = layout.networks[name], layout.config["corpus"]["dev"]
     sides = {"source": layout.source, "target": layout.target}
     vocabulary = settings["vocabulary"]
     return {
@@ -195,104 +195,3 @@ def networks_schema(networks: Mapping[str, Any], schema: Mapping[str, Any]) -> d
     )
     section = {**schema["properties"]["networks"], "properties": kinds}
     return {**schema, "properties": {**schema["properties"], "networks": section}}
-
-
-def kind_of(config: Mapping[str, Any], name: str | None) -> str | None:
-    """The kind of a network; None for a name that is no network's."""
-    return config["networks"].get(name, {}).get("kind")
-
-
-def networks_of_kind(config: Mapping[str, Any], *kinds: str) -> Networks:
-    """The networks of some kinds, by name, with all their settings."""
-    return {name: own for name, own in config["networks"].items() if own["kind"] in kinds}
-
-
-def training_settings(config: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The settings of a network that its training step takes."""
-    network = config["networks"][name]
-    others = ("kind", "base", *KINDS[network["kind"]].role)
-    return {key: value for key, value in network.items() if key not in others}
-
-
-def predicts_source(config: Mapping[str, Any], name: str) -> bool:
-    """Whether a network predicts source words, so that it can only lend others its word vectors."""
-    return config["networks"][name].get("language") == "source"
-
-
-def scoring_networks(config: Mapping[str, Any], *kinds: str) -> list[str]:
-    """The names of those networks of some kinds that predict target words."""
-    return [name for name in networks_of_kind(config, *kinds) if not predicts_source(config, name)]
-
-
-def joint_inputs(config: Mapping[str, Any]) -> Networks:
-    """The representation of the source that each joint model reads, see ``representation_settings``."""
-    found = {name: own["input"] for name, own in config["networks"].items() if "input" in own}
-    return {name: {key: value for key, value in own.items() if key != "network"} for name, own in found.items()}
-
-
-def lending_network(config: Mapping[str, Any], name: str) -> str | None:
-    """The recurrent model whose word vectors a joint model reads; None for all other networks."""
-    declared = config["networks"][name].get("input", {})
-    return declared["network"] if declared.get("kind") == "word_rnn" else None
-
-
-def sentence_vocabularies(config: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """The sizes that target vocabularies of sentences are made with: ``default``, and the named ones."""
-    section = config["vocabulary_selection"]
-    named = {DEFAULT_SETS: section, **section["sets"]}
-    return {name: {key: own[key] for key in SIZES} for name, own in named.items()}
-
-
-def compared_classes(config: Mapping[str, Any]) -> list[str]:
-    """The recurrent models that the table of word classes compares."""
-    return config["report"]["word_classes"]
-
-
-def check_networks(config: Mapping[str, Any], taken: Iterable[str]) -> None:
-    """Raise ``UserError`` for the first network that cannot be; taken: names that mean something else."""
-    for name, network in config["networks"].items():
-        where = f"networks.{name}"
-        if name in taken:
-            raise UserError(f"{where}: '{name}' means something else already; choose another name")
-        if network["kind"] == "attention":
-            check_vocabulary(config, where, network["vocabulary"])
-        lender = lending_network(config, name)
-        if lender is not None and lender not in networks_of_kind(config, "recurrent"):
-            raise UserError(f"{where}.input.network: there is no recurrent model '{lender}'; define it under networks")
-        if lender is not None and not predicts_source(config, lender):
-            raise UserError(f"{where}.input.network: '{lender}' predicts target words; name one with language: source")
-        if "input" in network and predicts_source(config, name):
-            raise UserError(
-                f"{where}.input: a model of source words reads nothing besides; leave input or language out"
-            )
-    if config["networks"]["encoder_decoder"]["direction"] != "forward":
-        raise UserError(
-            "networks.encoder_decoder.direction: what this network knows of source phrases is analysed, so it stays "
-            "forward; define another network, {base: encoder_decoder, direction: backward}"
-        )
-    for name in config["vocabulary_selection"]["sets"]:
-        if name in (DEFAULT_SETS, ALL_WORDS):
-            raise UserError(f"vocabulary_selection.sets: '{name}' means something else already; choose another name")
-    _check_compared_classes(config)
-
-
-def check_vocabulary(config: Mapping[str, Any], where: str, name: str) -> None:
-    """Raise ``UserError`` where there are no target vocabularies of this name."""
-    known = ALL_WORDS, *sentence_vocabularies(config)
-    if name not in known:
-        raise UserError(f"{where}.vocabulary: there are no target vocabularies '{name}'; known are {', '.join(known)}")
-
-
-def _check_compared_classes(config: Mapping[str, Any]) -> None:
-    networks, known = config["networks"], scoring_networks(config, "recurrent")
-    common = networks["recurrent"]
-    for name in compared_classes(config):
-        if name not in known:
-            raise UserError(f"report.word_classes: there is no recurrent model '{name}'; known are {', '.join(known)}")
-        keys = dict.fromkeys([*common, *networks[name]])
-        others = [key for key in keys if key not in ("classes", "base") and networks[name].get(key) != common.get(key)]
-        if others:
-            raise UserError(
-                f"report.word_classes: '{name}' differs from networks.recurrent in {', '.join(others)}; name models "
-                "that differ in their classes alone"
-            )

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import huber
 
 from neural_smt.experiment.configuration import read_configuration
-from neural_smt.experiment.systems import rescores_lattices
+from neural_smt.experiment.systems import Systems
 from neural_smt.planning.forecasts import START, Line, Throughputs, costs
 from neural_smt.planning.jobs import Job, complete_configuration, list_jobs, whole_target
 from neural_smt.planning.quantities import HAZARDS, Experiment, Quantities
@@ -226,6 +226,6 @@ def _loop(run: Run, key: str) -> tuple[str, int]:
         settings = run.config["networks"].get(name, {})
         return ("epochs", settings["epochs"]) if settings.get("kind") == "recurrent" else ("", 0)
     system, most = run.config["systems"].get(name), run.config["tuning"]["iterations"]
-    if system is None or rescores_lattices(run.config, name):
+    if system is None or Systems(run.config).rescores_lattices(name):
         return "choosing" if system else "", most
     return ("tuning", most) if not system.get("rescore") else ("", 0)

@@ -11,7 +11,6 @@ from typing import Any
 from neural_smt.corpus.fetching import is_url, locations, published_name
 from neural_smt.corpus.sources import ALIGNMENT, published_sources
 from neural_smt.errors import UserError
-from neural_smt.experiment.systems import used_networks
 from neural_smt.io.files import unequal_lengths, write_json
 from neural_smt.planning.forecasts import Throughputs, forecast_jobs
 from neural_smt.planning.jobs import Job, complete_configuration, list_jobs, whole_target
@@ -116,7 +115,7 @@ def _check_gpu(config: Mapping[str, Any], sizes: Sizes, device: str) -> str:
 def gpu_needs(experiment: Experiment) -> dict[str, tuple[float, float]]:
     """Weights of every network that the experiment trains on a GPU, and the bytes that this takes on each."""
     kinds = [kind for kind, formulas in table()["kinds"].items() if "kept_numbers" in formulas]
-    names = used_networks(experiment.config, *kinds)
+    names = experiment.systems.used_networks(*kinds)
     trained = {name: Quantities(Job("train_network", {"network": name}), experiment) for name in names}
     return {name: (one["weights"], one["gpu_memory"]) for name, one in trained.items()}
 

@@ -12,7 +12,7 @@ from typing import Any
 from neural_smt import STAGES
 from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete, read_configuration
-from neural_smt.experiment.systems import rescores_lattices, translation
+from neural_smt.experiment.systems import Systems
 from neural_smt.io.files import read_yaml
 
 
@@ -52,10 +52,10 @@ def _check_file(snakefile: Path) -> None:
 
 def whole_target(config: Mapping[str, Any]) -> str:
     """The target that leads to all systems of an experiment."""
-    if any(translation(system) for system in config["systems"].values()):
+    systems = Systems(config)
+    if systems.translated:
         return "mi2016"
-    lattices = any(rescores_lattices(config, name) for name in config["systems"])
-    return "auli2013" if lattices else "all"
+    return "auli2013" if any(map(systems.rescores_lattices, systems.systems)) else "all"
 
 
 def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, cores: int = 1 << 10) -> list[Job]:

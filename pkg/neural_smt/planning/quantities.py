@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.corpus.sources import archive_name
-from neural_smt.experiment.networks import joint_inputs, sentence_vocabularies
-from neural_smt.experiment.systems import rescoring_network, resolve_data, searched_network
+from neural_smt.experiment.systems import Systems
 from neural_smt.io.files import read_yaml
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.sizes import Sizes, Text, joined
@@ -49,6 +48,11 @@ class Experiment:
     sizes: Sizes
     hazards: Mapping[str, float]
     iterations: Mapping[str, int]
+
+    @cached_property
+    def systems(self) -> Systems:
+        """What it consists of."""
+        return Systems(self.config)
 
 
 @cache
@@ -146,7 +150,7 @@ class Quantities:
     def data(self) -> str:
         """The choice of data that the job works on."""
         if "system" in self.wildcards:
-            return resolve_data(self.config["systems"], self.wildcards["system"])
+            return self.experiment.systems.data(self.wildcards["system"])
         _, _, chosen = self.wildcards.get("data", "").partition("/data/")
         return chosen or self.wildcards.get("variant", "selected")
 
@@ -159,7 +163,7 @@ class Quantities:
     @property
     def vocabularies(self) -> dict[str, dict[str, int]]:
         """Sizes that target vocabularies of sentences are made with."""
-        return sentence_vocabularies(self.config)
+        return self.experiment.systems.sentence_vocabularies
 
     # systems and networks
 
@@ -171,12 +175,12 @@ class Quantities:
     @property
     def rescoring_network(self) -> str | None:
         """The network that this system chooses with; None for none."""
-        return rescoring_network(self.system)
+        return self.experiment.systems.rescoring_network(self.wildcards["system"]) if self.system else None
 
     @property
     def searching_network(self) -> str | None:
         """The network that takes part in its search; None for none."""
-        return searched_network(self.config, self.wildcards["system"])
+        return self.experiment.systems.searched_network(self.wildcards["system"])
 
     @property
     def network_name(self) -> str | None:
@@ -193,7 +197,7 @@ class Quantities:
     @property
     def input(self) -> Mapping[str, Any]:
         """What a joint model reads of the source; nothing for other networks."""
-        return joint_inputs(self.config).get(self.network_name, {})
+        return self.experiment.systems.joint_inputs.get(self.network_name, {})
 
     @property
     def input_width(self) -> float:

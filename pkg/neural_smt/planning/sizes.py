@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from neural_smt.corpus.fetching import locations
 from neural_smt.errors import UserError
-from neural_smt.experiment.systems import drawn_pairs, resolve_data
+from neural_smt.experiment.systems import Systems, drawn_pairs
 from neural_smt.io.files import read_json, read_pieces
 
 ROLES = ("train", "in_domain", "monolingual")
@@ -158,7 +158,7 @@ def expect_sizes(
         (plan[key], plan[key]) if plan.get(key) else measured for key in ("selected_pairs", "selected_text")
     )
     whole = joined([in_domain, pool])
-    for data in {"selected", "random", "all", *(resolve_data(config["systems"], name) for name in config["systems"])}:
+    for data in {"selected", "random", "all", *Systems(config).variants}:
         drawn = drawn_pairs(data)
         if drawn is not None:
             fraction = drawn / max(whole.lines, 1)

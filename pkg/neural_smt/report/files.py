@@ -12,19 +12,8 @@ from typing import Any
 import yaml
 
 from neural_smt.experiment.layout import Layout
-from neural_smt.experiment.networks import KINDS, compared_classes, joint_inputs, sentence_vocabularies
-from neural_smt.experiment.systems import (
-    drawn_pairs,
-    is_rescored,
-    paper_rows,
-    rescores_lattices,
-    rescoring_network,
-    resolve_data,
-    searched_network,
-    translating_words,
-    translation,
-    used_networks,
-)
+from neural_smt.experiment.networks import KINDS
+from neural_smt.experiment.systems import drawn_pairs
 from neural_smt.report.papers import FOLDER, load_paper
 
 EXPLAINED, DRAWN = 8, 4
@@ -58,21 +47,11 @@ class ReportFiles:
         self.systems: Mapping[str, Mapping[str, Any]] = config["systems"]
         self.sets = [config["corpus"]["dev"], *config["corpus"]["test"]]
         self.labels = {name: system.get("label", name) for name, system in self.systems.items()}
-        self.translated = [name for name, system in self.systems.items() if translation(system)]
-        self.tuned = [name for name in self.systems if name not in self.translated]
-        self.searched = [name for name in self.tuned if not is_rescored(self.systems[name])]
-        self.paper_rows = paper_rows(config)
+        self.translated, self.tuned = self.layout.translated, self.layout.tuned
+        self.searched, self.variants = self.layout.searched, self.layout.variants
+        self.paper_rows, self.runs = self.layout.paper_rows(), self.layout.runs
         self.joint_systems = [name for name in load_paper("auli2013.yaml").systems if name in self.systems]
         self.attention_systems = [name for name in load_paper("mi2016.yaml").systems if name in self.systems]
-
-    @property
-    def variants(self) -> list[str]:
-        """Data that systems are built from besides the selected ones."""
-        return sorted({resolve_data(self.systems, name) for name in self.systems} - {"selected"})
-
-    def runs(self, system: str) -> list[int]:
-        """The numbers of a system's runs: an attention network has one, since nothing of it is tuned."""
-        return [1] if system in self.translated else list(range(1, self.config["tuning"]["runs"] + 1))
 
     def results(self, pattern: str, **values: Iterable[Any]) -> list[str]:
         """Paths of results: every combination of the values."""
@@ -121,12 +100,12 @@ class ReportFiles:
         """What the table of networks is made from: network -> its files, and which weights it kept."""
         found: dict[str, dict[str, Any]] = {}
         for kind in sorted(KINDS, key=lambda kind: kind == "cslm"):
-            for name in used_networks(self.config, kind):
+            for name in self.layout.used_networks(kind):
                 found[name] = self.trained(name)
                 if kind == "encoder_decoder":
                     found[name]["rescoring"] = f"{self.folder}/rescoring/extracted/{name}.json"
                 if kind == "cslm":
-                    searched = [system for system in self.searched if searched_network(self.config, system) == name]
+                    searched = [system for system in self.searched if self.layout.searched_network(system) == name]
                     pattern = "decoding/{system}/run1/{set}.json"
                     found[name]["searches"] = self.results(pattern, system=searched, set=self.sets)
         return found
@@ -135,10 +114,10 @@ class ReportFiles:
         """What the table of data is made from: the baseline and systems of other data -> their data and its files."""
         baseline = self.config["evaluation"]["baseline"]
         shown = [name for name in self.systems if name == baseline]
-        shown += [name for name in self.systems if name not in shown and resolve_data(self.systems, name) != "selected"]
+        shown += [name for name in self.systems if name not in shown and self.layout.data(name) != "selected"]
         return {
             name: {
-                "data": resolve_data(self.systems, name),
+                "data": self.layout.data(name),
                 "text": f"{self.layout.data_folder(name)}/selection/train.{self.layout.target}",
                 "perplexity": f"{self.layout.data_folder(name)}/language_model/perplexity.json",
                 "phrase_table": f"{self.layout.data_folder(name)}/phrases/table",
@@ -148,8 +127,8 @@ class ReportFiles:
 
     def joint(self) -> dict[str, Any]:
         """What the tables of joint models are made from."""
-        chosen = [name for name in self.joint_systems if rescores_lattices(self.config, name)]
-        networks = {name: rescoring_network(self.systems[name]) for name in chosen}
+        chosen = [name for name in self.joint_systems if self.layout.rescores_lattices(name)]
+        networks = {name: self.layout.rescoring_network(name) for name in chosen}
         base = sorted({self.systems[name]["base"] for name in chosen})[:1]
         tested = "recurrent" in self.joint_systems
         perplexity = f"{self.folder}/training/{{}}/perplexity.json"
@@ -174,12 +153,12 @@ class ReportFiles:
         return {
             network: {"classes": self.config["networks"][network]["classes"]}
             | {key: f"{self.folder}/training/{network}/{name}" for key, name in names.items()}
-            for network in compared_classes(self.config)
+            for network in self.config["report"]["word_classes"]
         }
 
     def attention(self) -> dict[str, Any]:
         """What the tables of attention networks are made from."""
-        used = used_networks(self.config, "attention")
+        used = self.layout.used_networks("attention")
         curves = [name for name in used if self.config["networks"][name]["learning_curve"]]
         return {
             "systems": {name: self._attention_row(name) for name in self.attention_systems},
@@ -197,15 +176,15 @@ class ReportFiles:
 
     def _attention_row(self, name: str) -> dict[str, Any]:
         """How a system is made: its label, and of an attention network what it translates with."""
-        row, chosen = {"label": self.labels[name]}, translation(self.systems[name])
+        row, chosen = {"label": self.labels[name]}, self.systems[name].get("translate")
         if not chosen:
             return row
-        vocabulary = translating_words(self.config, name)
+        vocabulary = self.layout.translating_words(name)
         return row | {
             "network": chosen["network"],
             "vocabulary": vocabulary,
             "replace_unknown": chosen["replace_unknown"],
-            "frequent": sentence_vocabularies(self.config).get(vocabulary, {}).get("frequent"),
+            "frequent": self.layout.sentence_vocabularies.get(vocabulary, {}).get("frequent"),
         }
 
     def shards(self, name: str, always: bool = True) -> list[str]:
@@ -228,7 +207,7 @@ class ReportFiles:
         """Number of pairs drawn -> benchmarks of its first system, from taking the pairs to translating the sets."""
         found: dict[int, list[str]] = {}
         for system in self.searched:
-            data = resolve_data(self.systems, system)
+            data = self.layout.data(system)
             pairs = drawn_pairs(data)
             if pairs is not None:
                 jobs = ["selection/take_pairs", *self._data_jobs()]
@@ -242,13 +221,13 @@ class ReportFiles:
         """Snakemake's time and memory of the jobs that cost most; one stage per folder."""
         config, data = self.config, self._data_jobs()
         languages = (self.layout.source, self.layout.target)
-        encoder_decoders = used_networks(config, "encoder_decoder")
+        encoder_decoders = self.layout.used_networks("encoder_decoder")
         decode = "decoding/decode/{system}.run{run}.{set}"
         jobs = [
             *self._shared("corpus/tokenise/{source}.{language}", source=config["corpus"]["train"], language=languages),
             *(self.shards("selection/score_pool/train") if self._scores_pool_in_shards() else []),
             *("selection/select_pairs", *data),
-            *every("training/train_network.{network}", network=used_networks(config)),
+            *every("training/train_network.{network}", network=self.layout.used_networks()),
             *every("representations/build_representation.{network}", network=self._joint_networks()),
             *self._shared("rescoring/score_phrase_table.{network}.extracted", True, network=encoder_decoders),
         ]
@@ -268,8 +247,8 @@ class ReportFiles:
         return self.config["shards"] > 1 and self.config["selection"]["method"] != "none"
 
     def _joint_networks(self) -> list[str]:
-        used = used_networks(self.config, "recurrent")
-        return [name for name in joint_inputs(self.config) if name in used]
+        used = self.layout.used_networks("recurrent")
+        return [name for name in self.layout.joint_inputs if name in used]
 
     def explanations(self, systems: Iterable[str], name: str) -> dict[str, str]:
         """How systems made translations of sentences of a set: label -> file."""
@@ -298,9 +277,9 @@ class ReportFiles:
         has = {
             "variants": self.variants,
             "table1": {"baseline", "rnn"} <= set(self.paper_rows),
-            "encoder_decoder": used_networks(self.config, "encoder_decoder"),
-            "lattices": any(rescores_lattices(self.config, name) for name in self.systems),
-            "classes": compared_classes(self.config),
+            "encoder_decoder": self.layout.used_networks("encoder_decoder"),
+            "lattices": any(self.layout.rescores_lattices(name) for name in self.systems),
+            "classes": self.config["report"]["word_classes"],
             "attention": self.translated,
             "monolingual": corpus["monolingual"],
             "gold": corpus["gold"],
@@ -313,7 +292,7 @@ class ReportFiles:
             if not {"figures", "tables"} & page.keys() or ("needs" in page and not has[page["needs"]]):
                 continue
             curve = name.startswith("curve_")
-            for network in used_networks(self.config, name.removeprefix("curve_")) if curve else [""]:
+            for network in self.layout.used_networks(name.removeprefix("curve_")) if curve else [""]:
                 files = {
                     key: [path for pattern in page.get(key, ()) for path in _filled(pattern, network, roles)]
                     for key in ("figures", "tables")

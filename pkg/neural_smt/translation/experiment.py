@@ -11,7 +11,6 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete, read_configuration, read_configuration_file
 from neural_smt.experiment.layout import Layout
 from neural_smt.experiment.system_folder import FILE, System
-from neural_smt.experiment.systems import is_rescored
 from neural_smt.translation.translators import check_inputs
 
 DEFAULT = Path("config.yaml")
@@ -47,7 +46,7 @@ class Experiment:
         if system not in systems:
             fault = "name a system with --system" if system is None else f"there is no system '{system}'"
             raise UserError(f"{fault}; experiment {self.config['experiment']} has {', '.join(systems)}")
-        runs = 1 if systems[system].get("translate") else self.config["tuning"]["runs"]
+        runs = len(self.layout.runs(system))
         if not 1 <= run <= runs:
             raise UserError(f"--run {run}: system '{system}' has run{'s 1 to ' if runs > 1 else ' '}{runs}")
         return system
@@ -62,7 +61,7 @@ class Experiment:
         name = self.choose_system(system, run)
         check_inputs(System(Path(), self.layout.description(name)))
         chosen = self.config["systems"][name]
-        chain = [name, chosen["base"]] if is_rescored(chosen) else [name]
+        chain = [name, chosen["base"]] if self.layout.is_rescored(name) else [name]
         weights = [] if chosen.get("translate") else [self.layout.weights(one, run) for one in chain]
         # the weights are made last: the command that makes them makes all the others
         inputs = self.layout.system_inputs(name)

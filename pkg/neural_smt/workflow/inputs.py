@@ -7,14 +7,7 @@ from typing import Any
 
 from neural_smt.corpus.sources import archive_name
 from neural_smt.experiment.layout import TABLES, Layout
-from neural_smt.experiment.networks import KINDS, Kind, joint_inputs, kind_of
-from neural_smt.experiment.systems import (
-    rescored_candidates,
-    rescores_lattices,
-    rescoring_network,
-    translating_words,
-    translation,
-)
+from neural_smt.experiment.networks import Kind
 
 
 class Inputs:
@@ -82,7 +75,7 @@ class Inputs:
 
     def kind(self, wildcards: Any) -> Kind:
         """The kind of a job's network."""
-        return KINDS[self.config["networks"][wildcards.network]["kind"]]
+        return self.layout.kind(wildcards.network)
 
     def training(self, wildcards: Any) -> dict[str, Any]:
         """What a network is trained on."""
@@ -129,7 +122,7 @@ class Inputs:
     # reranking
 
     def _network(self, wildcards: Any) -> str | None:
-        return rescoring_network(self.systems[wildcards.system])
+        return self.layout.rescoring_network(wildcards.system)
 
     def candidates(self, wildcards: Any, text: str | None = None) -> dict[str, Any]:
         """A system that reranks, what it chooses among for a set, and what its network reads; lists that are drawn from
@@ -142,13 +135,13 @@ class Inputs:
             "lists": {"nbest": f"{decoded}.nbest.gz"},
             "lattice": {"lattices": f"{decoded}.lattices"},
             "nbest": {"lattices": f"{decoded}.dense"},
-        }[rescored_candidates(self.config, wildcards.system)]
+        }[self.layout.rescored_candidates(wildcards.system)]
         return found | self.system(wildcards) | (self.layout.scored_text(network, text) if network else {})
 
     def tuning_candidates(self, wildcards: Any) -> dict[str, Any]:
         """The same for the development set: lists are tuned on once they are scored."""
         dev = self.corpus["dev"]
-        if rescores_lattices(self.config, wildcards.system):
+        if self.layout.rescores_lattices(wildcards.system):
             return self.candidates(wildcards, dev)
         scored = f"{self.folder}/decoding/{wildcards.system}/run{wildcards.run}/{dev}.scored.nbest.gz"
         return self.system(wildcards) | {"nbest": scored}
@@ -156,17 +149,17 @@ class Inputs:
     def lists_need_alignment(self, wildcards: Any) -> bool:
         """Whether a joint model scores the lists of a system: it reads what words are aligned to."""
         based = [name for name, system in self.systems.items() if system.get("base") == wildcards.system]
-        scored = [name for name in based if not rescores_lattices(self.config, name)]
-        return any(rescoring_network(self.systems[name]) in joint_inputs(self.config) for name in scored)
+        scored = [name for name in based if not self.layout.rescores_lattices(name)]
+        return any(self.layout.rescoring_network(name) in self.layout.joint_inputs for name in scored)
 
     def scoring_threads(self, wildcards: Any) -> int:
         """Two for a CSLM, whose products are large; attention networks score with one."""
-        return 2 if kind_of(self.config, self._network(wildcards)) == "cslm" else 1
+        return 2 if self.layout.kind_of(self._network(wildcards)) == "cslm" else 1
 
     def tuning_settings(self, wildcards: Any) -> dict[str, Any]:
         """How the weights of a system that reranks are tuned: on lists random points are enough, lattices iterate."""
         keys = ["restarts", "refinements"]
-        if rescores_lattices(self.config, wildcards.system):
+        if self.layout.rescores_lattices(wildcards.system):
             keys += ["nbest", "iterations", "min_gain", "select"]
         return {key: self.config["tuning"][key] for key in keys}
 
@@ -174,8 +167,8 @@ class Inputs:
 
     def attention_translation(self, wildcards: Any) -> dict[str, Any]:
         """What a system that is an attention network translates a set with."""
-        network = translation(self.systems[wildcards.system])["network"]
-        vocabulary = translating_words(self.config, wildcards.system)
+        network = self.systems[wildcards.system]["translate"]["network"]
+        vocabulary = self.layout.translating_words(wildcards.system)
         return self.system(wildcards) | {
             "text": self.layout.text(wildcards.set, self.layout.source),
             "candidates": self.layout.sentence_sets(network, vocabulary, wildcards.set) or [],

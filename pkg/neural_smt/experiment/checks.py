@@ -1,0 +1,136 @@
+"""Faults of networks and systems that the schema cannot tell: unknown names, and things that do not go together.
+
+All functions raise ``UserError`` for the first fault of a complete configuration.
+"""
+
+from neural_smt.errors import UserError
+from neural_smt.experiment.networks import ALL_WORDS, DEFAULT_SETS, kinds_that_score
+from neural_smt.experiment.systems import GROUPS, SEARCH_KINDS, TAKEN, Systems, drawn_pairs
+
+
+def check_experiment(experiment: Systems) -> None:
+    """All networks, then all systems, then the rows of the paper's table."""
+    for name in experiment.networks:
+        _check_network(experiment, name)
+    if experiment.networks["encoder_decoder"]["direction"] != "forward":
+        raise UserError(
+            "networks.encoder_decoder.direction: what this network knows of source phrases is analysed, so it stays "
+            "forward; define another network, {base: encoder_decoder, direction: backward}"
+        )
+    for name in experiment.config["vocabulary_selection"]["sets"]:
+        if name in (DEFAULT_SETS, ALL_WORDS):
+            raise UserError(f"vocabulary_selection.sets: '{name}' means something else already; choose another name")
+    _check_compared_classes(experiment)
+    known = [*GROUPS, *experiment.scoring_networks(*kinds_that_score("phrases"), *SEARCH_KINDS)]
+    for name, system in experiment.systems.items():
+        for group in system["features"]:
+            if group not in known:
+                raise UserError(
+                    f"systems.{name}.features: there is no feature group '{group}'; known are {', '.join(known)}"
+                )
+    for name, system in experiment.systems.items():
+        _check_searched(experiment, name)
+        _check_rescored(experiment, name)
+        _check_data(experiment, name)
+        if system.get("translate"):
+            _check_translation(experiment, name)
+    experiment.paper_rows()
+
+
+def _check_network(experiment: Systems, name: str) -> None:
+    where, network = f"networks.{name}", experiment.networks[name]
+    if name in TAKEN:
+        raise UserError(f"{where}: '{name}' means something else already; choose another name")
+    if network["kind"] == "attention":
+        _check_vocabulary(experiment, where, network["vocabulary"])
+    lender = experiment.lending_network(name)
+    if lender is not None and lender not in experiment.networks_of_kind("recurrent"):
+        raise UserError(f"{where}.input.network: there is no recurrent model '{lender}'; define it under networks")
+    if lender is not None and not experiment.predicts_source(lender):
+        raise UserError(f"{where}.input.network: '{lender}' predicts target words; name one with language: source")
+    if "input" in network and experiment.predicts_source(name):
+        raise UserError(f"{where}.input: a model of source words reads nothing besides; leave input or language out")
+
+
+def _check_vocabulary(experiment: Systems, where: str, name: str) -> None:
+    known = ALL_WORDS, *experiment.sentence_vocabularies
+    if name not in known:
+        raise UserError(f"{where}.vocabulary: there are no target vocabularies '{name}'; known are {', '.join(known)}")
+
+
+def _check_compared_classes(experiment: Systems) -> None:
+    known, common = experiment.scoring_networks("recurrent"), experiment.networks["recurrent"]
+    for name in experiment.config["report"]["word_classes"]:
+        if name not in known:
+            raise UserError(f"report.word_classes: there is no recurrent model '{name}'; known are {', '.join(known)}")
+        own = experiment.networks[name]
+        keys = dict.fromkeys([*common, *own])
+        others = [key for key in keys if key not in ("classes", "base") and own.get(key) != common.get(key)]
+        if others:
+            raise UserError(
+                f"report.word_classes: '{name}' differs from networks.recurrent in {', '.join(others)}; name models "
+                "that differ in their classes alone"
+            )
+
+
+def _check_searched(experiment: Systems, name: str) -> None:
+    """A search asks one network, which reads nothing that is not there."""
+    asked = [group for group in experiment.features(name) if experiment.kind_of(group) in SEARCH_KINDS]
+    if len(asked) > 1:
+        raise UserError(
+            f"systems.{name}.features: a search asks one network; take {' or '.join(asked)}, rescore with the other"
+        )
+    if asked and experiment.joint_inputs.get(asked[0], {}).get("side") == "target":
+        raise UserError(
+            f"systems.{name}.features: '{asked[0]}' reads references, which a search has none of; rescore with it"
+        )
+
+
+def _check_translation(experiment: Systems, name: str) -> None:
+    """An attention network translates by itself, with target vocabularies that there are."""
+    system, networks = experiment.systems[name], experiment.networks_of_kind("attention")
+    others = [key for key in ("base", "table", "data") if key in system]
+    others += [key for key in ("features", "rescore") if system[key]]
+    where = f"systems.{name}.translate"
+    if others:
+        raise UserError(f"{where}: an attention network translates by itself; leave out {', '.join(others)}")
+    if (network := system["translate"]["network"]) not in networks:
+        raise UserError(f"{where}.network: there is no attention network '{network}'; known are {', '.join(networks)}")
+    _check_vocabulary(experiment, where, experiment.translating_words(name))
+
+
+def _check_data(experiment: Systems, name: str) -> None:
+    """Networks, their shortlists and what they score are of the selected data; other data have none of them."""
+    system, data = experiment.systems[name], experiment.data(name)
+    if "pairs" in system and system.get("data") != "random":
+        raise UserError(
+            f"systems.{name}.pairs: a number of pairs is drawn at random; add 'data: random' or leave it out"
+        )
+    if data == "selected":
+        return
+    if experiment.config["selection"]["method"] == "none" and drawn_pairs(data) is None:
+        raise UserError(f"systems.{name}.data: selection is off, so '{data}' is what all systems have; leave it out")
+    groups = [*experiment.features(name), *system.get("rescore", ())]
+    others = [group for group in groups if group not in ("phrase", "language_model", "reordering")]
+    if experiment.table(name) == "proposed":
+        others.append("the proposed table")
+    if others:
+        raise UserError(f"systems.{name}.data: {others[0]} is made from the selected data; use it without '{data}'")
+
+
+def _check_rescored(experiment: Systems, name: str) -> None:
+    system, network = experiment.systems[name], experiment.rescoring_network(name)
+    kind, rescored = experiment.kind_of(network), experiment.is_rescored(name)
+    known = experiment.scoring_networks(*kinds_that_score("lists"), *kinds_that_score("lattices"))
+    if network not in (None, *known):
+        raise UserError(f"systems.{name}.rescore: there is no network '{network}'; known are {', '.join(known)}")
+    if rescored and not experiment.rescores_lattices(name) and system["rescoring"]["drop_features"]:
+        raise UserError(f"systems.{name}.rescoring.drop_features: only lattices can do without scores; leave it out")
+    if rescored and ("base" not in system or system["features"]):
+        raise UserError(f"systems.{name}.rescore: what a base found is rescored; name a base and leave features empty")
+    base = system.get("base")
+    if base and base not in experiment.searched:
+        state = "rescored" if experiment.is_rescored(base) else "an attention network"
+        raise UserError(f"systems.{name}.base: '{base}' is not searched but {state}; name another base")
+    if kind and kind in experiment.feature_groups(name):
+        raise UserError(f"systems.{name}.rescore: its base is searched with it already; name another base")
