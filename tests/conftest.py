@@ -16,6 +16,9 @@ hypothesis.settings.load_profile("busy")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+# Programs that tests start find the package of this checkout.
+os.environ["PYTHONPATH"] = str(REPOSITORY / "pkg")
+
 
 @pytest.fixture(scope="session")
 def repository() -> Path:

@@ -1,6 +1,5 @@
 """What a process that was killed while it wrote leaves, and what becomes of it."""
 
-import os
 import re
 import subprocess
 import sys
@@ -54,8 +53,7 @@ print(last, met)
 
 def leave(path: Path, directory: bool) -> Path:
     """What a writer of ``path`` leaves that is killed."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", KILLED, path, str(directory)], env=environment, check=False)
+    done = subprocess.run([sys.executable, "-c", KILLED, path, str(directory)], check=False)
     assert done.returncode == -9
     shape = re.compile(rf"\.{HOST}-\d+\.\w{{8}}\.{re.escape(path.name)}")
     (left,) = (entry for entry in path.parent.iterdir() if shape.fullmatch(entry.name))
@@ -145,9 +143,8 @@ def test_temporary_folders_of_one_path_have_names_of_their_own(tmp_path: Path) -
 
 
 def test_whenever_a_process_is_killed_what_it_wrote_is_whole(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", KILLED_AGAIN_AND_AGAIN, tmp_path, "60"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     written, met = map(int, done.stdout.split())
     assert written > 60 and met > 10, "many were killed while they wrote"

@@ -44,17 +44,16 @@ def copy_results(checkout: Path, folder: Path) -> Path:
     return folder
 
 
-def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Snakemake in a checkout with the package of that checkout."""
+def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a checkout with the package of that checkout."""
     environment = {**os.environ, "PYTHONPATH": str(folder / "pkg"), "COLUMNS": "200"}
-    return subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Snakemake in a checkout."""
+    return python(folder, "-m", "snakemake", *arguments)
 
 
 def run(folder: Path, *arguments: str) -> str:
@@ -77,14 +76,7 @@ def translated(folder: Path, configuration: Sequence[str], systems: Iterable[str
     """What ``translate_systems.py`` says of systems of the tiny experiment, one line for each."""
     text, pattern = "results/tiny/corpus/generated/test.en.gz", "results/tiny/evaluation/{}/run1/news_test.txt"
     script = Path(__file__).with_name("translate_systems.py")
-    done = subprocess.run(
-        [sys.executable, str(script), text, pattern, *configuration, "--", *systems],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder / "pkg")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python(folder, str(script), text, pattern, *configuration, "--", *systems)
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout.splitlines()
 

@@ -24,7 +24,6 @@ from neural_smt.io.streams import concatenate, write_pairs
 from neural_smt.io.temporaries import scratch_folder
 from neural_smt.phrases.table import save_column
 from neural_smt.training.checkpoint import NAME, Checkpoint, save_checkpoint
-from neural_smt.workflow.code_digest import PACKAGE
 
 LEFT = 8192
 """Bytes that are free: two pages, less than what is written."""
@@ -189,7 +188,6 @@ def test_files_of_a_limited_size(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "neural_smt", "corpus", "build_vocabulary", "--texts", "text", "--output", "v.tsv"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (LEFT, LEFT)),
         capture_output=True,
         text=True,

@@ -46,7 +46,7 @@ sys.stdin.read()
 CHILD = """
 import time
 from neural_smt.workflow.run_lock import end_with_parent
-end_with_parent()
+end_with_parent({})
 print("ready", flush=True)
 time.sleep(100)
 """
@@ -60,12 +60,7 @@ def start(tmp_path: Path) -> Callable[..., Started]:
 
     def started(*arguments: str) -> Started:
         process = subprocess.Popen(
-            [sys.executable, "-c", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+            [sys.executable, "-c", *arguments], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         assert process.stdout
         return process, process.stdout.readline().strip()
@@ -111,12 +106,7 @@ def test_the_next_run_waits_for_jobs_that_still_end(start: Callable[..., Started
     process.suspend()
     run.kill()
     run.wait()
-    again = subprocess.Popen(
-        [sys.executable, "-c", RUN, "tiny"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        stdin=subprocess.DEVNULL,
-    )
+    again = subprocess.Popen([sys.executable, "-c", RUN, "tiny"], cwd=tmp_path, stdin=subprocess.DEVNULL)
     with pytest.raises(subprocess.TimeoutExpired):
         again.wait(3)
     process.resume()
@@ -142,17 +132,14 @@ def test_locks_of_live_runs_and_of_jobs_elsewhere_stay(
 
 def test_a_job_without_its_run_ends_at_once(tmp_path: Path) -> None:
     program = "from neural_smt.workflow.run_lock import end_with_run; end_with_run(); print('works')"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    for value, status, output in ((None, 0, "works\n"), (str(tmp_path / "gone.run"), -9, "")):
-        variables = environment | ({running.VARIABLE: value} if value else {})
-        done = subprocess.run(
-            [sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=False
-        )
+    for value, status, output in (({}, 0, "works\n"), ({running.VARIABLE: str(tmp_path / "gone.run")}, -9, "")):
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, env=os.environ | value, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (status, output), done.stderr
 
 
 def test_a_process_ends_with_its_parent(start: Callable[..., Started]) -> None:
-    parent, child = start(PARENT, CHILD)
+    parent, child = start(PARENT, CHILD.format(""))
     process = psutil.Process(int(child))
     time.sleep(1)
     assert process.is_running()
@@ -161,11 +148,7 @@ def test_a_process_ends_with_its_parent(start: Callable[..., Started]) -> None:
 
 
 def test_a_process_whose_parent_has_ended_already_ends_too() -> None:
-    program = (
-        "import time; from neural_smt.workflow.run_lock import end_with_parent; end_with_parent(1); time.sleep(100)"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    assert subprocess.run([sys.executable, "-c", program], env=environment, check=False, timeout=60).returncode == -9
+    assert subprocess.run([sys.executable, "-c", CHILD.format(1)], check=False, timeout=60).returncode == -9
 
 
 def test_without_locks_of_files_nothing_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,24 +14,7 @@ from neural_smt.experiment.settings import check_section, fill_defaults, load_sc
 from neural_smt.experiment.systems import Systems
 from neural_smt.io.files import read_yaml
 
-MOVED = {
-    "training.encoder_decoder": "move it to networks.encoder_decoder",
-    "training.networks": "move each network to networks, with base: encoder_decoder",
-    "training.cslm": "move it to networks.cslm",
-    "training.recurrent": "move it to networks.recurrent",
-    "training.recurrent_source": "move it to networks.recurrent_source",
-    "training.joint": "move each model to networks, with base: recurrent",
-    "training.attention": "move it to networks.attention",
-    "training.attention_networks": "move each network to networks, with base: attention",
-    "networks.*.follow": "rename it to conventions",
-    "vocabularies": "rename it to vocabulary_selection",
-    "vocabulary_selection.tops": "rename it to dictionary_sizes",
-    "decoding.attention.ratio": "rename it to max_length_ratio",
-    "decoding.attention.extra": "rename it to max_length_extra",
-    "decoding.attention.grow": "rename it to expand_on_failure",
-    "systems.*.recurrent": "name the network among features, in place of recurrent",
-    "systems.*.rescoring.without": "rename it to drop_features",
-}
+MOVED: dict[str, str] = read_yaml(Path(__file__).with_name("moved.yaml"))
 """Settings that had another place or name once, and what to do about them."""
 
 
