@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from neural_smt.corpus.grammar.fragments import Word, resolve, words
-from neural_smt.corpus.grammar.french import (
+from neural_smt.corpus.grammar.fragments import Word, words
+from neural_smt.corpus.grammar.inflection import (
     DE,
     LE,
     conjugate,
     feminise,
+    french_plural,
     participle,
-    pluralise,
     prepositional,
-    vowel_sound,
+    resolve,
 )
 
 FORMS = yaml.safe_load(Path(__file__).with_name("french.yaml").read_text(encoding="utf-8"))
@@ -33,7 +33,7 @@ def test_participles_agree(infinitive, forms):
 
 def test_plurals_and_feminines():
     for inflect, words_in, words_out in (
-        (pluralise, "journal bateau voix maison", "journaux bateaux voix maisons"),
+        (french_plural, "journal bateau voix maison", "journaux bateaux voix maisons"),
         (feminise, "actuel européen financier législatif", "actuelle européenne financière législative"),
         (feminise, "nombreux grave fort", "nombreuse grave forte"),
     ):
@@ -43,7 +43,7 @@ def test_plurals_and_feminines():
 @pytest.mark.parametrize(("preposition", "article", "noun", "expected"), FORMS["contracted"])
 def test_contraction_and_elision(preposition, article, noun, expected):
     phrase = prepositional((Word(preposition, (1,)),), (Word(article, (2,)), Word(noun, (3,))))
-    assert " ".join(word.form for word in resolve(phrase, vowel_sound)) == expected
+    assert " ".join(word.form for word in resolve(phrase, "fr")) == expected
 
 
 def test_contraction_keeps_both_keys():

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from neural_smt.corpus import generation, steps
-from neural_smt.corpus.grammar.derivation import DOMAINS, Dice
 from neural_smt.corpus.grammar.fragments import write
-from neural_smt.corpus.grammar.lexicon import Noun, lexicon
+from neural_smt.corpus.grammar.lexicon import DOMAINS, Dice, Noun, noun_table
 from neural_smt.corpus.grammar.sentences import sentence
 from neural_smt.corpus.tokenisation import Tokeniser, escape
 from neural_smt.errors import UserError
@@ -104,7 +103,7 @@ def test_noise_is_there_at_the_rate_asked_for(corpus):
 
 
 def test_nouns_follow_zipfs_law():
-    table = lexicon("n").noun_table("pgtolea", "-")
+    table = noun_table("n", "pgtolea", "-")
     dice = Dice(np.random.default_rng(1))
     drawn: Counter[Noun] = Counter(dice.draw(table) for _ in range(40_000))
     counts = np.array(sorted(drawn.values(), reverse=True), dtype=float)

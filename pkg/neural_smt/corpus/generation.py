@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.corpus.grammar.derivation import DOMAINS, Dice
 from neural_smt.corpus.grammar.fragments import write
-from neural_smt.corpus.grammar.lexicon import Weighted
+from neural_smt.corpus.grammar.lexicon import DOMAINS, Dice, Weighted
 from neural_smt.corpus.grammar.sentences import SentencePair, sentence
 from neural_smt.experiment.settings import section_settings
 
@@ -65,7 +64,7 @@ class _Sentences:
 
     def __init__(self, dice: Dice, mixture: dict[str, float], held_out: set[tuple[str, ...]], remember: bool):
         self.dice = dice
-        self._domains = Weighted.of(mixture)
+        self._domains = Weighted(mixture)
         self._held_out = held_out
         self._remember = remember
 

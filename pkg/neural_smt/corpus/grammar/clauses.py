@@ -1,39 +1,56 @@
-"""Clauses: a subject and what is said about it, in statements, questions, relative clauses and infinitives."""
+"""Clauses: a subject and what is said about it, in statements, questions, relative clauses and infinitives.
 
+A verb group has auxiliaries, negation, passive, modals and clitics in the order that each language wants.
+"""
+
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import repeat
 from typing import NamedTuple
 
-from neural_smt.corpus.grammar.derivation import Derivation
-from neural_smt.corpus.grammar.fragments import NOTHING, Pair, Word, Words, expressions, join, word_list, words
-from neural_smt.corpus.grammar.french import DE, QUE
-from neural_smt.corpus.grammar.lexicon import Verb
-from neural_smt.corpus.grammar.noun_phrases import NounPhrase, coordinated, personal_pronoun, proper_name
-from neural_smt.corpus.grammar.phrases import adjunct, adverb, common_noun_phrase, time_adjunct
-from neural_smt.corpus.grammar.verb_groups import (
-    MODALS,
-    REFLEXIVES,
-    Group,
-    english_group,
-    french_core,
-    french_group,
-    negate_english,
-    shorten,
+from neural_smt.corpus.grammar.fragments import NOTHING, Pair, Word, Words, expressions, mapping, word_list, words
+from neural_smt.corpus.grammar.inflection import DE, NE, QUE, conjugate, participle
+from neural_smt.corpus.grammar.lexicon import Derivation, Verb, verb_table
+from neural_smt.corpus.grammar.noun_phrases import (
+    TENSES,
+    NounPhrase,
+    adjunct,
+    adverb,
+    common_noun_phrase,
+    coordinated,
+    personal_pronoun,
+    proper_name,
+    time_adjunct,
 )
 
 _STATIVE = frozenset(word_list("stative verb"))
 """Verbs of states: their English simple past is a French imparfait."""
 
+_MODALS = expressions("modal")
+"""English modal, French verb and its mood."""
+
 _FRAMES = {"transitive": 0.62, "intransitive": 0.82, "dative": 0.89, "infinitive": 0.96, "verbal": 1.0}
 """Frames of verbs and their cumulative probabilities."""
 
+REFLEXIVES = ("me|m'", "te|t'", "se|s'", "nous", "vous", "se|s'")
+_CLITIC_ORDER = (REFLEXIVES, ("le|l'", "la|l'", "les"), ("lui", "leur"), ("y",), ("en",))
+"""Clitics in the order French wants before the verb: me te se nous vous, le la les, lui leur, y, en."""
 
-@dataclass(frozen=True)
+_CLITIC_RANKS = {form: rank for rank, forms in enumerate(_CLITIC_ORDER) for form in forms}
+
+
+@dataclass
 class Predicate:
-    """What is said about a subject."""
+    """What is said about a subject: the choices that shape a verb group, and what stands around it."""
 
-    group: Group
+    verb: Verb
+    key: int
+    finite_key: int  # of the modal where there is one
+    tense: str  # a key of TENSES
+    modal: tuple[str, str] | None = None
+    negation: Pair | None = None
+    passive: bool = False
+    contracted: bool = False
     direct: NounPhrase | None = None
     indirect: NounPhrase | None = None
     tail: Pair = NOTHING
@@ -42,14 +59,130 @@ class Predicate:
     alternate: bool = False  # the other English order: object before particle, recipient before object
     antecedent: NounPhrase | None = None  # of a relative clause whose object is the gap
 
+    def english(self, subject: NounPhrase, question: bool = False) -> tuple[Words, Words]:
+        """English words before the subject (questions) and after it."""
+        negation = self.negation.source if self.negation else ()
+        is_not = [word.form for word in negation] == ["not"]
+        finite, middle, main = self._english_verb(subject.source_person, question or is_not)
+        auxiliary, front = words(finite, self.finite_key), int(question)
+        if finite and negation:
+            stem = mapping("before 't").get(finite, f"{finite}n") if is_not and self.contracted else ""
+            front += bool(question and stem)
+            auxiliary = (*words(stem, self.finite_key), Word("'t", negation[0].keys)) if stem else auxiliary + negation
+            negation = ()
+        elif finite and not question and self.contracted and subject.clitics and (middle or main):
+            auxiliary = words(mapping("shortened").get(finite, finite), self.finite_key)
+        mid, last = (NOTHING, self.adverb) if self.adverb_last[0] else (self.adverb, NOTHING)
+        verb = words(f"{middle} {main} {self.verb.fixed}", self.key)
+        after = negation + mid.source + verb + self._english_objects() + last.source + self.tail.source
+        return auxiliary[:front], auxiliary[front:] + after
 
-class Clause(NamedTuple):
-    """A finished clause, the phrases later sentences may refer to, and its tense."""
+    def _english_verb(self, person: int, supported: bool) -> tuple[str, str, str]:
+        """Finite verb (empty when the main verb is the finite one), middle auxiliary, main verb.
 
-    pair: Pair
-    subject: NounPhrase
-    direct: NounPhrase | None
-    tense: str
+        supported: a question or ``not`` calls for ``do``.
+        """
+        forms, third = self.verb.forms, person == 2
+        past = self.tense in ("past", "imperfect", "past_progressive")
+        be = ("was" if person in (0, 2) else "were") if past else "am" if person == 0 else "is" if third else "are"
+        # what the auxiliaries govern: the verb, or be in the passive
+        base, perfect, progressive = (
+            ("be", "been", "being") if self.passive else (forms.base, forms.participle, forms.gerund)
+        )
+        auxiliaries = {
+            "modal": (self.modal[0] if self.modal else "", base),
+            "future": ("will", base),
+            "conditional": ("would", base),
+            "perfect": ("has" if third else "have", perfect),
+            "pluperfect": ("had", perfect),
+            "progressive": (be, progressive),
+            "past_progressive": (be, progressive),
+        }
+        if self.tense in auxiliaries:
+            finite, governed = auxiliaries[self.tense]
+        elif base == "be":
+            finite, governed = be, ""
+        elif supported:
+            finite, governed = "did" if past else "does" if third else "do", base
+        else:
+            finite, governed = "", forms.past if past else forms.third if third else base
+        return (finite, governed, forms.participle) if self.passive else (finite, "", governed)
+
+    def _english_objects(self) -> Words:
+        direct = self.direct.object_words if self.direct else ()
+        if self.verb.particle:
+            particle = words(self.verb.particle, self.key)
+            early = self.direct and (self.direct.clitics or self.alternate) and len(direct) < 5
+            direct = direct + particle if early else particle + direct
+        if self.indirect is None:
+            return direct
+        if self.indirect.clitics or self.alternate:
+            return self.indirect.object_words + direct
+        return direct + words("to", self.indirect.key) + self.indirect.object_words
+
+    def french(self, subject: NounPhrase) -> tuple[Words, Words]:
+        """The French verb group from ne to the last participle or infinitive, and what follows it."""
+        verb, direct = self.verb, self._direct_clitic()
+        indirect, given = self.indirect, ()
+        if indirect is not None and indirect.clitics:
+            indirect, given = None, words(indirect.clitics.indirect, indirect.key)
+        reflexive = words(REFLEXIVES[subject.target_person] if verb.reflexive else "", self.key)
+        clitics = tuple(sorted(reflexive + direct + given, key=lambda word: _CLITIC_RANKS[word.form]))
+        objects: Words = ()
+        if self.direct is None and self.antecedent is None:
+            objects = words(verb.preposition, self.key)
+        elif self.direct is not None and not direct:
+            objects = self.direct.after(words(verb.preposition, self.key))
+        if indirect is not None:
+            objects += indirect.after(words("à", indirect.key))
+
+        finite, rest = self._french_verb(subject, self.direct if direct and not verb.preposition else self.antecedent)
+        group = words(finite, self.finite_key)
+        if self.negation:
+            group += self.negation.target
+        mid, last = (NOTHING, self.adverb) if self.adverb_last[1] else (self.adverb, NOTHING)
+        group = group + mid.target + clitics if self.modal else clitics + group + mid.target
+        opening = words(NE, *self.negation.target[0].keys) if self.negation else ()
+        group = opening + group + words(f"{rest} {verb.french_fixed}", self.key)
+        return group, objects + last.target + self.tail.target
+
+    def _direct_clitic(self) -> Words:
+        """The French clitic that stands for the object: ``y`` and ``en`` for things after à and de; none for most."""
+        verb, direct = self.verb, self.direct
+        if direct is None or direct.clitics is None:
+            return ()
+        if not verb.preposition:
+            form = direct.clitics.direct
+        elif direct.kind not in ("p", "g"):
+            form = {"à": "y", DE: "en"}.get(verb.preposition, "")
+        else:
+            recipient = verb.preposition == "à" and not verb.reflexive and verb.french != "penser"
+            form = direct.clitics.indirect if recipient else ""
+        return words(form, direct.key)
+
+    def _french_verb(self, subject: NounPhrase, preceding: NounPhrase | None) -> tuple[str, str]:
+        """Finite verb, and the participles or (after a modal) the infinitive.
+
+        preceding: a direct object before the verb, with which the participle after avoir agrees.
+        """
+        verb, person = self.verb.french, subject.target_person
+        passive = participle(verb, *subject.agreement) if self.passive else ""
+        if self.modal is not None:
+            return conjugate(*self.modal[1].split(), person), f"être {passive}" if passive else verb
+        mood, compound = TENSES[self.tense]["mood"], TENSES[self.tense]["auxiliary"]
+        if not compound:
+            return conjugate("être" if passive else verb, mood, person), passive
+        if passive:
+            return conjugate("avoir", mood, person), f"été {passive}"
+        if self.verb.takes_etre:
+            return conjugate("être", mood, person), participle(verb, *subject.agreement)
+        return conjugate("avoir", mood, person), participle(verb, *(preceding.agreement if preceding else ()))
+
+    def statement(self, subject: NounPhrase) -> Pair:
+        """Subject and predicate."""
+        _, after = self.english(subject)
+        core, rest = self.french(subject)
+        return Pair(subject.source + after, subject.target + core + rest)
 
 
 def fit_tense(tense: str, verb: Verb) -> str:
@@ -60,10 +193,10 @@ def fit_tense(tense: str, verb: Verb) -> str:
     return "present" if tense == "progressive" and stative else tense
 
 
-def draw_fitting(d: Derivation, frame: str, fits: Callable[[Verb], bool], tries: int | None = 60) -> Verb:
-    """A verb of the frame that fits; the last of so many where none did (None: as many as it takes)."""
-    table = d.lexicon.verb_table(frame)
-    for _ in repeat(None) if tries is None else range(tries):
+def draw_fitting(d: Derivation, frame: str, fits: Callable[[Verb], bool], tries: int = sys.maxsize) -> Verb:
+    """A verb of the frame that fits; the last of so many where none did."""
+    table = verb_table(d.domain.letter, frame)
+    for _ in range(tries):
         verb = d.dice.draw(table)
         if fits(verb):
             break
@@ -76,8 +209,8 @@ def draw_verb(d: Derivation, frame: str, subject: NounPhrase | None = None) -> V
     def fits(verb: Verb) -> bool:
         return subject is None or subject.kind in verb.subjects or verb.subjects == "*"
 
-    verb = draw_fitting(d, frame, fits)
-    return verb if fits(verb) else d.dice.draw(d.lexicon.verb_table("transitive"))
+    verb = draw_fitting(d, frame, fits, 60)
+    return verb if fits(verb) else d.dice.draw(verb_table(d.domain.letter, "transitive"))
 
 
 def draw_subject(d: Derivation, kinds: str) -> NounPhrase:
@@ -91,7 +224,7 @@ def draw_subject(d: Derivation, kinds: str) -> NounPhrase:
     return with_relative(d, common_noun_phrase(d, kind, subject=True))
 
 
-def draw_object(d: Derivation, kinds: str, negated: bool, small: bool = False) -> NounPhrase:
+def draw_object(d: Derivation, kinds: str, negated: bool = False, small: bool = False) -> NounPhrase:
     """An object: a person is sometimes a pronoun or a name."""
     kind = d.kind(kinds or "o")
     if kind == "p":
@@ -105,170 +238,67 @@ def draw_object(d: Derivation, kinds: str, negated: bool, small: bool = False) -
     return phrase if small else with_relative(d, phrase)
 
 
-def make_group(d: Derivation, verb: Verb, tense: str | None = None, *, plain: bool = False) -> Group:
-    """Tense (one of the domain where none is given), negation and modal of a verb; ``plain``: without negation."""
+def predicate_of(d: Derivation, verb: Verb, tense: str | None = None, *, plain: bool = False) -> Predicate:
+    """A verb with tense (one of the domain where none is given), negation and modal; ``plain``: without negation."""
     tense = fit_tense(tense or d.dice.draw(d.domain.tenses), verb)
-    modal = d.dice.skewed(MODALS) if tense == "modal" else None
+    modal = d.dice.skewed(_MODALS) if tense == "modal" else None
     negated = not plain and d.chance(d.domain.negation) and "ne" not in verb.french_fixed.split()
-    return Group(
+    key = d.key()
+    return Predicate(
         verb=verb,
-        key=d.key(),
+        key=key,
+        finite_key=d.key() if modal else key,
         tense=tense,
-        negation=d.dice.choice(expressions("negation")) if negated else None,
-        negation_key=d.key(),
         modal=modal,
-        modal_key=d.key(),
+        negation=d.block(*d.dice.choice(expressions("negation"))) if negated else None,
         contracted=not d.domain.formal and d.chance(0.8),
     )
 
 
 def complete(
-    d: Derivation, group: Group, *, objects: str | None = None, adjuncts: bool = True, small: bool = False
+    d: Derivation, predicate: Predicate, *, objects: str | None = None, adjuncts: bool = True, small: bool = False
 ) -> Predicate:
-    """Objects, an infinitive, adverb, adjunct and time for a verb, as its frame and the domain want.
+    """Add to a verb objects, adverb, adjunct and time, as its frame and the domain want.
 
     ``objects``: classes of nouns in place of the verb's own, none where empty.
     """
-    verb = group.verb
+    verb, negated = predicate.verb, predicate.negation is not None
     objects = verb.objects if objects is None else objects
-    negated = group.negation is not None
-    direct = indirect = None
-    tail = NOTHING
     if verb.frame == "dative" and objects:
-        direct = draw_object(d, objects, negated, small=True)
-        indirect = draw_object(d, "ppppg", False, small=True)
-        if direct.clitics:
-            direct = common_noun_phrase(d, d.kind("ot"), small=True)
+        predicate.direct = draw_object(d, objects, negated, small=True)
+        predicate.indirect = draw_object(d, "ppppg", small=True)
+        if predicate.direct.clitics:
+            predicate.direct = common_noun_phrase(d, d.kind("ot"), small=True)
     elif objects:
-        direct = draw_object(d, objects, negated and not verb.preposition, small)
-    chosen, last = NOTHING, (False, False)
+        predicate.direct = draw_object(d, objects, negated and not verb.preposition, small)
     if not negated and d.chance(d.domain.adverb):
         manner = d.chance(0.45) and not verb.copular
-        chosen = adverb(d, "manner" if manner else "frequency")
-        last = (manner and d.chance(0.5), manner and d.chance(0.35))
+        predicate.adverb = adverb(d, "manner" if manner else "frequency")
+        predicate.adverb_last = (manner and d.chance(0.5), manner and d.chance(0.35))
     if adjuncts and d.chance(d.domain.adjunct):
-        tail = adjunct(d)
+        predicate.tail = adjunct(d)
     if adjuncts and d.chance(d.domain.time):
-        tail = join(tail, time_adjunct(d, group.tense))
-    return Predicate(group, direct, indirect, tail, chosen, last, alternate=d.chance(0.4))
+        predicate.tail += time_adjunct(d, predicate.tense)
+    predicate.alternate = d.chance(0.4)
+    return predicate
 
 
-def _pronoun_clitics(predicate: Predicate, subject: NounPhrase) -> tuple[Words, bool, bool]:
-    """French clitics, and whether they stand for the direct and the indirect object."""
-    verb = predicate.group.verb
-    clitics: Words = words(REFLEXIVES[subject.target_person], predicate.group.key) if verb.reflexive else ()
-    direct, indirect = predicate.direct, predicate.indirect
-    direct_done = indirect_done = False
-    if direct is not None and direct.clitics is not None and not predicate.group.passive:
-        form = _direct_clitic(verb, direct)
-        if form:
-            clitics += words(form, direct.key)
-            direct_done = True
-    if indirect is not None and indirect.clitics is not None:
-        clitics += words(indirect.clitics.indirect, indirect.key)
-        indirect_done = True
-    return clitics, direct_done, indirect_done
-
-
-def _direct_clitic(verb: Verb, direct: NounPhrase) -> str:
-    assert direct.clitics is not None
-    if not verb.preposition:
-        return direct.clitics.direct
-    person = direct.kind in ("p", "g")
-    if verb.preposition == "à":
-        if not person:
-            return "y"
-        return "" if verb.reflexive or verb.french == "penser" else direct.clitics.indirect
-    return "en" if verb.preposition == DE and not person else ""
-
-
-def english_side(predicate: Predicate, subject: NounPhrase, question: bool = False) -> tuple[Words, Words]:
-    """English words before the subject (questions) and after it."""
-    group, verb = predicate.group, predicate.group.verb
-    supported = question or (group.negation is not None and group.negation[0] == "not")
-    finite, middle, main = english_group(group, subject.source_person, supported)
-    auxiliary, negated = negate_english(group, finite)
-    if auxiliary and not negated and not question and group.contracted and subject.clitics and (middle or main):
-        auxiliary = shorten(auxiliary)
-    inner: Words = ()
-    if group.negation and not negated:
-        inner = words(group.negation[0], group.negation_key)
-    at_end = predicate.adverb_last[0]
-    if not at_end:
-        inner += predicate.adverb.source
-    core = (*inner, *words(middle, group.key), *words(f"{main} {verb.fixed}", group.key))
-    after = (*core, *_english_objects(predicate), *(predicate.adverb.source if at_end else ()), *predicate.tail.source)
-    contracted = len(auxiliary) > 1 and auxiliary[1].form == "'t"
-    front = 0 if not question else 2 if contracted else 1
-    return auxiliary[:front], (*auxiliary[front:], *after)
-
-
-def _english_objects(predicate: Predicate) -> Words:
-    verb = predicate.group.verb
-    direct = predicate.direct.object_words if predicate.direct and not predicate.group.passive else ()
-    indirect = predicate.indirect
-    if verb.particle:
-        particle = words(verb.particle, predicate.group.key)
-        early = predicate.direct is not None and (predicate.direct.clitics is not None or predicate.alternate)
-        direct = (*direct, *particle) if early and len(direct) < 5 else (*particle, *direct)
-    if indirect is None:
-        return direct
-    if indirect.clitics is not None or predicate.alternate:
-        return (*indirect.object_words, *direct)
-    return (*direct, Word("to", (indirect.key,)), *indirect.object_words)
-
-
-def french_side(predicate: Predicate, subject: NounPhrase) -> tuple[Words, Words]:
-    """The French verb group from ne to participle, and what follows it."""
-    group, verb = predicate.group, predicate.group.verb
-    clitics, direct_done, indirect_done = _pronoun_clitics(predicate, subject)
-    preceding = None
-    if direct_done and predicate.direct is not None and not verb.preposition:
-        preceding = predicate.direct.agreement
-    elif predicate.antecedent is not None:
-        preceding = predicate.antecedent.agreement
-    forms = french_group(group, subject.target_person, subject.agreement, preceding)
-    at_end = predicate.adverb_last[1]
-    core = french_core(group, forms, clitics, () if at_end else predicate.adverb.target)
-    return core, (
-        *_french_objects(predicate, direct_done, indirect_done),
-        *(predicate.adverb.target if at_end else ()),
-        *predicate.tail.target,
-    )
-
-
-def _french_objects(predicate: Predicate, direct_done: bool, indirect_done: bool) -> Words:
-    verb = predicate.group.verb
-    result: Words = ()
-    if predicate.direct is not None and not direct_done and not predicate.group.passive:
-        result = predicate.direct.after(words(verb.preposition, predicate.group.key))
-    elif verb.preposition and predicate.direct is None and predicate.antecedent is None:
-        result = words(verb.preposition, predicate.group.key)
-    if predicate.indirect is not None and not indirect_done:
-        result += predicate.indirect.after(words("à", predicate.indirect.key))
-    return result
-
-
-def state(predicate: Predicate, subject: NounPhrase) -> Pair:
-    """Subject and predicate as a statement."""
-    _, after = english_side(predicate, subject)
-    core, rest = french_side(predicate, subject)
-    return Pair((*subject.source, *after), (*subject.target, *core, *rest))
-
-
-def infinitive(d: Derivation, subject: NounPhrase, key: int) -> Pair:
-    """``to`` and a verb with its object; French reflexives agree with the subject, clitics precede the infinitive."""
+def _infinitive(d: Derivation, subject: NounPhrase, key: int) -> Pair:
+    """``to`` and a verb with its object, which is what follows a modal."""
     verb = draw_verb(d, "transitive" if d.chance(0.75) else "intransitive", subject)
-    group = replace(make_group(d, verb, "present", plain=True), tense="modal", modal=MODALS[0])
-    predicate = replace(complete(d, group, adjuncts=False), adverb=NOTHING)
-    clitics, direct_done, indirect_done = _pronoun_clitics(predicate, subject)
-    source = (*words("to", key), *words(f"{verb.forms.base} {verb.fixed}", group.key), *_english_objects(predicate))
-    target = (
-        *clitics,
-        *words(f"{verb.french} {verb.french_fixed}", group.key),
-        *_french_objects(predicate, direct_done, indirect_done),
-    )
-    return Pair(source, target)
+    predicate = complete(d, predicate_of(d, verb, "present", plain=True), adjuncts=False)
+    predicate.tense, predicate.modal, predicate.adverb = "modal", _MODALS[0], NOTHING
+    _, (_, *source) = predicate.english(subject)
+    (_, *target), rest = predicate.french(subject)
+    return Pair((*words("to", key), *source), (*target, *rest))
+
+
+class Clause(NamedTuple):
+    """A finished clause, and what later sentences may refer to."""
+
+    pair: Pair
+    subject: NounPhrase
+    predicate: Predicate
 
 
 def clause(
@@ -278,44 +308,43 @@ def clause(
     tense: str | None = None,
     frame: str | None = None,
     adjuncts: bool = True,
-    small: bool = False,
 ) -> Clause:
     """A statement with a verb of some frame; ``subject`` and ``tense`` are chosen when not given."""
     if frame is None:
         roll = d.dice.fraction()
         frame = next(name for name, limit in _FRAMES.items() if roll < limit)
     verb = draw_verb(d, frame, subject)
-    group = make_group(d, verb, tense)
+    predicate = predicate_of(d, verb, tense)
     subject = subject or draw_subject(d, verb.subjects)
     if frame == "infinitive":
         key = d.key()
-        inner = infinitive(d, subject, key)
-        linked = words(verb.preposition, group.key, key)
+        inner = _infinitive(d, subject, key)
+        predicate.tail = inner._replace(target=words(verb.preposition, predicate.key, key) + inner.target)
         # The preposition is written here, with the link to "to", so the verb must not write its own.
-        bare = replace(group, verb=replace(verb, preposition=""))
-        predicate = Predicate(bare, tail=Pair(inner.source, (*linked, *inner.target)))
+        predicate.verb = replace(verb, preposition="")
     else:
-        predicate = complete(d, group, adjuncts=adjuncts, small=small)
-    return Clause(state(predicate, subject), subject, predicate.direct, group.tense)
+        complete(d, predicate, adjuncts=adjuncts)
+    return Clause(predicate.statement(subject), subject, predicate)
 
 
-def passive_clause(d: Derivation, tense: str | None = None) -> Clause:
-    """A passive statement, with or without its agent."""
+def passive(d: Derivation) -> Pair:
+    """One clause in the passive, with or without its agent."""
 
     def fits(verb: Verb) -> bool:
         return not (verb.preposition or verb.reflexive or verb.fixed) and verb.french not in _STATIVE
 
-    verb = draw_fitting(d, "transitive", fits)
-    group = make_group(d, verb, tense)
-    group = replace(group, passive=True, tense={"progressive": "present"}.get(group.tense, group.tense))
+    verb = draw_fitting(d, "transitive", fits, 60)
+    predicate = predicate_of(d, verb)
+    predicate.passive = True
+    if predicate.tense == "progressive":
+        predicate.tense = "present"
     subject = with_relative(d, common_noun_phrase(d, d.kind(verb.objects), subject=True))
-    predicate = complete(d, group, objects="")
+    complete(d, predicate, objects="")
     if d.chance(0.45):
         agent = common_noun_phrase(d, d.kind(verb.subjects))
         by = d.block("by", "par")
-        by = Pair((*by.source, *agent.source), agent.after(by.target))
-        predicate = replace(predicate, tail=join(by, predicate.tail))
-    return Clause(state(predicate, subject), subject, None, group.tense)
+        predicate.tail = Pair(by.source + agent.source, agent.after(by.target)) + predicate.tail
+    return predicate.statement(subject)
 
 
 def with_relative(d: Derivation, phrase: NounPhrase) -> NounPhrase:
@@ -326,36 +355,29 @@ def with_relative(d: Derivation, phrase: NounPhrase) -> NounPhrase:
     key = d.key()
     if d.chance(0.55):
         verb = draw_verb(d, "transitive" if d.chance(0.8) else "intransitive", phrase)
-        group = make_group(d, verb)
-        predicate = complete(d, group, adjuncts=d.chance(0.3), small=True)
+        predicate = predicate_of(d, verb)
+        complete(d, predicate, adjuncts=d.chance(0.3), small=True)
         relative = "who" if phrase.kind == "p" else d.dice.choice(("which", "that"))
-        gap = replace(phrase, source=words(relative, key), target=words("qui", key), clitics=None)
-        pair = state(predicate, gap)
+        pair = predicate.statement(phrase._replace(source=words(relative, key), target=words("qui", key)))
     else:
         pair = _object_relative(d, phrase, key)
     d.depth -= 1
-    return replace(phrase, source=(*phrase.source, *pair.source), target=(*phrase.target, *pair.target), simple=False)
+    return phrase._replace(source=phrase.source + pair.source, target=phrase.target + pair.target, simple=False)
 
 
 def _object_relative(d: Derivation, phrase: NounPhrase, key: int) -> Pair:
     def fits(verb: Verb) -> bool:
         return phrase.kind in verb.objects and not verb.preposition
 
-    verb = draw_fitting(d, "transitive", fits)
+    verb = draw_fitting(d, "transitive", fits, 60)
     if not fits(verb):
         return NOTHING
-    group = make_group(d, verb, plain=True)
+    predicate = predicate_of(d, verb, plain=True)
     if d.chance(0.4):
         subject = personal_pronoun(d)
     else:
         subject = common_noun_phrase(d, d.kind(verb.subjects), small=True, choice="the")
-    predicate = replace(complete(d, group, objects="", adjuncts=False), antecedent=phrase)
-    pair = state(predicate, subject)
+    complete(d, predicate, objects="", adjuncts=False)
+    predicate.antecedent = phrase
     relative = () if not d.domain.formal and d.chance(0.5) else words("that", key)
-    return Pair((*relative, *pair.source), (*words(QUE, key), *pair.target))
-
-
-def that_clause(d: Derivation, inner: Pair) -> Pair:
-    """``that``/``que`` before a clause; English may leave it out."""
-    that = d.block("that", "que")
-    return Pair(inner.source if d.chance(0.35) else (*that.source, *inner.source), (*that.target, *inner.target))
+    return Pair(relative, words(QUE, key)) + predicate.statement(subject)

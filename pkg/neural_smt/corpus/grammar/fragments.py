@@ -6,7 +6,7 @@ alignment of a sentence falls out of its derivation.
 """
 
 import csv
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -43,7 +43,7 @@ def mapping(kind: str) -> dict[str, str]:
 class Word(NamedTuple):
     """A token and the keys of the concepts it expresses.
 
-    ``form`` may hold two forms, ``before_consonant|before_vowel`` (``de|d'``, ``a|an``), until ``resolve`` settles it.
+    ``form`` may hold two forms, ``before_consonant|before_vowel`` (``de|d'``, ``a|an``), until the sentence is whole.
     """
 
     form: str
@@ -54,10 +54,13 @@ Words = tuple[Word, ...]
 
 
 class Pair(NamedTuple):
-    """The two sides of one constituent."""
+    """The two sides of one constituent; constituents are added in the same order on both sides."""
 
     source: Words
     target: Words
+
+    def __add__(self, other: "Pair") -> "Pair":  # type: ignore[override]
+        return Pair(self.source + other.source, self.target + other.target)
 
 
 NOTHING = Pair((), ())
@@ -68,60 +71,17 @@ def words(text: str, *keys: int) -> Words:
     return tuple([Word(form, keys) for form in text.split()])
 
 
-def join(*pairs: Pair) -> Pair:
-    """The constituents in the same order on both sides."""
-    return Pair(
-        tuple(word for pair in pairs for word in pair.source), tuple(word for pair in pairs for word in pair.target)
-    )
-
-
-def resolve(sentence: Iterable[Word], vowel_sound: Callable[[str], bool]) -> Words:
-    """Choose between the two forms of each word by the sound that follows (a consonant where nothing follows)."""
-    resolved: list[Word] = []
-    following = ""
-    for word in reversed(tuple(sentence)):
-        if "|" in word.form:
-            consonant, _, vowel = word.form.partition("|")
-            word = Word(vowel if following and vowel_sound(following) else consonant, word.keys)
-        resolved.append(word)
-        following = word.form
-    return tuple(reversed(resolved))
-
-
-def links(source: Words, target: Words) -> list[tuple[int, int]]:
-    """The aligned positions (source, target), 0-based, in order."""
-    positions: dict[int, list[int]] = {}
-    for j, word in enumerate(target):
-        for key in word.keys:
-            positions.setdefault(key, []).append(j)
-    return sorted({(i, j) for i, word in enumerate(source) for key in word.keys for j in positions.get(key, ())})
-
-
-def capitalise(sentence: Words) -> Words:
-    """The sentence with a capital first letter, in both forms of the first word where it has two."""
-    first = sentence[0]
-    if "|" in first.form:
-        form = "|".join(form.capitalize() for form in first.form.split("|"))
-    else:
-        form = first.form[:1].upper() + first.form[1:]
-    return (first._replace(form=form), *sentence[1:])
-
-
 def write(tokens: Sequence[str], language: str) -> str:
     """Join tokens as ``en`` or ``fr`` prints them: the inverse of the tokeniser on what the grammar says.
 
     English clitics and closing punctuation lean on the word before (``it`` ``'s`` ``.``), French elided words on the
     word after (``l'`` ``eau``); French sets a space before ``?``, ``!``, ``:`` and ``%``, English does not.
     """
-    if language == "en":
-        leans_left = [token[0] in ".,)?!:%'" for token in tokens]
-        leans_right = [False] * len(tokens)
-    else:
-        leans_left = [token in (".", ",", ")") for token in tokens]
-        leans_right = [token.endswith("'") for token in tokens]
-    text = []
-    for position, token in enumerate(tokens):
-        if position and not leans_left[position] and not leans_right[position - 1]:
-            text.append(" ")
-        text.append(token)
-    return "".join(text)
+    text = ""
+    for token in tokens:
+        if language == "en":
+            leans = token[0] in ".,)?!:%'"
+        else:
+            leans = token in (".", ",", ")") or text.endswith("'")
+        text += token if leans or not text else f" {token}"
+    return text

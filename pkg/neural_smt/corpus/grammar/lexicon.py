@@ -1,4 +1,4 @@
-"""The lexicon: entries of the tables in ``words/``, weighted by Zipf's law, one lexicon per domain.
+"""The lexicon: entries of the tables in ``words/``, weighted by Zipf's law, and the state of a sentence that uses them.
 
 Each row of a table belongs to the domains whose letters it names: n(ews), p(arliament), e(veryday). Classes of nouns
 are named by their first letters: person, group, text, object, food, location, event, abstract, money, nature.
@@ -14,21 +14,37 @@ are named by their first letters: person, group, text, object, food, location, e
   (``*``: any): an English verb in two rows is translated by what its subject or object is.
 - ``adjectives.tsv``: the feminine and plural where irregular; ``position``: ``pre`` or ``post`` of the noun.
 - ``phrases.tsv``: adverbs by kind, and nouns that modify a noun (``modifier``): a masculine adjective or a de-phrase.
+- ``expressions.tsv``: what is said in set words; those that are marked alike (``last#1 week#2``) are tied.
+- ``domains.yaml``: what distinguishes the domains.
 """
 
 from bisect import bisect
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
+import yaml
 
-from neural_smt.corpus.grammar import english, french
-from neural_smt.corpus.grammar.fragments import read_table
+from neural_smt.corpus.grammar.fragments import WORDS, Pair, Words, read_table, word_list, words
+from neural_smt.corpus.grammar.inflection import (
+    DE,
+    VerbForms,
+    adjective_forms,
+    elidable,
+    english_plural,
+    french_plural,
+    verb_forms,
+)
+from neural_smt.experiment.settings import Settings
 
 Item = TypeVar("Item")
+
+_ETRE_VERBS = frozenset(word_list("être verb"))
+"""Verbs whose compound tenses take être: their participle agrees with the subject."""
 
 
 class FrenchNoun(NamedTuple):
@@ -62,7 +78,7 @@ class Verb:
     """An English verb in one of its senses; ``french`` is the bare infinitive."""
 
     frame: str
-    forms: english.VerbForms
+    forms: VerbForms
     fixed: str  # English words that follow the verb
     particle: str  # an English particle that may follow the object
     french: str
@@ -81,7 +97,7 @@ class Verb:
     @property
     def takes_etre(self) -> bool:
         """Whether French compound tenses are formed with être."""
-        return self.reflexive or self.french in french.ETRE_VERBS
+        return self.reflexive or self.french in _ETRE_VERBS
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +126,7 @@ class Phrase(NamedTuple):
 def _french_noun(singular: str, gender: str, plural: str = "", fixed: str = "") -> FrenchNoun:
     if not plural:
         head, space, rest = singular.partition(" ")
-        plural = singular if fixed else f"{french.pluralise(head)}{space}{rest}"
+        plural = singular if fixed else f"{french_plural(head)}{space}{rest}"
     return FrenchNoun(singular, plural, gender == "f")
 
 
@@ -120,7 +136,7 @@ def nouns() -> tuple[Noun, ...]:
     entries = []
     for row in read_table("nouns.tsv"):
         word, numbers = row["english"], row["numbers"]
-        plural = row["english_plural"] or (word if numbers else english.pluralise(word))
+        plural = row["english_plural"] or (word if numbers else english_plural(word))
         translation = _french_noun(row["french"], row["gender"], row["french_plural"], numbers)
         domain, _, variant = row["variant"].partition(" ")
         variants = {domain: _french_noun(*variant.split())} if domain else {}
@@ -131,22 +147,23 @@ def nouns() -> tuple[Noun, ...]:
 
 
 @cache
-def verbs() -> dict[str, tuple[Verb, ...]]:
-    """Every verb and verbal idiom by frame."""
-    frames: dict[str, list[Verb]] = {}
+def ambiguous_nouns() -> frozenset[str]:
+    """English nouns of several senses."""
+    senses = Counter(english for english, _ in {(noun.singular, noun.french.singular) for noun in nouns()})
+    return frozenset(word for word, count in senses.items() if count > 1)
+
+
+@cache
+def verbs(frame: str) -> tuple[Verb, ...]:
+    """Every verb or verbal idiom of a frame."""
+    entries = []
     for row in read_table("verbs.tsv"):
-        fields: dict[str, Any] = {name: text for name, text in row.items() if name != "english"}
-        fields["forms"] = english.verb_forms(row["english"])
-        fields["reflexive"] = bool(row["reflexive"])
-        fields["preposition"] = french.DE if row["preposition"] == "de" else row["preposition"]
-        frames.setdefault(row["frame"], []).append(Verb(**fields))
-    return {frame: tuple(entries) for frame, entries in frames.items()}
-
-
-def adjective_forms(masculine: str) -> tuple[str, str, str, str]:
-    """The regular forms: masculine, feminine, and their plurals."""
-    feminine = french.feminise(masculine)
-    return masculine, feminine, french.pluralise(masculine), f"{feminine}s"
+        if row["frame"] == frame:
+            fields: dict[str, Any] = {name: text for name, text in row.items() if name != "english"}
+            fields["preposition"] = DE if row["preposition"] == "de" else row["preposition"]
+            fields |= {"forms": verb_forms(row["english"]), "reflexive": bool(row["reflexive"])}
+            entries.append(Verb(**fields))
+    return tuple(entries)
 
 
 @cache
@@ -161,34 +178,18 @@ def adjectives() -> tuple[Adjective, ...]:
 
 
 @cache
-def phrases() -> dict[str, tuple[Phrase, ...]]:
-    """Adverbs and modifier nouns by kind."""
-    kinds: dict[str, list[Phrase]] = {}
-    for row in read_table("phrases.tsv"):
-        kinds.setdefault(row["kind"], []).append(Phrase(row["english"], row["french"], row["domains"]))
-    return {kind: tuple(entries) for kind, entries in kinds.items()}
+def phrases(kind: str) -> tuple[Phrase, ...]:
+    """Adverbs of a kind, or modifier nouns."""
+    rows = read_table("phrases.tsv")
+    return tuple(Phrase(row["english"], row["french"], row["domains"]) for row in rows if row["kind"] == kind)
 
 
-CLASSES = {row["class"][0]: row["class"] for row in read_table("nouns.tsv")}
-"""Classes of nouns by their first letters."""
-
-
-@dataclass(frozen=True)
 class Weighted(Generic[Item]):
-    """Items and their cumulative weights."""
+    """Items and their cumulative weights, without those of weight 0."""
 
-    items: Sequence[Item]
-    cumulative: tuple[float, ...]
-
-    @classmethod
-    def of(cls, weights: dict[Item, float]) -> "Weighted[Item]":
-        """Items -> weights, leaving out those of weight 0."""
+    def __init__(self, weights: Mapping[Item, float]):
         kept = {item: weight for item, weight in weights.items() if weight > 0}
-        return cls(list(kept), tuple(accumulate(kept.values())))
-
-    def at(self, fraction: float) -> Item:
-        """The item at a fraction (0 to 1) of the total weight."""
-        return self.items[bisect(self.cumulative, fraction * self.cumulative[-1])]
+        self.items, self.cumulative = list(kept), list(accumulate(kept.values()))
 
 
 ZIPF_SHIFT = 2.0
@@ -201,73 +202,154 @@ OFF_TOPIC = 0.25
 """The same for an unambiguous noun of another topic."""
 
 
-def zipf(entries: Iterable[Item], domain: str) -> dict[Item, float]:
+@cache
+def zipf(entries: tuple[Item, ...], domain: str) -> dict[Item, float]:
     """Zipfian weights of a domain's entries; their ranks differ from domain to domain, never by the corpus' seed."""
     ordered = sorted((entry for entry in entries if domain in entry.domains), key=repr)
     order = np.random.default_rng([ord(domain), len(ordered)]).permutation(len(ordered))
     return {ordered[index]: 1.0 / (rank + ZIPF_SHIFT) for rank, index in enumerate(order.tolist())}
 
 
-class Lexicon:
-    """The words of one domain (``n``, ``p`` or ``e``), with their frequencies."""
+@cache
+def noun_table(domain: str, kinds: str, topic: str) -> Weighted[Noun]:
+    """Nouns of some kinds in a sentence about ``topic``; an ambiguous noun only in the sense of the topic."""
 
-    def __init__(self, domain: str):
-        senses: dict[str, set[str]] = {}
-        for noun in nouns():
-            senses.setdefault(noun.singular, set()).add(noun.french.singular)
-        self.ambiguous = frozenset(word for word, meanings in senses.items() if len(meanings) > 1)
-        self._nouns = zipf(nouns(), domain)
-        self._adjectives = zipf(adjectives(), domain)
-        self._verbs = {frame: zipf(entries, domain) for frame, entries in verbs().items()}
-        self._phrases = {kind: zipf(entries, domain) for kind, entries in phrases().items()}
-        self._tables: dict[tuple[str, ...], Weighted] = {}
+    def factor(noun: Noun) -> float:
+        if noun.kind not in kinds:
+            return 0.0
+        if noun.topic == topic:
+            return TOPIC_BOOST if topic != "-" else 1.0
+        if noun.topic == "-":
+            return 1.0
+        return 0.0 if noun.singular in ambiguous_nouns() else OFF_TOPIC
 
-    def _table(
-        self, key: tuple[str, ...], weights: dict[Item, float], factor: Callable[[Item], float] = lambda _: 1.0
-    ) -> Weighted[Item]:
-        """The entries with their weights times a factor each; made once."""
-        if key not in self._tables:
-            self._tables[key] = Weighted.of({item: factor(item) * weight for item, weight in weights.items()})
-        return self._tables[key]
-
-    def noun_table(self, kinds: str, topic: str) -> Weighted[Noun]:
-        """Nouns of some kinds in a sentence about ``topic``; an ambiguous noun only in the sense of the topic."""
-
-        def factor(noun: Noun) -> float:
-            if noun.kind not in kinds:
-                return 0.0
-            if noun.topic == topic:
-                return TOPIC_BOOST if topic != "-" else 1.0
-            if noun.topic == "-":
-                return 1.0
-            return 0.0 if noun.singular in self.ambiguous else OFF_TOPIC
-
-        return self._table(("noun", kinds, topic), self._nouns, factor)
-
-    def cue_table(self, topic: str) -> Weighted[Noun]:
-        """Unambiguous nouns of a topic: those that tell which sense an ambiguous noun has."""
-
-        def factor(noun: Noun) -> float:
-            return noun.topic == topic and noun.singular not in self.ambiguous and noun.kind in "pglep"
-
-        return self._table(("cue", topic), self._nouns, factor)
-
-    def verb_table(self, frame: str) -> Weighted[Verb]:
-        """Verbs of a frame."""
-        return self._table(("verb", frame), self._verbs[frame])
-
-    def adjective_table(self, kind: str) -> Weighted[Adjective]:
-        """Adjectives that suit a noun of ``kind``."""
-        return self._table(
-            ("adjective", kind), self._adjectives, lambda entry: kind in entry.kinds or entry.kinds == "*"
-        )
-
-    def phrase_table(self, kind: str) -> Weighted[Phrase]:
-        """Adverbs of a kind, or modifier nouns."""
-        return self._table(("phrase", kind), self._phrases[kind])
+    return Weighted({noun: factor(noun) * weight for noun, weight in zipf(nouns(), domain).items()})
 
 
 @cache
-def lexicon(domain: str) -> Lexicon:
-    """The lexicon of a domain, built once."""
-    return Lexicon(domain)
+def cue_table(domain: str, topic: str) -> Weighted[Noun]:
+    """Unambiguous nouns of a topic: those that tell which sense an ambiguous noun has."""
+    cues = {noun for noun in nouns() if noun.topic == topic and noun.kind in "pgle"}
+    weights = zipf(nouns(), domain).items()
+    return Weighted({n: weight for n, weight in weights if n in cues and n.singular not in ambiguous_nouns()})
+
+
+@cache
+def verb_table(domain: str, frame: str) -> Weighted[Verb]:
+    """Verbs of a frame."""
+    return Weighted(zipf(verbs(frame), domain))
+
+
+@cache
+def adjective_table(domain: str, kind: str) -> Weighted[Adjective]:
+    """Adjectives that suit a noun of ``kind``."""
+    weights = zipf(adjectives(), domain).items()
+    return Weighted({entry: weight for entry, weight in weights if kind in entry.kinds or entry.kinds == "*"})
+
+
+@cache
+def phrase_table(domain: str, kind: str) -> Weighted[Phrase]:
+    """Adverbs of a kind, or modifier nouns."""
+    return Weighted(zipf(phrases(kind), domain))
+
+
+DOMAINS = {
+    name: Settings({k: Weighted(v) if isinstance(v, dict) else v for k, v in domain.items()} | {"name": name})
+    for name, domain in yaml.safe_load((WORDS / "domains.yaml").read_text(encoding="utf-8")).items()
+}
+"""Registers of the language, as ``words/domains.yaml`` describes them."""
+
+
+class Dice:
+    """Random choices out of one NumPy generator, drawn in blocks because single draws are slow."""
+
+    BLOCK = 8192
+
+    def __init__(self, generator: np.random.Generator):
+        self._generator = generator
+        self._numbers: list[float] = []
+
+    def fraction(self) -> float:
+        """Uniform in [0, 1)."""
+        if not self._numbers:
+            self._numbers = self._generator.random(self.BLOCK).tolist()
+        return self._numbers.pop()
+
+    def chance(self, probability: float) -> bool:
+        """True with the given probability."""
+        return self.fraction() < probability
+
+    def integer(self, low: int, high: int) -> int:
+        """Uniform in low ... high, both included."""
+        return low + int(self.fraction() * (high - low + 1))
+
+    def choice(self, items: Sequence[Item]) -> Item:
+        """One of the items, all alike."""
+        return items[int(self.fraction() * len(items))]
+
+    def skewed(self, items: Sequence[Item]) -> Item:
+        """One of the items, the first the likeliest: roughly Zipfian over long lists."""
+        return items[int(len(items) * self.fraction() ** 2.5)]
+
+    def draw(self, table: Weighted[Item]) -> Item:
+        """One item by weight."""
+        return table.items[bisect(table.cumulative, self.fraction() * table.cumulative[-1])]
+
+
+class Derivation:
+    """One sentence in the making: its dice, domain and topic, and what needs a cue."""
+
+    def __init__(self, dice: Dice, domain: Settings):
+        self.dice = dice
+        self.domain = domain
+        self.topic = dice.draw(domain.topics)
+        self.depth = 0  # of clauses inside noun phrases
+        self._keys = 0
+        self._ambiguous = False
+        self._cued = False
+
+    def key(self) -> int:
+        """A key no other concept of the sentence has."""
+        self._keys += 1
+        return self._keys
+
+    def block(self, english: str, french: str) -> Pair:
+        """Words that translate each other as one concept, or as several: those with the same mark (``last#1 week#2``)
+        are one. The French ones elide where they can."""
+        if "#" not in french:
+            key = self.key()
+            return Pair(words(english, key), elidable(french, key))
+        keys: defaultdict[str, int] = defaultdict(self.key)
+
+        def side(text: str) -> Words:
+            marked = (token.partition("#") for token in text.split())
+            return tuple([word for form, _, mark in marked for word in elidable(form, keys[mark])])
+
+        return Pair(side(english), side(french))
+
+    def chance(self, probability: float) -> bool:
+        """True with the given probability."""
+        return self.dice.chance(probability)
+
+    def kind(self, kinds: str) -> str:
+        """One of the kinds of noun that the domain's lexicon has; abstract when it has none of them."""
+        available = [kind for kind in kinds if noun_table(self.domain.letter, kind, self.topic).items]
+        return self.dice.choice(available) if available else "a"
+
+    def noun(self, kinds: str) -> Noun:
+        """A noun of one of the kinds, remembered as ambiguous or as a cue to the topic."""
+        noun = self.dice.draw(noun_table(self.domain.letter, kinds, self.topic))
+        self.mention(noun)
+        return noun
+
+    def mention(self, noun: Noun) -> None:
+        """Take note of a noun that the sentence uses."""
+        if noun.singular in ambiguous_nouns():
+            self._ambiguous = self._ambiguous or noun.topic != "-"
+        elif noun.topic == self.topic:
+            self._cued = True
+
+    @property
+    def needs_cue(self) -> bool:
+        """Whether an ambiguous noun stands in the sentence without a noun of its topic."""
+        return self._ambiguous and not self._cued

@@ -1,6 +1,6 @@
-"""French forms: conjugation, agreement, contraction and elision.
+"""The forms of English and French words: plurals, agreement, conjugation, contraction, and what a vowel changes.
 
-Persons are numbered 0 to 5: je, tu, il/elle, nous, vous, ils/elles.
+French persons are numbered 0 to 5: je, tu, il/elle, nous, vous, ils/elles.
 """
 
 from functools import cache
@@ -8,9 +8,89 @@ from typing import NamedTuple
 
 from neural_smt.corpus.grammar.fragments import Word, Words, mapping, read_table, word_list
 
+_ONSETS = {
+    "en": ("aeiou", ("uni", "use", "usu", "euro", "one", "once"), ("hour", "honest", "honour", "heir", "unin", "unim")),
+    "fr": (
+        "aeiouhàâéèêëîïôœ",
+        ("haut-parleur", "hausse", "haut", "héros", "honte", "huit", "onze", "hasard", "handicap", "hors"),
+        (),
+    ),
+}
+"""Of each language: letters that sound as vowels, beginnings of words in which they do not, others of words that do."""
+
+
+@cache
+def vowel_sound(form: str, language: str) -> bool:
+    """Whether ``an`` rather than ``a`` stands before an English word, and a word elides before a French one."""
+    lowered = form.lower()
+    vowels, consonants, exceptions = _ONSETS[language]
+    return (lowered[0] in vowels and not lowered.startswith(consonants)) or lowered.startswith(exceptions)
+
+
+def resolve(sentence: Words, language: str) -> Words:
+    """Choose between the two forms of each word by the sound that follows (a consonant where nothing follows)."""
+    resolved: list[Word] = []
+    following = ""
+    for word in reversed(sentence):
+        if "|" in word.form:
+            consonant, _, vowel = word.form.partition("|")
+            word = Word(vowel if following and vowel_sound(following, language) else consonant, word.keys)
+        resolved.append(word)
+        following = word.form
+    return tuple(reversed(resolved))
+
+
+class VerbForms(NamedTuple):
+    """The principal parts of an English verb, without particle."""
+
+    base: str
+    past: str
+    participle: str
+
+    @property
+    def third(self) -> str:
+        """Third person singular present."""
+        return mapping("third person").get(self.base) or english_plural(self.base)
+
+    @property
+    def gerund(self) -> str:
+        """The -ing form."""
+        base = self.base
+        if base in _DOUBLING:
+            return f"{base}{base[-1]}ing"
+        if base.endswith("ie"):
+            return f"{base[:-2]}ying"
+        return f"{base if base.endswith(('ee', 'be', 'oe')) else base.removesuffix('e')}ing"
+
+
+_DOUBLING = frozenset(word_list("doubling verb"))
+"""Verbs that double their last consonant before -ed and -ing (British spelling)."""
+
+
+def english_plural(noun: str) -> str:
+    """The regular plural of an English noun."""
+    if noun.endswith(("s", "x", "ch", "sh")):
+        return f"{noun}es"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}s"
+
+
+def verb_forms(entry: str) -> VerbForms:
+    """Read ``write/wrote/written`` (irregular) or ``decide`` (regular)."""
+    if "/" in entry:
+        return VerbForms(*entry.split("/"))
+    if entry in _DOUBLING:
+        past = f"{entry}{entry[-1]}ed"
+    elif entry.endswith("y") and entry[-2] not in "aeiou":
+        past = f"{entry[:-1]}ied"
+    else:
+        past = f"{entry.removesuffix('e')}ed"
+    return VerbForms(entry, past, past)
+
 
 class Paradigm(NamedTuple):
-    """What the forms of a verb are made from."""
+    """What the forms of a French verb are made from."""
 
     present: tuple[str, ...]
     imperfect_stem: str
@@ -21,20 +101,15 @@ class Paradigm(NamedTuple):
 _STRONG_E = ("lever", "mener", "acheter", "peser", "geler", "semer")
 _DOUBLED = ("appeler", "jeter", "rappeler", "rejeter", "renouveler", "projeter")
 
-ETRE_VERBS = frozenset(word_list("être verb"))
-"""Verbs whose compound tenses take être: their participle agrees with the subject."""
-
-
-def _irregular() -> dict[str, Paradigm]:
-    table = {}
-    for row in read_table("french_verbs.tsv"):
-        forms = tuple(row["present"].split())
-        table[row["infinitive"]] = Paradigm(forms, forms[3].removesuffix("ons"), row["future_stem"], row["participle"])
-    table["être"] = table["être"]._replace(imperfect_stem="ét")
-    return table
-
-
-_IRREGULAR = _irregular()
+_IRREGULAR = {
+    row["infinitive"]: Paradigm(
+        tuple(row["present"].split()),
+        row["imperfect_stem"] or row["present"].split()[3].removesuffix("ons"),
+        row["future_stem"],
+        row["participle"],
+    )
+    for row in read_table("french_verbs.tsv")
+}
 _BY_LENGTH = sorted(_IRREGULAR, key=len, reverse=True)
 _WHOLE_ONLY = frozenset(("être", "avoir", "aller", "rire", "lire", "naître"))
 """Patterns too short to be taken for the ending of another verb."""
@@ -45,14 +120,8 @@ def paradigm(infinitive: str) -> Paradigm:
     """The paradigm of a verb: irregular by its longest known ending, else of the -er, -ir (finir) or -re class."""
     for pattern in _BY_LENGTH:
         if infinitive == pattern or (infinitive.endswith(pattern) and pattern not in _WHOLE_ONLY):
-            prefix = infinitive.removesuffix(pattern)
-            base = _IRREGULAR[pattern]
-            return Paradigm(
-                tuple(prefix + form for form in base.present),
-                prefix + base.imperfect_stem,
-                prefix + base.future_stem,
-                prefix + base.participle,
-            )
+            prefix, (present, *stems) = infinitive.removesuffix(pattern), _IRREGULAR[pattern]
+            return Paradigm(tuple(prefix + form for form in present), *(prefix + stem for stem in stems))
     if infinitive.endswith("er"):
         return _first_group(infinitive)
     stem = infinitive[:-2]
@@ -88,10 +157,8 @@ def conjugate(infinitive: str, mood: str, person: int) -> str:
     forms = paradigm(infinitive)
     if mood == "present":
         return forms.present[person]
-    if mood == "future":
-        return forms.future_stem + _FUTURE[person]
-    if mood == "conditional":
-        return forms.future_stem + _IMPERFECT[person]
+    if mood != "imperfect":
+        return forms.future_stem + (_FUTURE if mood == "future" else _IMPERFECT)[person]
     stem = forms.imperfect_stem
     if person in (3, 4):  # mangeais but mangions, commençais but commencions
         stem = f"{stem[:-1]}c" if stem.endswith("ç") else stem.removesuffix("e") if stem.endswith("ge") else stem
@@ -111,8 +178,8 @@ def _add_s(form: str) -> str:
     return form if form.endswith(("s", "x", "z")) else f"{form}s"
 
 
-def pluralise(noun: str) -> str:
-    """The regular plural of a noun or masculine adjective."""
+def french_plural(noun: str) -> str:
+    """The regular plural of a French noun or masculine adjective."""
     if noun.endswith("al"):
         return f"{noun[:-1]}ux"
     if noun.endswith(("eau", "eu")):
@@ -128,14 +195,10 @@ def feminise(adjective: str) -> str:
     return f"{adjective}e"
 
 
-_ASPIRATED = ("haut-parleur", "hausse", "haut", "héros", "honte", "huit", "onze", "hasard", "handicap", "hors")
-
-
-@cache
-def vowel_sound(form: str) -> bool:
-    """Whether a French word makes the word before it elide (its h is mute, unless it is listed as aspirated)."""
-    lowered = form.lower()
-    return lowered[0] in "aeiouhàâéèêëîïôœ" and not lowered.startswith(_ASPIRATED)
+def adjective_forms(masculine: str) -> tuple[str, str, str, str]:
+    """The regular forms of a French adjective: masculine, feminine, and their plurals."""
+    feminine = feminise(masculine)
+    return masculine, feminine, french_plural(masculine), f"{feminine}s"
 
 
 LE, LA, LES = "le|l'", "la|l'", "les"
@@ -143,6 +206,7 @@ DE, QUE, NE = "de|d'", "que|qu'", "ne|n'"
 _ELIDABLE = {"de": DE, "que": QUE, "je": "je|j'"}
 
 _CONTRACTED = {(DE, LE): "du", (DE, LES): "des", ("à", LE): "au", ("à", LES): "aux"}
+_CONTRACTED |= {(DE, article): DE for article in ("des", "du|de l'", "de la|de l'", DE)}
 
 
 def prepositional(preposition: Words, phrase: Words) -> Words:
@@ -151,15 +215,13 @@ def prepositional(preposition: Words, phrase: Words) -> Words:
     ``de`` swallows a partitive or plural article (``beaucoup de`` + ``des livres``).
     """
     if not preposition or not phrase:
-        return (*preposition, *phrase)
+        return preposition + phrase
     last, article = preposition[-1], phrase[0]
-    if last.form == DE and article.form in ("des", "du|de l'", "de la|de l'", DE):
-        return (*preposition[:-1], Word(DE, (*last.keys, *article.keys)), *phrase[1:])
     contracted = _CONTRACTED.get((last.form, article.form))
-    elides = article.form == LE and len(phrase) > 1 and vowel_sound(phrase[1].form)
+    elides = article.form == LE and len(phrase) > 1 and vowel_sound(phrase[1].form, "fr")
     if contracted is None or elides:
-        return (*preposition, *phrase)
-    return (*preposition[:-1], Word(contracted, (*last.keys, *article.keys)), *phrase[1:])
+        return preposition + phrase
+    return (*preposition[:-1], Word(contracted, last.keys + article.keys), *phrase[1:])
 
 
 def elidable(text: str, *keys: int) -> Words:
