@@ -44,7 +44,7 @@ class Size(NamedTuple):
 SIZES = {"captions": Size(6_000), "joint": Size(6_000, slots=10), "news": Size(40_000)}
 
 
-def random_text(size: Size) -> JointText:
+def random_text(size: Size, device: torch.device) -> JointText:
     """Sentences of 4 to 22 Zipfian words, and random source words as their inputs."""
     random = np.random.default_rng(0)
     lengths = random.integers(4, 23, SENTENCES)
@@ -53,13 +53,16 @@ def random_text(size: Size) -> JointText:
     words = random.choice(np.arange(3, size.words), lengths.sum(), p=shares / shares.sum()).astype(np.int32)
     sentences = Ragged(words, np.concatenate([[0], np.cumsum(lengths)]))
     tokens = len(words) + len(lengths)
-    return JointText(sentences, random.integers(0, 9_000, (tokens, size.slots)) if size.slots else None)
+    if not size.slots:
+        return JointText(sentences)
+    table = np.random.default_rng(1).normal(0, 0.1, (9_000, 50)).astype(np.float32)
+    return JointText(sentences, random.integers(0, 9_000, (tokens, size.slots)), torch.from_numpy(table).to(device))
 
 
 def measure(size: Size, device: torch.device, precision: str, threads: int, seconds: float) -> dict[str, float]:
     """Speed of training and of its products alone."""
     torch.set_num_threads(threads)
-    text = random_text(size)
+    text = random_text(size, device)
     counts = predicted_counts(text.sentences, size.words)
     classes = cheapest(counts)
     given = {"slots": size.slots, "dimensions": 50} if size.slots else {}
@@ -67,8 +70,7 @@ def measure(size: Size, device: torch.device, precision: str, threads: int, seco
     network = RecurrentNetwork(config, classes).to(device)
     settings = network_settings("recurrent", {"precision": precision}).replace(validate_every=0)
     network.backpropagation = Backpropagation(settings.bptt, settings.clip)
-    table = np.random.default_rng(1).normal(0, 0.1, (9_000, 50)).astype(np.float32) if size.slots else None
-    task = RecurrentTask(network, text, text.take(np.arange(0)), table, settings.batch, 1)
+    task = RecurrentTask(network, text, text.take(np.arange(0)), settings.batch, 1, BUFFER)
     optimiser = GradientDescent(dict(network.named_parameters()), settings.rate, adaptive=True)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(task, settings, Path(folder), "benchmark", optimiser)

@@ -17,7 +17,7 @@ from neural_smt.phrases.extraction import extract_pairs
 from neural_smt.phrases.scoring import score_pairs
 from neural_smt.vocabulary_selection.building import Sources, applicable_phrases, build_sets
 from neural_smt.vocabulary_selection.candidates import SIZES, CandidateSets
-from neural_smt.vocabulary_selection.coverage_steps import measure
+from neural_smt.vocabulary_selection.coverage_steps import measure_pieces
 from neural_smt.vocabulary_selection.partitions import partitions
 
 BATCH = 80
@@ -56,19 +56,19 @@ def main() -> None:
     phrases = np.count_nonzero(applicable_phrases(sources.phrase_table, sources.encode(lines), 0)[0] >= 0)
     batches = epoch_batches(len(lines))
     united = fastest(unite, sets, batches)
-    targets = sources.encode_reference(references)
+    targets = sources.network.encode_words(references)
     arguments = targets, batches, TAU, len(sources.network)
     parts = partitions(*arguments)
     cut = fastest(partitions, *arguments)
     source, target = ([" ".join(tokens) for tokens in sentences("val", side)] for side in ("en", "fr"))
-    held = measure(build_sets(sources, settings, source), sources.encode_reference(target), BATCH, 1)
+    held = measure_pieces([(build_sets(sources, settings, source), sources.network.encode_words(target))], BATCH)
     found = {
         "sentences_per_second": round(len(lines) / seconds),
         "phrases_per_second": round(phrases / seconds),
         "union_milliseconds": round(1000 * united / len(batches), 4),
         "partition_seconds": round(cut, 3),
         "partitions": len(parts),
-        "val_coverage": round(held.covered / held.words, 4),
+        "val_coverage": round(held.covered / held.reference_words, 4),
         "val_sentence_size": round(held.sentence_size, 1),
         "val_batch_size": round(held.batch_size, 1),
         "peak_megabytes": peak_megabytes(),
@@ -76,7 +76,7 @@ def main() -> None:
     print(f"{len(lines):,} sentences in {seconds:.2f} s: {found['phrases_per_second']:,} applicable phrases/s")
     print(f"union of {BATCH} sentences: {found['union_milliseconds']:.3f} ms; {len(parts)} parts in {cut:.2f} s")
     sizes = f"{held.sentence_size:.0f} words a sentence, {held.batch_size:.0f} a batch"
-    print(f"val: {100 * held.covered / held.words:.1f} % of the reference; {sizes}", flush=True)
+    print(f"val: {100 * held.covered / held.reference_words:.1f} % of the reference; {sizes}", flush=True)
     write_json(RESULTS / "vocabularies.json", {"repetitions": REPETITIONS, **found})
 
 

@@ -1,6 +1,7 @@
 """The words a network knows: the most frequent of each side; others are ``[UNK]`` (Cho et al. 2014, section 4.1)."""
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,12 @@ def most_frequent(vocabulary: Vocabulary, size: int) -> Vocabulary:
     """The reserved entries and the ``size`` most frequent words of ``vocabulary``, which is ordered by count."""
     end = len(RESERVED) + size
     return Vocabulary(vocabulary.words[:end], vocabulary.counts[:end])
+
+
+def repeated_words(lines: Iterable[str]) -> Vocabulary:
+    """The words of tokenised sentences that occur at least twice (Auli et al. 2013, sections 4.1 and 5.4)."""
+    words = Vocabulary.from_sentences(lines)
+    return most_frequent(words, np.count_nonzero(words.counts > 1))
 
 
 def shortlist_ids(vocabulary: Vocabulary, shortlist: Vocabulary) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Words and their integer ids: one vocabulary per language of an experiment, shared by every stage."""
 
 import hashlib
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -60,14 +61,25 @@ class Vocabulary:
         index = self.index
         return np.fromiter((index.get(token, UNK) for token in tokens), dtype=np.int32, count=len(tokens))
 
-    def encode(self, lines: Iterable[str]) -> Ragged:
-        """Ids of many tokenised sentences (one string each), without sentence boundaries; int32 ``Ragged``."""
-        index, values, lengths = self.index, [], []
+    def encode(self, lines: Iterable[str], unknown: int = UNK) -> Ragged:
+        """Ids of many tokenised sentences (one string each), without sentence boundaries; int32 ``Ragged``.
+
+        unknown: the id of words outside the vocabulary.
+        """
+        index, values, lengths = self.index, array("i"), array("q")
         for line in lines:
             tokens = line.split()
-            values.extend([index.get(token, UNK) for token in tokens])
+            values.fromlist([index.get(token, unknown) for token in tokens])
             lengths.append(len(tokens))
         return Ragged(np.array(values, dtype=np.int32), offsets_of(lengths))
+
+    def encode_words(self, lines: Iterable[str]) -> Ragged:
+        """As ``encode``, but words spelt like a reserved entry are unknown ones: a network must meet these entries
+        where they belong only.
+        """
+        sentences = self.encode(lines)
+        sentences.values[sentences.values < len(RESERVED)] = UNK
+        return sentences
 
     def text(self, ids: Iterable[int]) -> str:
         """The words of ``ids``, joined by spaces."""

@@ -22,7 +22,7 @@ from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork, TrainedAttention, save_attention
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 
 def lists(count: int, seed: int = 7) -> tuple[Ragged, np.ndarray]:
@@ -195,10 +195,10 @@ def network() -> AttentionNetwork:
 
 def expected_scores(own: Sequence[np.ndarray] | None = None) -> list[float]:
     """Of ``LISTS``, each pair alone; own: the target words of each sentence."""
-    sources, made, scores = encode_words(KNOWN, TEXT), network().double(), []
+    sources, made, scores = KNOWN.encode_words(TEXT), network().double(), []
     for sentence, words in LISTS:
         if words or TEXT[sentence]:
-            target = encode_words(TARGET, [words])[0].tolist()
+            target = TARGET.encode_words([words])[0].tolist()
             ids = None if own is None else own[sentence]
             scores.append(log_probabilities(made, sources[sentence].tolist(), [tuple(target)], ids)[0])
         else:

@@ -26,7 +26,7 @@ from neural_smt.networks.attention.network import AttentionNetwork, TrainedAtten
 from neural_smt.shards import Shard
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.building import load_sources
-from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 from neural_smt.workflow.code_digest import PACKAGE, reached_files
 
 SOURCE = ["das Haus ist rot", "", "Berlin ist rot", "das unerhörte Haus", "rot"]
@@ -76,7 +76,7 @@ def test_translations_lists_alignment_and_statistics_belong_together(world: dict
     files = {"alignment": tmp_path / "links", "nbest": tmp_path / "nbest"}
     translate_attention(**world, **files, nbest_size=3)
     best, links, entries = read_lines(world["output"]), read_lines(files["alignment"]), read_nbest(files["nbest"])
-    made, sources = network().double(), encode_words(KNOWN, SOURCE)
+    made, sources = network().double(), KNOWN.encode_words(SOURCE)
     assert best[1] == links[1] == ""
     for number, line in enumerate(best):
         lists = [entry for entry in entries if entry.sentence == number]

@@ -112,7 +112,7 @@ def test_one_training_step_of_the_encoder_decoder(
     }
     settings = network_settings("encoder_decoder", {"validation_pairs": 0, "precision": "fp32", "clip": 0.1})
     pairs = PhrasePairs(Ragged.from_lists(SOURCES), Ragged.from_lists(TARGETS))
-    task = PhraseTask(network, pairs, pairs.take(np.arange(0)), settings, 1)
+    task = PhraseTask(network, pairs, pairs.take(np.arange(0)), settings.batch, 1)
     p = reference.in_torch(network)
     losses = [
         -reference.log_probability(p, *pair, torch, Conventions.following(follow))

@@ -1,6 +1,5 @@
 """The tables of Mi et al. (2016) beside an experiment: which rows there are, their numbers, what is said of them."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +30,7 @@ from neural_smt.report.mi2016 import (
 from neural_smt.report.networks import TRAINING_FIGURES
 from neural_smt.report.papers import load_paper
 from neural_smt.training.learning_curve import Record, write_curve
-from neural_smt.vocabulary_selection.coverage_steps import TRAINING, Coverage, Row, write_coverage
+from neural_smt.vocabulary_selection.coverage_steps import TRAINING, Coverage, write_coverage
 
 BLEU = {
     "baseline": (30.0, 31.0),
@@ -68,12 +67,13 @@ def measured_coverage(path: Path) -> Path:
     """What the sets hold of 1,000 words, of which the network knows 970, by ``SHARES``."""
     held = Coverage(1000, 970, 970, 50, 10, sentence_size=321.4, batch_size=1234.6)
     rows = [
-        Row(text, parts, top, replace(held, covered=int(1000 * share)))
+        (text, parts, top or "", *held._replace(covered=int(1000 * share)))
         for text in ("train", "dev", "test")
         for (parts, top), share in SHARES.items()
     ]
-    rows.append(Row("train", TRAINING, 10, replace(held, sentence_size=330.6, batch_size=1500.2)))
-    write_coverage(path, path.with_suffix(".md"), rows, top=10, batch=80)
+    rows.append(("train", TRAINING, 10, *held._replace(sentence_size=330.6, batch_size=1500.2)))
+    frame = pd.DataFrame(rows, columns=["text", "parts", "top", *Coverage._fields])
+    write_coverage(path, path.with_suffix(".md"), frame, top=10, batch=80)
     return path
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.representations.lsa import LatentSemantics, analyse, repeated_words, word_ids
+from neural_smt.representations.lsa import LatentSemantics, analyse
+from neural_smt.shortlist import repeated_words
 
 WORDS, SENTENCES, DIMENSIONS = 40, 120, 6
 
@@ -37,8 +38,8 @@ def dense(ids: Ragged) -> np.ndarray:
 
 def test_entries_are_counts_times_minus_the_log_of_the_share_of_sentences() -> None:
     sentences = ["a b b", "a c", "a b", "a c c c"]
-    vocabulary = repeated_words(line.split() for line in sentences)
-    found = analyse(word_ids(vocabulary, [line.split() for line in sentences]), len(vocabulary), 1, seed=1)
+    vocabulary = repeated_words(sentences)
+    found = analyse(vocabulary.encode(sentences), len(vocabulary), 1, seed=1)
     assert dict(zip(vocabulary.words, found.idf, strict=True)) == pytest.approx(
         {"<unk>": 0, "<s>": 0, "</s>": 0, "a": 0, "b": np.log(2), "c": np.log(2)}
     )
@@ -84,11 +85,3 @@ def test_more_dimensions_than_the_text_has_are_refused() -> None:
     alike = Ragged.from_lists([[3, 4, 7], [3, 4, 7], [5, 6], [5, 6]])
     with pytest.raises(UserError, match="fewer than 3 independent directions"):
         analyse(alike, 8, 3, seed=1)
-
-
-def test_words_but_singletons_are_known() -> None:
-    vocabulary = repeated_words([["b", "a", "a"], ["c", "b", "b", "<unk>", "<unk>"]])
-    assert vocabulary.words == ["<unk>", "<s>", "</s>", "b", "a"]
-    assert vocabulary.counts.tolist() == [0, 0, 0, 3, 2]
-    ids = word_ids(vocabulary, [["c", "a"], [], ["b"]])
-    assert [sentence.tolist() for sentence in ids] == [[0, 4], [], [3]]

@@ -14,9 +14,10 @@ from neural_smt.io.files import read_json, write_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import LinkSets, RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork, TrainedRecurrent, save_recurrent
-from neural_smt.representations.lsa import analyse, repeated_words, word_ids
+from neural_smt.representations.lsa import LatentSemantics, analyse
 from neural_smt.representations.representation import load_representation, save_representation
 from neural_smt.representations.steps import build_representation
+from neural_smt.shortlist import repeated_words
 from neural_smt.vocabulary import UNK, Vocabulary
 
 SOURCE = ["un", "une", "chien", "chat", "fille", "noir", "court", "saute", "mange", "dort"]
@@ -70,16 +71,23 @@ def links(*sets: tuple[int, list[int]]) -> LinkSets:
     return LinkSets(numbers, Ragged.from_lists([positions for _, positions in sets]))
 
 
+def analysed() -> tuple[Vocabulary, Ragged, LatentSemantics]:
+    """The source side of the training text."""
+    lines = [" ".join(tokens) for tokens in sentences(1, 200)]
+    vocabulary = repeated_words(lines)
+    ids = vocabulary.encode(lines)
+    return vocabulary, ids, analyse(ids, len(vocabulary), 4, seed=1)
+
+
 def test_a_sentence_has_its_row_of_r_whatever_the_word_is_aligned_to(build: Build, text: Path) -> None:
     folder, statistics = build("sentence_lsa", length=3.0)
     found = load_representation(folder)
     assert (found.slots, found.dimensions, found.input_rows, found.side) == (1, 4, 0, "source")
-    training = sentences(1, 200)
+    training, (_, ids, semantics) = sentences(1, 200), analysed()
     inputs = found.inputs([*training, ["loup"], []], links((7, [0]), (7, []), (199, [0]), (200, []), (201, [])))
     assert inputs.rows.dtype == np.int32 and inputs.table.dtype == np.float32
     vectors = inputs.vectors(np.arange(5))
-    vocabulary = repeated_words(training)
-    rows = analyse(word_ids(vocabulary, training), len(vocabulary), 4, seed=1).sentences(word_ids(vocabulary, training))
+    rows = semantics.sentences(ids)
     scale = 3 / np.sqrt((rows**2).sum() / 200)
     assert scale == pytest.approx(3 * np.sqrt(200 / 4))  # R's columns have length 1
     np.testing.assert_allclose(vectors[[0, 1, 2]], scale * rows[[7, 7, 199]], rtol=1e-5, atol=1e-6)
@@ -103,10 +111,8 @@ def test_words_of_a_window_have_rows_of_t_equally_long(build: Build) -> None:
     np.testing.assert_allclose((words[0] ** 2).sum(), 2.0**2 * 2 / 3, rtol=1e-5)  # two of three words are known
     assert not words[0, 1].any() and not words[1, 2].any(), "an unknown word and what is behind the end are zeros"
     np.testing.assert_array_equal(words[1, 1], words[0, 2])
-    training = sentences(1, 200)
-    vocabulary = repeated_words(training)
-    directions = analyse(word_ids(vocabulary, training), len(vocabulary), 4, seed=1).words
-    expected = directions[vocabulary.index["noir"]]
+    vocabulary, _, semantics = analysed()
+    expected = semantics.words[vocabulary.index["noir"]]
     np.testing.assert_allclose(
         words[0, 2] / np.linalg.norm(words[0, 2]), expected / np.linalg.norm(expected), rtol=1e-5
     )

@@ -15,7 +15,7 @@ from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.selection import cross_entropy, curve
 from neural_smt.selection.cross_entropy import score_sides, sentence_cross_entropy, train_sides
-from neural_smt.selection.curve import Curve, Point, PoolModels, _halfway, draw_curve
+from neural_smt.selection.curve import Point, PoolModels, _halfway, chosen_fraction, draw_curve
 from neural_smt.selection.steps import score_pool, train_selection_models
 from neural_smt.vocabulary import Vocabulary
 
@@ -203,21 +203,21 @@ def test_the_step_is_halved_around_the_best():
 
 
 def test_the_smallest_of_equally_good_shares_is_chosen():
-    points = [Point(0.2, 2, 10, 50.0), Point(0.1, 1, 5, 50.0), Point(0.3, 3, 15, 60.0)]
-    assert Curve({point.fraction: point for point in points}).chosen == 0.1
+    figures = ("random", 0.05, 40.0), ("selected", 0.2, 50.0), ("selected", 0.1, 50.0), ("selected", 0.3, 60.0)
+    assert chosen_fraction([Point(name, share, 1, 5, perplexity) for name, share, perplexity in figures]) == 0.1
 
 
 def test_perplexities_are_over_one_vocabulary(toy):
     """A model that saw almost nothing is near uniform over all words of pool and in-domain text."""
     pool, dev = ["a b c d e f g h"], ["x"]
     models = PoolModels([*pool, "x y z"], [], dev, 1)
-    point = models.measure(0.5, np.array([0]))
+    perplexity = models.measure(np.array([0]))[2]
     # p(unseen) is what the fallback discounts set free, 9 * 0.5 / 9, shared by 13 words; </s> was seen once of 9.
     seen_once = 0.5 / 9 + 0.5 / 13
-    assert point.perplexity == pytest.approx((0.5 / 13 * seen_once) ** -0.5, rel=1e-5)
+    assert perplexity == pytest.approx((0.5 / 13 * seen_once) ** -0.5, rel=1e-5)
 
 
 def test_random_samples_can_be_left_out(toy):
     models = PoolModels(read_lines(toy / "pool.fr"), read_lines(toy / "in.fr"), read_lines(toy / "dev.fr"), 2)
     drawn = draw_curve(models, np.arange(500), [0.5], 0, 1, 1)
-    assert drawn.random == {} and 0.5 in drawn.selected
+    assert {point.method for point in drawn} == {"selected"} and 0.5 in {point.fraction for point in drawn}

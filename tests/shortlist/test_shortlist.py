@@ -6,7 +6,7 @@ import pytest
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, write_lines
-from neural_smt.shortlist import build_shortlists, most_frequent, shortlist_ids
+from neural_smt.shortlist import build_shortlists, most_frequent, repeated_words, shortlist_ids
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 
 
@@ -15,6 +15,12 @@ def test_most_frequent_words_first_and_ties_in_code_point_order() -> None:
     shortlist = most_frequent(vocabulary, 3)
     assert shortlist.words == [*RESERVED, "b", "a", "c"]
     assert shortlist.counts.tolist() == [0, 0, 0, 3, 2, 2]
+
+
+def test_words_that_occur_once_can_be_left_out() -> None:
+    vocabulary = repeated_words(["b a a", "c b b <unk> <unk>"])
+    assert vocabulary.words == [*RESERVED, "b", "a"]
+    assert vocabulary.counts.tolist() == [0, 0, 0, 3, 2]
 
 
 def test_ids_outside_the_shortlist_and_reserved_spellings_become_unknown() -> None:

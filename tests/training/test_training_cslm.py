@@ -14,7 +14,6 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, load_cslm, word_classes
-from neural_smt.training import cslm
 from neural_smt.training.cslm import NgramTask
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_text import NgramText, split_sentences
@@ -109,13 +108,13 @@ def test_the_held_out_perplexity_does_not_depend_on_batches(monkeypatch: pytest.
     network = CslmNetwork(CslmConfig(12, 4, 5, (6, 7), 0.5)).double()
     found = []
     for size in (1024, 4, 1):
-        monkeypatch.setattr(cslm, "VALIDATION_BATCH", size)
+        monkeypatch.setattr(NgramTask, "held_out_batch", size)
         task = NgramTask(network, text, text, 8, 1)
         assert sum(batch.words for batch in task.validation) == 21
         found.append(Trainer(task, network_settings("cslm", {}), tmp_path, "unused").perplexity())
     assert found[1:] == pytest.approx([found[0]] * 2, rel=1e-12)
     # Each sentence by itself: nothing of its neighbours is read.
-    monkeypatch.setattr(cslm, "VALIDATION_BATCH", 1024)
+    monkeypatch.setattr(NgramTask, "held_out_batch", 1024)
     total = 0.0
     for number in range(len(sentences)):
         part = NgramText.of(sentences.take(np.array([number])), 3)

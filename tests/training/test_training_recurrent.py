@@ -23,7 +23,7 @@ from neural_smt.training import recurrent
 from neural_smt.training.gradient_descent import EPSILON, GradientDescent, HalvingSchedule
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_text import draw_sentences
-from neural_smt.training.recurrent import JointText, count_collisions, without_boundaries
+from neural_smt.training.recurrent import JointText, count_collisions
 from neural_smt.training.steps import measure_network
 from neural_smt.vocabulary import UNK, Vocabulary
 
@@ -49,7 +49,7 @@ def test_a_small_run_beats_unigrams_and_says_what_it_did(text: Path, tmp_path: P
     lines = text.read_text().splitlines()
     everything = Vocabulary.from_sentences(lines)
     held_out = draw_sentences(everything.encode(lines), 0.1, 1)
-    sentences = without_boundaries(vocabulary.encode(lines))
+    sentences = vocabulary.encode_words(lines)
     kept, chosen = (sentences.take(np.flatnonzero(part)) for part in (~held_out, held_out))
     # counts of words are those of the training sentences, which leave out words that occur once
     assert len(vocabulary) == 3 + 18 and not any(word.startswith("once") for word in vocabulary.words)
@@ -229,11 +229,11 @@ def test_collisions_are_counted() -> None:
     classes = WordClasses(np.array([3, 2, 0], dtype=np.int32), np.array([0, 1, 2, 3]))
     sentences = Ragged.from_lists([[3], [3]])
     roomy = count_collisions(RecurrentConfig(4, 3, direct_size=1 << 26, direct_order=2), classes, sentences)
-    assert roomy == (8, 0)
+    assert roomy == {"features": 8, "sharing": 0}
     crowded = Ragged.from_lists([[3, 0], [3, 3, 3], [0, 3]])
     found = count_collisions(RecurrentConfig(4, 3, direct_size=16, direct_order=3), classes, crowded)
-    assert 0 < found.sharing <= found.features
-    assert count_collisions(RecurrentConfig(4, 3, direct_size=0), classes, sentences) == (0, 0)
+    assert 0 < found["sharing"] <= found["features"]
+    assert not any(count_collisions(RecurrentConfig(4, 3, direct_size=0), classes, sentences).values())
 
 
 def test_texts_keep_their_inputs() -> None:

@@ -17,7 +17,6 @@ from neural_smt.training.word_classes import (
     exchange,
     expected_cost,
     move_words,
-    objective,
 )
 
 
@@ -131,7 +130,6 @@ def test_every_exchange_raises_the_objective(speed: float) -> None:
                 other[word] = number
                 assert objective_from_scratch(sentences, other, speed) <= found + 1e-6
         moves, reached = moves + moved, found
-        assert objective(counts, speed) == pytest.approx(found, rel=1e-9)
     assert moves > 0
 
 

@@ -158,5 +158,5 @@ def test_settings_are_completed_and_checked() -> None:
 
 def test_reserved_spellings_of_the_text_are_no_words_of_the_network(sources: Sources) -> None:
     known = sources.network.index["la"]
-    assert sources.encode_reference(["la </s> <s> <unk> x"]).values.tolist() == [known, 0, 0, 0, 0]
+    assert sources.network.encode_words(["la </s> <s> <unk> x"]).values.tolist() == [known, 0, 0, 0, 0]
     assert sources.encode(["house x"]).values.tolist() == [sources.source.index["house"], -1]

@@ -41,14 +41,13 @@ def test_the_union_is_that_of_the_sets(lists: list[set[int]], data: st.DataObjec
     assert sets.union(np.array(rows, dtype=np.int64)).tolist() == sorted(set().union(*(lists[row] for row in rows)))
 
 
-@pytest.mark.parametrize("mapped", [True, False])
 @pytest.mark.parametrize("piece", [1, 2, 100])
 def test_the_folder_comes_back(
-    sets: CandidateSets, tmp_path: Path, mapped: bool, piece: int, monkeypatch: pytest.MonkeyPatch
+    sets: CandidateSets, tmp_path: Path, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(candidates, "CHECKED", piece)
     sets.save(tmp_path / "sets")
-    again = CandidateSets.load(tmp_path / "sets", mapped, **ORIGINS, phrase_table="unused")
+    again = CandidateSets.load(tmp_path / "sets", **ORIGINS, phrase_table="unused")
     assert [again.of(i).tolist() for i in range(3)] == [sets.of(i).tolist() for i in range(3)]
     assert (again.size, again.origins, again.settings, again.digest) == (12, ORIGINS, {"frequent": 2}, sets.digest)
     CandidateSets.from_ids(Ragged.from_lists([]), 5).save(tmp_path / "empty")

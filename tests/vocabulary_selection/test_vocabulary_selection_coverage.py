@@ -9,37 +9,33 @@ from neural_smt.vocabulary import EOS, UNK
 from neural_smt.vocabulary_selection import coverage_steps
 from neural_smt.vocabulary_selection.building import Sources, build_sets
 from neural_smt.vocabulary_selection.candidates import CandidateSets
-from neural_smt.vocabulary_selection.coverage_steps import Coverage, combinations, measure, measure_combinations
+from neural_smt.vocabulary_selection.coverage_steps import Coverage, combinations, measure_combinations, measure_pieces
 from neural_smt.vocabulary_selection.steps import explain, reason_rows
 
 
 def test_literal_coverage() -> None:
     sets = CandidateSets(Ragged.from_lists([[5, 7], [], [8]]), np.array([0, 2, 3], dtype=np.int32), 10)
     references = Ragged.from_lists([[3, 5, 7, 7], [0, 4], [8, 3, 9]])
-    assert measure(sets, references, batch=3, seed=1) == Coverage(
-        words=9, known=8, covered=6, sentences=3, complete=1, sentence_size=4.0, batch_size=6.0
-    )
-    one = measure(sets, references, batch=1, seed=1)
-    assert one.batch_size == one.sentence_size
-    assert 3 + 0.5 <= measure(sets, references, batch=2, seed=1).batch_size <= 6
+    for batch, size in ((3, 6.0), (2, 4.5), (1, 4.0)):
+        assert measure_pieces([(sets, references)], batch) == Coverage(9, 8, 6, 3, 1, 4.0, size)
+    pieces = [(sets.take(np.array(rows)), references.take(np.array(rows))) for rows in ([0, 1], [2])]
+    assert measure_pieces(pieces, 2) == measure_pieces([(sets, references)], 2)
 
 
-def test_coverage_of_no_sentences_and_of_other_references() -> None:
-    empty, one = (CandidateSets.from_ids(Ragged.from_lists(lists), 5) for lists in ([], [[3]]))
-    assert measure(empty, Ragged.from_lists([]), 80, 1) == Coverage(0, 0, 0, 0, 0, 0.0, 0.0)
-    with pytest.raises(ValueError, match="1 sets but 2 references"):
-        measure(one, Ragged.from_lists([[3], [4]]), 80, 1)
+def test_coverage_of_no_sentences() -> None:
+    nothing = Ragged.from_lists([])
+    assert measure_pieces([(CandidateSets.from_ids(nothing, 5), nothing)], 80) == Coverage(0, 0, 0, 0, 0, 0.0, 0.0)
 
 
 def test_coverage_equals_brute_force(sources: Sources) -> None:
     for settings in (sizes(1, 0, 0), sizes(0, 1, 0), sizes(1, 1, 2)):
         sets = build_sets(sources, settings, SOURCE)
         references = [[sources.network.index[word] for word in line.split()] for line in TARGET]
-        found = measure(sets, sources.encode_reference(TARGET), 2, 1)
+        found = measure_pieces([(sets, sources.network.encode_words(TARGET))], 2)
         hits = [[word in sets.of(i) for word in words] for i, words in enumerate(references)]
         assert found.covered == sum(sum(hit) for hit in hits)
-        assert found.complete == sum(all(hit) for hit in hits)
-        assert found.words == found.known == sum(len(words) for words in references)
+        assert found.complete_sentences == sum(all(hit) for hit in hits)
+        assert found.reference_words == found.known == sum(len(words) for words in references)
         assert found.sentence_size == np.mean([len(sets.of(i)) for i in range(len(TARGET))])
 
 
@@ -68,7 +64,7 @@ def test_unions_cover_more_than_their_parts_and_the_reference_all(sources: Sourc
         assert both.sentence_size >= max(alone.sentence_size, found["V^P", None].sentence_size)
         assert both.batch_size >= both.sentence_size
     trained = found["V^P + V^D + V^T + V^R", 1]
-    assert trained.covered == trained.words and trained.complete == len(SOURCE)
+    assert trained.covered == trained.reference_words and trained.complete_sentences == len(SOURCE)
 
 
 def test_a_text_measured_in_pieces_gives_the_same_coverage(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,8 +73,9 @@ def test_a_text_measured_in_pieces_gives_the_same_coverage(sources: Sources, mon
     whole = list(measure_combinations(*arguments))
     monkeypatch.setattr(coverage_steps, "PIECE", 3)
     assert list(measure_combinations(*arguments)) == whole
-    sets = build_sets(sources, settings, SOURCE, TARGET)
-    assert whole[-1][2] == measure(sets, sources.encode_reference(TARGET), 2, 1)
+    sets, references = build_sets(sources, settings, SOURCE, TARGET), sources.network.encode_words(TARGET)
+    rows = np.random.default_rng(1).permutation(len(SOURCE))
+    assert whole[-1][2] == measure_pieces([(sets.take(rows), references.take(rows))], 2)
 
 
 @pytest.mark.parametrize("reference", [None, "la voiture zèbre"])

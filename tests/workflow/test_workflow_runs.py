@@ -10,7 +10,7 @@ from checkouts import TINY, copy_results, dry_run, planned, run, translated, wri
 from neural_smt.cli import main
 from neural_smt.io.files import read_csv, read_json, read_lines, read_yaml
 from neural_smt.vocabulary import Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words, text_digest
+from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
 from neural_smt.workflow.job_usage import Place
 
 ROWS = Path(__file__).with_name("rows.yaml")
@@ -166,7 +166,7 @@ def test_target_vocabularies_of_every_text(finished: Path) -> None:
         assert len(sets) == len(source)
         assert ("reference" in sets.origins) == (name == "train")
         if name == "train":
-            encoded = encode_words(network, target)
+            encoded = network.encode_words(target)
             assert all(set(words.tolist()) <= set(sets.of(i).tolist()) for i, words in enumerate(encoded))
     rows = {
         (row["text"], row["parts"], row["top"]): row for row in read_csv(folder / "vocabulary_selection/coverage.csv")

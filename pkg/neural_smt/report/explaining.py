@@ -111,10 +111,9 @@ def attention_weights(model: "TrainedAttention", source: list[str], words: np.nd
     end symbol, with three digits.
     """
     from neural_smt.networks.attention.network import pack_batch  # loads PyTorch
-    from neural_smt.vocabulary_selection.candidates import encode_words
 
     place = model.network.output.weight.device
-    sources = encode_words(model.source, [" ".join(source)])
+    sources = model.source.encode_words([" ".join(source)])
     batch = pack_batch(sources, Ragged.from_lists([words.tolist()]), place)
     (alphas,) = model.network.alignments(batch)
     return [[round(float(value), 3) for value in row] for row in alphas]

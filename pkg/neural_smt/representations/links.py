@@ -6,62 +6,14 @@ import re
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from neural_smt.io.ragged import Ragged, offsets_of
-from neural_smt.jit import leaf
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.recurrent.configuration import LINKS, LinkSets
 
-SENTENCES = 1 << 15
-"""Sentences whose links are numbered at a time, which bounds memory."""
-
-
-@leaf
-def _insert(positions: np.ndarray, word: int, count: int, position: int) -> int:
-    """Add a position to the ``count`` rising ones of a word, which keeps the lowest; return how many there are."""
-    place = count
-    while place > 0 and positions[word, place - 1] >= position:
-        if positions[word, place - 1] == position:
-            return count
-        place -= 1
-    if place == LINKS:
-        return count
-    for later in range(min(count, LINKS - 1), place, -1):
-        positions[word, later] = positions[word, later - 1]
-    positions[word, place] = position
-    return min(count + 1, LINKS)
-
-
-@leaf
-def _copy_links(positions: np.ndarray, counts: np.ndarray, source: int, word: int) -> None:
-    """Give a word the links of another; a loop, since Numba takes far longer to compile the assignment of a slice."""
-    counts[word] = counts[source]
-    for place in range(counts[source]):
-        positions[word, place] = positions[source, place]
-
-
-@leaf
-def _link_words(
-    pairs: np.ndarray, offsets: np.ndarray, starts: np.ndarray, positions: np.ndarray, counts: np.ndarray
-) -> None:
-    """Positions (int32 ``[words, LINKS]``) and their number (int64 ``[words]``, 0 before) for the words of all items.
-
-    starts: int64 [items + 1], first word of each item.
-    """
-    for item in range(len(starts) - 1):
-        first, end = starts[item], starts[item + 1]
-        for pair in range(offsets[item], offsets[item + 1]):
-            word = first + pairs[pair, 1]
-            counts[word] = _insert(positions, word, counts[word], pairs[pair, 0])
-        # a word without links takes those of its neighbour, which may have taken them itself
-        aligned = -1
-        for word in range(first, end):
-            if counts[word] > 0:
-                aligned = word if aligned < 0 else aligned
-            elif aligned >= 0:
-                _copy_links(positions, counts, word - 1, word)
-        for word in range(first, aligned):
-            _copy_links(positions, counts, aligned, word)
+SENTENCES, SETS = 1 << 15, 1 << 18
+"""Sentences whose links are numbered at a time, and sets whose windows are looked up, which bounds memory."""
 
 
 def aligned_positions(alignment: Ragged, target_lengths: np.ndarray) -> Ragged:
@@ -72,18 +24,24 @@ def aligned_positions(alignment: Ragged, target_lengths: np.ndarray) -> Ragged:
     A word without links takes those of the nearest aligned word to its left, else to its right; the lists of an item
     without any links are empty. Raises ``ValueError`` for a link outside its item.
     """
-    starts = np.zeros(len(target_lengths) + 1, dtype=np.int64)
-    np.cumsum(target_lengths, out=starts[1:])
-    pairs = np.ascontiguousarray(alignment.values, dtype=np.int32).reshape(-1, 2)
-    offsets = np.ascontiguousarray(alignment.offsets, dtype=np.int64)
-    if len(offsets) != len(starts):
+    if len(alignment) != len(target_lengths):
         raise ValueError(f"{len(alignment)} alignments of {len(target_lengths)} items")
-    limits = np.repeat(np.asarray(target_lengths), alignment.lengths)
-    if len(pairs) and (pairs.min() < 0 or (pairs[:, 1] >= limits).any()):
+    starts, pairs = offsets_of(target_lengths), np.asarray(alignment.values, dtype=np.int64).reshape(-1, 2)
+    if (pairs < 0).any() or (pairs[:, 1] >= np.repeat(target_lengths, alignment.lengths)).any():
         raise ValueError("a link lies outside its item")
-    positions, counts = np.empty((starts[-1], LINKS), dtype=np.int32), np.zeros(starts[-1], dtype=np.int64)
-    _link_words(pairs, offsets, starts, positions, counts)
-    return Ragged(positions[np.arange(LINKS) < counts[:, None]], np.concatenate(([0], np.cumsum(counts))))
+    words = np.repeat(starts[:-1], alignment.lengths) + pairs[:, 1]
+    # of words by positions, which sorts both and has each link once; the last row is empty
+    shape = starts[-1] + 1, pairs[:, 0].max(initial=0) + 1
+    links = sparse.coo_array((np.ones(len(pairs), dtype=np.int8), (words, pairs[:, 0])), shape=shape).tocsr()
+    counts = np.diff(links.indptr)
+    first = np.arange(links.nnz) < np.repeat(links.indptr[:-1] + LINKS, counts)
+    own = Ragged(links.indices[first].astype(np.int32), offsets_of(np.minimum(counts, LINKS)))
+    every, linked = np.arange(starts[-1]), counts[:-1] > 0
+    left = np.maximum.accumulate(np.where(linked, every, -1))
+    right = np.minimum.accumulate(np.where(linked, every, starts[-1])[::-1])[::-1]
+    begin, end = (np.repeat(part, target_lengths) for part in (starts[:-1], starts[1:]))
+    nearest = np.where(left >= begin, left, right)
+    return own.take(np.where(nearest < end, nearest, starts[-1]))
 
 
 def intern_links(sentences: np.ndarray, positions: Ragged) -> tuple[LinkSets, np.ndarray]:
@@ -158,36 +116,6 @@ def parse_window(name: str) -> Window:
     return Window(*(int(sizes.get(part, 0)) for part in "pcn"))
 
 
-@leaf
-def _fill_rows(
-    ids: np.ndarray,
-    starts: np.ndarray,
-    sentences: np.ndarray,
-    positions: np.ndarray,
-    offsets: np.ndarray,
-    window: Window,
-    rows: np.ndarray,
-) -> None:
-    """Write a row of each word of the window of every set (int32 [N, slots], 0 before)."""
-    for item in range(len(sentences)):
-        start = starts[sentences[item]]
-        length = starts[sentences[item] + 1] - start
-        first, last = length, length
-        aligned = offsets[item + 1] - offsets[item]
-        if aligned > 0:
-            first, last = np.int64(positions[offsets[item]]), np.int64(positions[offsets[item + 1] - 1])
-        for slot in range(window.previous):
-            position = first - window.previous + slot
-            if position >= 0:
-                rows[item, slot] = ids[start + position] + 1
-        for slot in range(min(window.aligned, aligned)):
-            rows[item, window.previous + slot] = ids[start + positions[offsets[item] + slot]] + 1
-        for slot in range(window.following):
-            position = last + 1 + slot
-            if position < length:
-                rows[item, window.previous + window.aligned + slot] = ids[start + position] + 1
-
-
 def window_rows(ids: Ragged, links: LinkSets, window: Window) -> np.ndarray:
     """int32 ``[N, slots]``: for each set of links the words of its window, a word's number + 1; 0 where there is none.
 
@@ -198,19 +126,20 @@ def window_rows(ids: Ragged, links: LinkSets, window: Window) -> np.ndarray:
     """
     if len(links) and not 0 <= links.sentences.min() <= links.sentences.max() < len(ids):
         raise ValueError("links of sentences that are not there")
-    lengths = np.repeat(ids.lengths[links.sentences], links.positions.lengths)
-    if len(lengths) and (links.positions.values.min() < 0 or (links.positions.values >= lengths).any()):
+    limits = np.repeat(ids.lengths[links.sentences], links.positions.lengths)
+    if (links.positions.values < 0).any() or (links.positions.values >= limits).any():
         raise ValueError("a link lies outside its sentence")
-    rows = np.zeros((len(links), window.slots), dtype=np.int32)
-    arrays = (
-        np.ascontiguousarray(array, dtype=dtype)
-        for array, dtype in (
-            (ids.values, np.int32),
-            (ids.offsets, np.int64),
-            (links.sentences, np.int32),
-            (links.positions.values, np.int32),
-            (links.positions.offsets, np.int64),
-        )
-    )
-    _fill_rows(*arrays, window, rows)
+    starts, lengths = ids.offsets[links.sentences, None], ids.lengths[links.sentences, None]
+    begins, counts = links.positions.offsets[:-1, None], links.positions.lengths[:, None]
+    words, aligned = np.append(ids.values, -1), np.append(links.positions.values, 0)
+    before, slots, after = np.arange(-window.previous, 0), np.arange(window.aligned), np.arange(window.following)
+    rows = np.empty((len(links), window.slots), dtype=np.int32)
+    for start in range(0, len(links), SETS):
+        part = slice(start, start + SETS)
+        begin, count, length = begins[part], counts[part], lengths[part]
+        first, last = (np.where(count > 0, aligned[place], length) for place in (begin, begin + count - 1))
+        inner = np.where(slots < count, aligned[np.minimum(begin + slots, len(aligned) - 1)], -1)
+        places = np.hstack([first + before, inner, last + 1 + after])
+        inside = (places >= 0) & (places < length)
+        rows[part] = words[np.where(inside, starts[part] + places, -1)] + 1
     return rows

@@ -5,8 +5,6 @@ M = T S R^T. Rows of T stand for words, rows of R for sentences. T's columns are
 sentence m, seen or new, is folded in as r = S^-1 T^T m: for a sentence of the training text that is its row of R.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,25 +13,7 @@ from scipy.sparse.linalg import svds
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
-
-
-def repeated_words(sentences: Iterable[Sequence[str]]) -> Vocabulary:
-    """The words that occur at least twice; all others are ``UNK`` (Auli et al. 2013, sections 4.1 and 5.4)."""
-    counts: Counter[str] = Counter()
-    for sentence in sentences:
-        counts.update(sentence)
-    return Vocabulary.from_counts(Counter({word: count for word, count in counts.items() if count > 1}))
-
-
-def word_ids(vocabulary: Vocabulary, sentences: Sequence[Sequence[str]]) -> Ragged:
-    """int32 ids of the words of each sentence, ``UNK`` for those outside the vocabulary."""
-    index = vocabulary.index
-    offsets = np.zeros(len(sentences) + 1, dtype=np.int64)
-    np.cumsum([len(sentence) for sentence in sentences], out=offsets[1:])
-    ids = (index.get(word, UNK) for sentence in sentences for word in sentence)
-    return Ragged(np.fromiter(ids, dtype=np.int32, count=int(offsets[-1])), offsets)
-
+from neural_smt.vocabulary import RESERVED
 
 LEAST_SINGULAR_VALUE = 1e-6
 """Of the largest one: below it a direction is rounding noise."""

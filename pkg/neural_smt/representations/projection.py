@@ -27,28 +27,13 @@ def word_hashes(vocabulary: Vocabulary) -> np.ndarray:
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
-@leaf
-def _fill_keys(ids: np.ndarray, offsets: np.ndarray, hashes: np.ndarray, keys: np.ndarray, values: np.ndarray) -> None:
-    """Hash (uint64) and value (float32) of every unigram and bigram; of a sentence its unigrams first."""
-    place = 0
-    for sentence in range(len(offsets) - 1):
-        for word in range(offsets[sentence], offsets[sentence + 1]):
-            keys[place] = hashes[ids[word]]
-            values[place] = 1.0
-            place += 1
-        for word in range(offsets[sentence], offsets[sentence + 1] - 1):
-            keys[place] = mix(mix(hashes[ids[word]]) ^ hashes[ids[word + 1]])
-            values[place] = BIGRAM_WEIGHT
-            place += 1
-
-
-def feature_keys(ids: Ragged, hashes: np.ndarray) -> tuple[Ragged, np.ndarray]:
-    """The whole hashes (uint64 ``Ragged``, a list for each sentence) of all features, and float32, their values."""
-    offsets = np.zeros(len(ids) + 1, dtype=np.int64)
-    np.cumsum(np.maximum(2 * ids.lengths - 1, 0), out=offsets[1:])
-    keys, values = np.empty(offsets[-1], dtype=np.uint64), np.empty(offsets[-1], dtype=np.float32)
-    _fill_keys(np.ascontiguousarray(ids.values, dtype=np.int32), ids.offsets, hashes, keys, values)
-    return Ragged(keys, offsets), values
+def feature_keys(ids: Ragged, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The sentence (int64), the whole hash (uint64) and the value (float32) of every unigram, then of every bigram."""
+    unigrams, sentences = hashes[ids.values], np.repeat(np.arange(len(ids)), ids.lengths)
+    first = np.flatnonzero(sentences[1:] == sentences[:-1])
+    bigrams = mix.py_func(mix.py_func(unigrams[first]) ^ unigrams[first + 1])
+    values = np.repeat(np.array([1, BIGRAM_WEIGHT], dtype=np.float32), [len(unigrams), len(bigrams)])
+    return np.concatenate([sentences, sentences[first]]), np.concatenate([unigrams, bigrams]), values
 
 
 def feature_matrix(ids: Ragged, hashes: np.ndarray, bits: int) -> sparse.csr_matrix:
@@ -56,10 +41,9 @@ def feature_matrix(ids: Ragged, hashes: np.ndarray, bits: int) -> sparse.csr_mat
 
     ids: word ids; hashes: of ``word_hashes``. A sentence without words has no features.
     """
-    keys, values = feature_keys(ids, hashes)
-    numbers = (keys.values & np.uint64((1 << bits) - 1)).astype(np.int32)
-    matrix = sparse.csr_matrix((values, numbers, keys.offsets), shape=(len(ids), 1 << bits))
-    matrix.sum_duplicates()
+    sentences, keys, values = feature_keys(ids, hashes)
+    numbers = (keys & np.uint64((1 << bits) - 1)).astype(np.int32)
+    matrix = sparse.coo_matrix((values, (sentences, numbers)), shape=(len(ids), 1 << bits)).tocsr()
     norms = np.sqrt(matrix.multiply(matrix).sum(axis=1)).A1
     matrix.data /= np.repeat(norms, np.diff(matrix.indptr)).astype(np.float32)
     return matrix
@@ -67,7 +51,7 @@ def feature_matrix(ids: Ragged, hashes: np.ndarray, bits: int) -> sparse.csr_mat
 
 def count_collisions(ids: Ragged, hashes: np.ndarray, bits: int) -> tuple[int, int]:
     """How many features a text has, and how many of them share their number with another."""
-    features = np.unique(feature_keys(ids, hashes)[0].values)
+    features = np.unique(feature_keys(ids, hashes)[1])
     _, sharers = np.unique(features & np.uint64((1 << bits) - 1), return_counts=True)
     return len(features), int(sharers[sharers > 1].sum())
 
@@ -183,10 +167,6 @@ def choose_projection(
     matrix: sparse.csr_matrix, references: np.ndarray, held_out: np.ndarray, rate: float, epochs: int, seed: int
 ) -> tuple[Projection, Fit]:
     """``train_projection`` at the rate given, or at that of ``RATES`` which is best on the sentences held out (0)."""
-    best: tuple[Projection, Fit] | None = None
-    for tried in (rate,) if rate else RATES:
-        found = train_projection(matrix, references, held_out, tried, epochs, seed)
-        if best is None or min(found[1].errors) < min(best[1].errors):
-            best = found
-    assert best is not None
-    return best
+    rates = (rate,) if rate else RATES
+    found = (train_projection(matrix, references, held_out, tried, epochs, seed) for tried in rates)
+    return min(found, key=lambda trained: min(trained[1].errors, default=0.0))

@@ -24,8 +24,8 @@ from neural_smt.experiment.settings import Settings, check_section, fill_default
 from neural_smt.io.files import atomic, read_json, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, LinkSets
-from neural_smt.representations.links import Window, parse_window, window_rows
-from neural_smt.representations.lsa import word_counts, word_ids
+from neural_smt.representations.links import parse_window, window_rows
+from neural_smt.representations.lsa import word_counts
 from neural_smt.representations.projection import Projection, feature_matrix, word_hashes
 from neural_smt.vocabulary import Vocabulary
 
@@ -51,6 +51,7 @@ def representation_settings(values: Mapping[str, Any]) -> Settings:
     return settings
 
 
+@dataclass(frozen=True)
 class Representation:
     """What a joint model knows of the source. slots, dimensions: f_t is so many vectors of so many numbers; input_rows:
     rows of the table of vectors where the joint network learns it, else 0.
@@ -58,15 +59,20 @@ class Representation:
 
     settings: Settings
     vocabulary: Vocabulary
-    slots: int
-    dimensions: int
-    input_rows: int
+
+    slots: ClassVar[int]
+    dimensions: ClassVar[int]
+    input_rows: ClassVar[int]
     arrays: ClassVar[tuple[str, ...]]
 
     @property
     def side(self) -> str:
         """The text whose sentences it reads, ``source`` or ``target``."""
         return self.settings.side
+
+    def ids(self, sentences: Sequence[Sequence[str]]) -> Ragged:
+        """int32: the words of tokenised sentences."""
+        return self.vocabulary.encode(" ".join(tokens) for tokens in sentences)
 
     def inputs(self, sentences: Sequence[Sequence[str]], links: LinkSets) -> AuxiliaryInputs:
         """The input of each set of links into tokenised sentences, in the order of the sets.
@@ -84,8 +90,6 @@ class SentenceRepresentation(Representation):
     ``features`` (int32 ``[K]``) of ``projected_lsa``.
     """
 
-    settings: Settings
-    vocabulary: Vocabulary
     weights: np.ndarray
     features: np.ndarray | None = None
 
@@ -110,7 +114,7 @@ class SentenceRepresentation(Representation):
         if len(links) and not 0 <= links.sentences.min() <= links.sentences.max() < len(sentences):
             raise ValueError("links of sentences that are not there")
         table = np.zeros((len(sentences) + 1, self.dimensions), dtype=np.float32)
-        table[1:] = self.vectors(word_ids(self.vocabulary, sentences))
+        table[1:] = self.vectors(self.ids(sentences))
         return AuxiliaryInputs((links.sentences[:, None] + 1).astype(np.int32), table)
 
 
@@ -121,20 +125,13 @@ class WordRepresentation(Representation):
     table: float32 ``[V + 1, d]``, zeros and then the vector of every word; None where the joint network learns it.
     """
 
-    settings: Settings
-    vocabulary: Vocabulary
     table: np.ndarray | None
 
     arrays = ("table",)
 
     @property
-    def window(self) -> Window:
-        """Which words."""
-        return parse_window(self.settings.window)
-
-    @property
     def slots(self) -> int:  # type: ignore[override]
-        return self.window.slots
+        return parse_window(self.settings.window).slots
 
     @property
     def dimensions(self) -> int:  # type: ignore[override]
@@ -146,7 +143,8 @@ class WordRepresentation(Representation):
 
     def inputs(self, sentences: Sequence[Sequence[str]], links: LinkSets) -> AuxiliaryInputs:
         """See ``Representation``; slots beyond the sentence, or beyond the aligned words, hold row 0."""
-        return AuxiliaryInputs(window_rows(word_ids(self.vocabulary, sentences), links, self.window), self.table)
+        window = parse_window(self.settings.window)
+        return AuxiliaryInputs(window_rows(self.ids(sentences), links, window), self.table)
 
 
 CONFIG, ARRAYS, VOCABULARY = "config.json", "vectors.safetensors", "vocabulary.tsv"

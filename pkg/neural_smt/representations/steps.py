@@ -1,7 +1,6 @@
 """The representations stage: a representation of each kind from parallel text, and what there is to say about it."""
 
 import logging
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import read_parallel, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.representations.links import parse_window
-from neural_smt.representations.lsa import LatentSemantics, analyse, repeated_words, word_ids
+from neural_smt.representations.lsa import LatentSemantics, analyse
 from neural_smt.representations.projection import (
     choose_projection,
     count_collisions,
@@ -27,14 +26,14 @@ from neural_smt.representations.representation import (
     representation_settings,
     save_representation,
 )
+from neural_smt.shortlist import repeated_words
 from neural_smt.vocabulary import Vocabulary
 
-Sentences = Sequence[Sequence[str]]
 Built = tuple[Representation, dict[str, Any]]
 """A representation and its statistics."""
 
 
-def build_sentence_lsa(settings: Settings, sentences: Sentences, seed: int) -> Built:
+def build_sentence_lsa(settings: Settings, sentences: list[str], seed: int) -> Built:
     """Rows of R for the sentences of one text."""
     vocabulary, ids, semantics = _analysed(settings, sentences, seed)
     scale = settings.length / root_mean_square(semantics.sentences(ids))
@@ -42,7 +41,7 @@ def build_sentence_lsa(settings: Settings, sentences: Sentences, seed: int) -> B
     return SentenceRepresentation(settings, vocabulary, weights), _spectrum(semantics)
 
 
-def build_word_lsa(settings: Settings, sentences: Sentences, seed: int) -> Built:
+def build_word_lsa(settings: Settings, sentences: list[str], seed: int) -> Built:
     """Rows of T for the words of a window, equally long but for words that are in no sentence or in all."""
     vocabulary, _, semantics = _analysed(settings, sentences, seed)
     lengths = np.linalg.norm(semantics.words, axis=1, keepdims=True)
@@ -65,25 +64,33 @@ def build_word_rnn(settings: Settings, model: Path) -> Built:
     return WordRepresentation(settings, trained.vocabulary, table), {"length_in_the_model": length}
 
 
-def build_learned(settings: Settings, sentences: Sentences) -> Built:
+def build_learned(settings: Settings, sentences: list[str]) -> Built:
     """Only which words there are: their vectors are parameters of the joint network."""
     return WordRepresentation(settings, repeated_words(sentences), None), {}
 
 
-def build_projected_lsa(settings: Settings, source: Sentences, target: Sentences, seed: int) -> Built:
+def build_projected_lsa(settings: Settings, source: list[str], target: list[str], seed: int) -> Built:
     """The transform of the source sentence into the row of R of its reference."""
     _, ids, semantics = _analysed(settings, target, seed)
     references = semantics.sentences(ids)
     references /= root_mean_square(references)
     vocabulary = repeated_words(source)
-    words, hashes = word_ids(vocabulary, source), word_hashes(vocabulary)
+    words, hashes = vocabulary.encode(source), word_hashes(vocabulary)
     matrix = feature_matrix(words, hashes, settings.bits)
-    held_out = _held_out(len(source), settings.held_out, seed)
+    held_out = np.zeros(len(source), dtype=bool)
+    count = max(1, round(settings.held_out * len(source))) if settings.held_out else 0
+    held_out[np.random.default_rng(seed).permutation(len(source))[:count]] = True
     projection, fit = choose_projection(matrix, references, held_out, settings.rate, settings.epochs, seed)
     vectors = projection.project(matrix)
     features, sharing = count_collisions(words, hashes, settings.bits)
+    # what a transform reaches that knows nothing of the source
+    constant = np.broadcast_to(references[~held_out].mean(axis=0), references.shape)
     statistics = _spectrum(semantics) | {
-        "cosine": _cosines(vectors, references, held_out),
+        "cosine": {
+            "training": mean_cosine(vectors[~held_out], references[~held_out]),
+            "held_out": mean_cosine(vectors[held_out], references[held_out]) if count else None,
+            "constant": mean_cosine(constant[held_out], references[held_out]) if count else None,
+        },
         "rate": fit.rate,
         "epoch": fit.epoch,
         "held_out_errors": fit.errors,
@@ -102,9 +109,9 @@ def root_mean_square(vectors: np.ndarray, counts: np.ndarray | None = None) -> f
     return float(np.sqrt(np.average(squares, weights=weights))) or 1.0
 
 
-def _analysed(settings: Settings, sentences: Sentences, seed: int) -> tuple[Vocabulary, Ragged, LatentSemantics]:
+def _analysed(settings: Settings, sentences: list[str], seed: int) -> tuple[Vocabulary, Ragged, LatentSemantics]:
     vocabulary = repeated_words(sentences)
-    ids = word_ids(vocabulary, sentences)
+    ids = vocabulary.encode(sentences)
     return vocabulary, ids, analyse(ids, len(vocabulary), settings.dimensions, seed)
 
 
@@ -116,25 +123,6 @@ def _spectrum(semantics: LatentSemantics) -> dict[str, Any]:
     return {
         "singular_values": [float(semantics.singular[0]), float(semantics.singular[-1])],
         "energy_share": float((semantics.singular**2).sum() / semantics.energy),
-    }
-
-
-def _held_out(sentences: int, share: float, seed: int) -> np.ndarray:
-    """bool ``[n]``: a random share of the sentences, at least one unless the share is 0."""
-    chosen = np.zeros(sentences, dtype=bool)
-    count = max(1, round(share * sentences)) if share > 0 else 0
-    chosen[np.random.default_rng(seed).permutation(sentences)[:count]] = True
-    return chosen
-
-
-def _cosines(vectors: np.ndarray, references: np.ndarray, held_out: np.ndarray) -> dict[str, float | None]:
-    """Of the transform, in training and held out, and of a constant that knows nothing of the source, held out."""
-    constant = np.broadcast_to(references[~held_out].mean(axis=0), references.shape)
-    tested = bool(held_out.any())
-    return {
-        "training": mean_cosine(vectors[~held_out], references[~held_out]),
-        "held_out": mean_cosine(vectors[held_out], references[held_out]) if tested else None,
-        "constant": mean_cosine(constant[held_out], references[held_out]) if tested else None,
     }
 
 
@@ -164,7 +152,7 @@ def build_representation(
             + ("needs a recurrent model of the source" if recurrent is None else "reads no recurrent model")
             + "; give one for word_rnn only"
         )
-    sources, targets = ([line.split() for line in lines] for lines in read_parallel(source, target))
+    sources, targets = read_parallel(source, target)
     log.info("building %s from %d sentence pairs", chosen.kind, len(sources))
     if recurrent is not None:
         built, found = build_word_rnn(chosen, recurrent)

@@ -10,9 +10,9 @@ import logging
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -35,30 +35,24 @@ FINEST_STEP = 0.01
 """Shares of the pool closer than this are not told apart."""
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """A share of the pool, and what a language model of it makes of the dev set.
 
-    Of random samples all but the share are means over the samples.
+    method: the ``selected`` lines, those with the best scores, or ``random`` ones with as many words, of which all but
+    the share are means over samples.
     """
 
+    method: str
     fraction: float
     sentences: float
     words: float
     perplexity: float
 
 
-@dataclass
-class Curve:
-    """Points by share of the pool: its best-scored lines, and random samples with as many words."""
-
-    selected: dict[float, Point] = field(default_factory=dict)
-    random: dict[float, Point] = field(default_factory=dict)
-
-    @property
-    def chosen(self) -> float:
-        """The share with the lowest dev perplexity (the smallest of equals)."""
-        return min(self.selected.values(), key=lambda point: (point.perplexity, point.fraction)).fraction
+def chosen_fraction(curve: Iterable[Point]) -> float:
+    """The share of selected lines with the lowest dev perplexity (the smallest of equals)."""
+    selected = (point for point in curve if point.method == "selected")
+    return min(selected, key=lambda point: (point.perplexity, point.fraction)).fraction
 
 
 class PoolModels:
@@ -72,8 +66,9 @@ class PoolModels:
         self.vocabulary, self.order = vocabulary, order
         self.pool, self.dev = _encode_on_disk(vocabulary, pool), vocabulary.encode(dev)
 
-    def measure(self, fraction: float, rows: np.ndarray) -> Point:
-        """The dev perplexity of a model of the pool's ``rows``; it is estimated on disk where they are many.
+    def measure(self, rows: np.ndarray) -> tuple[int, int, float]:
+        """Sentences and words of the pool's ``rows`` and the dev perplexity of a model of them, which is estimated on
+        disk where they are many.
 
         Of its n-grams only those in the dev set are looked up, and need to be in memory.
         """
@@ -82,7 +77,7 @@ class PoolModels:
         with tempfile.TemporaryDirectory() as folder:
             estimated = estimate_within(parts, self.order, (), MEMORY, Path(folder), len(self.vocabulary) - 1)
             model = NgramModel.from_tables(restrict_tables(estimated.tables, self.dev), self.vocabulary)
-        return Point(fraction, len(rows), words, measure_perplexity(model, self.dev).value)
+        return len(rows), words, measure_perplexity(model, self.dev).value
 
     def rows_with_words(self, words: int, generator: np.random.Generator) -> np.ndarray:
         """Random rows, without replacement, that have ``words`` words together (the last may exceed it)."""
@@ -105,43 +100,33 @@ def _encode_on_disk(vocabulary: Vocabulary, lines: Iterable[str]) -> Ragged:
 
 
 def draw_curve(
-    models: PoolModels,
-    ranking: np.ndarray,
-    fractions: Sequence[float],
-    random_samples: int,
-    seed: int,
-    threads: int,
-) -> Curve:
+    models: PoolModels, ranking: np.ndarray, fractions: Sequence[float], random_samples: int, seed: int, threads: int
+) -> list[Point]:
     """Measure the ``fractions`` of the ranked pool, then finer ones around the best.
 
     ranking: int ``[lines]``, rows of the pool, best first. Random samples of each size follow from ``seed`` alone.
     """
-    curve = Curve()
+    curve: list[Point] = []
 
-    def measure(fraction: float) -> tuple[Point, Point | None]:
-        selected = models.measure(fraction, ranking[: lines_of(fraction, len(ranking))])
-        samples = [
-            models.measure(fraction, models.rows_with_words(int(selected.words), np.random.default_rng([seed, number])))
-            for number in range(random_samples)
+    def measure(fraction: float) -> list[Point]:
+        best = models.measure(ranking[: lines_of(fraction, len(ranking))])
+        generators = (np.random.default_rng([seed, number]) for number in range(random_samples))
+        samples = [models.measure(models.rows_with_words(best[1], generator)) for generator in generators]
+        means = [np.mean(samples, axis=0).tolist()] if samples else []
+        return [
+            Point(name, fraction, *found) for name, found in zip(("selected", "random"), (best, *means), strict=False)
         ]
-        return selected, _mean(samples) if samples else None
 
     with ThreadPoolExecutor(max_workers=threads) as executor:
         wanted = sorted({float(fraction) for fraction in fractions})
         while wanted:
-            for selected, random in executor.map(measure, wanted):
-                curve.selected[selected.fraction] = selected
-                if random is not None:
-                    curve.random[selected.fraction] = random
-                logger.info(
-                    "best %.1f %% of the pool: %d lines, %d words, dev perplexity %.2f (random: %s)",
-                    100 * selected.fraction,
-                    selected.sentences,
-                    selected.words,
-                    selected.perplexity,
-                    "not measured" if random is None else f"{random.perplexity:.2f}",
-                )
-            wanted = _halfway(sorted(curve.selected), curve.chosen)
+            for points in executor.map(measure, wanted):
+                curve += points
+                for name, fraction, *figures in points:
+                    text = "%.1f %% of the pool, %s: %d lines, %d words, dev perplexity %.2f"
+                    logger.info(text, 100 * fraction, name, *figures)
+            measured = sorted(point.fraction for point in curve if point.method == "selected")
+            wanted = _halfway(measured, chosen_fraction(curve))
     return curve
 
 
@@ -159,48 +144,45 @@ def _halfway(fractions: list[float], best: float) -> list[float]:
     return [round(best + step, 4) for step in steps if step]
 
 
-def _mean(points: Sequence[Point]) -> Point:
-    sentences, words, perplexity = np.mean([(p.sentences, p.words, p.perplexity) for p in points], axis=0).tolist()
-    return Point(points[0].fraction, sentences, words, perplexity)
-
-
 COLUMNS = ("kept_fraction", "sentences", "words", "dev_perplexity", "method", "chosen")
 
 
-def curve_rows(curve: Curve | None) -> Iterator[tuple[str | int, ...]]:
-    """The points of a curve as its CSV file shows them, see ``COLUMNS``; no rows without one."""
-    for method in ("selected", "random"):
-        for fraction, point in sorted(getattr(curve, method).items()) if curve else ():
-            sizes = round(point.sentences), round(point.words)
-            chosen = int(method == "selected" and fraction == curve.chosen)
-            yield f"{fraction:g}", *sizes, f"{point.perplexity:.4f}", method, chosen
+def curve_rows(curve: Sequence[Point]) -> Iterator[tuple[str | int, ...]]:
+    """The points of a curve as its CSV file shows them, see ``COLUMNS``."""
+    for point in sorted(curve, key=lambda point: (point.method != "selected", point.fraction)):
+        chosen = int(point.method == "selected" and point.fraction == chosen_fraction(curve))
+        sizes = round(point.sentences), round(point.words)
+        yield f"{point.fraction:g}", *sizes, f"{point.perplexity:.4f}", point.method, chosen
 
 
-def plot_curve(curve: Curve | None, title: str, path: Path) -> None:
+def plot_curve(curve: Sequence[Point], title: str, path: Path) -> None:
     """Draw dev perplexity against the part of the pool that is kept, as PNG; without a curve, say that it is all."""
     with drawing(path, 6.4, 4.0) as figure:
         axes = figure.add_subplot()
-        if curve is None:
+        if curve:
+            _draw(axes, curve, title)
+        else:
             axes.text(0.5, 0.5, "selection is off: the whole pool is kept", ha="center", va="center")
             axes.set_axis_off()
-        else:
-            _draw(axes, curve, title)
 
 
-def _draw(axes: Axes, curve: Curve, title: str) -> None:
-    best = curve.selected[curve.chosen]
+def _draw(axes: Axes, curve: Sequence[Point], title: str) -> None:
+    selected, random = (
+        sorted((point for point in curve if point.method == method), key=lambda point: point.fraction)
+        for method in ("selected", "random")
+    )
+    best = next(point for point in selected if point.fraction == chosen_fraction(curve))
     kept = f"kept: {100 * best.fraction:.3g} %, perplexity {best.perplexity:.1f}"
     small, star = {"marker": "o", "markersize": 3}, {"marker": "*", "markersize": 14, "linestyle": "none"}
     for points, colour, label, style in (
-        (list(curve.random.values()), GREY, "random, as many words", small),
-        (list(curve.selected.values()), BLUE, "selected", small),
+        (random, GREY, "random, as many words", small),
+        (selected, BLUE, "selected", small),
         ([best], BLUE, kept, star),
     ):
         if points:
-            points.sort(key=lambda point: point.fraction)
             x, y = [100 * point.fraction for point in points], [point.perplexity for point in points]
             axes.plot(x, y, color=colour, label=label, **style)
-    shares = [100 * fraction for fraction in curve.selected]
+    shares = [100 * point.fraction for point in selected]
     axes.set_xscale("log")
     axes.set_xticks([tick for tick in (1, 2, 5, 10, 20, 50, 100) if min(shares) <= tick <= max(shares)])
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

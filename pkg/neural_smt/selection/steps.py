@@ -16,7 +16,15 @@ from neural_smt.errors import UserError, check_as_many
 from neural_smt.io.files import atomic, load_array, read_lines, read_parallel, write_csv, write_lines
 from neural_smt.io.streams import TextLines, count_lines, count_parallel, stream_lines
 from neural_smt.selection.cross_entropy import SideModels, score_sides, train_sides
-from neural_smt.selection.curve import COLUMNS, PoolModels, curve_rows, draw_curve, lines_of, plot_curve
+from neural_smt.selection.curve import (
+    COLUMNS,
+    PoolModels,
+    chosen_fraction,
+    curve_rows,
+    draw_curve,
+    lines_of,
+    plot_curve,
+)
 from neural_smt.shards import Shard
 
 logger = logging.getLogger(__name__)
@@ -86,7 +94,7 @@ def select(
     if settings["method"] not in (method, "none"):
         raise UserError(f"selection: unknown method '{settings['method']}'; set it to {method} or none")
     if settings["method"] == "none":
-        values, kept, drawn = np.full(lines, np.nan), np.ones(lines, dtype=np.bool_), None
+        values, kept, drawn = np.full(lines, np.nan), np.ones(lines, dtype=np.bool_), []
     else:
         _check_texts(method, in_domain, inside, pool[-1], dev[-1])
         if scored:
@@ -98,8 +106,9 @@ def select(
         pools = PoolModels(sides[-1], inside[-1], dev_lines, settings["order"])
         drawn = draw_curve(pools, ranking, settings["fractions"], settings["random_samples"], seed, threads)
         kept = np.zeros(lines, dtype=np.bool_)
-        kept[ranking[: lines_of(drawn.chosen, lines)]] = True
-        logger.info("kept %d of %d lines (%.3g %%)", kept.sum(), lines, 100 * drawn.chosen)
+        chosen = chosen_fraction(drawn)
+        kept[ranking[: lines_of(chosen, lines)]] = True
+        logger.info("kept %d of %d lines (%.3g %%)", kept.sum(), lines, 100 * chosen)
     _write_sides(output, inside if len(pool) > 1 else [], sides, kept)
     write_lines(scores, (f"{value:.6f}\t{int(flag)}" for value, flag in zip(values, kept, strict=True)))
     write_csv(curve, COLUMNS, curve_rows(drawn))

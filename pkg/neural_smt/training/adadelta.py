@@ -6,6 +6,7 @@ again: the result is the same, and an update touches hundreds of rows instead of
 """
 
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,7 @@ TILE = 1 << 17
 """Numbers of a parameter that a CPU updates at a time: few enough to stay in its cache from first to last."""
 
 
+@dataclass
 class AdaDelta:
     """E[g^2] <- rho E[g^2] + (1 - rho) g^2;  d = sqrt(E[d^2] + eps) / sqrt(E[g^2] + eps) g;  w <- w - d.
 
@@ -22,22 +24,16 @@ class AdaDelta:
     ``clipped_gradients``.
     """
 
-    def __init__(
-        self,
-        parameters: dict[str, nn.Parameter],
-        rho: float = 0.95,
-        epsilon: float = 1e-6,
-        clip: float = math.inf,
-        rows_only: bool = False,
-    ):
-        self.parameters = parameters
-        self.clip = clip
-        self.rows_only = rows_only
-        self.rho = rho
-        self.epsilon = epsilon
-        self.updates = 0
-        self.squared_gradients = {name: torch.zeros_like(p) for name, p in parameters.items()}
-        self.squared_steps = {name: torch.zeros_like(p) for name, p in parameters.items()}
+    parameters: dict[str, nn.Parameter]
+    rho: float = 0.95
+    epsilon: float = 1e-6
+    clip: float = math.inf
+    rows_only: bool = False
+    updates: int = 0
+
+    def __post_init__(self) -> None:
+        self.squared_gradients = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
+        self.squared_steps = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
         # How many updates a row's averages have seen; made for parameters whose gradient is sparse.
         self.seen: dict[str, Tensor] = {}
 
@@ -88,12 +84,8 @@ class AdaDelta:
 
     def tensors(self) -> dict[str, Tensor]:
         """The optimiser's state by name, for a checkpoint."""
-        groups = {
-            "squared_gradients": self.squared_gradients,
-            "squared_steps": self.squared_steps,
-            "seen": self.seen,
-        }
-        return {f"{group}.{name}": tensor for group, named in groups.items() for name, tensor in named.items()}
+        groups = "squared_gradients", "squared_steps", "seen"
+        return {f"{group}.{name}": tensor for group in groups for name, tensor in getattr(self, group).items()}
 
     def load(self, tensors: dict[str, Tensor], updates: int) -> None:
         """Inverse of ``tensors``."""

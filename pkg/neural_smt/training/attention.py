@@ -21,17 +21,12 @@ from neural_smt.networks.attention.network import (
     save_attention,
 )
 from neural_smt.training.adadelta import AdaDelta
-from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, TextTask, Training
+from neural_smt.training.loop import NOTHING, WHOLE, Minibatch, TextTask, Training
 from neural_smt.vocabulary import UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words, text_digest
+from neural_smt.vocabulary_selection.candidates import CandidateSets, read_sets
 from neural_smt.vocabulary_selection.partitions import Partitions, partitions
 
 log = logging.getLogger(__name__)
-
-VALIDATION_BATCH = 80
-
-CHUNK = 10_000
-"""Pairs whose coverage is counted at a time."""
 
 
 @dataclass(frozen=True)
@@ -62,20 +57,7 @@ class SentencePairs:
         """Target words, running, that are known but not in the set of their pair."""
         if self.sets is None:
             return 0
-        return sum(self._uncovered(start, min(start + CHUNK, len(self))) for start in range(0, len(self), CHUNK))
-
-    def _uncovered(self, start: int, stop: int) -> int:
-        """Of the pairs from ``start`` to before ``stop``."""
-        assert self.sets is not None
-        rows = np.arange(start, stop)
-        # A number for each word of each pair, so that all pairs are looked up at once.
-        target, own = (
-            np.repeat(rows - start, part.lengths) * self.sets.size + part.values
-            for part in (self.target.take(rows), self.sets.own.take(rows))
-        )
-        words = target % self.sets.size
-        covered = np.isin(target, own) | np.isin(words, self.sets.common) | (words == UNK)
-        return int(np.count_nonzero(~covered))
+        return int(np.count_nonzero(self.target.values != UNK) - self.sets.covered(self.target).sum())
 
 
 class AttentionTask(TextTask):
@@ -87,6 +69,8 @@ class AttentionTask(TextTask):
     to its own set, so that its score does not depend on others.
     """
 
+    held_out_batch = 80
+
     def __init__(
         self,
         network: AttentionNetwork,
@@ -95,10 +79,8 @@ class AttentionTask(TextTask):
         settings: Settings,
         seed: int,
     ):
-        self.usable = text.within(settings.max_length)
-        lengths = text.lengths[self.usable]
-        order = BatchOrder(lengths, settings.batch, settings.buffer, seed, settings.reshuffle)
-        super().__init__(network, text, held_out, order, VALIDATION_BATCH)
+        order = settings.batch, seed, settings.buffer, settings.reshuffle
+        super().__init__(network, text, held_out, *order, chosen=text.within(settings.max_length))
         self.reshuffle, self.tau = settings.reshuffle, settings.tau
         self._parts = lru_cache(maxsize=1)(self._cut)
         self.fixed_from = settings.fix_embeddings * self.updates_per_epoch
@@ -110,7 +92,7 @@ class AttentionTask(TextTask):
         learnt = not 0 < self.fixed_from <= update
         for embedding in (self.network.source_embedding, self.network.target_embedding):
             embedding.requires_grad_(learnt)
-        rows = self.usable[self.order.rows(update)]
+        rows = self.order.rows(update)
         return self._pack(self.text, rows[share], self._words(update, rows)) if len(rows[share]) else NOTHING
 
     def _words(self, update: int, rows: np.ndarray) -> np.ndarray | None:
@@ -122,7 +104,7 @@ class AttentionTask(TextTask):
 
     def _cut(self, epoch: int) -> Partitions:
         first = epoch * self.updates_per_epoch
-        batches = [self.usable[self.order.rows(first + position)] for position in range(self.updates_per_epoch)]
+        batches = [self.order.rows(first + position) for position in range(self.updates_per_epoch)]
         return partitions(self.text.target, batches, self.tau, self.network.config.target_words)
 
     def pack(self, text: SentencePairs, rows: np.ndarray, whole: int = 1) -> Minibatch:
@@ -144,52 +126,15 @@ def _digest_of_sets(text: SentencePairs) -> str | None:
     return None if text.sets is None else text.sets.digest
 
 
-def _within_epochs(settings: Settings, updates_per_epoch: int) -> Settings:
-    """The settings, with no more updates than the epochs have."""
-    if settings.average and settings.updates < updates_per_epoch:
-        raise UserError(
-            f"training: average takes weights at ends of epochs, but {settings.updates} updates are less than one "
-            f"epoch of {updates_per_epoch}; set average to 0 or updates higher"
-        )
-    most = settings.epochs * updates_per_epoch if settings.epochs else settings.updates
-    return settings.replace(updates=min(settings.updates, most))
-
-
-def _check_held_out(
-    settings: Settings,
-    candidates: Path | None,
-    source: Path | None,
-    target: Path | None,
-    held_out_candidates: Path | None,
-) -> None:
-    if (source is None) != (target is None):
-        raise UserError("held-out text needs both its sides; give held_out_source and held_out_target")
-    if source is None and (settings.patience > 0 or settings.keep == "best"):
-        raise UserError("training: patience and keep: best need held-out text; give held_out_source and _target")
-    if settings.tau:
-        # What is decoded with candidate lists may be validated with them (Jean et al. 2015).
-        if candidates is not None:
-            raise UserError("training: tau cuts the text into parts with words of their own; leave candidates out")
-    elif source is not None and (candidates is None) != (held_out_candidates is None):
-        raise UserError("give both candidates and held_out_candidates, or neither: both texts use the same softmax")
-
-
 def _read(
     source: Path, target: Path, vocabularies: tuple[Vocabulary, Vocabulary], candidates: Path | None
 ) -> SentencePairs:
     """Pairs of sentences as ids, with the target vocabularies that were made for them."""
     lines = read_parallel(source, target)
-    sides = [encode_words(vocabulary, text) for vocabulary, text in zip(vocabularies, lines, strict=True)]
+    sides = [vocabulary.encode_words(text) for vocabulary, text in zip(vocabularies, lines, strict=True)]
     if candidates is None:
         return SentencePairs(*sides)
-    digests = {"vocabulary": vocabularies[1].digest, "source": text_digest(lines[0])}
-    sets = CandidateSets.load(candidates, **digests, reference=text_digest(lines[1]))
-    if len(sets) != len(sides[0]):
-        raise UserError(
-            f"{candidates}: target vocabularies of {len(sets)} sentences, but {source} has {len(sides[0])}; "
-            "run the vocabulary_selection stage on this text"
-        )
-    return SentencePairs(*sides, sets)
+    return SentencePairs(*sides, read_sets(candidates, vocabularies[1], lines[0], source, references=lines[1]))
 
 
 def prepare(
@@ -213,8 +158,16 @@ def prepare(
     those of a part of the text (``tau``). held_out: sentences to measure perplexity with while training, each under its
     own target vocabulary; words of the references that are not in it count as unknown.
     """
+    if (held_out_source is None) != (held_out_target is None):
+        raise UserError("held-out text needs both its sides; give held_out_source and held_out_target")
+    if held_out_source is None and (settings.patience > 0 or settings.keep == "best"):
+        raise UserError("training: patience and keep: best need held-out text; give held_out_source and _target")
+    if settings.tau and candidates is not None:
+        raise UserError("training: tau cuts the text into parts with words of their own; leave candidates out")
+    # with tau, what is decoded with candidate lists may be validated with them (Jean et al. 2015)
+    if held_out_source and not settings.tau and (candidates is None) != (held_out_candidates is None):
+        raise UserError("give both candidates and held_out_candidates, or neither: both texts use the same softmax")
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
-    _check_held_out(settings, candidates, held_out_source, held_out_target, held_out_candidates)
     text = _read(source, target, vocabularies, candidates)
     held_out = SentencePairs(text.source.take([]), text.target.take([]))
     if held_out_source and held_out_target:
@@ -227,17 +180,26 @@ def prepare(
     network = AttentionNetwork(config, seed).to(place)
     task = AttentionTask(network, text, held_out, settings, seed)
     log.info(
-        "%d pairs to train on, %d held out, %d and %d words", len(task.usable), len(held_out), *map(len, vocabularies)
+        "%d pairs to train on, %d held out, %d and %d words",
+        len(task.order.lengths),
+        len(held_out),
+        *map(len, vocabularies),
     )
     for name, part in (("training", text), ("held-out", held_out)):
         if missing := part.uncovered():
             log.warning("%d words of the %s references are in no set of theirs and count as unknown", missing, name)
+    if settings.average and settings.updates < task.updates_per_epoch:
+        raise UserError(
+            f"training: average takes weights at ends of epochs, but {settings.updates} updates are less than one "
+            f"epoch of {task.updates_per_epoch}; set average to 0 or updates higher"
+        )
+    most = settings.epochs * task.updates_per_epoch if settings.epochs else settings.updates
     limited = text.sets is not None or settings.tau > 0
     parameters = dict(network.named_parameters())
     trained, origin = TrainedAttention(network, *vocabularies), {"candidates": _digest_of_sets(text)}
     return Training(
         task=task,
-        settings=_within_epochs(settings, task.updates_per_epoch),
+        settings=settings.replace(updates=min(settings.updates, most)),
         undecided=("average",),
         decided_by=[[v.digest for v in vocabularies], [_digest_of_sets(part) for part in (text, held_out)]],
         data=[side for part in (text, held_out) for side in (part.source, part.target)],

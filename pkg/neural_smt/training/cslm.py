@@ -28,21 +28,17 @@ from neural_smt.networks.cslm import (
     word_classes,
 )
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.training.loop import BatchOrder, Minibatch, Record, TextTask, Training, held_out_perplexity
+from neural_smt.training.loop import Minibatch, Record, TextTask, Training, held_out_perplexity
 from neural_smt.training.ngram_text import NgramText, split_sentences
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
-VALIDATION_BATCH = 1024
-
 
 class NgramTask(TextTask):
     """Minibatches of ``batch`` n-grams of ``text`` (shortlist ids), drawn in a new order in each epoch."""
 
-    def __init__(self, network: CslmNetwork, text: NgramText, held_out: NgramText, batch: int, seed: int):
-        order = BatchOrder(text.lengths, batch, buffer=1, seed=seed, reshuffle=True)
-        super().__init__(network, text, held_out, order, VALIDATION_BATCH)
+    held_out_batch = 1024
 
     def pack(self, text: NgramText, rows: np.ndarray, whole: int = 1) -> Minibatch:
         """See ``TextTask``."""

@@ -20,7 +20,7 @@ from neural_smt.networks.encoder_decoder import (
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.training.loop import BatchOrder, Minibatch, TextTask, Training
+from neural_smt.training.loop import Minibatch, TextTask, Training
 from neural_smt.training.ngram_text import hash_rows
 from neural_smt.vocabulary import Vocabulary
 
@@ -81,26 +81,17 @@ def split_pairs(pairs: PhrasePairs, held_out: int, seed: int) -> tuple[PhrasePai
     return pairs.take(np.flatnonzero(~chosen)), pairs.take(np.flatnonzero(chosen))
 
 
-VALIDATION_BATCH = 512
-
-
 class PhraseTask(TextTask):
-    """Minibatches of ``pairs`` in the order of the settings and the seed; ``held_out`` pairs by length."""
+    """Minibatches of ``pairs`` in an order; ``held_out`` pairs by length."""
 
-    def __init__(
-        self, network: EncoderDecoder, pairs: PhrasePairs, held_out: PhrasePairs, settings: Settings, seed: int
-    ):
-        conventions = network.config.conventions
-        self.mean = conventions.objective == "paper"
-        reshuffle = conventions.sampling == "paper"
-        order = BatchOrder(pairs.lengths, settings.batch, settings.buffer, seed, reshuffle)
-        super().__init__(network, pairs, held_out, order, VALIDATION_BATCH)
+    held_out_batch = 512
 
     def pack(self, text: PhrasePairs, rows: np.ndarray, whole: int = 1) -> Minibatch:
         """See ``TextTask``."""
         pairs = text.take(rows)
         batch = pack_pairs(pairs.source, pairs.target, self.device)
-        return Minibatch(batch, batch.pairs, batch.predictions, whole if self.mean else 1)
+        mean = self.network.config.conventions.objective == "paper"
+        return Minibatch(batch, batch.pairs, batch.predictions, whole if mean else 1)
 
 
 def prepare(
@@ -142,8 +133,9 @@ def prepare(
     )
     log.info("%d pairs to train on, %d held out", len(pairs), len(held_out))
     network = EncoderDecoder(config, seed).to(place)
+    reshuffle = config.conventions.sampling == "paper"
     return Training(
-        task=PhraseTask(network, pairs, held_out, settings, seed),
+        task=PhraseTask(network, pairs, held_out, settings.batch, seed, settings.buffer, reshuffle),
         settings=settings,
         decided_by=[shortlist.digest for shortlist in shortlists],
         data=[side for part in (pairs, held_out) for side in (part.source, part.target)],

@@ -5,6 +5,7 @@ a few hundred thousand of millions. These are summed where they belong without s
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -85,6 +86,7 @@ class GradientDescent:
         self.squares = {name: tensor.to(self.parameters[name].device) for name, tensor in tensors.items()}
 
 
+@dataclass
 class HalvingSchedule:
     """The RNNLM toolkit's schedule: the rate stays until an epoch gains little in validation entropy, then halves for
     every epoch; the second epoch that gains little is the last.
@@ -93,10 +95,9 @@ class HalvingSchedule:
     there, the entropy before is that of the epoch before, good or bad.
     """
 
-    def __init__(self, optimiser: GradientDescent, rate: float, improvement: float = 1.003):
-        self.optimiser = optimiser
-        self.rate = rate
-        self.improvement = improvement
+    optimiser: GradientDescent
+    rate: float
+    improvement: float = 1.003
 
     def follow(self, perplexities: list[float]) -> bool:
         """Set the optimiser's rate to that of the next epoch; false when there should be none."""

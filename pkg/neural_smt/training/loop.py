@@ -85,21 +85,24 @@ class Schedule(Protocol):
     def follow(self, perplexities: list[float]) -> bool: ...
 
 
+@dataclass
 class BatchOrder:
     """Minibatches as a function of the seed and the number of the update, so that a resumed run needs no more.
 
     As in the released program, ``buffer`` minibatches are read at once, sorted by length and split again. Pairs come
     in one permutation repeated in every epoch, or with ``reshuffle`` in a new one each time (``Conventions.sampling``).
-    lengths: int64 ``[n]``, what to sort by.
+    lengths: int64 ``[n]``, what to sort by; chosen: int64 ``[n]``, the pairs that these are of, the first n without.
     """
 
-    def __init__(self, lengths: np.ndarray, batch: int, buffer: int, seed: int, reshuffle: bool):
-        self.lengths = lengths
-        self.batch = batch
-        self.buffer = buffer
-        self.seed = seed
-        self.reshuffle = reshuffle
-        self.updates_per_epoch = -(-len(lengths) // batch)
+    lengths: np.ndarray
+    batch: int
+    seed: int
+    buffer: int = 1
+    reshuffle: bool = True
+    chosen: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        self.updates_per_epoch = -(-len(self.lengths) // self.batch)
         self._permutation = lru_cache(maxsize=1)(self._draw_permutation)
         self._sorted_buffer = lru_cache(maxsize=1)(self._sort_buffer)
 
@@ -107,7 +110,8 @@ class BatchOrder:
         """int64 pairs of minibatch ``update`` (from 0); the last one of an epoch may be smaller."""
         epoch, position = divmod(update, self.updates_per_epoch)
         index, within = divmod(position, self.buffer)
-        return self._sorted_buffer(epoch, index)[within * self.batch : (within + 1) * self.batch]
+        rows = self._sorted_buffer(epoch, index)[within * self.batch : (within + 1) * self.batch]
+        return rows if self.chosen is None else self.chosen[rows]
 
     def _draw_permutation(self, number: int) -> np.ndarray:
         return np.random.default_rng([self.seed, number]).permutation(len(self.lengths))
@@ -125,17 +129,21 @@ def by_length(lengths: np.ndarray, size: int) -> list[np.ndarray]:
 
 
 class TextTask:
-    """A ``Task`` of examples in memory: those of ``text`` in an order, those of ``held_out`` by length, ``size`` at a
-    time. Both have ``lengths``. What examples are as a minibatch, each kind of network says in ``pack``.
+    """A ``Task`` of examples in memory: those of ``text`` in an order, those of ``held_out`` by length. Both have
+    ``lengths``. What examples are as a minibatch, each kind of network says in ``pack``.
+
+    held_out_batch: examples held out that are scored together; order: what ``BatchOrder`` takes besides lengths.
     """
 
-    def __init__(self, network: nn.Module, text: Any, held_out: Any, order: BatchOrder, size: int):
+    held_out_batch: int
+
+    def __init__(self, network: nn.Module, text: Any, held_out: Any, *order: Any, chosen: np.ndarray | None = None):
         self.network = network
         self.device = next(network.parameters()).device
         self.text = text
-        self.order = order
-        self.updates_per_epoch = order.updates_per_epoch
-        self.validation = [self.pack(held_out, rows) for rows in by_length(held_out.lengths, size)]
+        self.order = BatchOrder(text.lengths if chosen is None else text.lengths[chosen], *order, chosen=chosen)
+        self.updates_per_epoch = self.order.updates_per_epoch
+        self.validation = [self.pack(held_out, rows) for rows in by_length(held_out.lengths, self.held_out_batch)]
 
     def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:
         """That of an update, counted from 0, or a share of it."""
@@ -204,8 +212,9 @@ class Progress:
     records: list[Record] = field(default_factory=list)
 
 
+@dataclass
 class Trainer:
-    """Trains the network of ``task`` in place; ``run`` is the fingerprint under which ``state`` keeps checkpoints.
+    """Trains the network of ``task`` in place; ``state`` keeps checkpoints of the run with this ``fingerprint``.
 
     Everything random is a function of the seed and the number of the update, so weights, optimiser and ``Progress``
     are all that a run needs to go on where it was and end as if it had never been stopped. optimiser: AdaDelta with the
@@ -215,30 +224,24 @@ class Trainer:
     first one writes. Their number decides on rounding alone.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        settings: Settings,
-        state: Path,
-        run: str,
-        optimiser: Optimiser | None = None,
-        schedule: Schedule | None = None,
-        epoch_ended: Callable[[int], None] | None = None,
-    ):
-        self.task = task
-        self.network = task.network
-        self.settings = settings
-        self.state = state
-        self.run_fingerprint = run
+    task: Task
+    settings: Settings
+    state: Path
+    fingerprint: str
+    optimiser: Optimiser | None = None
+    schedule: Schedule | None = None
+    epoch_ended: Callable[[int], None] | None = None
+    progress: Progress = field(default_factory=Progress)
+    best_weights: dict[str, Tensor] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.network = self.task.network
         self.parameters = dict(self.network.named_parameters())
         self.device = next(self.network.parameters()).device
-        self.optimiser = optimiser or AdaDelta(self.parameters, settings.rho, settings.epsilon, settings.clip)
-        self.schedule = schedule
+        constants = self.settings
+        self.optimiser = self.optimiser or AdaDelta(self.parameters, constants.rho, constants.epsilon, constants.clip)
         self.processes = Processes.current()
-        self.epoch_ended = epoch_ended if self.processes.first else None
-        self.validate_every = settings.validate_every or task.updates_per_epoch
-        self.progress = Progress()
-        self.best_weights: dict[str, Tensor] = {}
+        self.validate_every = self.settings.validate_every or self.task.updates_per_epoch
 
     def train(self) -> list[Record]:
         """Go on from the checkpoint, if there is one, to the end; returns the learning curve.
@@ -250,16 +253,17 @@ class Trainer:
 
     def _train(self) -> list[Record]:
         settings, progress = self.settings, self._restore()
-        self.processes.start_alike(f"{self.run_fingerprint} {progress.updates}", self.parameters)
+        self.processes.start_alike(f"{self.fingerprint} {progress.updates}", self.parameters)
         began = time.perf_counter() - progress.seconds
+        epoch_ended = self.epoch_ended if self.processes.first else None
         interactive = sys.stderr.isatty() and self.processes.first
         with tqdm(total=settings.updates, initial=progress.updates, unit="update", disable=not interactive) as bar:
             while progress.updates < settings.updates and not self._exhausted():
                 self.update()
                 bar.update()
                 progress.seconds = time.perf_counter() - began
-                if self.epoch_ended and progress.updates % self.task.updates_per_epoch == 0:
-                    self.epoch_ended(progress.updates // self.task.updates_per_epoch)
+                if epoch_ended and progress.updates % self.task.updates_per_epoch == 0:
+                    epoch_ended(progress.updates // self.task.updates_per_epoch)
                 if progress.updates % self.validate_every == 0:
                     record = self._validate()
                     bar.set_postfix(cost=f"{record.train_cost:.3f}", perplexity=record.validation_perplexity)
@@ -351,10 +355,10 @@ class Trainer:
         tensors = {f"weights/{name}": tensor for name, tensor in self.network.state_dict().items()}
         tensors |= {f"best/{name}": tensor for name, tensor in self.best_weights.items()}
         tensors |= {f"optimiser/{name}": tensor for name, tensor in self.optimiser.tensors().items()}
-        save_checkpoint(self.state, self.run_fingerprint, Checkpoint(tensors, asdict(self.progress)))
+        save_checkpoint(self.state, self.fingerprint, Checkpoint(tensors, asdict(self.progress)))
 
     def _restore(self) -> Progress:
-        checkpoint = load_checkpoint(self.state, self.run_fingerprint)
+        checkpoint = load_checkpoint(self.state, self.fingerprint)
         if checkpoint is not None and checkpoint.progress["updates"] <= self.settings.updates:
             groups: dict[str, dict[str, Tensor]] = {"weights": {}, "best": {}, "optimiser": {}}
             for key, tensor in checkpoint.tensors.items():

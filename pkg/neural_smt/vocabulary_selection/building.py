@@ -15,18 +15,12 @@ import numpy as np
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
-from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.ragged import Lists, Ragged, offsets_of
 from neural_smt.jit import kernel, leaf
 from neural_smt.phrases.table import PhraseTable, find_spans
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import EOS, RESERVED, UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import (
-    PIECE,
-    CandidateSets,
-    encode_known,
-    encode_words,
-    text_digest,
-)
+from neural_smt.vocabulary_selection.candidates import PIECE, CandidateSets, text_digest
 
 DIRECT = 2
 """The column of p(e|f) among the scores of a phrase table."""
@@ -61,11 +55,7 @@ class Sources:
 
     def encode(self, lines: list[str]) -> Ragged:
         """int32 source ids of tokenised sentences; -1 for words outside the vocabulary, which no table knows."""
-        return encode_known(self.source.index, -1, lines)
-
-    def encode_reference(self, lines: list[str]) -> Ragged:
-        """int32 network ids of tokenised target sentences, see ``encode_words``."""
-        return encode_words(self.network, lines)
+        return self.source.encode(lines, unknown=-1)
 
 
 def load_sources(
@@ -153,18 +143,14 @@ def build_pieces(
             phrases = phrase_lists(sources.phrase_table, sources.ids, numbers, settings.phrases)
         reference = _empty_lists(len(piece))
         if references is not None:
-            reference = sources.encode_reference(references[start : start + size])
-        texts, lists = (*_arrays(piece), *_arrays(translations)), (*_arrays(phrases), *_arrays(reference))
-        own = Ragged(*_collect(*texts, spans, *lists, len(RESERVED) + settings.frequent, words))
+            reference = sources.network.encode_words(references[start : start + size])
+        lists = (part.arrays for part in (piece, translations, phrases, reference))
+        own = Ragged(*_collect(*lists, spans, len(RESERVED) + settings.frequent, words))
         yield CandidateSets(own, common, words, origins, settings.as_dict())
 
 
 def _empty_lists(count: int) -> Ragged:
     return Ragged(np.zeros(0, dtype=np.int32), np.zeros(count + 1, dtype=np.int64))
-
-
-def _arrays(lists: Ragged) -> tuple[np.ndarray, np.ndarray]:
-    return np.ascontiguousarray(lists.values), np.ascontiguousarray(lists.offsets)
 
 
 def applicable_phrases(table: PhraseTable, piece: Ragged, max_length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -233,11 +219,10 @@ def phrase_lists(table: PhraseTable, ids: np.ndarray, phrases: np.ndarray, count
 
 
 @leaf
-def _take(
-    words: np.ndarray, start: int, stop: int, lowest: int, mark: int, seen: np.ndarray, values: np.ndarray, end: int
-) -> int:
-    """Append to ``values`` those of ``words[start:stop]`` that are new to the sentence; the new end."""
-    for place in range(start, stop):
+def _take(lists: Lists, number: int, lowest: int, mark: int, seen: np.ndarray, values: np.ndarray, end: int) -> int:
+    """Append to ``values`` those words of a list that are new to the sentence; the new end."""
+    words, offsets = lists
+    for place in range(offsets[number], offsets[number + 1]):
         word = words[place]
         if word >= lowest and seen[word] != mark:
             seen[word] = mark
@@ -248,44 +233,32 @@ def _take(
 
 @kernel
 def _collect(
-    source: np.ndarray,
-    source_offsets: np.ndarray,
-    translations: np.ndarray,
-    translation_offsets: np.ndarray,
-    spans: np.ndarray,
-    phrase_words: np.ndarray,
-    phrase_offsets: np.ndarray,
-    reference: np.ndarray,
-    reference_offsets: np.ndarray,
-    lowest: int,
-    size: int,
-) -> tuple[np.ndarray, np.ndarray]:
+    source: Lists, translations: Lists, phrases: Lists, reference: Lists, spans: np.ndarray, lowest: int, size: int
+) -> Lists:
     """Values (int32) and offsets (int64) of the ids from ``lowest`` on that each sentence has, in rising order.
 
-    source: ids, -1 for unknown words; translations: lists by source id; spans: places in the lists of phrase words, or
-    -1; reference: lists by sentence. ``seen`` holds the number of the last sentence that took an id, counted from 1.
+    source: ids, -1 for unknown words; translations: lists by source id; spans: places in the lists of words of
+    ``phrases``, or -1; reference: lists by sentence. ``seen`` holds the number of the last sentence that took an id,
+    counted from 1.
     """
+    words, offsets_of_words = source
     seen = np.zeros(size, dtype=np.int32)
     values = np.empty(1 << 16, dtype=np.int32)
-    offsets = np.zeros(len(source_offsets), dtype=np.int64)
+    offsets = np.zeros(len(offsets_of_words), dtype=np.int64)
     end = 0
-    for sentence in range(len(source_offsets) - 1):
+    for sentence in range(len(offsets) - 1):
         begin, mark = end, sentence + 1
         if len(values) - end < size:
             larger = np.empty(2 * len(values) + size, dtype=np.int32)
             larger[:end] = values[:end]
             values = larger
-        for token in range(source_offsets[sentence], source_offsets[sentence + 1]):
-            word = source[token]
-            if word >= 0:
-                start, stop = translation_offsets[word], translation_offsets[word + 1]
-                end = _take(translations, start, stop, lowest, mark, seen, values, end)
+        for token in range(offsets_of_words[sentence], offsets_of_words[sentence + 1]):
+            if words[token] >= 0:
+                end = _take(translations, words[token], lowest, mark, seen, values, end)
             for phrase in spans[token]:
                 if phrase >= 0:
-                    start, stop = phrase_offsets[phrase], phrase_offsets[phrase + 1]
-                    end = _take(phrase_words, start, stop, lowest, mark, seen, values, end)
-        start, stop = reference_offsets[sentence], reference_offsets[sentence + 1]
-        end = _take(reference, start, stop, lowest, mark, seen, values, end)
+                    end = _take(phrases, phrase, lowest, mark, seen, values, end)
+        end = _take(reference, sentence, lowest, mark, seen, values, end)
         values[begin:end] = np.sort(values[begin:end])
         offsets[sentence + 1] = end
     return values[:end].copy(), offsets

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from array import array
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -15,8 +14,9 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.io.array_files import ListWriter
 from neural_smt.io.files import atomic, load_array, read_json, save_arrays, write_json
-from neural_smt.io.ragged import Ragged, offsets_of
-from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
+from neural_smt.io.ragged import Lists, Ragged
+from neural_smt.jit import kernel
+from neural_smt.vocabulary import UNK, Vocabulary
 
 ORIGINS = {
     "vocabulary": "network vocabulary",
@@ -42,22 +42,6 @@ _ADVICE = "run the stage vocabulary_selection again"
 def text_digest(lines: list[str]) -> str:
     """SHA-256 (hex) of a tokenised text."""
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def encode_words(network: Vocabulary, lines: list[str]) -> Ragged:
-    """int32 ids of tokenised sentences; UNK for unknown words and for those spelt like a reserved entry."""
-    known = {word: number for word, number in network.index.items() if number >= len(RESERVED)}
-    return encode_known(known, UNK, lines)
-
-
-def encode_known(index: dict[str, int], unknown: int, lines: list[str]) -> Ragged:
-    """int32 ids of tokenised sentences by an index of words."""
-    ids, lengths = array("i"), np.empty(len(lines), dtype=np.int64)
-    for number, line in enumerate(lines):
-        tokens = line.split()
-        lengths[number] = len(tokens)
-        ids.extend(index.get(token, unknown) for token in tokens)
-    return Ragged(np.array(ids, dtype=np.int32), offsets_of(lengths))
 
 
 @dataclass(frozen=True)
@@ -109,6 +93,10 @@ class CandidateSets:
         own = np.sort(self.own.take(rows).values)
         return np.concatenate([self.common, own[np.diff(own, prepend=-1) > 0]]).astype(np.int64)
 
+    def covered(self, references: Ragged) -> np.ndarray:
+        """int64 ``[n]``: how many words of each reference (ids) its sentence's set holds; UNK counts for nothing."""
+        return _count_covered(self.own.arrays, self.common, references.arrays)
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 (hex) of all that decides on the sets: what they were made from and how."""
@@ -128,8 +116,8 @@ class CandidateSets:
         save_pieces(folder, [self])
 
     @classmethod
-    def load(cls, folder: Path, mapped: bool = True, **digests: str) -> "CandidateSets":
-        """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false.
+    def load(cls, folder: Path, **digests: str) -> "CandidateSets":
+        """Read what ``save`` wrote, memory-mapped.
 
         digests: of things named in ``ORIGINS``. Raises ``UserError`` where the sets were made from another one, where
         a file is missing, or where the arrays do not belong together. A table that the sets were made without does not
@@ -140,7 +128,7 @@ class CandidateSets:
             raise TypeError(f"sets are not made from {', '.join(sorted(unknown))}")
         folder = Path(folder)
         meta = read_json(folder / "meta.json")
-        own, common = Ragged.load(folder, "own", mapped), load_array(folder / "common.npy", mapped)
+        own, common = Ragged.load(folder, "own"), load_array(folder / "common.npy", mapped=True)
         try:
             sets = cls(own, common, meta["size"], meta["origins"], meta["settings"])
             expected = len(sets), len(common)
@@ -170,6 +158,24 @@ class CandidateSets:
         return bool((np.diff(self.common) > 0).all())
 
 
+@kernel
+def _count_covered(sets: Lists, common: np.ndarray, references: Lists) -> np.ndarray:
+    """Both parts of a set rise, so words are looked up in them by bisection."""
+    values, offsets = sets
+    words, word_offsets = references
+    counts = np.zeros(len(word_offsets) - 1, dtype=np.int64)
+    for sentence in range(len(counts)):
+        own = values[offsets[sentence] : offsets[sentence + 1]]
+        for word in words[word_offsets[sentence] : word_offsets[sentence + 1]]:
+            place = np.searchsorted(own, word)
+            found = place < len(own) and own[place] == word
+            if not found:
+                place = np.searchsorted(common, word)
+                found = place < len(common) and common[place] == word
+            counts[sentence] += found and word != UNK
+    return counts
+
+
 def save_pieces(folder: Path, pieces: Iterable[CandidateSets]) -> int:
     """Write the sets of a text that come in pieces (at least one) as ``CandidateSets.save`` would write them whole.
 
@@ -188,12 +194,16 @@ def save_pieces(folder: Path, pieces: Iterable[CandidateSets]) -> int:
     return ids
 
 
-def read_sets(folder: Path, target: Vocabulary, lines: list[str], text: Path) -> CandidateSets:
+def read_sets(
+    folder: Path, target: Vocabulary, lines: list[str], text: Path, references: list[str] | None = None
+) -> CandidateSets:
     """The target vocabularies of the sentences of ``text``, for a network that knows the words ``target``.
 
-    Raises ``UserError`` where they are of another text or of another network, or were made with the references.
+    references: the translations, to train with; sets may hold words of these, and of none otherwise. Raises
+    ``UserError`` where the sets are of another text or of another network.
     """
-    sets = CandidateSets.load(folder, vocabulary=target.digest, source=text_digest(lines))
+    translated = {} if references is None else {"reference": text_digest(references)}
+    sets = CandidateSets.load(folder, vocabulary=target.digest, source=text_digest(lines), **translated)
     if len(sets) != len(lines):
         raise UserError(
             f"{folder}: target vocabularies of {len(sets)} sentences, but {text} has {len(lines)}; "
@@ -204,6 +214,6 @@ def read_sets(folder: Path, target: Vocabulary, lines: list[str], text: Path) ->
             f"{folder}: target vocabularies for a network of {sets.size} words, but this one has {len(target)}; "
             "run the stage vocabulary_selection with its vocabulary"
         )
-    if "reference" in sets.origins:
+    if references is None and "reference" in sets.origins:
         raise UserError(f"{folder}: holds the words of references; make sets without them to translate with")
     return sets

@@ -1,8 +1,7 @@
 """How much of the reference the sets hold and how large they are (Tables 1 and 2 of Mi et al. 2016)."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +13,6 @@ from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import read_parallel, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.tables import formatted, markdown, table, write_frame
-from neural_smt.jit import kernel
 from neural_smt.vocabulary import UNK
 from neural_smt.vocabulary_selection.building import Sources, build_pieces, load_sources
 from neural_smt.vocabulary_selection.candidates import PIECE, SIZES, CandidateSets
@@ -76,73 +74,38 @@ def measure_candidates(
         for parts, top, coverage in measure_combinations(
             sources, chosen, sizes, lines, references, batch, seed, training=name == training
         ):
-            rows.append(Row(name, parts, top, coverage))
-            covered = 100 * coverage.covered / max(coverage.words, 1)
+            rows.append({"text": name, "parts": parts, "top": top or "", **coverage._asdict()})
+            covered = 100 * coverage.covered / max(coverage.reference_words, 1)
             log.info("%s, %s (%s): %.2f %% of the reference", name, parts, top or "-", covered)
-    write_coverage(csv_output, markdown_output, rows, chosen.dictionary, batch)
+    write_coverage(csv_output, markdown_output, pd.DataFrame(rows), chosen.dictionary, batch)
 
 
-@dataclass(frozen=True)
-class Coverage:
+class Coverage(NamedTuple):
     """What sets hold of the reference, and their sizes, UNK and EOS counted.
 
-    words: running words of the reference; known: of these, words that the network knows; covered: of these, words in
-    their sentence's set; sentences; complete: sentences with all their words covered; sentence_size, batch_size: mean
-    number of ids of a sentence, and of the union of a batch.
+    reference_words: running words of the reference; known: of these, words that the network knows; covered: of these,
+    words in their sentence's set; complete_sentences: those with all their words covered; sentence_size, batch_size:
+    mean number of ids of a sentence, and of the union of a batch.
     """
 
-    words: int
+    reference_words: int
     known: int
     covered: int
     sentences: int
-    complete: int
+    complete_sentences: int
     sentence_size: float
     batch_size: float
 
 
-@kernel
-def _covered(
-    values: np.ndarray, offsets: np.ndarray, common: np.ndarray, words: np.ndarray, word_offsets: np.ndarray
-) -> np.ndarray:
-    """int64 ``[n]``: how many words of each list are in ``common`` or in the same list of values, both rising."""
-    counts = np.zeros(len(word_offsets) - 1, dtype=np.int64)
-    for sentence in range(len(counts)):
-        own = values[offsets[sentence] : offsets[sentence + 1]]
-        for word in words[word_offsets[sentence] : word_offsets[sentence + 1]]:
-            place = np.searchsorted(own, word)
-            found = place < len(own) and own[place] == word
-            if not found:
-                place = np.searchsorted(common, word)
-                found = place < len(common) and common[place] == word
-            counts[sentence] += found and word != UNK
-    return counts
-
-
-def measure(sets: CandidateSets, references: Ragged, batch: int, seed: int) -> Coverage:
-    """Compare sets with references (int32 network ids, ``Sources.encode_reference``); unknown words are not covered.
-
-    batch: sentences of a batch; these are drawn at random, each sentence once, and the last may be smaller.
-    """
-    if len(sets) != len(references):
-        raise ValueError(f"{len(sets)} sets but {len(references)} references")
-    rows = shuffled(len(sets), seed)
-    return measure_pieces([(sets.take(rows), references.take(rows))], batch)
-
-
-def shuffled(sentences: int, seed: int) -> np.ndarray:
-    """int64 ``[sentences]``: the order in which sentences come into batches."""
-    return np.random.default_rng(seed).permutation(sentences)
-
-
 def measure_pieces(pieces: Iterable[tuple[CandidateSets, Ragged]], batch: int) -> Coverage:
-    """Compare sets with references as ``measure`` does, piece by piece, in the order of the batches.
+    """Compare sets with references (int32 network ids), piece by piece, in the order of the batches of ``batch``
+    sentences; unknown words are not covered.
 
     Each piece but the last is of whole batches.
     """
     counts, unions = np.zeros(6, dtype=np.int64), []
     for sets, references in pieces:
-        own, known = sets.own, references.values != UNK
-        covered = _covered(own.values, own.offsets, np.array(sets.common), references.values, references.offsets)
+        known, covered = references.values != UNK, sets.covered(references)
         complete = np.count_nonzero(covered == references.lengths)
         counts += [len(known), np.count_nonzero(known), covered.sum(), len(sets), complete, sets.sizes.sum()]
         rows = np.arange(len(sets))
@@ -179,16 +142,17 @@ def measure_combinations(
 ) -> Iterator[tuple[str, int | None, Coverage]]:
     """Coverage and sizes of a text with every combination, and for ``training`` of the sets with V^R besides.
 
-    Sets are built in the order of the batches and forgotten once they are counted.
+    Batches of ``batch`` sentences are drawn at random, each sentence once, and the last may be smaller. Sets are built
+    in the order of the batches and forgotten once they are counted.
     """
-    rows = shuffled(len(lines), seed)
+    rows = np.random.default_rng(seed).permutation(len(lines))
     lines, references = ([text[row] for row in rows] for text in (lines, references))
     size = max(PIECE // batch, 1) * batch
 
     def measured(chosen: Settings, known: list[str] | None = None) -> Coverage:
         built = build_pieces(sources, chosen, lines, known, size)
         starts = range(0, max(len(lines), 1), size)
-        encoded = (sources.encode_reference(references[start : start + size]) for start in starts)
+        encoded = (sources.network.encode_words(references[start : start + size]) for start in starts)
         return measure_pieces(zip(built, encoded, strict=True), batch)
 
     for name, top, chosen in combinations(settings, tops):
@@ -197,27 +161,18 @@ def measure_combinations(
         yield TRAINING, settings.dictionary, measured(settings, references)
 
 
-class Row(NamedTuple):
-    """Coverage of one text by one combination of parts."""
-
-    text: str
-    parts: str
-    top: int | None
-    coverage: Coverage
-
-
-def write_coverage(csv_output: Path, markdown_output: Path, rows: Sequence[Row], top: int, batch: int) -> None:
+def write_coverage(csv_output: Path, markdown_output: Path, frame: pd.DataFrame, top: int, batch: int) -> None:
     """Write Tables 1 and 2 of the paper as CSV and Markdown, there with the paper's figures below ours.
 
-    top: n of V^D of the sets whose sizes are shown; batch: sentences of a batch.
+    frame: columns text, parts, top (n of V^D, empty without it) and those of ``Coverage``; top: that of the sets whose
+    sizes are shown; batch: sentences of a batch.
     """
-    measured = ({"text": row.text, "parts": row.parts, "top": row.top or ""} | vars(row.coverage) for row in rows)
-    frame = pd.DataFrame(measured)
-    frame = frame.rename(columns={"words": "reference_words", "complete": "complete_sentences"})
     # of nothing, nothing is covered
-    frame["coverage"] = (frame.covered / frame.reference_words).fillna(0.0)
-    frame["known_fraction"] = (frame.known / frame.reference_words).fillna(0.0)
-    frame["complete_fraction"] = (frame.complete_sentences / frame.sentences).fillna(0.0)
+    frame = frame.assign(
+        coverage=(frame.covered / frame.reference_words).fillna(0.0),
+        known_fraction=(frame.known / frame.reference_words).fillna(0.0),
+        complete_fraction=(frame.complete_sentences / frame.sentences).fillna(0.0),
+    )
     write_frame(csv_output, formatted(frame[list(COLUMNS)], {"coverage": ".6f", **dict.fromkeys(COLUMNS[-2:], ".2f")}))
     lines = [
         "# Target vocabularies of sentences",

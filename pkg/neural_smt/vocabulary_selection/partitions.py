@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.jit import kernel
 from neural_smt.vocabulary import EOS, RESERVED, UNK
 
 
@@ -46,55 +46,26 @@ def partitions(sentences: Ragged, batches: Sequence[np.ndarray], tau: int, size:
             f"training: tau is {tau}, but the network knows {size - 1} target words, UNK and EOS included; "
             f"set it to {len(RESERVED)} to {size - 1}, or to 0"
         )
-    lists = [sentences.take(rows).values for rows in batches]
-    words = Ragged.from_lists(lists)
-    starts = _cut(words.values, words.offsets, tau, size)
-    if len(starts) and starts[-1] < 0:
-        batch = -int(starts[-1]) - 1
-        distinct = len(np.union1d(words[batch], [UNK, EOS]))
-        raise UserError(
-            f"training: batch {batch + 1} has {distinct} distinct target words, more than tau ({tau}); "
-            "make tau larger or the batches smaller"
-        )
-    return _fill(words, np.append(starts, len(words)), tau)
-
-
-def _fill(words: Ragged, starts: np.ndarray, tau: int) -> Partitions:
-    """Give every part its words and, up to ``tau``, those of the part before."""
+    starts: list[int] = []
+    distinct, inside = tau, np.zeros(size, dtype=np.bool_)  # the words of the last part
+    for number, rows in enumerate(batches):
+        words = np.union1d(sentences.take(rows).values, [UNK, EOS])
+        if len(words) > tau:
+            raise UserError(
+                f"training: batch {number + 1} has {len(words)} distinct target words, more than tau ({tau}); "
+                "make tau larger or the batches smaller"
+            )
+        distinct += np.count_nonzero(~inside[words])
+        if not starts or distinct > tau:
+            starts.append(number)
+            inside[:] = False
+            distinct = len(words)
+        inside[words] = True
+    starts.append(len(batches))
     ids = np.empty((len(starts) - 1, tau), dtype=np.int32)
     before = np.concatenate([[UNK, EOS], np.arange(len(RESERVED), len(RESERVED) + tau - 2)])
-    for part in range(len(ids)):
-        own = words.values[words.offsets[starts[part]] : words.offsets[starts[part + 1]]]
-        needed = np.union1d(own, [UNK, EOS])
+    for part, (start, stop) in enumerate(pairwise(starts)):
+        needed = np.union1d(sentences.take(np.concatenate(batches[start:stop])).values, [UNK, EOS])
         kept = np.setdiff1d(before, needed, assume_unique=True)[: tau - len(needed)]
         before = ids[part] = np.sort(np.concatenate([needed, kept]))
-    return Partitions(starts.astype(np.int64), ids)
-
-
-@kernel
-def _cut(values: np.ndarray, offsets: np.ndarray, tau: int, size: int) -> np.ndarray:
-    """int64: the first batch of every part; a batch b that does not fit by itself ends them with ``-b - 1``."""
-    seen = np.zeros(size, dtype=np.int64)  # the part, from 1, that a word was last counted in
-    batch_seen = np.zeros(size, dtype=np.int64)
-    starts = np.empty(len(offsets), dtype=np.int64)
-    part, distinct = 0, tau + 1
-    for batch in range(len(offsets) - 1):
-        new, alone = 0, 2
-        for place in range(offsets[batch], offsets[batch + 1]):
-            word = values[place]
-            if batch_seen[word] != batch + 1:
-                batch_seen[word] = batch + 1
-                alone += word != 0 and word != 2
-                new += seen[word] != part and word != 0 and word != 2
-        if alone > tau:
-            starts[part] = -batch - 1
-            return starts[: part + 1].copy()
-        if distinct + new > tau:
-            starts[part] = batch
-            part += 1
-            distinct = alone
-        else:
-            distinct += new
-        for place in range(offsets[batch], offsets[batch + 1]):
-            seen[values[place]] = part
-    return starts[:part].copy()
+    return Partitions(np.array(starts), ids)

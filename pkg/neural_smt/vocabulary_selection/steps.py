@@ -143,7 +143,7 @@ def explain(sources: Sources, settings: Settings, line: str, reference: str | No
     for rank, word in enumerate(frequent_ids(settings.frequent, len(sources.network)).tolist(), start=-1):
         reasons.setdefault(word, Reasons()).frequent = max(rank, 0)
     if reference is not None:
-        for word in sources.encode_reference([reference]).values.tolist():
+        for word in sources.network.encode_words([reference]).values.tolist():
             reasons.setdefault(word, Reasons()).reference = True
     return dict(sorted(reasons.items()))
 

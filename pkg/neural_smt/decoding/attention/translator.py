@@ -23,7 +23,7 @@ from neural_smt.networks.device import select_device
 from neural_smt.networks.folder import VOCABULARY
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 from neural_smt.vocabulary_selection.building import Sources, load_sources
-from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Translator:
 
     def search(self, lines: list[str], sets: CandidateSets | None = None) -> Found:
         """Translations of tokenised sentences."""
-        return search(self.model.network, encode_words(self.model.source, lines), self.settings, sets)
+        return search(self.model.network, self.model.source.encode_words(lines), self.settings, sets)
 
     def tokens(self, hypothesis: Hypothesis, source: Sequence[str]) -> list[str]:
         """The words of a translation of ``source``, unknown ones replaced if the settings say so."""

@@ -26,7 +26,7 @@ from neural_smt.networks.recurrent.scorer import Walk
 from neural_smt.networks.recurrent.tries import Tries
 from neural_smt.networks.softmax import TILE, choose_logits, log_normalisers
 from neural_smt.vocabulary import BOS, EOS, RESERVED, UNK
-from neural_smt.vocabulary_selection.candidates import CandidateSets, encode_words
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 FEATURE = "Attention0"
 """log p(target | source) in n-best lists."""
@@ -58,7 +58,7 @@ class AttentionScoring(TargetNetwork):
         """See ``TargetNetwork``."""
         if text.sentences is None:
             raise UserError("an attention network reads the source sentences; give the text that is translated")
-        source = encode_words(self.model.source, [" ".join(tokens) for tokens in text.sentences])
+        source = self.model.source.encode_words([" ".join(tokens) for tokens in text.sentences])
         sets = None if self.sets is None else with_words(self.sets.take(text.numbers), text.words, text.owner)
         return AttentionTextScorer(self.model.network, source, sets, self.precision)
 
