@@ -15,10 +15,10 @@ from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_parallel, write_json
 from neural_smt.phrases.extraction import extract_pairs
 from neural_smt.phrases.scoring import score_pairs
+from neural_smt.training.attention import partitions
 from neural_smt.vocabulary_selection.building import Sources, applicable_phrases, build_sets
 from neural_smt.vocabulary_selection.candidates import SIZES, CandidateSets
 from neural_smt.vocabulary_selection.coverage_steps import measure_pieces
-from neural_smt.vocabulary_selection.partitions import partitions
 
 BATCH = 80
 TAU = 5000
@@ -67,14 +67,16 @@ def main() -> None:
         "phrases_per_second": round(phrases / seconds),
         "union_milliseconds": round(1000 * united / len(batches), 4),
         "partition_seconds": round(cut, 3),
-        "partitions": len(parts),
+        "partitions": len({id(ids) for ids in parts}),
         "val_coverage": round(held.covered / held.reference_words, 4),
         "val_sentence_size": round(held.sentence_size, 1),
         "val_batch_size": round(held.batch_size, 1),
         "peak_megabytes": peak_megabytes(),
     }
     print(f"{len(lines):,} sentences in {seconds:.2f} s: {found['phrases_per_second']:,} applicable phrases/s")
-    print(f"union of {BATCH} sentences: {found['union_milliseconds']:.3f} ms; {len(parts)} parts in {cut:.2f} s")
+    print(
+        f"union of {BATCH} sentences: {found['union_milliseconds']:.3f} ms; {found['partitions']} parts in {cut:.2f} s"
+    )
     sizes = f"{held.sentence_size:.0f} words a sentence, {held.batch_size:.0f} a batch"
     print(f"val: {100 * held.covered / held.reference_words:.1f} % of the reference; {sizes}", flush=True)
     write_json(RESULTS / "vocabularies.json", {"repetitions": REPETITIONS, **found})

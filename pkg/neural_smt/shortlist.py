@@ -38,12 +38,6 @@ def shortlist_ids(vocabulary: Vocabulary, shortlist: Vocabulary) -> np.ndarray:
     return ids
 
 
-def measure_coverage(shortlist: Vocabulary, lines: list[str]) -> tuple[int, int]:
-    """Running words of tokenised sentences, and how many of them the shortlist knows."""
-    ids = shortlist.encode(lines).values
-    return len(ids), int(np.count_nonzero(ids != UNK))
-
-
 def build_shortlists(
     *,
     source_text: Path,
@@ -71,9 +65,8 @@ def build_shortlists(
         shortlist.save(output)
         for name, texts in coverage.items():
             # The training text is usually one of the sets: no need to read it twice.
-            total, covered = measure_coverage(
-                shortlist, lines if texts[index] == str(text) else read_lines(texts[index])
-            )
+            ids = shortlist.encode(lines if texts[index] == str(text) else read_lines(texts[index])).values
+            total, covered = len(ids), np.count_nonzero(ids != UNK)
             rows.append((name, side, total, covered, f"{covered / max(total, 1):.6f}"))
             log.info("%s, %s side: %d of %d running words in the shortlist", name, side, covered, total)
     write_csv(table, ("set", "side", "running_words", "covered", "fraction"), rows)

@@ -9,7 +9,7 @@ import pytest
 from selection_world import LAWS, NEWS, SETTINGS, selected, sentences, texts_of, write_texts
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, read_lines, write_lines
+from neural_smt.io.files import read_csv, read_lines, read_yaml, write_lines
 from neural_smt.io.streams import TextLines
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
@@ -85,23 +85,13 @@ def test_method_none_keeps_everything_and_draws_no_curve(toy: Path, tmp_path: Pa
     assert read_lines(tmp_path / "out.en") == read_lines(toy / "pool.en")
 
 
-@pytest.mark.parametrize(
-    ("sides", "given", "sentence"),
-    [
-        ("en fr", {"in_domain": ["no.en", "no.fr"]}, r"no\.fr is empty"),
-        ("en fr", {"in_domain": []}, "method axelrod needs in-domain text, but corpus.in_domain names none"),
-        ("fr", {"in_domain": []}, "method moore_lewis needs in-domain text"),
-        ("fr", {"dev": ["no.fr"]}, r"no\.fr: no text"),
-        ("fr", {"pool": ["no.fr"]}, r"no\.fr: no text"),
-        ("en fr", {"settings": SETTINGS | {"method": "moore_lewis"}}, "unknown method 'moore_lewis'"),
-        ("en fr", {"pool": ["pool.en", "in.fr"]}, "500 lines but"),
-        ("en fr", {"dev": ["dev.fr"]}, "2 pool, 1 dev, 2 output: give as many of each"),
-    ],
-)
+@pytest.mark.parametrize(("sides", "given", "sentence"), read_yaml(Path(__file__).with_name("refused.yaml")))
 def test_faults_are_one_sentence(toy: Path, tmp_path: Path, sides: str, given: dict[str, Any], sentence: str) -> None:
     for side in ("en", "fr"):
         write_lines(toy / f"no.{side}", [])
-    given = {key: [toy / name for name in value] if isinstance(value, list) else value for key, value in given.items()}
+    given = {
+        key: [toy / name for name in value] if key != "settings" else SETTINGS | value for key, value in given.items()
+    }
     with pytest.raises(UserError, match=sentence):
         selected(toy, tmp_path, tuple(sides.split()), **given)
     assert not (tmp_path / "out.fr").exists()

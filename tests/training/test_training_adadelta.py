@@ -39,13 +39,6 @@ def test_steps_do_not_depend_on_the_tiles(monkeypatch: pytest.MonkeyPatch) -> No
         assert all(torch.equal(tiled[name], results[0][name]) for name in first)
 
 
-def test_the_first_step_by_hand() -> None:
-    weight = nn.Parameter(torch.tensor([1.0], dtype=torch.float64))
-    AdaDelta({"w": weight}).step({"w": torch.tensor([2.0], dtype=torch.float64)})
-    expected = 1.0 - math.sqrt(1e-6) / math.sqrt(0.05 * 4.0 + 1e-6) * 2.0
-    assert weight.item() == pytest.approx(expected, rel=1e-14)
-
-
 @pytest.mark.parametrize(("shape", "whole_at"), [((20, 4), 30), ((20,), None)])
 def test_sparse_steps_equal_dense_ones(shape: tuple[int, ...], whole_at: int | None) -> None:
     """Rows that are rarely seen, a dense gradient in between (as after a non-finite norm) or none: then rows that are

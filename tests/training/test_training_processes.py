@@ -14,112 +14,46 @@ import psutil
 import pytest
 import torch
 from safetensors.numpy import load_file
-from training_runs import places, write_table
+from training_runs import Inputs, arguments, train
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, write_lines
-from neural_smt.io.ragged import Ragged
-from neural_smt.shortlist import most_frequent
+from neural_smt.io.files import read_csv
 from neural_smt.training.launch import loopback_variables
 from neural_smt.training.processes import Processes, check_devices
-from neural_smt.training.steps import train_network
-from neural_smt.vocabulary import EOS, UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets
 from neural_smt.workflow.code_digest import PACKAGE
 
-WORDS = 14
+LOOP = {"updates": 24, "validate_every": 8, "checkpoint_every": 5, "keep": "best", "batch": 15}
 
-LOOP = {"updates": 24, "validate_every": 8, "checkpoint_every": 5, "keep": "best"}
-
-PHRASES = {"hidden": 8, "embedding": 6, "maxout": 5, "rank": 4, "batch": 15, "validation_pairs": 20}
-NGRAMS = {"order": 4, "projection": 6, "layers": [10, 8], "initial_range": 0.1, "batch": 33, "validation": 0.1}
-SENTENCES = {"hidden": 8, "direct_bits": 8, "batch": 15, "epochs": 3, "validation": 0.1, "ngram_order": 3}
-PAIRS = {"hidden": 8, "embedding": 6, "attention": 7, "maxout": 5, "rank": 4, "batch": 15, "buffer": 3, "max_length": 6}
-
-
-@pytest.fixture(scope="module")
-def sentences() -> list[list[int]]:
-    random = np.random.default_rng(0)
-    return [random.integers(0, WORDS, random.integers(1, 8)).tolist() for _ in range(130)]
-
-
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory, sentences: list[list[int]]) -> Path:
-    """Source word s<i> becomes target word t<i>, as a text of two sides with candidates and as a phrase table."""
-    folder = tmp_path_factory.mktemp("texts")
-    vocabularies = {}
-    for side in ("source", "target"):
-        lines = [" ".join(f"{side[0]}{word}" for word in sentence) for sentence in sentences]
-        write_lines(folder / f"{side}.txt", lines)
-        vocabularies[side] = Vocabulary.from_sentences(lines)
-        vocabularies[side].save(folder / side)
-        most_frequent(vocabularies[side], 10).save(folder / f"{side}.shortlist")
-    target = vocabularies["target"]
-    sets = [np.unique([UNK, EOS, 5, *target.ids([f"t{word}" for word in sentence])]) for sentence in sentences]
-    CandidateSets.from_ids(Ragged.from_lists(sets), len(target)).save(folder / "candidates")
-    write_table(folder, sorted({tuple(sentence[:4]) for sentence in sentences}))
-    return folder
-
-
-def files(kind: str, texts: Path) -> dict[str, Any]:
-    """What a kind of network is trained on."""
-    if kind == "encoder_decoder":
-        names = {f"{side}_{name}": texts / f"table.{side}" for side in ("source", "target") for name in KNOWN}
-        return names | {"phrase_table": texts / "table"}
-    if kind == "attention":
-        sides = {side: texts / f"{side}.txt" for side in ("source", "target")}
-        held_out = {f"held_out_{side}": path for side, path in sides.items()}
-        return sides | held_out | {f"{side}_vocabulary": texts / side for side in ("source", "target")}
-    given = {"texts": [texts / "target.txt"]}
-    shortlist = {"vocabulary": texts / "target", "shortlist": texts / "target.shortlist"}
-    return given | (shortlist if kind == "cslm" else {})
-
-
-KNOWN = ("vocabulary", "shortlist")
-
-SETTINGS: dict[str, dict[str, Any]] = {
-    "encoder_decoder": LOOP | PHRASES,
-    "cslm": LOOP | NGRAMS,
-    "recurrent": {"checkpoint_every": 5} | SENTENCES,
-    "attention": LOOP | PAIRS,
-}
-
-
-def request(kind: str, texts: Path, folder: Path, candidates: bool = False, **settings: Any) -> dict[str, Any]:
-    """All arguments of training a network."""
-    inputs, given = files(kind, texts), {"device": "cpu", "seed": 1, **places(folder)}
-    if candidates:
-        inputs |= {"candidates": texts / "candidates", "held_out_candidates": texts / "candidates"}
-        given |= {"epochs": folder / "epochs", "by_epoch": True}
-    return given | {"kind": kind, "inputs": inputs, "settings": SETTINGS[kind] | settings}
-
-
-def train(kind: str, texts: Path, folder: Path, processes: int = 1, **options: Any) -> None:
-    train_network(**request(kind, texts, folder, **options), processes=processes)
-
+EPOCHS = {"epochs": 3, "checkpoint_every": 5, "batch": 15}
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "code": ("encoder_decoder", {}),
-    "single_pairs": ("encoder_decoder", {"conventions": "paper", "batch": 1}),  # nothing is left for the second process
-    "cslm": ("cslm", {}),
-    "sgd": ("recurrent", {"optimiser": "sgd", "rate": 0.01}),  # with larger steps rounding grows
-    "adagrad": ("recurrent", {}),
-    "attention": ("attention", {}),
-    "candidates": ("attention", {"candidates": True, "fix_embeddings": 1}),
-    "tau": ("attention", {"tau": 16}),
+    "code": ("encoder_decoder", LOOP),
+    # nothing is left for the second process
+    "single_pairs": ("encoder_decoder", LOOP | {"conventions": "paper", "batch": 1}),
+    "cslm": ("cslm", LOOP | {"batch": 33}),
+    "sgd": ("recurrent", EPOCHS | {"optimiser": "sgd", "rate": 0.01}),  # with larger steps rounding grows
+    "adagrad": ("recurrent", EPOCHS),
+    "attention": ("attention", LOOP),
+    "candidates": ("attention", LOOP | {"by_epoch": True, "fix_embeddings": 1}),
+    "tau": ("attention", LOOP | {"tau": 14}),
 }
 
 
+def given(case: str, all_inputs: dict[str, Inputs]) -> tuple[str, Inputs, dict[str, Any]]:
+    """The kind of network of a case, what it is trained on, and how."""
+    kind, options = CASES[case]
+    return kind, all_inputs[kind] | (all_inputs["candidates"] if case == "candidates" else {}), options
+
+
 @pytest.fixture(scope="module")
-def in_two(texts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def in_two(all_inputs: dict[str, Inputs], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for each case, trained by two processes, which stop after some updates and go on."""
     folder = tmp_path_factory.mktemp("two")
     requests = []
-    for name, (kind, options) in CASES.items():
+    for name in CASES:
+        kind, inputs, options = given(name, all_inputs)
         shorter = {"epochs": 2} if kind == "recurrent" else {"updates": 12}
-        for further in (shorter, {}):
-            step = train_network.__module__, train_network.__name__
-            requests.append((*step, request(kind, texts, folder / name, **options | further)))
+        requests += [arguments(kind, inputs, folder / name, **options | further) for further in (shorter, {})]
     (folder / "requests").write_text(json.dumps(requests, default=str))
     program = [str(Path(__file__).with_name("runs_in_processes.py")), str(folder / "requests")]
     torchrun = ["torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", "2"]
@@ -146,34 +80,37 @@ def assert_alike(found: Path, expected: Path, tolerance: float = 1e-6) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-def test_two_processes_make_what_one_makes(texts: Path, in_two: Path, tmp_path: Path, case: str) -> None:
-    kind, options = CASES[case]
-    train(kind, texts, tmp_path, **options)
+def test_two_processes_make_what_one_makes(
+    all_inputs: dict[str, Inputs], in_two: Path, tmp_path: Path, case: str
+) -> None:
+    kind, inputs, options = given(case, all_inputs)
+    train(kind, inputs, tmp_path, **options)
     assert_alike(in_two / case, tmp_path)
     kept = [sorted(path.name for path in folder.glob("epochs/*")) for folder in (in_two / case, tmp_path)]
     assert kept[0] == kept[1]
-    assert bool(kept[0]) == ("candidates" in options)
+    assert bool(kept[0]) == ("by_epoch" in options)
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_with_more_processes_or_fewer(texts: Path, in_two: Path, tmp_path: Path) -> None:
+def test_a_run_goes_on_with_more_processes_or_fewer(
+    all_inputs: dict[str, Inputs], in_two: Path, tmp_path: Path
+) -> None:
     """The step starts its workers itself."""
-    train("cslm", texts, tmp_path / "more", updates=10)
-    train("cslm", texts, tmp_path / "more", processes=2)
+    kind, inputs, options = given("cslm", all_inputs)
+    train(kind, inputs, tmp_path / "more", **options | {"updates": 10})
+    train(kind, inputs, tmp_path / "more", processes=2, **options)
     assert_alike(tmp_path / "more", in_two / "cslm")
     assert [row["updates"] for row in read_csv(tmp_path / "more" / "curve.csv")] == ["8", "16", "24"]
     shutil.copytree(in_two / "cslm" / "state", tmp_path / "fewer" / "state")
-    train("cslm", texts, tmp_path / "fewer", updates=30)
-    train("cslm", texts, tmp_path / "whole", updates=30)
+    for name in ("fewer", "whole"):
+        train(kind, inputs, tmp_path / name, **options | {"updates": 30})
     assert_alike(tmp_path / "fewer", tmp_path / "whole")
 
 
 @pytest.mark.slow
-def test_a_fault_of_the_workers_is_one_sentence(texts: Path, tmp_path: Path) -> None:
-    given = request("cslm", texts, tmp_path)
-    given["inputs"]["texts"] = [tmp_path / "missing"]
+def test_a_fault_of_the_workers_is_one_sentence(all_inputs: dict[str, Inputs], tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"missing: no such file; check the path$"):
-        train_network(**given, processes=2)
+        train("cslm", all_inputs["cslm"] | {"texts": [tmp_path / "missing"]}, tmp_path, processes=2)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -199,9 +136,9 @@ def test_a_worker_that_is_killed_is_named_and_ends_the_others(tmp_path: Path, mo
     assert [child for child in psutil.Process().children() if "neural_smt.training.worker" in child.cmdline()] == []
 
 
-def test_no_processes_are_refused(texts: Path, tmp_path: Path) -> None:
+def test_no_processes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="processes is 0; set it to 1 or more"):
-        train("cslm", texts, tmp_path, processes=0)
+        train("cslm", {}, tmp_path, processes=0)
 
 
 def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

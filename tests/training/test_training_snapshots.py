@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import training_runs
 from safetensors.torch import load_file
-from training_runs import Killed, kill_at, places, train_killed_at, weights
+from training_runs import Inputs, Killed, kill_at, train_killed_at, weights
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines
@@ -15,37 +16,22 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import load_attention, read_training
 from neural_smt.training import attention
 from neural_smt.training.checkpoint import Snapshots, read_snapshots, write_average
-from neural_smt.training.steps import train_network
 from neural_smt.vocabulary import Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
-SETTINGS: dict[str, Any] = {
-    **{"hidden": 6, "embedding": 5, "attention": 4, "maxout": 3, "rank": 2},
-    **{"batch": 8, "buffer": 2, "updates": 19, "validate_every": 3, "checkpoint_every": 4, "keep": "last"},
-}
 EPOCH = 5
-"""Updates of an epoch: 40 pairs in batches of 8."""
+"""Updates of an epoch: somewhat more than 160 pairs in batches of 40."""
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("inputs")
-    random = np.random.default_rng(0)
-    lines = [" ".join(f"w{word}" for word in random.integers(0, 9, random.integers(1, 6))) for _ in range(40)]
-    words = Vocabulary.from_sentences(lines)
-    words.save(folder / "words")
-    write_lines(folder / "text", lines)
-    return {
-        **dict.fromkeys(("source", "target"), folder / "text"),
-        **dict.fromkeys(("source_vocabulary", "target_vocabulary"), folder / "words"),
-    }
+def inputs(all_inputs: dict[str, Inputs]) -> Inputs:
+    """Without text held out."""
+    return {name: path for name, path in all_inputs["attention"].items() if not name.startswith("held_out")}
 
 
-def train(inputs: dict[str, Path], folder: Path, epochs: bool = True, seed: int = 1, **settings: Any) -> None:
-    given = {"settings": SETTINGS | settings, "device": "cpu", "seed": seed, **places(folder)}
-    train_network(
-        kind="attention", inputs=inputs, **given, by_epoch=epochs, epochs=folder / "epochs" if epochs else None
-    )
+def train(inputs: Inputs, folder: Path, epochs: bool = True, seed: int = 1, **settings: Any) -> None:
+    usual = {"batch": 40, "updates": 19, "validate_every": 3, "checkpoint_every": 4}
+    training_runs.train("attention", inputs, folder, seed=seed, by_epoch=epochs, **usual | settings)
 
 
 def kept(folder: Path) -> dict[str, bytes]:
@@ -55,13 +41,13 @@ def kept(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def whole(inputs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(inputs: Inputs, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
     train(inputs, folder)
     return folder
 
 
-def test_each_epoch_leaves_the_model_of_its_end(inputs: dict[str, Path], whole: Path, tmp_path: Path) -> None:
+def test_each_epoch_leaves_the_model_of_its_end(inputs: Inputs, whole: Path, tmp_path: Path) -> None:
     found, words = read_snapshots(whole / "epochs"), Vocabulary.load(inputs["source_vocabulary"])
     assert [(epoch, folder.name) for epoch, folder in found] == [(1, "1"), (2, "2"), (3, "3")]  # 19 updates of 5
     for epoch, folder in found:
@@ -72,13 +58,13 @@ def test_each_epoch_leaves_the_model_of_its_end(inputs: dict[str, Path], whole: 
     assert not (tmp_path / "state" / "epochs").exists()  # nothing is kept where nobody asks
 
 
-def test_models_of_epochs_change_nothing_else(inputs: dict[str, Path], whole: Path, tmp_path: Path) -> None:
+def test_models_of_epochs_change_nothing_else(inputs: Inputs, whole: Path, tmp_path: Path) -> None:
     train(inputs, tmp_path, epochs=False)
     assert weights(tmp_path) == weights(whole)
 
 
 def test_a_killed_run_loses_no_epoch(
-    inputs: dict[str, Path], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    inputs: Inputs, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # before the first checkpoint; between the end of an epoch and a checkpoint; between a checkpoint and an end
     for update in (3, 6, 9, 11, 16):
@@ -90,7 +76,7 @@ def test_a_killed_run_loses_no_epoch(
 
 
 def test_a_run_killed_while_it_writes_keeps_no_half_of_a_model(
-    inputs: dict[str, Path], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    inputs: Inputs, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = attention.save_attention
 
@@ -107,7 +93,7 @@ def test_a_run_killed_while_it_writes_keeps_no_half_of_a_model(
 
 
 def test_more_updates_have_the_first_epochs_too(
-    inputs: dict[str, Path], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    inputs: Inputs, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train(inputs, tmp_path, updates=12)
     assert [epoch for epoch, _ in read_snapshots(tmp_path / "epochs")] == [1, 2]
@@ -116,7 +102,7 @@ def test_more_updates_have_the_first_epochs_too(
     assert kept(tmp_path) == kept(whole)
 
 
-def test_another_run_leaves_no_model_of_an_earlier_one(inputs: dict[str, Path], whole: Path, tmp_path: Path) -> None:
+def test_another_run_leaves_no_model_of_an_earlier_one(inputs: Inputs, whole: Path, tmp_path: Path) -> None:
     train(inputs, tmp_path, seed=2)
     train(inputs, tmp_path, updates=7)
     assert [epoch for epoch, _ in read_snapshots(tmp_path / "epochs")] == [1]
@@ -125,7 +111,7 @@ def test_another_run_leaves_no_model_of_an_earlier_one(inputs: dict[str, Path], 
     assert kept(tmp_path) == kept(whole)
 
 
-def test_a_run_without_them_is_not_gone_on_from(inputs: dict[str, Path], whole: Path, tmp_path: Path) -> None:
+def test_a_run_without_them_is_not_gone_on_from(inputs: Inputs, whole: Path, tmp_path: Path) -> None:
     """Its first epochs are gone."""
     train(inputs, tmp_path, epochs=False, updates=12)
     train(inputs, tmp_path)
@@ -160,11 +146,11 @@ def test_models_come_in_the_order_of_epochs(tmp_path: Path) -> None:
             read_snapshots(empty)
 
 
-def test_a_model_says_which_sets_it_was_trained_with(inputs: dict[str, Path], tmp_path: Path) -> None:
+def test_a_model_says_which_sets_it_was_trained_with(inputs: Inputs, tmp_path: Path) -> None:
     target = Vocabulary.load(inputs["target_vocabulary"])
     digests = []
     for name, origins in (("a", {"dictionary": "one"}), ("b", {"dictionary": "other"})):
-        sets = CandidateSets.from_ids(Ragged.from_lists([np.arange(len(target))] * 40), len(target), origins)
+        sets = CandidateSets.from_ids(Ragged.from_lists([np.arange(len(target))] * 200), len(target), origins)
         sets.save(tmp_path / name)
         train({**inputs, "candidates": tmp_path / name}, tmp_path, updates=EPOCH)
         digests.append(sets.digest)
@@ -187,7 +173,7 @@ def assert_mean(model: Path, parts: list[dict[str, torch.Tensor]]) -> None:
         assert np.array_equal(tensor.numpy(), expected)
 
 
-def test_the_model_is_the_mean_of_the_last_epochs(inputs: dict[str, Path], whole: Path, tmp_path: Path) -> None:
+def test_the_model_is_the_mean_of_the_last_epochs(inputs: Inputs, whole: Path, tmp_path: Path) -> None:
     train(inputs, tmp_path, average=2)  # 19 updates: the fourth epoch is not completed
     epochs = raw(whole)
     assert_mean(tmp_path / "model", [epochs[2], epochs[3]])
@@ -201,7 +187,7 @@ def test_the_model_is_the_mean_of_the_last_epochs(inputs: dict[str, Path], whole
 
 
 def test_a_killed_run_has_the_same_mean_and_keeps_no_more_than_it_needs(
-    inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train(inputs, tmp_path / "whole", epochs=False, average=2)
     for update in (9, 11, 16):
@@ -212,7 +198,7 @@ def test_a_killed_run_has_the_same_mean_and_keeps_no_more_than_it_needs(
     assert sorted(path.name for path in run.iterdir()) == ["2", "3"]
 
 
-def test_a_mean_goes_on_from_a_run_without_one(inputs: dict[str, Path], whole: Path, tmp_path: Path) -> None:
+def test_a_mean_goes_on_from_a_run_without_one(inputs: Inputs, whole: Path, tmp_path: Path) -> None:
     train(inputs, tmp_path, epochs=False, updates=EPOCH)
     train(inputs, tmp_path, epochs=False, average=2)
     assert_mean(tmp_path / "model", [raw(whole)[2], raw(whole)[3]])
@@ -220,12 +206,12 @@ def test_a_mean_goes_on_from_a_run_without_one(inputs: dict[str, Path], whole: P
         train(inputs, tmp_path, epochs=False, average=3)
 
 
-def test_a_mean_needs_an_epoch(inputs: dict[str, Path], tmp_path: Path) -> None:
+def test_a_mean_needs_an_epoch(inputs: Inputs, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="4 updates are less than one epoch of 5; set average to 0 or updates higher"):
         train(inputs, tmp_path, average=1, updates=4)
 
 
-def test_models_of_different_networks_have_no_mean(inputs: dict[str, Path], whole: Path, tmp_path: Path) -> None:
+def test_models_of_different_networks_have_no_mean(inputs: Inputs, whole: Path, tmp_path: Path) -> None:
     train(inputs, tmp_path, hidden=7)
     with pytest.raises(UserError, match="not the network of"):
         write_average([whole / "model", tmp_path / "model"], tmp_path / "mean")

@@ -82,20 +82,26 @@ WORDS = 12
 """Of each side of the pairs of sentences."""
 
 
-def write_pairs(folder: Path) -> tuple[Inputs, Inputs]:
+def write_pairs(
+    folder: Path, words: int = WORDS, sizes: tuple[int, int] = (200, 20), longest: int = 6, frequent: int = 0
+) -> tuple[Inputs, Inputs]:
     """Source word s<i> becomes target word t<i>, from right to left; and target vocabularies of the sentences, which
-    hold the reference and one word more.
+    hold the reference and one word more, some nothing, or the ``frequent`` words: then these are as frequent as Zipf
+    says. sizes: sentences to train on, and held out.
     """
     random = np.random.default_rng(0)
-    pairs = [random.integers(0, WORDS, random.integers(1, 7)).tolist() for _ in range(220)]
-    target = Vocabulary.from_sentences(sentences("t", [range(WORDS)]))
+    shares = 1 / np.arange(1, words + 1) if frequent else np.ones(words)
+    lengths = random.integers(1, longest + 1, sum(sizes))
+    pairs = [random.choice(words, length, p=shares / shares.sum()).tolist() for length in lengths]
+    target = Vocabulary.from_sentences(sentences("t", [range(words)]))
     target.save(folder / "target_vocabulary")
-    Vocabulary.from_sentences(sentences("s", [range(WORDS)])).save(folder / "source_vocabulary")
+    Vocabulary.from_sentences(sentences("s", [range(words)])).save(folder / "source_vocabulary")
     inputs, candidates = {}, {}
-    for prefix, chosen in (("", pairs[:200]), ("held_out_", pairs[200:])):
+    for prefix, chosen in (("", pairs[: sizes[0]]), ("held_out_", pairs[sizes[0] :])):
         lines = sentences("t", [sentence[::-1] for sentence in chosen])
+        common = [range(3, 3 + frequent) if frequent else [3 + number % words] for number in range(len(lines))]
         sets = [
-            np.unique([UNK, EOS, *target.ids(line.split()), 3 + number % WORDS]) if number % 9 else [UNK, EOS]
+            np.unique([UNK, EOS, *target.ids(line.split()), *common[number]]) if frequent or number % 9 else [UNK, EOS]
             for number, line in enumerate(lines)
         ]
         inputs |= {f"{prefix}{name}": folder / f"{prefix}{name}" for name in ("source", "target")}
@@ -106,23 +112,20 @@ def write_pairs(folder: Path) -> tuple[Inputs, Inputs]:
     return inputs | {f"{side}_vocabulary": folder / f"{side}_vocabulary" for side in ("source", "target")}, candidates
 
 
-def places(folder: Path) -> dict[str, Path]:
-    """Where a run writes, by the names of the arguments of its step."""
-    names = {
-        "output": "model",
-        "curve": "curve.csv",
-        "plot": "curve.png",
-        "held_out": "held_out.json",
-        "state": "state",
-    }
-    return {name: folder / file for name, file in names.items()}
+def arguments(
+    kind: str, inputs: Inputs, folder: Path, seed: int = 1, by_epoch: bool = False, **settings: Any
+) -> dict[str, Any]:
+    """Those of training a network of a kind with ``SETTINGS``, but for some; by_epoch: keep the models of epochs."""
+    files = {"output": "model", "curve": "curve.csv", "plot": "curve.png", "held_out": "held_out.json"}
+    places = {name: folder / file for name, file in (files | {"state": "state"}).items()}
+    epochs = {"by_epoch": True, "epochs": folder / "epochs"} if by_epoch else {}
+    given = {"kind": kind, "inputs": inputs, "settings": SETTINGS[kind] | settings, "device": "cpu", "seed": seed}
+    return given | places | epochs
 
 
-def train(kind: str, inputs: Inputs, folder: Path, seed: int = 1, **settings: Any) -> None:
-    """Train a network of a kind with ``SETTINGS``, but for some."""
-    train_network(
-        kind=kind, inputs=inputs, settings=SETTINGS[kind] | settings, device="cpu", seed=seed, **places(folder)
-    )
+def train(kind: str, inputs: Inputs, folder: Path, processes: int = 1, **options: Any) -> None:
+    """Train a network with ``arguments``."""
+    train_network(**arguments(kind, inputs, folder, **options), processes=processes)
 
 
 class Killed(Exception):

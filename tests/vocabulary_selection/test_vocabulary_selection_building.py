@@ -10,7 +10,7 @@ from vocabularies_world import brute_dictionary, brute_phrase, load_world, sizes
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.ragged import Ragged
-from neural_smt.vocabulary import UNK, Vocabulary
+from neural_smt.vocabulary import Vocabulary
 from neural_smt.vocabulary_selection import building
 from neural_smt.vocabulary_selection.building import (
     Sources,
@@ -19,8 +19,6 @@ from neural_smt.vocabulary_selection.building import (
     build_sets,
     frequent_ids,
     load_sources,
-    top_entries,
-    word_lists,
 )
 from neural_smt.vocabulary_selection.candidates import SIZES, save_pieces, text_digest
 
@@ -64,23 +62,6 @@ def test_sets_equal_those_of_brute_force(
     assert (sets.common == frequent_ids(settings.frequent, len(sources.network))).all()
 
 
-@pytest.mark.parametrize(
-    ("settings", "line", "words"),
-    [
-        (sizes(1, 0, 0), "the house", "la maison"),
-        (sizes(0, 1, 0, max_length=2), "red house", "rouge maison"),
-        # the candidate lists of Jean et al. (2015): the most frequent words, and some for each source word
-        (sizes(1, 0, 2), "red car", "rouge la voiture"),
-        # unknown words and empty sentences have the common words only
-        (sizes(5, 5, 2), "zebra zebra", "rouge la"),
-        (sizes(5, 5, 2), "", "rouge la"),
-    ],
-)
-def test_literal_sets(sources: Sources, settings: Settings, line: str, words: str) -> None:
-    found = words_of(sources, build_sets(sources, settings, [line]).of(0))
-    assert found == {"<unk>", "</s>", *words.split()}
-
-
 @pytest.mark.parametrize("lines", [LINES, LINES[:2], []])
 def test_sets_in_pieces_are_those_of_the_whole(
     lines: list[str], sources: Sources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -93,23 +74,6 @@ def test_sets_in_pieces_are_those_of_the_whole(
     assert save_pieces(tmp_path / "pieces", build_pieces(*arguments)) == whole.sizes.sum()
     written = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("whole", "pieces")]
     assert written[0] == written[1] and len(whole) == len(lines)
-
-
-def test_words_the_network_does_not_know_do_not_count_among_the_best(sources: Sources) -> None:
-    house = sources.source.index["house"]
-    best, second = word_lists(sources.lexical, sources.ids, 2)[house]
-    ids = sources.ids.copy()
-    ids[sources.target.index[sources.network.words[best]]] = UNK
-    assert word_lists(sources.lexical, ids, 1)[house].tolist() == [second]
-
-
-def test_entries_are_ranked_by_the_direct_probability(sources: Sources) -> None:
-    table = sources.phrase_table
-    phrases = np.arange(len(table.source))[::-1].copy()
-    for place, rows in enumerate(top_entries(table, phrases, 2)):
-        number = int(phrases[place])
-        entries = range(int(table.entry_offsets[number]), int(table.entry_offsets[number + 1]))
-        assert rows.tolist() == sorted(entries, key=lambda row: (-table.scores[row, 2], row))[:2]
 
 
 def test_the_first_wanted_of_each_list() -> None:

@@ -64,11 +64,6 @@ def build_word_rnn(settings: Settings, model: Path) -> Built:
     return WordRepresentation(settings, trained.vocabulary, table), {"length_in_the_model": length}
 
 
-def build_learned(settings: Settings, sentences: list[str]) -> Built:
-    """Only which words there are: their vectors are parameters of the joint network."""
-    return WordRepresentation(settings, repeated_words(sentences), None), {}
-
-
 def build_projected_lsa(settings: Settings, source: list[str], target: list[str], seed: int) -> Built:
     """The transform of the source sentence into the row of R of its reference."""
     _, ids, semantics = _analysed(settings, target, seed)
@@ -162,7 +157,8 @@ def build_representation(
     elif chosen.kind == "word_lsa":
         built, found = build_word_lsa(chosen, sources, seed)
     elif chosen.kind == "learned":
-        built, found = build_learned(chosen, sources)
+        # only which words there are: their vectors are parameters of the joint network
+        built, found = WordRepresentation(chosen, repeated_words(sources), None), {}
     else:
         built, found = build_projected_lsa(chosen, sources, targets, seed)
     save_representation(output, built)

@@ -98,7 +98,10 @@ def select(
     else:
         _check_texts(method, in_domain, inside, pool[-1], dev[-1])
         if scored:
-            values = _join_scores(scored, lines)
+            values = np.concatenate([load_array(path) for path in scored])
+            if len(values) != lines:
+                found = f"{len(values)} scores of {lines} lines"
+                raise UserError(f"{scored[0]} and other shards: {found}; score them again")
         else:
             models = train_sides(sides, inside, settings["order"], np.random.default_rng(seed))
             values = score_sides(models, sides, threads)
@@ -190,13 +193,6 @@ def _write_sides(
     """Write the in-domain lines of each side, if there are any, and those lines of the pool that are kept."""
     for path, before, side in zip(output, inside or [[] for _ in pool], pool, strict=True):
         write_lines(path, chain(before, compress(side, kept)))
-
-
-def _join_scores(scored: Sequence[Path], lines: int) -> np.ndarray:
-    scores = np.concatenate([load_array(path) for path in scored])
-    if len(scores) != lines:
-        raise UserError(f"{scored[0]} and other shards: {len(scores)} scores of {lines} lines; score them again")
-    return scores
 
 
 def _check_texts(method: str, in_domain: Sequence[Path], inside: Sequence[list[str]], *texts: Path) -> None:

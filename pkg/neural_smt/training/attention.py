@@ -1,8 +1,10 @@
 """Training of attention networks (Mi et al. 2016; Jean et al. 2015) on parallel text."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +24,8 @@ from neural_smt.networks.attention.network import (
 )
 from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.loop import NOTHING, WHOLE, Minibatch, TextTask, Training
-from neural_smt.vocabulary import UNK, Vocabulary
+from neural_smt.vocabulary import EOS, RESERVED, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets, read_sets
-from neural_smt.vocabulary_selection.partitions import Partitions, partitions
 
 log = logging.getLogger(__name__)
 
@@ -99,10 +100,10 @@ class AttentionTask(TextTask):
         """int64: the target words of a minibatch, or None for all."""
         if self.tau:
             epoch, position = divmod(update, self.updates_per_epoch)
-            return self._parts(epoch if self.reshuffle else 0).of_batch(position)
+            return self._parts(epoch if self.reshuffle else 0)[position]
         return None if self.text.sets is None else self.text.sets.union(rows)
 
-    def _cut(self, epoch: int) -> Partitions:
+    def _cut(self, epoch: int) -> list[np.ndarray]:
         first = epoch * self.updates_per_epoch
         batches = [self.order.rows(first + position) for position in range(self.updates_per_epoch)]
         return partitions(self.text.target, batches, self.tau, self.network.config.target_words)
@@ -119,6 +120,47 @@ class AttentionTask(TextTask):
     ) -> Minibatch:
         batch = pack_batch(pairs.source.take(rows), pairs.target.take(rows), self.device, ids, allowed)
         return Minibatch(batch, batch.pairs.pairs, batch.pairs.predictions)
+
+
+def partitions(sentences: Ragged, batches: Sequence[np.ndarray], tau: int, size: int) -> list[np.ndarray]:
+    """Parts of the text with a vocabulary V'_i of ``tau`` words each (Jean et al. 2015, section 3.1): for each batch
+    that of its part, int64 ``[tau]``, distinct ids of the network vocabulary in rising order, UNK and EOS among them.
+
+    Walks the batches in training order and begins a new part where the distinct words would become more than ``tau``.
+    sentences: int32 network ids of target sentences; batches: rows of ``sentences``, in training order; tau: words of a
+    vocabulary, UNK and EOS included; size: words of the network vocabulary, reserved entries included. Places that a
+    part does not need keep words of the part before it, at first the most frequent ones; of these the most frequent
+    stay. Raises ``UserError`` where a single batch has more than ``tau`` distinct words.
+    """
+    if not len(RESERVED) <= tau < size:
+        raise UserError(
+            f"training: tau is {tau}, but the network knows {size - 1} target words, UNK and EOS included; "
+            f"set it to {len(RESERVED)} to {size - 1}, or to 0"
+        )
+    starts: list[int] = []
+    distinct, inside = tau, np.zeros(size, dtype=np.bool_)  # the words of the last part
+    for number, rows in enumerate(batches):
+        words = np.union1d(sentences.take(rows).values, [UNK, EOS])
+        if len(words) > tau:
+            raise UserError(
+                f"training: batch {number + 1} has {len(words)} distinct target words, more than tau ({tau}); "
+                "make tau larger or the batches smaller"
+            )
+        distinct += np.count_nonzero(~inside[words])
+        if not starts or distinct > tau:
+            starts.append(number)
+            inside[:] = False
+            distinct = len(words)
+        inside[words] = True
+    starts.append(len(batches))
+    parts: list[np.ndarray] = []
+    before = np.concatenate([[UNK, EOS], np.arange(len(RESERVED), len(RESERVED) + tau - 2)])
+    for start, stop in pairwise(starts):
+        needed = np.union1d(sentences.take(np.concatenate(batches[start:stop])).values, [UNK, EOS])
+        kept = np.setdiff1d(before, needed, assume_unique=True)[: tau - len(needed)]
+        before = np.sort(np.concatenate([needed, kept]))
+        parts += [before] * (stop - start)
+    return parts
 
 
 def _digest_of_sets(text: SentencePairs) -> str | None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -168,22 +167,14 @@ def write_average(models: Sequence[Path], output: Path) -> None:
         for file in Path(models[-1]).iterdir():
             if file.name != WEIGHTS:
                 shutil.copyfile(file, temporary / file.name)
-        save_file(mean_weights(models), temporary / WEIGHTS)
-
-
-def mean_weights(models: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of each tensor over the models, in the type that it has there."""
-    with ExitStack() as stack:
-        streams = [stack.enter_context(open_weights(model, "pt")) for model in models]
-        shapes = [weight_shapes(stream) for stream in streams]
-        for model, found in zip(models, shapes, strict=True):
-            if found != shapes[0]:
-                raise UserError(f"{model}: not the network of {models[0]}; train the model again")
-        return {name: _mean([stream.get_tensor(name) for stream in streams]) for name in shapes[0]}
-
-
-def _mean(tensors: list[Tensor]) -> Tensor:
-    total = torch.zeros_like(tensors[0], dtype=torch.float64)
-    for tensor in tensors:
-        total += tensor
-    return (total / len(tensors)).to(tensors[0].dtype)
+        with ExitStack() as stack:
+            streams = [stack.enter_context(open_weights(model, "pt")) for model in models]
+            shapes = [weight_shapes(stream) for stream in streams]
+            for model, found in zip(models, shapes, strict=True):
+                if found != shapes[0]:
+                    raise UserError(f"{model}: not the network of {models[0]}; train the model again")
+            means = {}
+            for name in shapes[0]:
+                tensors = [stream.get_tensor(name) for stream in streams]
+                means[name] = (sum(tensor.double() for tensor in tensors) / len(tensors)).to(tensors[0].dtype)
+        save_file(means, temporary / WEIGHTS)

@@ -84,11 +84,15 @@ def _start(step: Callable[..., None], arguments: dict[str, Any], processes: int)
     listener = socket.create_server((ADDRESS, 0))
     port = listener.getsockname()[1]
     store = distributed.TCPStore(ADDRESS, port, is_master=True, master_listen_fd=listener.detach())
+    logged = [handler.baseFilename for handler in logging.getLogger().handlers if hasattr(handler, "baseFilename")]
     names = {"module": step.__module__, "step": step.__name__}
-    names |= {"arguments": arguments, "log": _log_file(), "parent": os.getpid()}
+    names |= {"arguments": arguments, "log": logged[0] if logged else None, "parent": os.getpid()}
     request = json.dumps(names, default=os.fspath)
+    # where workers find modules: this package, then what the user has set
+    folders = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | loopback_variables()
-    environment |= {"MASTER_ADDR": ADDRESS, "MASTER_PORT": str(port), "PYTHONPATH": os.pathsep.join(_module_folders())}
+    environment |= {"MASTER_ADDR": ADDRESS, "MASTER_PORT": str(port)}
+    environment |= {"PYTHONPATH": os.pathsep.join(filter(None, folders))}
     environment |= dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), str(processes))
     environment |= {"TORCHELASTIC_RUN_ID": step.__name__, "TORCHELASTIC_USE_AGENT_STORE": "True"}
     environment.setdefault("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")
@@ -118,15 +122,3 @@ def _start(step: Callable[..., None], arguments: dict[str, Any], processes: int)
                 f"worker {rank} was killed ({name}); if memory ran out, ask for more or train in fewer processes"
             )
         raise RuntimeError(f"worker {rank} failed with status {status}; its message is in the log")
-
-
-def _log_file() -> str | None:
-    """The file that this process logs to."""
-    files = [handler.baseFilename for handler in logging.getLogger().handlers if hasattr(handler, "baseFilename")]
-    return files[0] if files else None
-
-
-def _module_folders() -> list[str]:
-    """Where workers find modules: this package, then what the user has set."""
-    given = os.environ.get("PYTHONPATH", "")
-    return [str(Path(__file__).resolve().parents[2]), *filter(None, given.split(os.pathsep))]
