@@ -122,7 +122,8 @@ def profile(decoder: Decoder, text: PreparedSentences, nbest: int) -> dict[str, 
         for cache in (feature.score, feature.exact):
             if isinstance(cache, NgramCache):
                 stack.enter_context(patch.object(cache, "score", timed("network", cache.score)))
-        stack.enter_context(patch.object(batches, "_score_claimed", timed("cslm", batches._score_claimed)))
+        scored = timed("cslm", batches._FeatureInBatch.score_claimed)
+        stack.enter_context(patch.object(batches._FeatureInBatch, "score_claimed", scored))
         stack.enter_context(patch.object(CslmFeature, "rescore", timed("cslm", CslmFeature.rescore)))
         spent["all"] = seconds(lambda: decoder.decode(text, nbest), 1)
     return spent

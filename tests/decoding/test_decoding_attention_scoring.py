@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 import torch
 from attention_world import lively, log_probabilities, random_network, random_sentences, save_sets
-from tiny_models import change_system, save_reranker
+from tiny_models import change_system, save_reranker, score_in_shards
 
 from neural_smt.decoding import nbest
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
-from neural_smt.decoding.reranking_steps import join_scores, score_lists
-from neural_smt.decoding.scorers import attention
-from neural_smt.decoding.scorers.attention import AttentionTextScorer
-from neural_smt.decoding.scorers.interface import SENTENCES
+from neural_smt.decoding.reranking_steps import score_lists
+from neural_smt.decoding.scorers.attention import AttentionTextScorer, with_words
+from neural_smt.decoding.scorers.interface import SENTENCES, WORDS
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
@@ -41,35 +40,32 @@ def lists(count: int, seed: int = 7) -> tuple[Ragged, np.ndarray]:
     return Ragged.from_lists(targets), np.array(owner)
 
 
-def score_candidates(
-    network: AttentionNetwork,
-    source: Ragged,
-    targets: Ragged,
-    owner: np.ndarray,
-    sets: CandidateSets | None = None,
-    precision: str = "fp32",
-    words: int | None = None,
+def scores(
+    network: AttentionNetwork, source: Ragged, targets: Ragged, owner: np.ndarray, *options: Any, words: int = WORDS
 ) -> np.ndarray:
     """log p of the translations of some sentences; words: so many at most go through the network together."""
-    scorer = AttentionTextScorer(network, source, sets, precision)
-    scorer.words = words or scorer.words
+    scorer = AttentionTextScorer(network, source, *options)
+    scorer.words = words
     return scorer.score(targets, owner)[0]
-
-
-def with_words(sets: CandidateSets, targets: Ragged, owner: np.ndarray) -> CandidateSets:
-    """The sets with the words of all translations."""
-    return attention.with_words(sets, targets.values, np.repeat(owner, targets.lengths))
 
 
 def one_by_one(
     network: AttentionNetwork, source: Ragged, targets: Ragged, owner: np.ndarray, sets: CandidateSets | None = None
-) -> np.ndarray:
+) -> list[float]:
     """log p of each translation from the network's own pass over that pair alone."""
-    scores = []
-    for sentence, words in zip(owner, targets, strict=True):
-        own = None if sets is None else np.unique(sets.of(sentence)).astype(np.int64)
-        scores.append(log_probabilities(network, source[sentence].tolist(), [tuple(words.tolist())], own)[0])
-    return np.array(scores)
+    own = [None if sets is None else np.unique(sets.of(sentence)).astype(np.int64) for sentence in range(len(source))]
+    pairs = zip(owner, targets, strict=True)
+    return [log_probabilities(network, source[o].tolist(), [tuple(ids.tolist())], own[o])[0] for o, ids in pairs]
+
+
+def material(count: int, limited: bool) -> tuple[AttentionNetwork, Ragged, Ragged, np.ndarray, CandidateSets | None]:
+    """A network and translations of ``count`` sentences with their owners; limited: and the target words of each, those
+    of its translations among them.
+    """
+    targets, owner = lists(count)
+    of_word = np.repeat(owner, targets.lengths)
+    sets = with_words(few_words(count), targets.values, of_word) if limited else None
+    return lively(), random_sentences(count, 20), targets, owner, sets
 
 
 def few_words(count: int) -> CandidateSets:
@@ -79,47 +75,40 @@ def few_words(count: int) -> CandidateSets:
     return CandidateSets(Ragged.from_lists(own), np.array([UNK, EOS, 3, 4], dtype=np.int32), 400)
 
 
-def test_scores_are_those_of_the_pairs_one_by_one() -> None:
-    network, source, (targets, owner) = lively(), random_sentences(25, 20), lists(25)
+@pytest.mark.parametrize("limited", [False, True])
+def test_scores_are_those_of_the_pairs_one_by_one(limited: bool) -> None:
+    network, source, targets, owner, sets = given = material(25, limited)
     keys = {(o, ids.tobytes()) for o, ids in zip(owner, targets, strict=True)}
     assert len(keys) < len(owner) and (targets.lengths == 0).any() and (source.lengths == 0).any()
-    scores = score_candidates(network, source, targets, owner)
-    assert scores.dtype == np.float64
-    np.testing.assert_allclose(scores, one_by_one(network, source, targets, owner), rtol=1e-11)
-
-
-def test_with_sets_the_softmax_is_over_the_set_and_all_words_of_the_list() -> None:
-    network, source, (targets, owner) = lively(), random_sentences(25, 20), lists(25)
-    sets = with_words(few_words(25), targets, owner)
-    for sentence in range(25):
-        listed = {word for row in np.flatnonzero(owner == sentence) for word in targets[row].tolist()}
-        assert set(sets.of(sentence).tolist()) == set(few_words(25).of(sentence).tolist()) | listed
-    scores = score_candidates(network, source, targets, owner, sets)
-    np.testing.assert_allclose(scores, one_by_one(network, source, targets, owner, sets), rtol=1e-11)
-    whole = CandidateSets.from_ids(Ragged.from_lists([sets.of(row) for row in range(len(sets))]), 400)
-    np.testing.assert_allclose(score_candidates(network, source, targets, owner, whole), scores, rtol=1e-11)
+    found = scores(*given)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, one_by_one(*given), rtol=1e-11)
+    if sets is not None:
+        for sentence in range(25):
+            listed = {word for row in np.flatnonzero(owner == sentence) for word in targets[row].tolist()}
+            assert set(sets.of(sentence).tolist()) == set(few_words(25).of(sentence).tolist()) | listed
+        whole = CandidateSets.from_ids(Ragged.from_lists([sets.of(row) for row in range(len(sets))]), 400)
+        np.testing.assert_allclose(scores(network, source, targets, owner, whole), found, rtol=1e-11)
 
 
 def test_sets_keep_their_order_when_words_are_added() -> None:
     sets = CandidateSets(Ragged.from_lists([[9, 30], [], [7]]), np.array([UNK, EOS, 3], dtype=np.int32), 40)
     targets = Ragged.from_lists([[5, 3, 0, 30], [8, 5], [12], []])
-    larger = with_words(sets, targets, np.array([0, 0, 1, 2]))
+    larger = with_words(sets, targets.values, np.repeat([0, 0, 1, 2], targets.lengths))
     assert [ids.tolist() for ids in larger.own] == [[5, 8, 9, 30], [12], [7]]
     assert larger.own.values.dtype == np.int32
 
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_scores_depend_neither_on_the_batch_nor_on_the_order(limited: bool) -> None:
-    count = SENTENCES + 20
-    network, source, (targets, owner) = lively().float(), random_sentences(count, 20), lists(count)
-    sets = with_words(few_words(count), targets, owner) if limited else None
-    expected = score_candidates(network, source, targets, owner, sets)
+    network, source, targets, owner, sets = material(SENTENCES + 20, limited)
+    expected = scores(network.float(), source, targets, owner, sets)
     assert (targets.lengths + 1).sum() > 1000
     for words in (1, 40, 1000):
-        found = score_candidates(network, source, targets, owner, sets, words=words)
+        found = scores(network, source, targets, owner, sets, words=words)
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
     order = np.random.default_rng(3).permutation(len(owner))
-    found = score_candidates(network, source, targets.take(order), owner[order], sets)
+    found = scores(network, source, targets.take(order), owner[order], sets)
     np.testing.assert_allclose(found, expected[order], rtol=1e-5, atol=1e-5)
 
 
@@ -130,35 +119,32 @@ def test_prefixes_and_equal_translations_are_computed_once(monkeypatch: pytest.M
     monkeypatch.setattr(network, "look", lambda states, *rest: rows.append(len(states)) or look(states, *rest))
     source = Ragged.from_lists([[3, 4], [5], [6]])
     targets = Ragged.from_lists([[9, 4], [9, 5], [9, 4], [9], [9, 4], [8, 8, 8]])
-    scores = score_candidates(network, source, targets, np.array([0, 0, 0, 0, 2, 2]))
+    found = scores(network, source, targets, np.array([0, 0, 0, 0, 2, 2]))
     # nothing, "9", "9 4" and "9 5" of the first sentence; nothing, "9", "9 4", "8", "8 8" and "8 8 8" of the third
     assert rows == [2, 3, 4, 1]
-    assert scores[0] == scores[2] != scores[4]
+    assert found[0] == found[2] != found[4]
 
 
-def test_bfloat16_is_near() -> None:
-    network, source, (targets, owner) = lively().float(), random_sentences(10, 20), lists(10)
-    for sets in (None, with_words(few_words(10), targets, owner)):
-        exact = score_candidates(network, source, targets, owner, sets)
-        rounded = score_candidates(network, source, targets, owner, sets, precision="bf16")
-        np.testing.assert_allclose(rounded, exact, rtol=0.05, atol=0.3)
-        assert (rounded != exact).any()
+@pytest.mark.parametrize("limited", [False, True])
+def test_bfloat16_is_near(limited: bool) -> None:
+    network, *given = material(10, limited)
+    exact, rounded = (scores(network.float(), *given, precision) for precision in ("fp32", "bf16"))
+    np.testing.assert_allclose(rounded, exact, rtol=0.05, atol=0.3)
+    assert (rounded != exact).any()
 
 
 def test_nothing_to_score() -> None:
     none = np.zeros(0, dtype=np.int64)
-    assert score_candidates(lively(), random_sentences(4, 20), Ragged.from_lists([]), none).tolist() == []
+    assert scores(lively(), random_sentences(4, 20), Ragged.from_lists([]), none).tolist() == []
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize("limited", [False, True])
 def test_cuda_scores_as_the_cpu_does(limited: bool) -> None:
-    network, source, (targets, owner) = lively(), random_sentences(25, 20), lists(25)
-    sets = with_words(few_words(25), targets, owner) if limited else None
-    expected = score_candidates(network, source, targets, owner, sets)
-    found = score_candidates(network.to("cuda"), source, targets, owner, sets)
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    network, *given = material(25, limited)
+    expected = scores(network, *given)
+    np.testing.assert_allclose(scores(network.to("cuda"), *given), expected, rtol=1e-9)
 
 
 TEXT = ["das Haus ist rot", "", "Berlin ist rot"]
@@ -193,33 +179,30 @@ def network() -> AttentionNetwork:
     return random_network(len(KNOWN), len(TARGET))
 
 
-def expected_scores(own: Sequence[np.ndarray] | None = None) -> list[float]:
-    """Of ``LISTS``, each pair alone; own: the target words of each sentence."""
-    sources, made, scores = KNOWN.encode_words(TEXT), network().double(), []
-    for sentence, words in LISTS:
-        if words or TEXT[sentence]:
-            target = TARGET.encode_words([words])[0].tolist()
-            ids = None if own is None else own[sentence]
-            scores.append(log_probabilities(made, sources[sentence].tolist(), [tuple(target)], ids)[0])
-        else:
-            scores.append(0.0)
-    return scores
+def score_world(world: dict[str, Any], **options: Any) -> list[float]:
+    """Score the lists; the network's scores."""
+    score_lists(**world, **options)
+    return [entry.features["Attention0"][0] for entry in read_nbest(world["output"])]
+
+
+def expected_scores(own: Sequence[np.ndarray] | None = None, listed: Sequence[tuple[int, str]] = LISTS) -> list[float]:
+    """Each pair alone; own: the target words of each sentence."""
+    made, found = network().double(), []
+    for sentence, words in listed:
+        source, target = KNOWN.ids(TEXT[sentence].split()).tolist(), tuple(TARGET.ids(words.split()).tolist())
+        ids = None if own is None else own[sentence]
+        found.append(log_probabilities(made, source, [target], ids)[0] if words or source else 0.0)
+    return found
 
 
 def test_lists_get_one_more_feature_and_stay_as_they_are(world: dict[str, Any]) -> None:
-    score_lists(**world)
+    found = score_world(world)
     before, after = read_nbest(world["nbest"]), read_nbest(world["output"])
     assert [replace(e, features={**e.features, "Attention0": [7.0]}) for e in after] == before
-    scores = [entry.features["Attention0"][0] for entry in after]
-    assert scores == pytest.approx(expected_scores(), rel=1e-4)
+    assert found == pytest.approx(expected_scores(), rel=1e-4)
     # a word that the network does not know is its unknown word; an empty translation is one only of an empty sentence
-    assert scores[0] == scores[3] and scores[4] == 0.0 and scores[6] < 0.0
-    assert scores[2] == pytest.approx(scores_of_one("the <unk> is red"), rel=1e-4)
-
-
-def scores_of_one(words: str) -> float:
-    target = TARGET.ids(words.split())
-    return log_probabilities(network().double(), KNOWN.ids(TEXT[0].split()).tolist(), [tuple(target.tolist())])[0]
+    assert found[0] == found[3] and found[4] == 0.0 and found[6] < 0.0
+    assert found[2] == pytest.approx(expected_scores(listed=[(0, "the <unk> is red")])[0], rel=1e-4)
 
 
 def test_the_first_of_each_list_are_kept(world: dict[str, Any]) -> None:
@@ -238,34 +221,27 @@ def test_the_words_of_a_sentence_are_its_set_and_those_of_its_kept_list(world: d
     candidates = sets_of(tmp_path / "sets", TEXT)
     words = [["the", "house", "is", "red"], [TARGET.words[4]], [TARGET.words[4], "is", "red"]]
     own = [np.unique([UNK, EOS, *TARGET.ids(listed)]) for listed in words]
-    score_lists(**world, candidates=candidates)
-    scores = [entry.features["Attention0"][0] for entry in read_nbest(world["output"])]
-    assert scores == pytest.approx(expected_scores(own), rel=1e-4)
+    expected = expected_scores(own)
+    assert score_world(world, candidates=candidates) == pytest.approx(expected, rel=1e-4)
     change_system(world["system"], nbest=1)
-    score_lists(**world, candidates=candidates)
-    scores = [entry.features["Attention0"][0] for entry in read_nbest(world["output"])]
-    assert scores == pytest.approx([expected_scores(own)[n] for n in (0, 4, 5)], rel=1e-4)
+    kept = [expected[n] for n in (0, 4, 5)]
+    assert score_world(world, candidates=candidates) == pytest.approx(kept, rel=1e-4)
 
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_shards_score_as_the_whole(
     world: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limited: bool
 ) -> None:
-    monkeypatch.setattr(nbest, "BLOCK", 2)
     options = {"candidates": sets_of(tmp_path / "sets", TEXT)} if limited else {}
     change_system(world["system"], nbest=3)
-    score_lists(**world, **options)
+    expected = score_world(world, **options)
+    assert len(expected) == 7
+    monkeypatch.setattr(nbest, "BLOCK", 2)
+    del world["output"]
     for count in (1, 4, 16):
-        parts = [tmp_path / f"{number}-of-{count}" for number in range(1, count + 1)]
-        for part in parts:
-            score_lists(**world | {"output": part}, **options, shard=part.name)
-        join_scores(parts=parts, output=tmp_path / "joined")
-        assert (tmp_path / "joined").read_bytes() == world["output"].read_bytes()
-    scores = [entry.features["Attention0"][0] for entry in read_nbest(world["output"])]
-    monkeypatch.setattr(nbest, "BLOCK", 100)
-    score_lists(**world, **options)
-    assert [entry.features["Attention0"][0] for entry in read_nbest(world["output"])] == pytest.approx(scores, rel=1e-4)
-    assert len(scores) == 7
+        score_in_shards(world | options, tmp_path, count)
+    found = [entry.features["Attention0"][0] for entry in read_nbest(tmp_path / "whole.gz")]
+    assert found == pytest.approx(expected, rel=1e-4)
 
 
 def test_sets_that_do_not_belong_are_refused(world: dict[str, Any], tmp_path: Path) -> None:

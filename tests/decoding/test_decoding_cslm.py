@@ -1,28 +1,29 @@
 """The CSLM in the search and on n-best lists, against networks asked from scratch and derivations counted out."""
 
 import itertools
-import json
 import threading
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-from test_decoding_search import SENTENCES, assert_lists_equal, search_all
-from tiny_models import TARGET, all_derivations, change_system, random_model, save_reranker, save_system
+from test_decoding_search import SENTENCES, assert_finds_everything, search_all
+from tiny_models import (
+    TARGET,
+    all_derivations,
+    change_system,
+    decode_in_shards,
+    random_model,
+    save_reranker,
+    save_system,
+    score_in_shards,
+)
 
 from neural_smt.cli import main
 from neural_smt.decoding import nbest, search
-from neural_smt.decoding.joining_steps import join_translations
 from neural_smt.decoding.moses.steps import export_moses
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest
-from neural_smt.decoding.reranking_steps import (
-    add_scores,
-    best_of_each,
-    join_scores,
-    rerank,
-    rerank_entries,
-    score_lists,
-)
+from neural_smt.decoding.reranking_steps import add_scores, best_of_each, rerank, rerank_entries, score_lists
 from neural_smt.decoding.scorers.cslm import CslmFeature, CslmScoring
 from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import Decoder, SearchSettings
@@ -37,17 +38,21 @@ HISTORY = 3
 SHORTLIST = Vocabulary(["<unk>", "<s>", "</s>", "y", "x"], [0] * 5)
 """z and q are outside: the n-gram model scores them."""
 
+ALGORITHMS = pytest.mark.parametrize("algorithm", ["stack", "cube"])
+
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A random CSLM that is far from uniform."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A random CSLM that is far from uniform; estimates of its normalisers are bad, from the sum over one word."""
+    monkeypatch.setattr(normalisers, "FREQUENT", 1)
     config = CslmConfig(len(SHORTLIST), order=HISTORY + 1, projection=5, layers=(6, 4), initial_range=1.5)
     save_cslm(tmp_path / "cslm", TrainedCslm(CslmNetwork(config, 3), SHORTLIST))
     return tmp_path / "cslm"
 
 
-def load(folder: Path, model, **settings) -> CslmFeature:
-    return CslmFeature.load(folder, model.language_models[0], model.target_vocabulary, settings)
+def load(folder: Path, model, estimated=False, **settings) -> CslmFeature:
+    phrases = model.phrase_table.target if estimated else None
+    return CslmFeature.load(folder, model.language_models[0], model.target_vocabulary, settings, phrases=phrases)
 
 
 class Plain:
@@ -56,113 +61,80 @@ class Plain:
     name = "Cslm0"
 
     def __init__(self, folder: Path, model):
-        self.scorer = CslmScorer.load(folder, model.language_models[0], model.target_vocabulary)
-        self.known: dict[tuple[int, ...], float] = {}
-
-    def ngram(self, ngram: tuple[int, ...]) -> float:
-        if ngram not in self.known:
-            array = np.array([ngram], dtype=np.int32)
-            self.known[ngram] = float(self.scorer(array[:, :-1], array[:, -1])[0])
-        return self.known[ngram]
+        scorer = CslmScorer.load(folder, model.language_models[0], model.target_vocabulary)
+        self.ngram = cache(lambda *ids: float(scorer(np.array([ids[:-1]], np.int32), np.array(ids[-1:], np.int32))[0]))
 
     def score(self, before, target) -> float:
         ids = [BOS] * HISTORY + [i for _, i in before] + [i for _, i in target]
         first = HISTORY + len(before)
-        return sum(self.ngram(tuple(ids[i - HISTORY : i + 1])) for i in range(first, len(ids)))
+        return sum(self.ngram(*ids[i - HISTORY : i + 1]) for i in range(first, len(ids)))
 
     def end(self, words) -> float:
-        return self.ngram((*([BOS] * HISTORY + [i for _, i in words])[-HISTORY:], EOS))
+        return self.ngram(*([BOS] * HISTORY + [i for _, i in words])[-HISTORY:], EOS)
 
     def sentence(self, tokens) -> float:
         words = [(token, TARGET.index.get(token, len(TARGET))) for token in tokens]
         return self.score([], words) + self.end(words)
 
 
-@pytest.mark.parametrize("algorithm", ["stack", "cube"])
-@pytest.mark.parametrize("seed", range(3))
-def test_all_derivations_are_found_with_the_networks_scores(folder, algorithm, seed):
+def make(folder: Path, seed: int, settings: SearchSettings, threads=1, **options) -> tuple[Decoder, Plain]:
+    """A decoder of a random model with the CSLM, and the same network for one n-gram at a time."""
     model, weights = random_model(seed)
     weights.values["Cslm0"] = (0.6,)
-    decoder = Decoder(model, search_all(algorithm), weights, feature=load(folder, model, recombination=-1))
-    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=300, distinct=False), strict=True):
-        expected = all_derivations(model, sentence, decoder.feature_set, decoder.vector, feature=Plain(folder, model))
-        assert_lists_equal(translation, expected, 300)
+    return Decoder(model, settings, weights, threads, load(folder, model, **options)), Plain(folder, model)
 
 
-def load_estimating(folder: Path, model, monkeypatch, **settings) -> CslmFeature:
-    """A feature that estimates badly: from the sum over one word."""
-    monkeypatch.setattr(normalisers, "FREQUENT", 1)
-    phrases = model.phrase_table.target
-    return CslmFeature.load(folder, model.language_models[0], model.target_vocabulary, settings, phrases=phrases)
+def assert_exact(decoder: Decoder, plain: Plain, entries) -> None:
+    """Entries have the network's scores of their words from scratch, and the weighted sums with these."""
+    expected = [plain.sentence(entry.tokens) if entry.tokens else 0.0 for entry in entries]
+    features = np.array([entry.features for entry in entries], dtype=float)
+    np.testing.assert_allclose(features[:, decoder.column], expected, atol=1e-4)
+    np.testing.assert_allclose([entry.score for entry in entries], features @ decoder.vector, atol=1e-3)
+
+
+@ALGORITHMS
+@pytest.mark.parametrize("seed", range(3))
+def test_all_derivations_are_found_with_the_networks_scores(folder, algorithm, seed):
+    decoder, plain = make(folder, seed, search_all(algorithm), recombination=-1)
+    assert_finds_everything(decoder, 300, feature=plain)
 
 
 @pytest.mark.parametrize("context", [-1, 1])
-@pytest.mark.parametrize("algorithm", ["stack", "cube"])
-def test_estimates_only_prune(folder, algorithm, context, monkeypatch):
-    model, weights = random_model(1)
-    weights.values["Cslm0"] = (0.6,)
-    feature = load_estimating(folder, model, monkeypatch, recombination=-1, context=context)
+@ALGORITHMS
+def test_estimates_only_prune(folder, algorithm, context):
+    decoder, plain = make(folder, 1, search_all(algorithm), estimated=True, recombination=-1, context=context)
+    feature = decoder.feature
     assert (feature.history, feature.accurate().history) == (HISTORY if context < 0 else context, HISTORY)
-    decoder = Decoder(model, search_all(algorithm), weights, feature=feature)
-    all_expected = [
-        all_derivations(model, sentence, decoder.feature_set, decoder.vector, feature=Plain(folder, model))
-        for sentence in SENTENCES
+    expected = [
+        [e.score for e in all_derivations(decoder.model, text, decoder.feature_set, decoder.vector, feature=plain)]
+        for text in SENTENCES
     ]
-    for expected, translation in zip(
-        all_expected, decoder.decode(SENTENCES, nbest=100_000, distinct=False), strict=True
-    ):
-        np.testing.assert_allclose(
-            [entry.score for entry in translation.nbest], [e.score for e in expected], rtol=1e-5, atol=1e-4
-        )
-    for expected, translation in zip(all_expected, decoder.decode(SENTENCES), strict=True):
-        assert translation.score == pytest.approx(expected[0].score, abs=1e-4)
-        assert len(translation.nbest) == 0
-    for short, long in zip(decoder.decode(SENTENCES, nbest=3), decoder.decode(SENTENCES, nbest=200), strict=True):
+    runs = [decoder.decode(SENTENCES, nbest=n, distinct=n < 1000) for n in (100_000, 0, 3, 200)]
+    for scores, everything, best, short, long in zip(expected, *runs, strict=True):
+        np.testing.assert_allclose([entry.score for entry in everything.nbest], scores, rtol=1e-5, atol=1e-4)
+        assert best.score == pytest.approx(scores[0], abs=1e-4) and len(best.nbest) == 0
         assert [entry.tokens for entry in short.nbest] == [entry.tokens for entry in long.nbest[:3]]
         assert short.tokens == long.tokens
-    for expected, lattice in zip(all_expected, decoder.lattices(SENTENCES), strict=True):
-        assert decoder.translate(lattice).score == pytest.approx(expected[0].score, abs=1e-4)
+    for scores, lattice in zip(expected, decoder.lattices(SENTENCES), strict=True):
+        assert decoder.translate(lattice).score == pytest.approx(scores[0], abs=1e-4)
     contexts = np.array([[BOS, BOS, BOS], [3, 4, 5], [BOS, 3, 3]], dtype=np.int32)
     words = np.array([3, 4, EOS], dtype=np.int32)
     estimated, exact = feature.score(contexts[:, -feature.history :], words), feature.exact(contexts, words)
     assert 1e-3 < np.abs(estimated - exact).max() < (2.0 if context < 0 else 10.0)
 
 
-@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+@ALGORITHMS
 @pytest.mark.parametrize("words", [0, 1])
 def test_lists_are_exact_whatever_is_recombined(folder, algorithm, words):
-    model, weights = random_model(2)
-    weights.values["Cslm0"] = (0.6,)
-    plain = Plain(folder, model)
-    decoder = Decoder(model, search_all(algorithm), weights, feature=load(folder, model, recombination=words))
-    whole = Decoder(model, search_all(algorithm), weights, feature=load(folder, model, recombination=-1))
-    column = decoder.feature_set.slices["Cslm0"].start
+    decoder, plain = make(folder, 2, search_all(algorithm), recombination=words)
+    whole, _ = make(folder, 2, search_all(algorithm), recombination=-1)
     for found, best in zip(decoder.decode(SENTENCES, nbest=50), whole.decode(SENTENCES, nbest=50), strict=True):
         scores = [entry.score for entry in found.nbest]
         assert scores == sorted(scores, reverse=True)
         assert found.score <= best.score + 1e-4
-        for entry in found.nbest:
-            expected = plain.sentence(entry.tokens) if entry.tokens else 0.0
-            assert entry.features[column] == pytest.approx(expected, abs=1e-4)
-            assert entry.score == pytest.approx(float(entry.features @ decoder.vector), abs=1e-3)
+        assert_exact(decoder, plain, found.nbest)
     for lattice, best in zip(decoder.lattices(SENTENCES), whole.lattices(SENTENCES), strict=True):
         assert decoder.translate(lattice).score == pytest.approx(whole.translate(best).score, abs=1e-4)
-
-
-def test_best_translations_under_estimates_are_scored_exactly(folder, monkeypatch):
-    model, weights = random_model(5)
-    weights.values["Cslm0"] = (0.5,)
-    plain = Plain(folder, model)
-    for algorithm in ("stack", "cube"):
-        feature = load_estimating(folder, model, monkeypatch)
-        settings = SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=30)
-        decoder = Decoder(model, settings, weights, feature=feature)
-        column = decoder.feature_set.slices["Cslm0"].start
-        for translation in decoder.decode(random_sentences()):
-            expected = plain.sentence(translation.tokens) if translation.tokens else 0.0
-            assert translation.features[column] == pytest.approx(expected, abs=1e-4)
-            assert translation.score == pytest.approx(float(translation.features @ decoder.vector), abs=1e-3)
-        assert feature.statistics()["exact"]["ngrams"] > 0
 
 
 def random_sentences() -> list[list[str]]:
@@ -170,55 +142,57 @@ def random_sentences() -> list[list[str]]:
     return [generator.choice(["a", "b", "c", "d"], generator.integers(0, 12)).tolist() for _ in range(30)]
 
 
-@pytest.mark.parametrize("algorithm", ["stack", "cube"])
-@pytest.mark.parametrize("kind", ["exact", "estimated"])
-def test_batches_threads_and_cache_change_nothing(folder, algorithm, kind, monkeypatch):
-    model, weights = random_model(5)
-    weights.values["Cslm0"] = (0.5,)
-    sentences, settings = random_sentences(), SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=30)
+@ALGORITHMS
+def test_best_translations_under_estimates_are_scored_exactly(folder, algorithm):
+    settings = SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=30)
+    decoder, plain = make(folder, 5, settings, estimated=True)
+    assert_exact(decoder, plain, decoder.decode(random_sentences()))
+    assert decoder.feature.statistics()["exact"]["ngrams"] > 0
+
+
+@ALGORITHMS
+@pytest.mark.parametrize("estimated", [False, True])
+def test_batches_threads_and_cache_change_nothing(folder, algorithm, estimated, monkeypatch):
+    settings = SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=30)
     results = []
-    for cache, threads, batch in ((1 << 16, 1, 64), (1 << 16, 2, 4), (16, 1, 64), (0, 2, 7), (0, 1, 1)):
+    for cached, threads, batch in ((1 << 16, 1, 64), (1 << 16, 2, 4), (16, 1, 64), (0, 2, 7), (0, 1, 1)):
         monkeypatch.setattr(search, "FEATURE_BATCH", batch)
-        load_kind = load_estimating if kind == "estimated" else load
-        feature = load_kind(folder, model, *([monkeypatch] if kind == "estimated" else []), cache=cache)
-        results.append(Decoder(model, settings, weights, threads, feature).decode(sentences, nbest=10))
-        assert (feature.score.counts.hits > 0) == (cache > 0)
-    for other in results[1:]:
-        for found, expected in zip(other, results[0], strict=True):
-            assert [entry.tokens for entry in found.nbest] == [entry.tokens for entry in expected.nbest]
-            scores = [[entry.score for entry in translation.nbest] for translation in (found, expected)]
+        decoder, _ = make(folder, 5, settings, threads, estimated=estimated, cache=cached)
+        results.append(decoder.decode(random_sentences(), nbest=10))
+        assert (decoder.feature.score.counts["cache_hits"] > 0) == (cached > 0)
+    for found, *others in zip(*results, strict=True):
+        for other in others:
+            assert [entry.tokens for entry in other.nbest] == [entry.tokens for entry in found.nbest]
+            scores = [[entry.score for entry in translation.nbest] for translation in (other, found)]
             np.testing.assert_allclose(*scores, atol=1e-5)
 
 
+def network_scores(network: CslmScoring, listed, lines=None) -> list[float]:
+    """What the network adds to listed translations (lists of tokens)."""
+    entries = add_scores([ListedTranslation(0, tokens, {}, 0.0) for tokens in listed], network, lines)
+    return [entry.features["Cslm0"][0] for entry in entries]
+
+
 def test_listed_scores_are_those_of_the_sentence_from_scratch(folder):
-    model, weights = random_model(2)
-    weights.values["Cslm0"] = (0.4,)
-    plain, feature = Plain(folder, model), load(folder, model)
-    decoder = Decoder(model, SearchSettings(stack_size=20), weights, feature=feature)
-    column = decoder.feature_set.slices["Cslm0"].start
+    decoder, plain = make(folder, 2, SearchSettings(stack_size=20))
     sentences = [*random_sentences(), ["c", "unknown", "never", "a"]]
     entries = [entry for t in decoder.decode(sentences, nbest=20) for entry in t.nbest if entry.tokens]
     assert len(entries) > 100 and any("unknown" in entry.tokens for entry in entries)
-    expected = [plain.sentence(entry.tokens) for entry in entries]
-    np.testing.assert_allclose([entry.features[column] for entry in entries], expected, atol=1e-4)
-    listed = [ListedTranslation(0, entry.tokens, {}, 0.0) for entry in entries]
-    rescored = [entry.features["Cslm0"][0] for entry in add_scores(listed, CslmScoring(feature, TARGET), None)]
-    np.testing.assert_allclose(rescored, expected, atol=1e-4)
+    assert_exact(decoder, plain, entries)
+    listed = [entry.tokens for entry in entries]
+    rescored = network_scores(CslmScoring(decoder.feature, TARGET), listed)
+    np.testing.assert_allclose(rescored, [plain.sentence(tokens) for tokens in listed], atol=1e-4)
 
 
 def test_unknown_words_take_the_n_gram_models_score(folder):
     model, _ = random_model(2)
-    network = CslmScoring(load(folder, model), TARGET)
-    listed = [ListedTranslation(0, tokens, {}, 0.0) for tokens in (["z"], ["never", "seen"], [])]
-    scores = [entry.features["Cslm0"][0] for entry in add_scores(listed, network, ["a"])]
-    language_model, plain = model.language_models[0], Plain(folder, model)
-    state = language_model.begin_state
-    first, _ = language_model.score_word(state, TARGET.index["z"])
-    assert scores[0] == pytest.approx(first * np.log(10) + plain.ngram((BOS, BOS, TARGET.index["z"], EOS)))
-    total, state = language_model.score_word(state, 0)
-    total += language_model.score_word(state, 0)[0]
-    assert scores[1] == pytest.approx(total * np.log(10) + plain.ngram((BOS, 0, 0, EOS)))
-    assert scores[2] == pytest.approx(plain.ngram((BOS, BOS, BOS, EOS)))
+    language_model, plain, begin = model.language_models[0], Plain(folder, model), [BOS] * HISTORY
+    z, state = TARGET.index["z"], language_model.begin_state
+    first, after = language_model.score_word(state, 0)
+    logs = np.array([language_model.score_word(state, z)[0], first + language_model.score_word(after, 0)[0], 0])
+    ends = [plain.ngram(*[*begin, *words][-HISTORY:], EOS) for words in ([z], [0, 0], [])]
+    scores = network_scores(CslmScoring(load(folder, model), TARGET), [["z"], ["never", "seen"], []], ["a"])
+    assert scores == pytest.approx((logs * np.log(10) + ends).tolist())
 
 
 def test_cache_counts_and_sends_only_what_is_new():
@@ -235,8 +209,8 @@ def test_cache_counts_and_sends_only_what_is_new():
     assert asked == [[[5, 6, 9], [3, 4, 1], [5, 6, 2]]]
     assert cache(contexts[::-1].copy(), np.array([2, 1, 8], dtype=np.int32)).tolist() == [-52.0, -31.0, -58.0]
     assert asked[1:] == [[[5, 6, 8]]]
-    counts = cache.counts
-    assert (counts.queries, counts.hits, counts.calls, counts.hit_rate) == (6, 2, 2, 2 / 6)
+    found = cache.statistics()
+    assert [found[name] for name in ("ngrams", "cache_hits", "matrix_products", "cache_hit_rate")] == [6, 2, 2, 0.3333]
     with pytest.raises(UserError, match="hold -1 n-grams"):
         NgramCache(score, -1)
 
@@ -263,8 +237,8 @@ def test_a_small_cache_forgets_but_is_never_wrong(capacity):
     for thread in threads:
         thread.join()
     assert len(wrong) == 150 and not any(wrong)
-    assert cache.counts.queries == 30_000
-    assert (cache.counts.hits > 0) == (capacity > 0)
+    assert cache.counts["ngrams"] == 30_000
+    assert (cache.counts["cache_hits"] > 0) == (capacity > 0)
 
 
 def test_lists_are_reranked_by_weights():
@@ -323,21 +297,11 @@ def test_decoding_reports_the_cache(system, folder):
 
 def test_shards_translate_as_the_whole(system, tmp_path, monkeypatch):
     monkeypatch.setattr(search, "FEATURE_BATCH", 5)
-    decode(**system)
-    shards = [f"{number}-of-4" for number in range(1, 5)]
-    files = {
-        "parts": [tmp_path / shard for shard in shards],
-        "part_statistics": [tmp_path / f"{shard}.json" for shard in shards],
-        "part_lists": [tmp_path / f"{shard}.nbest" for shard in shards],
-    }
-    for shard, part, statistics, lists in zip(shards, *files.values(), strict=True):
-        decode(**system | {"output": part, "statistics": statistics, "nbest": lists}, shard=shard)
-    joined = {name: tmp_path / f"joined.{name}" for name in ("output", "statistics", "nbest")}
-    join_translations(text=system["text"], **files, **joined)
-    for name in ("output", "nbest"):
-        assert joined[name].read_bytes() == system[name].read_bytes()
-    asked = [read_json(path)["cslm"] for path in (joined["statistics"], system["statistics"])]
-    assert asked[0]["ngrams"] == asked[1]["ngrams"] and asked[0]["cache_hits"] < asked[1]["cache_hits"]
+    given = {name: system[name] for name in ("text", "system", "weights", "nbest_size")}
+    (one, whole), (four, joined) = (decode_in_shards(given, tmp_path / str(count), count) for count in (1, 4))
+    assert one == four
+    assert joined["cslm"]["ngrams"] == whole["cslm"]["ngrams"]
+    assert joined["cslm"]["cache_hits"] < whole["cslm"]["cache_hits"]
 
 
 def list_files(system, folder):
@@ -351,17 +315,9 @@ def test_shards_score_lists_as_the_whole(system, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(nbest, "BLOCK", 4)
     decode(**system)
     files = list_files(system, folder)
-    score_lists(**files, output=tmp_path / "whole.gz")
-    for count in (1, 4, 16):
-        parts = [tmp_path / f"{number}-of-{count}.gz" for number in range(1, count + 1)]
-        for part in parts:
-            score_lists(**files, output=part, shard=part.stem)
-        join_scores(parts=parts, output=tmp_path / "joined.gz")
-        assert (tmp_path / "joined.gz").read_bytes() == (tmp_path / "whole.gz").read_bytes()
-        assert sum(len(read_nbest(part)) > 0 for part in parts) == min(count, 8)
-    assert [entry.tokens for entry in read_nbest(tmp_path / "whole.gz")] == [
-        e.tokens for e in read_nbest(files["nbest"])
-    ]
+    assert [len(score_in_shards(files, tmp_path, count)) for count in (1, 4, 16)] == [1, 4, 8]
+    listed, scored = read_nbest(files["nbest"]), read_nbest(tmp_path / "whole.gz")
+    assert [entry.tokens for entry in scored] == [entry.tokens for entry in listed]
 
 
 def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_path):
@@ -392,7 +348,7 @@ def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_
         statistics=tmp_path / "best.json",
     )
     assert (tmp_path / "best").read_bytes() == system["output"].read_bytes()
-    assert json.loads((tmp_path / "best.json").read_text())["sentences"] == 30
+    assert read_json(tmp_path / "best.json")["sentences"] == 30
 
 
 def reversed_lists(lines: list[str]) -> list[str]:

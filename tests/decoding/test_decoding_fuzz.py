@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_models import GROUPS, SOURCE, TARGET, random_model
 
+from neural_smt.decoding.batches import StatefulFeature
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
@@ -20,7 +21,7 @@ SYSTEMS = [GROUPS[:2], GROUPS, (*GROUPS, "encoder_decoder")]
 ALGORITHMS = ["stack", "cube"]
 
 
-class CountWords:
+class CountWords(StatefulFeature):
     """A feature of the last ``history`` words, the words added and the end of the sentence."""
 
     name = "Made0"

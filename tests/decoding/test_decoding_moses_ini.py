@@ -22,7 +22,9 @@ def test_the_search_of_an_ini_is_that_of_moses(tmp_path):
     sections = "[stack]\n50\n[beam-threshold]\n0.001\n[distortion-limit]\n0\n[search-algorithm]\n1\n"
     sections += "[cube-pruning-pop-limit]\n70\n[ttable-limit]\n5\n[max-phrase-length]\n1\n[threads]\n3\n[verbose]\n1\n"
     ini = read_moses_ini(write_model(tmp_path, sections=sections))
-    assert ini.settings == SearchSettings("cube", 50, 0.001, 0, 5, 70)
+    assert ini.settings == SearchSettings(
+        algorithm="cube", stack_size=50, beam_threshold=0.001, distortion_limit=0, table_limit=5, pop_limit=70
+    )
     assert (ini.max_phrase_length, ini.threads) == (1, 3)
     features = FEATURES.replace("num-features=4", "num-features=4 table-limit=7")
     assert read_moses_ini(write_model(tmp_path, features)).settings.table_limit == 7

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from recurrent_world import EVERYTHING, MODEL, SENTENCES, random_world, read_positions
+from test_decoding_search import search_all
 from tiny_models import TARGET
 
 from neural_smt.decoding.loading import load_feature
@@ -12,15 +13,16 @@ from neural_smt.decoding.scorers.recurrent import RecurrentFeature, RecurrentSea
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork, TrainedRecurrent, save_recurrent
 
 WEIGHT = 0.7
-NARROW = SearchSettings("cube", 6, 0.0, table_limit=0, pop_limit=20)
+NARROW = SearchSettings(algorithm="cube", stack_size=6, beam_threshold=0.0, table_limit=0, pop_limit=20)
 
 
-def make(seed: int, kind: str, recombination: int, settings: SearchSettings = EVERYTHING, **options):
+def make(seed: int, kind: str, recombination: int, settings: Settings = EVERYTHING, **options):
     """A world whose inputs are those of ``Positions``, and a decoder that its model leads."""
     world = random_world(seed, kind)
     representation, plain = read_positions(world, kind), world.decoder
@@ -33,8 +35,7 @@ def make(seed: int, kind: str, recombination: int, settings: SearchSettings = EV
 @pytest.mark.parametrize("kind", ["none", "sentence", "links"])
 @pytest.mark.parametrize("seed", range(2))
 def test_whole_histories_kept_apart_give_every_derivation_its_score(seed, kind, algorithm):
-    settings = SearchSettings(algorithm, 100_000, 0.0, table_limit=0, pop_limit=100_000)
-    world, decoder = make(seed, kind, 40, settings)
+    world, decoder = make(seed, kind, 40, search_all(algorithm))
     found = decoder.decode(SENTENCES, nbest=100_000, distinct=False)
     for sentence, (text, translation) in enumerate(zip(SENTENCES, found, strict=True)):
         if not text:

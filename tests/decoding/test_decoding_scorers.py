@@ -1,6 +1,7 @@
 """Every kind of network on lattices and on lists, beside all translations scored one by one."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -98,7 +99,7 @@ def test_states_of_an_n_gram_model_recombine_by_its_last_words() -> None:
 def test_joint_models_score_lists_as_lattices(kind: str) -> None:
     world = random_world(4, kind)
     representation = read_positions(world, kind)
-    network = RecurrentScoring("folder", world.model.scorer.scorer, world.config, MODEL, None, representation)
+    network = RecurrentScoring(Path("folder"), world.model.scorer.scorer, MODEL, representation)
     paths = all_paths(world)
     first = np.searchsorted([number for number, _ in paths], np.arange(len(SENTENCES) + 1))
     expected, _ = score_paths(world.lattices, world.model, Ragged.from_lists([path for _, path in paths]), first)

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from tiny_models import EVERYTHING, GROUPS, TARGET, all_derivations, random_model, random_ngrams
 
+from neural_smt.decoding.batches import StatefulFeature
 from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.experiment.settings import Settings
 from neural_smt.language_model.model import NgramModel
 
 SENTENCES = [["a", "b", "c", "a"], ["c", "unknown", "b", "a", "b"], ["b"], ["x", "a", "b"]]
 
 
-def search_all(algorithm: str, limit: int = 6) -> SearchSettings:
-    return replace(EVERYTHING, algorithm=algorithm, distortion_limit=limit)
+def search_all(algorithm: str, limit: int = 6) -> Settings:
+    return EVERYTHING.replace(algorithm=algorithm, distortion_limit=limit)
 
 
 def assert_lists_equal(translation, expected, limit):
@@ -35,14 +37,14 @@ def assert_lists_equal(translation, expected, limit):
     assert translation.score == translation.nbest[0].score
 
 
-def assert_finds_everything(decoder, listed, limit=6):
-    """The n-best lists of ``SENTENCES`` are the best of all derivations within the distortion limit."""
+def assert_finds_everything(decoder, listed, limit=6, feature=None):
+    """The n-best lists of ``SENTENCES`` are the best of all derivations within the distortion limit; feature: scores
+    words as that of the decoder does.
+    """
+    settings = decoder.feature_set, decoder.vector, 63 if limit < 0 else limit, feature or decoder.feature
     translations = decoder.decode(SENTENCES, nbest=listed, distinct=False)
     for sentence, translation in zip(SENTENCES, translations, strict=True):
-        expected = all_derivations(
-            decoder.model, sentence, decoder.feature_set, decoder.vector, 63 if limit < 0 else limit, decoder.feature
-        )
-        assert_lists_equal(translation, expected, listed)
+        assert_lists_equal(translation, all_derivations(decoder.model, sentence, *settings), listed)
 
 
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])
@@ -85,7 +87,7 @@ def test_distinct_lists_keep_the_best_of_each_string(seed):
         assert_lists_equal(translation, list(distinct.values())[:20], 20)
 
 
-class LastWords:
+class LastWords(StatefulFeature):
     """A made-up feature of two words of context, the words added, and the end of the sentence."""
 
     name = "Made0"

@@ -1,6 +1,5 @@
 """Search in shards: the files of the whole, byte for byte, whatever the number of shards."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import SOURCE, random_model, save_system
+from tiny_models import SOURCE, decode_in_shards, random_model, save_system
 
 from neural_smt.decoding import search
 from neural_smt.decoding.joining_steps import join_translations
@@ -16,11 +15,8 @@ from neural_smt.decoding.search import SearchPlan
 from neural_smt.decoding.statistics import sum_counts
 from neural_smt.decoding.steps import decode
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_json, read_lines, write_json, write_lines
+from neural_smt.io.files import read_lines, write_json, write_lines
 from neural_smt.shards import Shard
-
-COUNTS = [1, 4, 16]
-TIMES = {"seconds", "sentences_per_second", "ngrams_per_second"}
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abc"), max_size=3), max_size=25)
 
@@ -54,38 +50,9 @@ def system(tmp_path: Path, request: pytest.FixtureRequest) -> dict[str, Any]:
     }
 
 
-def decode_in_shards(system: Mapping[str, Any], folder: Path, count: int) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """Translations and lists of ``count`` shards put together, and the statistics but for times."""
-    shards = [f"{number}-of-{count}" for number in range(1, count + 1)]
-    files = {
-        "parts": [folder / shard for shard in shards],
-        "part_statistics": [folder / f"{shard}.json" for shard in shards],
-        "part_lists": [folder / f"{shard}.nbest.gz" for shard in shards],
-    }
-    for shard, part, statistics, nbest in zip(shards, *files.values(), strict=True):
-        decode(**system, output=part, statistics=statistics, nbest=nbest, shard=shard)
-    outputs = {"output": folder / "o", "statistics": folder / "s.json", "nbest": folder / "n.gz"}
-    if count > 1:
-        join_translations(text=system["text"], **files, **outputs)
-    else:
-        decode(**system, **outputs)
-    return {name: outputs[name].read_bytes() for name in ("output", "nbest")}, untimed(read_json(outputs["statistics"]))
-
-
-def untimed(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: untimed(value) if isinstance(value, Mapping) else value
-        for key, value in content.items()
-        if key not in TIMES
-    }
-
-
 def test_shards_make_the_whole(system: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "BATCH", 4)
-    found = []
-    for count in COUNTS:
-        (tmp_path / str(count)).mkdir()
-        found.append(decode_in_shards(system, tmp_path / str(count), count))
+    found = [decode_in_shards(system, tmp_path / str(count), count) for count in (1, 4, 16)]
     assert found[0] == found[1] == found[2]
     lines, statistics = read_lines(tmp_path / "16" / "o"), found[2][1]
     assert len(lines) == statistics["sentences"] == 70 and "" in lines and any("new" in line for line in lines)

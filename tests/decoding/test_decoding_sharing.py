@@ -9,27 +9,30 @@ from hypothesis import strategies as st
 from tiny_models import TARGET, random_model
 
 from neural_smt.decoding.batches import NewHypotheses
-from neural_smt.decoding.scorers.ngrams import NgramFeature, share_ngrams
+from neural_smt.decoding.scorers.ngrams import NgramFeature
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS
 
 
-def new_hypotheses(history, words, complete, size=2):
-    return NewHypotheses(
-        np.zeros(len(words), dtype=np.int64),
-        Ragged.from_lists(words),
-        np.array(history, dtype=np.int32).reshape(len(words), size),
-        np.array(complete, dtype=bool),
-    )
+def score_shared(score, history, words, complete, size=2):
+    """What an n-gram model gives new hypotheses."""
+    histories = np.array(history, dtype=np.int32).reshape(len(words), size)
+    none = np.zeros(len(words), dtype=np.int64)
+    batch = NewHypotheses(none, Ragged.from_lists(words), histories, np.array(complete, dtype=bool))
+    return NgramFeature("Made0", size, score)(batch).tolist()
 
 
 def test_shared_ngrams_of_three_hypotheses():
-    shared = share_ngrams(new_hypotheses([[1, 3], [4, 3], [1, 3]], [[5, 6], [5], [5]], [False, False, True]))
-    assert np.column_stack([shared.contexts, shared.words]).tolist() == [[1, 3, 5], [3, 5, 6], [4, 3, 5], [3, 5, EOS]]
-    assert shared.numbers.tolist() == [0, 1, 2, 0, 3]
-    assert shared.offsets.tolist() == [0, 2, 3, 5]
-    assert shared.sum(np.array([1.0, 10.0, 100.0, 1000.0])).tolist() == [11.0, 100.0, 1001.0]
+    queries = []
+
+    def score(contexts, words):
+        queries.extend(np.column_stack([contexts, words]).tolist())
+        return 10.0 ** np.arange(len(words))
+
+    found = score_shared(score, [[1, 3], [4, 3], [1, 3]], [[5, 6], [5], [5]], [False, False, True])
+    assert queries == [[1, 3, 5], [3, 5, 6], [4, 3, 5], [3, 5, EOS]]
+    assert found == [11.0, 100.0, 1001.0]
 
 
 @settings(max_examples=100, derandomize=True)
@@ -41,15 +44,18 @@ def test_sharing_changes_no_score(data):
     history = [data.draw(st.lists(word, min_size=size, max_size=size)) for _ in range(count)]
     words = [data.draw(st.lists(word, max_size=4)) for _ in range(count)]
     complete = [data.draw(st.booleans()) for _ in range(count)]
-    shared = share_ngrams(new_hypotheses(history, words, complete, size))
-    rows = np.column_stack([shared.contexts, shared.words]).tolist()
-    with pytest.raises(ValueError, match=f"{len(rows)} n-grams"):
-        shared.sum(np.zeros(len(rows) + 1))
-    assert len({tuple(row) for row in rows}) == len(rows)
-    scores = np.array([hash(tuple(row)) % 1000 for row in rows], dtype=float)
-    for total, before, added, ends in zip(shared.sum(scores), history, words, complete, strict=True):
+
+    def score(contexts, words):
+        rows = [tuple(row) for row in np.column_stack([contexts, words]).tolist()]
+        assert len(set(rows)) == len(rows)
+        return np.array([hash(row) % 1000 for row in rows], dtype=float)
+
+    found = score_shared(score, history, words, complete, size)
+    for total, before, added, ends in zip(found, history, words, complete, strict=True):
         text = before + added + [EOS] * ends
         assert total == sum(hash(tuple(text[i : i + size + 1])) % 1000 for i in range(len(text) - size))
+    with pytest.raises(ValueError, match="need as many scores"):
+        score_shared(lambda contexts, words: np.zeros(len(words) + 1), history, words, complete, size)
 
 
 class Counting:

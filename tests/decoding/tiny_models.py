@@ -1,6 +1,7 @@
 """Tiny random translation models, and their derivations counted out without any search."""
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,12 @@ from typing import Any
 import numpy as np
 
 from neural_smt.decoding.features import LOG_FLOOR, REORDERING, build_feature_set
+from neural_smt.decoding.joining_steps import join_translations
 from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.nbest import read_nbest
+from neural_smt.decoding.reranking_steps import join_scores, score_lists
 from neural_smt.decoding.search import SearchSettings
+from neural_smt.decoding.steps import decode
 from neural_smt.decoding.weights import Weights
 from neural_smt.experiment.system_folder import map_paths
 from neural_smt.io.files import read_json, write_json
@@ -241,3 +246,50 @@ def save_reranker(folder: Path, base: Path, **further: Any) -> Path:
 def change_system(system: Path, **changes: Any) -> None:
     """Write other entries into the description of a system."""
     write_json(system, read_json(system) | changes)
+
+
+TIMES = {"seconds", "sentences_per_second", "ngrams_per_second"}
+
+
+def decode_in_shards(system: Mapping[str, Any], folder: Path, count: int) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Translations and lists of ``count`` shards put together, and the statistics but for times; system: arguments of
+    ``decode``.
+    """
+    folder.mkdir(exist_ok=True)
+    shards = [f"{number}-of-{count}" for number in range(1, count + 1)]
+    files = {
+        "parts": [folder / shard for shard in shards],
+        "part_statistics": [folder / f"{shard}.json" for shard in shards],
+        "part_lists": [folder / f"{shard}.nbest.gz" for shard in shards],
+    }
+    for shard, part, statistics, nbest in zip(shards, *files.values(), strict=True):
+        decode(**system, output=part, statistics=statistics, nbest=nbest, shard=shard)
+    outputs = {"output": folder / "o", "statistics": folder / "s.json", "nbest": folder / "n.gz"}
+    if count > 1:
+        join_translations(text=system["text"], **files, **outputs)
+    else:
+        decode(**system, **outputs)
+    return {name: outputs[name].read_bytes() for name in ("output", "nbest")}, untimed(read_json(outputs["statistics"]))
+
+
+def untimed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Statistics without what may differ between runs."""
+    return {
+        key: untimed(value) if isinstance(value, Mapping) else value
+        for key, value in content.items()
+        if key not in TIMES
+    }
+
+
+def score_in_shards(files: Mapping[str, Any], folder: Path, count: int) -> list[Path]:
+    """Score lists as a whole (``whole.gz``) and in shards, which must make the same; the shards that hold something.
+
+    files: arguments of ``score_lists``.
+    """
+    score_lists(**files, output=folder / "whole.gz")
+    parts = [folder / f"{number}-of-{count}.gz" for number in range(1, count + 1)]
+    for part in parts:
+        score_lists(**files, output=part, shard=part.stem)
+    join_scores(parts=parts, output=folder / "joined.gz")
+    assert (folder / "joined.gz").read_bytes() == (folder / "whole.gz").read_bytes()
+    return [part for part in parts if read_nbest(part)]

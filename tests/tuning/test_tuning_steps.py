@@ -169,7 +169,9 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
 
     def gather_and_count(*given: Any) -> Any:
         result = gather(*given)
-        counts.append([(cache.counts.queries, cache.counts.hits) for cache in (loaded[-1].score, loaded[-1].exact)])
+        counts.append(
+            [(cache.counts["ngrams"], cache.counts["cache_hits"]) for cache in (loaded[-1].score, loaded[-1].exact)]
+        )
         return result
 
     monkeypatch.setattr(steps, "load_feature", load_and_keep)

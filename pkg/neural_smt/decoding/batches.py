@@ -6,11 +6,11 @@ language model, the hypotheses that these extend (see ``stacks``).
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
-from neural_smt.decoding.buffer_primitives import Buffer, clear, new_buffer
+from neural_smt.decoding.buffer_primitives import Buffer, new_buffer
 from neural_smt.decoding.expansion import fill
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.options import WeightedSentences
@@ -25,15 +25,13 @@ from neural_smt.decoding.primitives import (
     future_costs,
 )
 from neural_smt.decoding.stacks import (
-    Arcs,
     arcs_into_claimed,
     claim_complete,
     claim_parents,
     make_room,
     revise,
     settle_stack,
-    start_arcs,
-    start_stacks,
+    start_search,
 )
 from neural_smt.io.ragged import Ragged, offsets_of
 
@@ -63,71 +61,67 @@ class NewHypotheses:
 class Derivations:
     """Whole translations out of a search, n of them.
 
-    sentences: int64 ``[n]``, number of the sentence; words: int32 ``Ragged`` of n, target words; options, starts: int32
-    ``Ragged`` of n, the options that they are made of, in target order, and the first source word of each.
+    sentences: int64 ``[n]``, number of the sentence; options, starts: int32 ``Ragged`` of n, the options that they are
+    made of, in target order, and the first source word of each.
     """
 
     weighted: WeightedSentences
     sentences: np.ndarray
-    words: Ragged
     options: Ragged
     starts: Ragged
 
 
-class StatefulFeature(Protocol):
+class StatefulFeature:
     """A feature that scores hypotheses of all sentences of a batch at once, each at most once.
 
     name: of the feature, which the weights must hold; history: how many target words before a phrase its score may
-    depend on (hypotheses that differ in them are not recombined). Called with the new hypotheses it returns their
-    scores, float ``[N]``, unweighted. Threads call it at the same time. One that keeps something about hypotheses has
-    ``begin``, which gives what is called in its place in the search of one batch (``StatefulSearch``); it needs a
-    fallback language model (``fallback_lm``), since only then what is extended has been scored.
+    depend on; recombination: the last words that must agree for hypotheses to be recombined, where they are fewer;
+    exact: None, or something where scores are but estimates, good enough to prune by; fallback_lm: the language model
+    (``LM0``) whose scores take the place of these until hypotheses are extended (``stacks``), and in future costs. A
+    model of the same words, however coarse, leads the filling of stacks and their pruning far better than nothing does.
+    Threads call it at the same time.
     """
 
     name: str
     history: int
+    recombination: int | None = None
+    exact: Any = None
+    fallback_lm: str | None = None
 
-    def __call__(self, batch: NewHypotheses) -> np.ndarray: ...
+    def __call__(self, batch: NewHypotheses) -> np.ndarray:
+        """The scores of new hypotheses, float ``[N]``, unweighted."""
+        raise NotImplementedError
 
-
-class StatefulSearch(Protocol):
-    """A feature in the search of one batch, with what it keeps about hypotheses."""
-
-    def __call__(self, batch: NewHypotheses) -> np.ndarray: ...
+    def begin(self, weighted: WeightedSentences) -> "StatefulFeature":
+        """What is called in its place in the search of one batch: one that keeps something about hypotheses needs a
+        fallback language model, since only then what is extended has been scored.
+        """
+        return self
 
     def settle(self, heads: np.ndarray, chosen: np.ndarray) -> None:
         """Of the hypotheses scored last, ``chosen`` (int64 ``[n]``) are the best ways into ``heads`` (int32
         ``[n]``), which may be extended from now on.
         """
 
+    @property
+    def context(self) -> int:
+        """How many of the last target words must agree for hypotheses to be recombined."""
+        return self.history if self.recombination is None else min(self.recombination, self.history)
 
-def estimated(feature: StatefulFeature | None) -> bool:
-    """Whether a feature only estimates, so that translations need exact values in the end: its scores are estimates, or
-    hypotheses are recombined that its scores of later words tell apart.
-    """
-    return getattr(feature, "exact", None) is not None or (
-        feature is not None and recombination(feature) < feature.history
-    )
+    @property
+    def estimated(self) -> bool:
+        """Whether translations need exact values in the end (``rescore``): scores are estimates, or hypotheses are
+        recombined that scores of later words tell apart.
+        """
+        return self.exact is not None or self.context < self.history
 
+    def rescore(self, words: Ragged, derivations: Derivations) -> np.ndarray:
+        """float64 ``[n]``: the exact scores of n whole translations, the ends of the sentences included."""
+        raise NotImplementedError
 
-def recombination(feature: StatefulFeature | None) -> int:
-    """How many of the last target words must agree for hypotheses to be recombined: as a feature says, else as many as
-    its scores depend on.
-    """
-    if feature is None:
-        return 0
-    named = getattr(feature, "recombination", None)
-    return feature.history if named is None else min(named, feature.history)
-
-
-def fallback_lm(feature: StatefulFeature | None, language_models: list[str]) -> int:
-    """The number of the language model that a feature falls back on until it has scored; -1 for none.
-
-    A model of the same words, however coarse, leads the filling of stacks, their pruning and future costs far better
-    than nothing does, and well enough that the feature need only score hypotheses that are extended (``stacks``).
-    """
-    name = getattr(feature, "fallback_lm", None)
-    return -1 if name is None else language_models.index(name)
+    def accurate(self) -> "StatefulFeature":
+        """What lattices are searched with, whose scores are sums over arcs."""
+        return self
 
 
 def search_batch(
@@ -147,28 +141,28 @@ def search_batch(
     task = Task(sentences, weighted.options, weighted.models, search, memo)
     # A feature moves scores, so until it has run every candidate may still win its group, unless estimates will do and
     # only the winners are of use; and nothing is cut by the beam, unless something like its scores is there.
-    keep_arcs = search.keep_arcs or (feature is not None and not estimated(feature))
+    keep_arcs = search.keep_arcs or (feature is not None and not feature.estimated)
     lazy = feature is not None and search.fallback_lm >= 0
     scorer = None if feature is None else _FeatureInBatch(feature, weighted, members)
     beam = search.beam if feature is None or lazy else -math.inf
     filling = task._replace(search=search._replace(beam=beam, keep_arcs=keep_arcs))
-    stacks, arcs = start_stacks(task, feature.history if feature else 0), start_arcs(sentences.lengths)
+    stacks = start_search(task, feature.history if feature else 0)
     buffer = new_buffer(len(weighted.models))
     longest, phrase = int(sentences.lengths.max()), sentences.spans.shape[1]
     for size in range(1, longest + 1):
         buffer, offsets = fill(size, filling, stacks, buffer, pop_limit)
         if scorer and lazy:
             claim_parents(stacks, buffer)
-            scorer.score_claimed((max(1, size - phrase), size), False, stacks, arcs, buffer)
+            scorer.score_claimed((max(1, size - phrase), size), False, stacks, buffer)
         elif scorer:
-            scorer.score_candidates(size == sentences.lengths, stacks.hypotheses.history, buffer, offsets)
-        stacks, arcs = make_room(size, stacks, arcs, offsets)
-        settle_stack(size, task, stacks, arcs, buffer, offsets, feature is not None)
+            scorer.score_candidates(size == sentences.lengths, stacks.history, buffer, offsets)
+        stacks = make_room(size, stacks, offsets)
+        settle_stack(size, task, stacks, buffer, offsets, feature is not None)
     if scorer and lazy:
-        clear(buffer)
+        buffer.counts[:] = 0
         claim_complete(sentences.lengths, stacks)
-        scorer.score_claimed((1, longest + 1), True, stacks, arcs, buffer)
-    return Lattice.build(weighted, members, sentences.lengths, stacks, arcs)
+        scorer.score_claimed((1, longest + 1), True, stacks, buffer)
+    return Lattice.build(weighted, members, sentences.lengths, stacks)
 
 
 def _batch_sentences(weighted: WeightedSentences, members: np.ndarray) -> Sentences:
@@ -177,41 +171,42 @@ def _batch_sentences(weighted: WeightedSentences, members: np.ndarray) -> Senten
     first = prepared.first[members]
     lengths = prepared.first[members + 1] - first
     future_first = offsets_of((lengths + 1) ** 2)
-    future = future_costs(lengths, first, prepared.spans, weighted.options, future_first)
-    return Sentences(lengths, first, prepared.spans, future, future_first)
+    sentences = Sentences(lengths, first, prepared.spans, np.full(future_first[-1], -np.inf), future_first)
+    future_costs(sentences, weighted.options)
+    return sentences
 
 
 class _FeatureInBatch:
     """A stateful feature that scores the hypotheses of one batch."""
 
     def __init__(self, feature: StatefulFeature, weighted: WeightedSentences, members: np.ndarray):
-        self.search = feature.begin(weighted, members) if hasattr(feature, "begin") else feature
+        self.search = feature.begin(weighted)
         self.weighted, self.members = weighted, members
         self.weight = weighted.vector[weighted.feature_column]
 
     def score_candidates(self, complete: np.ndarray, history: np.ndarray, buffer: Buffer, offsets: np.ndarray) -> None:
         """Add the weighted scores to those of all candidates; complete: bool ``[B]``; history: of all hypotheses."""
         count, sizes = int(offsets[-1, 0]), np.diff(offsets[:, 0])
-        ways = buffer.parent[:count], buffer.option[:count], buffer.start[:count]
-        scores = self._score(np.repeat(self.members, sizes), np.repeat(complete, sizes), history, *ways)
-        buffer.extra[:count] = scores
-        buffer.score[:count] += self.weight * scores
+        ways = buffer.candidates[:count]
+        scores = self._score(np.repeat(self.members, sizes), np.repeat(complete, sizes), history, ways)
+        ways["extra"] = scores
+        ways["score"] += self.weight * scores
 
-    def score_claimed(self, sizes: tuple[int, int], complete: bool, stacks: Stacks, arcs: Arcs, buffer: Buffer) -> None:
+    def score_claimed(self, sizes: tuple[int, int], complete: bool, stacks: Stacks, buffer: Buffer) -> None:
         """Score the arcs into the marked hypotheses, which are in the stacks of these sizes (the last not included)."""
-        chosen, owners = arcs_into_claimed(*sizes, stacks, arcs)
-        ways = arcs.tail[chosen], arcs.option[chosen], arcs.start[chosen]
-        ends = np.full(len(chosen), complete)
-        scores = self._score(self.members[owners], ends, stacks.hypotheses.history, *ways)
-        best = revise(chosen, scores, self.weight, self.weighted.options, stacks, arcs, buffer)
-        if hasattr(self.search, "settle") and len(chosen):
-            self.search.settle(arcs.head[chosen[best]], best)
+        chosen, owners = arcs_into_claimed(*sizes, stacks)
+        ways, ends = stacks.arcs[chosen], np.full(len(chosen), complete)
+        scores = self._score(self.members[owners], ends, stacks.history, ways)
+        best = revise(chosen, scores, self.weight, self.weighted.options, stacks, buffer)
+        if len(chosen):
+            self.search.settle(ways["head"][best], best)
 
-    def _score(self, sentences, complete, history, tails, options, starts) -> np.ndarray:
-        """float64 ``[N]``: the scores of ``NewHypotheses``; history: of all hypotheses."""
-        count = len(tails)
+    def _score(self, sentences: np.ndarray, complete: np.ndarray, history: np.ndarray, ways: np.ndarray) -> np.ndarray:
+        """float64 ``[N]``: the scores of ``NewHypotheses``; history: of all hypotheses; ways: ``WAY`` ``[N]``."""
+        count = len(ways)
         if count == 0:
             return np.zeros(0)
+        tails, options, starts = (np.ascontiguousarray(ways[name]) for name in ("tail", "option", "start"))
         words = self.weighted.options.targets.take(options)
         batch = NewHypotheses(sentences, words, history[tails], complete, tails, options, starts)
         scores = np.asarray(self.search(batch), dtype=np.float64)

@@ -10,41 +10,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.decoding.primitives import Options, enlarged, enlarged_rows
+from neural_smt.decoding.primitives import COVERAGE, WAY, Search, Stacks, Task, enlarged
 from neural_smt.jit import kernel, leaf, mix
 
 CANDIDATES, GROUPS, COVERAGES = 0, 1, 2
 THRESHOLD, BEST = 0, 1
 
+GROUP = np.dtype(
+    [("key", np.uint64), ("best", np.float64)] + [(name, np.int32) for name in ("champion", "coverage", "stop")],
+    align=True,
+)
+"""key: see ``_group_key``; best: score of its best candidate, ``champion``; stop: the end of the last source range."""
+
 
 class Buffer(NamedTuple):
     """Candidates, groups and coverages in growing arrays.
 
-    Per candidate - parent, option, start: int32; score: float64, without future cost; extra: float64, the unweighted
-    score of the stateful feature, or of its fallback language model; group: int32.
-    Per group - key: uint64; best: float64, score of its best candidate, ``champion``: int32; coverage, stop: int32;
-    states: int32 [groups, models].
-    Per coverage - gap: int32; window: uint64; rest: float64 (see ``Coverages``).
-    slots, coverage_slots: int32 hash tables of the current sentence's groups and coverages; counts: int64 [2, 3], where
-    the current sentence's candidates, groups and coverages start, and how many there are in all; limits: float64 [2],
-    the score (with future cost) below which a candidate of the current sentence is dropped, and the best seen.
+    candidates: ``WAY``, into the group ``head``; groups: ``GROUP``; states: int32 [groups, models]; coverages:
+    ``COVERAGE``; slots, coverage_slots: int32 hash tables of the current sentence's groups and coverages; counts: int64
+    [2, 3], where the current sentence's candidates, groups and coverages start, and how many there are in all; limits:
+    float64 [2], the score (with future cost) below which a candidate of the current sentence is dropped, and the best
+    seen.
     """
 
-    parent: np.ndarray
-    option: np.ndarray
-    start: np.ndarray
-    score: np.ndarray
-    extra: np.ndarray
-    group: np.ndarray
-    key: np.ndarray
-    best: np.ndarray
-    champion: np.ndarray
-    coverage: np.ndarray
-    stop: np.ndarray
+    candidates: np.ndarray
+    groups: np.ndarray
     states: np.ndarray
-    gap: np.ndarray
-    window: np.ndarray
-    rest: np.ndarray
+    coverages: np.ndarray
     slots: np.ndarray
     coverage_slots: np.ndarray
     counts: np.ndarray
@@ -53,18 +45,9 @@ class Buffer(NamedTuple):
 
 def new_buffer(models: int) -> Buffer:
     """An empty buffer for ``models`` language models."""
-    candidates = (np.zeros(1024, dtype) for dtype in (*[np.int32] * 3, *[np.float64] * 2, np.int32))
-    groups = (np.empty(1024, dtype) for dtype in (np.uint64, np.float64, np.int32, np.int32, np.int32))
-    coverages = (np.empty(64, dtype) for dtype in (np.int32, np.uint64, np.float64))
+    rows = (np.zeros(1024, WAY), np.zeros(1024, GROUP), np.zeros((1024, models), np.int32), np.zeros(64, COVERAGE))
     slots = (np.full(size, -1, np.int32) for size in (2048, 128))
-    states = np.empty((1024, models), np.int32)
-    return Buffer(*candidates, *groups, states, *coverages, *slots, np.zeros((2, 3), np.int64), np.zeros(2))
-
-
-@kernel
-def clear(buffer: Buffer) -> None:
-    """Forget everything."""
-    buffer.counts[:] = 0
+    return Buffer(*rows, *slots, np.zeros((2, 3), np.int64), np.zeros(2))
 
 
 @kernel
@@ -87,34 +70,22 @@ def _room(count: int, capacity: int) -> int:
 def reserve(buffer: Buffer, candidates: int) -> Buffer:
     """A buffer with the same contents that has room for so many more candidates and one more coverage."""
     first, last = buffer.counts[0], buffer.counts[1]
-    capacity = _room(last[CANDIDATES] + candidates, len(buffer.parent))
-    coverages = _room(last[COVERAGES] + 1, len(buffer.gap))
+    capacity = _room(last[CANDIDATES] + candidates, len(buffer.candidates))
+    coverages = _room(last[COVERAGES] + 1, len(buffer.coverages))
     slots = _room(2 * (last[GROUPS] - first[GROUPS] + candidates), len(buffer.slots))
     coverage_slots = _room(2 * (last[COVERAGES] - first[COVERAGES] + 1), len(buffer.coverage_slots))
-    grown = (
-        capacity > len(buffer.parent)
-        or coverages > len(buffer.gap)
-        or slots > len(buffer.slots)
-        or coverage_slots > len(buffer.coverage_slots)
-    )
-    if not grown:
+    if (
+        capacity == len(buffer.candidates)
+        and coverages == len(buffer.coverages)
+        and slots == len(buffer.slots)
+        and coverage_slots == len(buffer.coverage_slots)
+    ):
         return buffer
     larger = Buffer(
-        enlarged(buffer.parent, capacity),
-        enlarged(buffer.option, capacity),
-        enlarged(buffer.start, capacity),
-        enlarged(buffer.score, capacity),
-        enlarged(buffer.extra, capacity),
-        enlarged(buffer.group, capacity),
-        enlarged(buffer.key, capacity),
-        enlarged(buffer.best, capacity),
-        enlarged(buffer.champion, capacity),
-        enlarged(buffer.coverage, capacity),
-        enlarged(buffer.stop, capacity),
-        enlarged_rows(buffer.states, capacity),
-        enlarged(buffer.gap, coverages),
-        enlarged(buffer.window, coverages),
-        enlarged(buffer.rest, coverages),
+        enlarged(buffer.candidates, capacity),
+        enlarged(buffer.groups, capacity),
+        enlarged(buffer.states, capacity),
+        enlarged(buffer.coverages, coverages),
         np.empty(slots, np.int32),
         np.empty(coverage_slots, np.int32),
         buffer.counts,
@@ -131,7 +102,7 @@ def index_groups(buffer: Buffer) -> None:
     buffer.slots[:] = -1
     mask = np.uint64(len(buffer.slots) - 1)
     for group in range(buffer.counts[0, GROUPS], buffer.counts[1, GROUPS]):
-        slot = buffer.key[group] & mask
+        slot = buffer.groups[group].key & mask
         while buffer.slots[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask
         buffer.slots[slot] = group
@@ -144,7 +115,7 @@ def _coverage_slot(buffer: Buffer, gap: int, window: np.uint64) -> np.uint64:
     slot = mix(mix(window) ^ np.uint64(gap)) & mask
     while True:
         coverage = buffer.coverage_slots[slot]
-        if coverage < 0 or (buffer.gap[coverage] == gap and buffer.window[coverage] == window):
+        if coverage < 0 or (buffer.coverages[coverage].gap == gap and buffer.coverages[coverage].window == window):
             return slot
         slot = (slot + np.uint64(1)) & mask
 
@@ -153,7 +124,8 @@ def _coverage_slot(buffer: Buffer, gap: int, window: np.uint64) -> np.uint64:
 def _index_coverages(buffer: Buffer) -> None:
     buffer.coverage_slots[:] = -1
     for coverage in range(buffer.counts[0, COVERAGES], buffer.counts[1, COVERAGES]):
-        buffer.coverage_slots[_coverage_slot(buffer, buffer.gap[coverage], buffer.window[coverage])] = coverage
+        found = buffer.coverages[coverage]
+        buffer.coverage_slots[_coverage_slot(buffer, np.int64(found.gap), found.window)] = coverage
 
 
 @leaf
@@ -166,31 +138,26 @@ def find_coverage(buffer: Buffer, gap: int, window: np.uint64) -> tuple[int, boo
     coverage = buffer.counts[1, COVERAGES]
     buffer.counts[1, COVERAGES] += 1
     buffer.coverage_slots[slot] = coverage
-    buffer.gap[coverage] = gap
-    buffer.window[coverage] = window
+    buffer.coverages[coverage].gap = gap
+    buffer.coverages[coverage].window = window
     return coverage, True
 
 
 @leaf
-def range_key(coverage: int, start: int, stop: int) -> np.uint64:
-    """What all candidates that cover the same last range share of their recombination key."""
-    return mix(np.uint64((coverage << 40) | (start << 20) | stop))
-
-
-@leaf
-def group_key(
-    base: np.uint64, forward_class: int, states: np.ndarray, history: np.ndarray, options: Options, option: int,
-    context: int,
-) -> np.uint64:  # fmt: skip
+def _group_key(
+    option: int, span: np.void, coverage: int, states: np.ndarray, history: np.ndarray, task: Task
+) -> np.uint64:
     """Recombination key: 64 bits of coverage and range, forward scores, model states, and the words read.
 
-    history: int32 [words], the parent's last target words (none without a stateful feature); context: as of ``Search``.
-    Different candidates of a stack of 10^5 share a key with a probability below 10^-9.
+    history: int32 [words], the parent's last target words (none without a stateful feature). Different candidates of a
+    stack of 10^5 share a key with a probability below 10^-9.
     """
-    key = mix(base + np.uint64(forward_class))
+    options = task.options
+    key = mix(np.uint64((np.int64(coverage) << 40) | (np.int64(span.start) << 20) | np.int64(span.stop)))
+    key = mix(key + np.uint64(options.forward_class[option]))
     for m in range(len(states)):
         key = mix(key ^ np.uint64(states[m]))
-    size = min(len(history), context)
+    size = min(len(history), task.search.context)
     if size > 0:
         added = options.word_offsets[option + 1] - options.word_offsets[option]
         for position in range(added - size, added):
@@ -204,50 +171,61 @@ def group_key(
 
 
 @leaf
+def keeps_arcs(search: Search, final: bool) -> bool:
+    """Whether recombined candidates are kept: complete ones all end alike, but for the stateful feature."""
+    return search.keep_arcs or (final and search.margin > 1)
+
+
+@leaf
 def add(
-    buffer: Buffer, key: np.uint64, coverage: int, states: np.ndarray, parent: int, option: int, start: int, stop: int,
-    score: float, extra: float, beam: float, keep_arcs: bool,
+    parent: int, option: int, span: np.void, coverage: int, score: float, extra: float, states: np.ndarray, final: bool,
+    task: Task, stacks: Stacks, buffer: Buffer,
 ) -> None:  # fmt: skip
-    """Add a candidate (room must be reserved); without ``keep_arcs`` only the best of its group stays."""
+    """Add an extension (room must be reserved); without ``keeps_arcs`` only the best of its group stays."""
+    keep_arcs = keeps_arcs(task.search, final)
+    key = np.uint64(0)  # nothing follows a complete translation: all are recombined
+    if not final:
+        key = _group_key(option, span, coverage, states, stacks.history[parent], task)
     mask = np.uint64(len(buffer.slots) - 1)
     slot = key & mask
     group = buffer.slots[slot]
-    while group >= 0 and buffer.key[group] != key:
+    while group >= 0 and buffer.groups[group].key != key:
         slot = (slot + np.uint64(1)) & mask
         group = buffer.slots[slot]
     known = group >= 0
     if known:
-        better = score > buffer.best[group]
+        better = score > buffer.groups[group].best
         if not better and not keep_arcs:
             return
     else:
         group = np.int32(buffer.counts[1, GROUPS])
         buffer.counts[1, GROUPS] += 1
         buffer.slots[slot] = group
-        buffer.key[group] = key
-        buffer.coverage[group] = coverage
-        buffer.stop[group] = stop
+        buffer.groups[group].key = key
+        buffer.groups[group].coverage = coverage
+        buffer.groups[group].stop = span.stop
         for m in range(len(states)):
             buffer.states[group, m] = states[m]
         better = True
     if known and not keep_arcs:
-        candidate = np.int64(buffer.champion[group])
+        candidate = np.int64(buffer.groups[group].champion)
     else:
         candidate = buffer.counts[1, CANDIDATES]
         buffer.counts[1, CANDIDATES] += 1
-    buffer.parent[candidate] = parent
-    buffer.option[candidate] = option
-    buffer.start[candidate] = start
-    buffer.score[candidate] = score
-    buffer.extra[candidate] = extra
-    buffer.group[candidate] = group
+    way = buffer.candidates[candidate]
+    way.head = group
+    way.tail = parent
+    way.option = option
+    way.start = span.start
+    way.score = score
+    way.extra = extra
     if better:
-        buffer.best[group] = score
-        buffer.champion[group] = candidate
-        total = score + buffer.rest[coverage]
+        buffer.groups[group].best = score
+        buffer.groups[group].champion = candidate
+        total = score + buffer.coverages[coverage].rest
         if total > buffer.limits[BEST]:
             buffer.limits[BEST] = total
-            buffer.limits[THRESHOLD] = max(buffer.limits[THRESHOLD], total + beam)
+            buffer.limits[THRESHOLD] = max(buffer.limits[THRESHOLD], total + task.search.beam)
 
 
 @kernel
@@ -260,8 +238,8 @@ def keep_best(buffer: Buffer, size: int) -> None:
     threshold = buffer.limits[THRESHOLD]
     costs = np.empty(groups - first_group)
     for i in range(len(costs)):
-        group = first_group + i
-        costs[i] = -(buffer.best[group] + buffer.rest[buffer.coverage[group]])
+        group = buffer.groups[first_group + i]
+        costs[i] = -(group.best + buffer.coverages[group.coverage].rest)
     ties = size
     if len(costs) > size:
         cut = -np.partition(costs, size - 1)[size - 1]
@@ -275,32 +253,23 @@ def keep_best(buffer: Buffer, size: int) -> None:
         total = -costs[i]
         if total > threshold or (total == threshold and ties > 0):
             ties -= total == threshold
-            group = first_group + i
             number[i] = kept
-            buffer.key[kept] = buffer.key[group]
-            buffer.best[kept] = buffer.best[group]
-            buffer.coverage[kept] = buffer.coverage[group]
-            buffer.stop[kept] = buffer.stop[group]
+            buffer.groups[kept] = buffer.groups[first_group + i]
             for m in range(buffer.states.shape[1]):
-                buffer.states[kept, m] = buffer.states[group, m]
-            buffer.champion[kept] = buffer.champion[group]
+                buffer.states[kept, m] = buffer.states[first_group + i, m]
             kept += 1
     buffer.counts[1, GROUPS] = kept
     buffer.limits[THRESHOLD] = threshold
 
     candidate = buffer.counts[0, CANDIDATES]
     for row in range(buffer.counts[0, CANDIDATES], buffer.counts[1, CANDIDATES]):
-        group = number[buffer.group[row] - first_group]
+        group = number[buffer.candidates[row].head - first_group]
         if group < 0:
             continue
-        buffer.parent[candidate] = buffer.parent[row]
-        buffer.option[candidate] = buffer.option[row]
-        buffer.start[candidate] = buffer.start[row]
-        buffer.score[candidate] = buffer.score[row]
-        buffer.extra[candidate] = buffer.extra[row]
-        buffer.group[candidate] = group
-        if buffer.champion[group] == row:
-            buffer.champion[group] = candidate
+        buffer.candidates[candidate] = buffer.candidates[row]
+        buffer.candidates[candidate].head = group
+        if buffer.groups[group].champion == row:
+            buffer.groups[group].champion = candidate
         candidate += 1
     buffer.counts[1, CANDIDATES] = candidate
 

@@ -8,7 +8,6 @@ from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import read_settings
 from neural_smt.experiment.system_folder import System
 
 if TYPE_CHECKING:
@@ -43,5 +42,5 @@ def load_decoder(system: System, weights: Path, threads: int = 1, device: str = 
     """A searched system with tuned weights, ready to translate."""
     model = TranslationModel.load(system)
     feature = load_feature(system, model, device)
-    settings = read_settings(SearchSettings, system.search, "decoding")
+    settings = SearchSettings(**system.search)
     return Decoder(model, settings, Weights.load(weights), threads, feature)

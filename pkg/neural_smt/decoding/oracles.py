@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.lattice import prune
-from neural_smt.decoding.lattices.oracle import (
-    BEAM,
-    ROUNDS,
-    LatticeOracle,
-    corpus_oracle,
-    encode_references,
-    sentence_oracle,
-)
+from neural_smt.decoding.lattices.oracle import BEAM, ROUNDS, corpus_oracle, encode_references, sentence_oracle
 from neural_smt.decoding.options import PreparedSentences
 from neural_smt.decoding.search import Decoder
 from neural_smt.io.ragged import Ragged, offsets_of
@@ -26,16 +19,13 @@ from neural_smt.io.ragged import Ragged, offsets_of
 LIST_ROUNDS = 20
 """Passes over the sentences of the corpus-level search in n-best lists, at most; a handful are needed."""
 
-HEADER = ("candidates", "per_sentence", "oracle", "bleu", "mean_sentence_bleu", "seconds_per_sentence")
 
-
-@dataclass(frozen=True)
-class OracleRow:
+class OracleRow(NamedTuple):
     """One row of the table.
 
     candidates: ``1-best``, ``100-best``, ``lattice``; per_sentence: mean number of entries, or of arcs of a lattice;
     oracle: ``sentence``, ``corpus``, or ``model`` for the 1-best; bleu, mean_sentence_bleu: 0 to 100, of tokens, the
-    latter BLEU+1; seconds: per sentence, of search and oracle.
+    latter BLEU+1; seconds_per_sentence: of search and oracle.
     """
 
     candidates: str
@@ -43,18 +33,14 @@ class OracleRow:
     oracle: str
     bleu: float
     mean_sentence_bleu: float
-    seconds: float
-
-    @classmethod
-    def of(cls, candidates: str, per_sentence: float, oracle: str, found: LatticeOracle, seconds: float) -> OracleRow:
-        """The row of an oracle's translations; seconds: of all of them."""
-        each = seconds / max(1, len(found.statistics))
-        return cls(candidates, per_sentence, oracle, 100 * found.bleu, 100 * found.mean_sentence_bleu, each)
+    seconds_per_sentence: float
 
     def cells(self) -> list[str]:
         """The row as text, in the order of ``HEADER``."""
-        scores = (f"{value:.2f}" for value in (self.bleu, self.mean_sentence_bleu))
-        return [self.candidates, f"{self.per_sentence:.1f}", self.oracle, *scores, f"{self.seconds:.5f}"]
+        return [format(value, form) for value, form in zip(self, ("", ".1f", "", ".2f", ".2f", ".5f"), strict=True)]
+
+
+HEADER = OracleRow._fields
 
 
 def oracle_table(
@@ -112,5 +98,6 @@ def score_oracles(
     for name, find in finders.items():
         began = time.perf_counter()
         found = find(lattices, references, beam)
-        rows.append(OracleRow.of(candidates, each, name, found, seconds + time.perf_counter() - began))
+        spent = (seconds + time.perf_counter() - began) / max(1, len(found.statistics))
+        rows.append(OracleRow(candidates, each, name, 100 * found.bleu, 100 * found.mean_sentence_bleu, spent))
     return rows

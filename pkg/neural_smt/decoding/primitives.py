@@ -55,7 +55,8 @@ class Sentences(NamedTuple):
     """A batch of B sentences.
 
     lengths, first: int64 [B], words and first row of ``spans``; spans: int32 [tokens, longest], source phrase of the
-    span from a token with (column + 1) words, or -1; future, future_first: see ``future_costs``.
+    span from a token with (column + 1) words, or -1; future: float64, and future_first: int64 [B + 1]: see
+    ``future_costs``.
     """
 
     lengths: np.ndarray
@@ -65,41 +66,41 @@ class Sentences(NamedTuple):
     future_first: np.ndarray
 
 
-class Hypotheses(NamedTuple):
-    """Hypotheses of a batch, those of a coverage together, best first. H hypotheses.
+HYPOTHESIS = np.dtype(
+    [("score", np.float64), ("start", np.int32), ("stop", np.int32), ("option", np.int32), ("pending", np.uint8)],
+    align=True,
+)
+"""A hypothesis; those of a coverage stand together, best first. start, stop: the last source range; option: the last
+option (-1: none yet); pending: ``SCORED`` or ``PENDING`` (see ``stacks``).
+"""
 
-    score: float64 [H]; start, stop: int32 [H], the last source range; option: int32 [H], the last option (-1: none
-    yet); states: int32 [H, models]; history: int32 [H, words], the last target words, as many as the stateful
-    feature reads; pending: uint8 [H], ``SCORED`` or ``PENDING`` (see ``stacks``).
-    """
+COVERAGE = np.dtype(
+    [("gap", np.int32), ("first", np.int32), ("last", np.int32), ("window", np.uint64), ("rest", np.float64)],
+    align=True,
+)
+"""A set of translated words; those of a stack stand together. gap: the first word not translated; window: bit i is set
+when word gap + i is translated; rest: future cost of what is not translated; first, last: the range of its hypotheses.
+"""
 
-    score: np.ndarray
-    start: np.ndarray
-    stop: np.ndarray
-    option: np.ndarray
-    states: np.ndarray
-    history: np.ndarray
-    pending: np.ndarray
+SPAN = np.dtype([(name, np.int32) for name in ("source", "start", "stop", "phrase")])
+"""A way to extend a coverage of a smaller stack. source: number of the coverage; start, stop: source range of the span;
+phrase: its source phrase.
+"""
 
-
-class Coverages(NamedTuple):
-    """Sets of translated words, those of a stack together.
-
-    gap: int32, the first word not translated; window: uint64, bit i is set when word gap + i is translated;
-    rest: float64, future cost of what is not translated; first, last: int32, the range of its hypotheses.
-    """
-
-    gap: np.ndarray
-    window: np.ndarray
-    rest: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
+WAY = np.dtype(
+    [("score", np.float64), ("extra", np.float64)] + [(name, np.int32) for name in ("head", "tail", "option", "start")],
+    align=True,
+)
+"""A way into a hypothesis. head, tail: what is reached and the hypothesis that is extended; score: model score of the
+best derivation up to ``head``, without future cost; extra: the unweighted score of the stateful feature, or of its
+fallback language model.
+"""
 
 
 class Search(NamedTuple):
     """Search settings and the weights of stateful scores.
 
-    distortion: weight of a word's distance; language: float64 [models]; limit: longest jump (-1 for ``WINDOW``); beam:
+    distortion: weight of a word's distance; language: float64 [models]; limit: longest jump; beam:
     log of the beam threshold; stack_size; margin: how many times the stack size is kept before the
     stateful feature has scored; keep_arcs: whether recombined hypotheses are kept; context: last words that must agree
     for hypotheses to be recombined, where the feature reads words (beside what the language models need); fallback_lm:
@@ -128,16 +129,23 @@ class Task(NamedTuple):
 
 
 class Stacks(NamedTuple):
-    """The stacks settled so far.
+    """The stacks settled so far, of H hypotheses.
 
-    ranges: int64 [B, longest + 1, 2], the coverages of each stack of each sentence; counts: int64 [2], how many
-    hypotheses and coverages there are (the arrays have room for more).
+    hypotheses: ``HYPOTHESIS`` [H]; states: int32 [H, models]; history: int32 [H, words], the last target words, as many
+    as the stateful feature reads; coverages: ``COVERAGE``; ranges: int64 [B, longest + 1, 2], the coverages of each
+    stack of each sentence; counts: int64 [2], how many hypotheses and coverages there are; arcs: ``WAY``, ways into
+    hypotheses, stack by stack and those of a sentence together; arc_ranges: int64 [longest + 1, B + 1], where those
+    into each stack of each sentence start; the last column is where they end. There may be room for more.
     """
 
-    hypotheses: Hypotheses
-    coverages: Coverages
+    hypotheses: np.ndarray
+    states: np.ndarray
+    history: np.ndarray
+    coverages: np.ndarray
     ranges: np.ndarray
     counts: np.ndarray
+    arcs: np.ndarray
+    arc_ranges: np.ndarray
 
 
 MEMO = np.dtype([("key", np.uint64), ("score", np.float32), ("next_state", np.int32)])
@@ -155,12 +163,6 @@ def orientation(previous_start: int, previous_stop: int, start: int, stop: int) 
     if start == previous_stop:
         return MONOTONE
     return SWAP if stop == previous_start else DISCONTINUOUS
-
-
-@leaf
-def jump_limit(limit: int) -> int:
-    """The longest jump in words."""
-    return WINDOW if limit < 0 else limit
 
 
 @leaf
@@ -184,16 +186,14 @@ def cover(gap: int, window: np.uint64, start: int, stop: int) -> tuple[int, np.u
 
 
 @kernel
-def future_costs(lengths: np.ndarray, first: np.ndarray, spans: np.ndarray, options: Options, future_first: np.ndarray):
-    """The best score of every range of words in isolation: its best option, or its best split in two.
-
-    lengths, first, spans: see ``Sentences``; future_first: int64 [B + 1]. Returns float64: the range [i, j) of
-    sentence b stands at ``future_first[b] + i * (lengths[b] + 1) + j``.
+def future_costs(sentences: Sentences, options: Options) -> None:
+    """Write the best score of every range of words in isolation into ``future``: its best option, or its best split in
+    two. The range [i, j) of sentence b stands at ``future_first[b] + i * (lengths[b] + 1) + j``.
     """
-    future = np.full(future_first[-1], -np.inf)
-    for sentence in range(len(lengths)):
-        size = lengths[sentence]
-        table = future[future_first[sentence] : future_first[sentence + 1]].reshape((size + 1, size + 1))
+    first, spans = sentences.future_first, sentences.spans
+    for sentence in range(len(sentences.lengths)):
+        size = sentences.lengths[sentence]
+        table = sentences.future[first[sentence] : first[sentence + 1]].reshape((size + 1, size + 1))
         for start in range(size + 1):
             table[start, start] = 0.0
         for length in range(1, size + 1):
@@ -201,13 +201,12 @@ def future_costs(lengths: np.ndarray, first: np.ndarray, spans: np.ndarray, opti
                 stop = start + length
                 best = -np.inf
                 if length <= spans.shape[1]:
-                    phrase = spans[first[sentence] + start, length - 1]
+                    phrase = spans[sentences.first[sentence] + start, length - 1]
                     if phrase >= 0:
                         best = options.estimate[options.offsets[phrase]]
                 for middle in range(start + 1, stop):
                     best = max(best, table[start, middle] + table[middle, stop])
                 table[start, stop] = best
-    return future
 
 
 @leaf
@@ -244,14 +243,16 @@ def score_words(model: Automaton, state: int, options: Options, option: int) -> 
 
 
 @leaf
-def score_phrase(task: Task, states: np.ndarray, option: int, next_states: np.ndarray) -> tuple[float, float]:
+def score_phrase(
+    task: Task, states: np.ndarray, option: int, final: bool, next_states: np.ndarray
+) -> tuple[float, float]:
     """Weighted language model score of an option after ``states`` (int32 [models]), and that of ``fallback_lm`` alone,
-    weightless; fills ``next_states``.
+    weightless; fills ``next_states``. final: the end of the sentence is scored too, after which states are 0.
 
     A score is looked up in the memo first, where a newer entry overwrites an older one in the same slot.
     """
-    options, memo = task.options, task.memo
-    total, fallback = 0.0, 0.0
+    options, memo, search = task.options, task.memo, task.search
+    total, fallback, closing = 0.0, 0.0, 0.0
     for m in range(len(task.models)):
         state = states[m]
         key = (np.uint64(state) << np.uint64(32)) | np.uint64(options.target_number[option])
@@ -264,24 +265,15 @@ def score_phrase(task: Task, states: np.ndarray, option: int, next_states: np.nd
             memo[m, slot].score = log10_prob * LOG_10
             memo[m, slot].next_state = following
             next_states[m] = following
-        score = np.float64(memo[m, slot].score)
-        total += task.search.language[m] * score
-        if m == task.search.fallback_lm:
-            fallback = score
-    return total, fallback
-
-
-@leaf
-def score_end(task: Task, states: np.ndarray) -> tuple[float, float]:
-    """The same scores of the end of the sentence after ``states``, which are reset: nothing follows."""
-    total, fallback = 0.0, 0.0
-    for m in range(len(task.models)):
-        score = score_word(task.models[m], states[m], EOS)[0] * LOG_10
-        total += task.search.language[m] * score
-        if m == task.search.fallback_lm:
-            fallback = score
-        states[m] = 0
-    return total, fallback
+        score, end = np.float64(memo[m, slot].score), 0.0
+        if final:
+            end = score_word(task.models[m], next_states[m], EOS)[0] * LOG_10
+            next_states[m] = 0
+        total += search.language[m] * score
+        closing += search.language[m] * end
+        if m == search.fallback_lm:
+            fallback = score + end
+    return total + closing, fallback
 
 
 @leaf
@@ -298,21 +290,12 @@ def write_history(history: np.ndarray, row: int, parent: int, options: Options, 
 
 
 @kernel
-def enlarged(array: np.ndarray, size: int) -> np.ndarray:
-    """A copy of a one-dimensional array, filled up with zeros to ``size``."""
-    larger = np.zeros(size, dtype=array.dtype)
-    for i in range(len(array)):  # an assignment of slices takes a second longer to compile, in every kernel again
-        larger[i] = array[i]
-    return larger
-
-
-@kernel
-def enlarged_rows(rows: np.ndarray, size: int) -> np.ndarray:
-    """A copy of a two-dimensional array, filled up with rows of zeros to ``size``."""
-    larger = np.zeros((size, rows.shape[1]), dtype=rows.dtype)
-    for i in range(len(rows)):
-        for j in range(rows.shape[1]):
-            larger[i, j] = rows[i, j]
+def enlarged(rows: np.ndarray, size: int) -> np.ndarray:
+    """A copy of an array with rows of zeros to make ``size`` of them."""
+    larger = np.zeros((size,) + rows.shape[1:], dtype=rows.dtype)  # noqa: RUF005 (Numba has no unpacking)
+    values, room = rows.reshape(-1), larger.reshape(-1)
+    for i in range(len(values)):  # an assignment of slices takes a second longer to compile, in every kernel again
+        room[i] = values[i]
     return larger
 
 

@@ -2,33 +2,31 @@
 
 What is equal is shared before it costs anything (*early hypothesis sharing*): equal sentences of an input are searched
 once; equal source phrases share their options; within a batch of sentences, scores of a phrase after a state of a
-language model are remembered (``MEMO_SLOTS``), and the n-grams that a network scores are scored once per stack
-(``NgramFeature``); within a stack, hypotheses that the future cannot tell apart are recombined before they are pruned.
+language model are remembered (``MEMO_SLOTS``), and the n-grams that a network scores are scored once per stack; within
+a stack, hypotheses that the future cannot tell apart are recombined before they are pruned.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from neural_smt.decoding.batches import StatefulFeature, estimated, fallback_lm, recombination, search_batch
+from neural_smt.decoding.batches import StatefulFeature, search_batch
 from neural_smt.decoding.features import DISTORTION
 from neural_smt.decoding.lattices.lattice import Lattice, prune
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import PreparedSentences, prepare, weigh
 from neural_smt.decoding.primitives import WINDOW, Search
-from neural_smt.decoding.scorers.ngrams import NgramFeature
 from neural_smt.decoding.translations import Translation, empty_translation, translate
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.shards import Shard
 
 Result = TypeVar("Result")
-
-ALGORITHMS = ("stack", "cube")
 
 BATCH = 16
 """Sentences searched side by side; the same whatever the number of threads, so results are too."""
@@ -45,38 +43,13 @@ changes the result.
 """
 
 
-@dataclass(frozen=True)
-class SearchSettings:
-    """Settings of the search; defaults as in Moses, and the distortion limit as its training sets it.
-
-    algorithm: ``stack`` or ``cube``; stack_size: hypotheses kept per stack; beam_threshold: those are dropped whose
-    score is below the best one times this (0: none); distortion_limit: longest jump in words, at most 63 (-1: the
-    widest there is, which is 63 words, since a coverage is held in 64 bits from its first gap on); table_limit: options
-    per source phrase (0: all); pop_limit: cells taken per stack by cube pruning.
+class SearchSettings(Settings):
+    """Settings of the search, see ``decoding.test`` in the schema. What is left out is as in Moses, and the distortion
+    limit as its training sets it. ``UserError`` names what is out of range.
     """
 
-    algorithm: str = "stack"
-    stack_size: int = 200
-    beam_threshold: float = 1e-5
-    distortion_limit: int = 6
-    table_limit: int = 20
-    pop_limit: int = 1000
-
-    def __post_init__(self) -> None:
-        if self.algorithm not in ALGORITHMS:
-            raise UserError(f"unknown search algorithm {self.algorithm!r}; choose one of {', '.join(ALGORITHMS)}")
-        for name, least, wanted in (
-            ("stack_size", 1, ""),
-            ("pop_limit", 1, ""),
-            ("table_limit", 0, ", or to 0 for all"),
-        ):
-            if getattr(self, name) < least:
-                raise UserError(f"decoding: {name} is {getattr(self, name)}; set it to 1 or more{wanted}")
-        if not -1 <= self.distortion_limit <= WINDOW:
-            advice = f"set it to 0 to {WINDOW}, or -1 for any"
-            raise UserError(f"decoding: distortion_limit is {self.distortion_limit}; {advice}")
-        if not 0 <= self.beam_threshold < 1:
-            raise UserError(f"decoding: beam_threshold is {self.beam_threshold}; set it to 0 or more, below 1")
+    def __init__(self, **values: Any):
+        super().__init__(vars(section_settings("decoding.test", values)))
 
 
 @dataclass(frozen=True)
@@ -117,7 +90,7 @@ class Decoder:
     def __init__(
         self,
         model: TranslationModel,
-        settings: SearchSettings,
+        settings: Settings,
         weights: Weights,
         threads: int = 1,
         feature: StatefulFeature | None = None,
@@ -157,7 +130,7 @@ class Decoder:
         nbest: length of the n-best lists; distinct: whether their entries must differ in their words; traced: whether
         entries have a ``Trace``.
         """
-        rescore = self.feature.rescore if estimated(self.feature) else None
+        rescore = self.feature.rescore if self.feature and self.feature.estimated else None
 
         def finish(batch: Lattice) -> list[Translation]:
             return translate(batch, self.model, nbest, distinct, rescore, traced)
@@ -172,7 +145,7 @@ class Decoder:
 
         density: arcs per target word that each is pruned to as soon as its batch is searched (see ``prune``).
         """
-        feature = self.feature.accurate() if isinstance(self.feature, NgramFeature) else self.feature
+        feature = self.feature and self.feature.accurate()
 
         def finish(batch: Lattice) -> list[Lattice]:
             return [prune(lattice, density=density) for lattice in batch.split()]
@@ -196,28 +169,27 @@ class Decoder:
             for number, result in zip(members.tolist(), finish(lattices), strict=True):
                 results[number] = result
 
-        if self.threads > 1:
-            with ThreadPoolExecutor(self.threads) as pool:
-                list(pool.map(work, plan.batches))
-        else:
-            for batch in plan.batches:
-                work(batch)
+        with ThreadPoolExecutor(self.threads) as pool:
+            list(pool.map(work, plan.batches))
         return [results[number] for number in plan.same]
 
     def _search(self, keep_arcs: bool, feature: StatefulFeature | None) -> Search:
         settings, part, names = self.settings, self.feature_set.slices, self.feature_set.language_models
-        language, fallback = np.array([self.vector[part[name].start] for name in names]), fallback_lm(feature, names)
-        if fallback >= 0:
+        language, fallback, margin = np.array([self.vector[part[name].start] for name in names]), -1, 1.0
+        if feature:
+            margin = LAZY_MARGIN if feature.fallback_lm or feature.estimated else FEATURE_MARGIN
+        if feature and feature.fallback_lm:
+            fallback = names.index(feature.fallback_lm)
             language[fallback] += self.vector[self.column]
         return Search(
             distortion=float(self.vector[part[DISTORTION].start]),
             language=language,
-            limit=settings.distortion_limit,
+            limit=WINDOW if settings.distortion_limit < 0 else settings.distortion_limit,
             beam=math.log(settings.beam_threshold) if settings.beam_threshold > 0 else -math.inf,
             stack_size=settings.stack_size,
-            margin=1.0 if feature is None else LAZY_MARGIN if fallback >= 0 or estimated(feature) else FEATURE_MARGIN,
+            margin=margin,
             keep_arcs=keep_arcs,
-            context=recombination(feature),
+            context=feature.context if feature else 0,
             fallback_lm=fallback,
         )
 

@@ -7,24 +7,15 @@ So every arc on the way to a complete translation is scored in the end, and what
 nothing.
 """
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
-from neural_smt.decoding.buffer_primitives import (
-    BEST,
-    CANDIDATES,
-    COVERAGES,
-    GROUPS,
-    THRESHOLD,
-    Buffer,
-    keep_best,
-)
+from neural_smt.decoding.buffer_primitives import BEST, CANDIDATES, COVERAGES, GROUPS, THRESHOLD, Buffer, keep_best
 from neural_smt.decoding.primitives import (
+    COVERAGE,
+    HYPOTHESIS,
     PENDING,
     SCORED,
-    Coverages,
-    Hypotheses,
+    WAY,
     Options,
     Stacks,
     Task,
@@ -34,89 +25,54 @@ from neural_smt.jit import kernel, leaf
 from neural_smt.vocabulary import BOS
 
 CLAIMED, REVISED = 2, 3
-"""What ``Hypotheses.pending`` says while hypotheses are being scored."""
+"""What ``pending`` of a hypothesis says while hypotheses are being scored."""
 
 
-class Arcs(NamedTuple):
-    """Ways into hypotheses, stack by stack and those of a sentence together (the arrays may have room for more).
-
-    head, tail: int32, the hypothesis reached and the one extended; option, start: int32; score: float64, model score of
-    the best derivation through the arc up to ``head``; extra: float64, the unweighted score of the stateful feature,
-    or of its fallback language model. ranges: int64 [longest + 1, B + 1], where the arcs into each stack of each
-    sentence start; the last column is where they end.
-    """
-
-    head: np.ndarray
-    tail: np.ndarray
-    option: np.ndarray
-    start: np.ndarray
-    score: np.ndarray
-    extra: np.ndarray
-    ranges: np.ndarray
-
-
-def start_arcs(lengths: np.ndarray) -> Arcs:
-    """Empty arcs for sentences of these lengths (int64 [B])."""
-    columns = (np.empty(64 * len(lengths), dtype) for dtype in (*[np.int32] * 4, *[np.float64] * 2))
-    return Arcs(*columns, np.zeros((lengths.max() + 1, len(lengths) + 1), np.int64))
-
-
-def start_stacks(task: Task, history: int) -> Stacks:
+def start_search(task: Task, history: int) -> Stacks:
     """The empty hypothesis of every sentence, with ``history`` words of context."""
     lengths = task.sentences.lengths
-    batch, models = len(lengths), len(task.models)
+    batch, longest, models = len(lengths), lengths.max(), len(task.models)
     rows = 16 * batch
-    ints = np.zeros((5, rows), dtype=np.int32)
-    hypotheses = Hypotheses(
-        score=np.zeros(rows),
-        start=ints[0],
-        stop=ints[1],
-        option=np.full(rows, -1, np.int32),
-        states=np.full((rows, models), [model.begin for model in task.models], dtype=np.int32),
-        history=np.full((rows, history), BOS, np.int32),
-        pending=np.zeros(rows, np.uint8),
+    hypotheses, coverages = np.zeros(rows, HYPOTHESIS), np.zeros(rows, COVERAGE)
+    hypotheses["option"] = -1
+    ranges = np.zeros((batch, longest + 1, 2), dtype=np.int64)
+    coverages["first"][:batch] = ranges[:, 0, 0] = np.arange(batch)
+    coverages["last"][:batch] = ranges[:, 0, 1] = np.arange(1, batch + 1)
+    return Stacks(
+        hypotheses,
+        np.full((rows, models), [model.begin for model in task.models], dtype=np.int32),
+        np.full((rows, history), BOS, np.int32),
+        coverages,
+        ranges,
+        np.array([batch, batch]),
+        np.empty(64 * batch, WAY),
+        np.zeros((longest + 1, batch + 1), np.int64),
     )
-    coverages = Coverages(ints[2], np.zeros(rows, np.uint64), np.zeros(rows), ints[3], ints[4])
-    ranges = np.zeros((batch, lengths.max() + 1, 2), dtype=np.int64)
-    coverages.first[:batch] = ranges[:, 0, 0] = np.arange(batch)
-    coverages.last[:batch] = ranges[:, 0, 1] = np.arange(1, batch + 1)
-    return Stacks(hypotheses, coverages, ranges, np.array([batch, batch]))
 
 
-def make_room(size: int, stacks: Stacks, arcs: Arcs, offsets: np.ndarray) -> tuple[Stacks, Arcs]:
+def make_room(size: int, stacks: Stacks, offsets: np.ndarray) -> Stacks:
     """The same with room for what ``settle_stack`` adds."""
-    more = offsets[-1]
-    hypotheses = _enlarged(stacks.hypotheses, stacks.counts[0] + more[GROUPS])
-    coverages = _enlarged(stacks.coverages, stacks.counts[1] + more[COVERAGES])
-    return (
-        stacks._replace(hypotheses=hypotheses, coverages=coverages),
-        _enlarged(arcs, arcs.ranges[size - 1, -1] + more[CANDIDATES]),
-    )
+    hypotheses, coverages = stacks.counts + offsets[-1, [GROUPS, COVERAGES]]
+    needed = dict.fromkeys(("hypotheses", "states", "history"), hypotheses)
+    needed |= {"coverages": coverages, "arcs": stacks.arc_ranges[size - 1, -1] + offsets[-1, CANDIDATES]}
+    return stacks._replace(**{name: with_room(getattr(stacks, name), rows) for name, rows in needed.items()})
 
 
-def _enlarged(part: Any, needed: int) -> Any:
-    """A tuple of arrays whose columns have room for ``needed`` rows."""
-    rows = len(part[0])
-    if needed <= rows:
-        return part
-    more = max(rows, needed - rows)
-    columns = {name: column for name, column in part._asdict().items() if name != "ranges"}
-    return part._replace(
-        **{name: np.concatenate([c, np.zeros((more, *c.shape[1:]), c.dtype)]) for name, c in columns.items()}
-    )
+def with_room(rows: np.ndarray, needed: int) -> np.ndarray:
+    """An array with room for ``needed`` rows, and for as many again where it has to grow."""
+    more = max(len(rows), needed - len(rows))
+    return rows if needed <= len(rows) else np.concatenate([rows, np.zeros((more, *rows.shape[1:]), rows.dtype)])
 
 
 @kernel
-def settle_stack(
-    size: int, task: Task, stacks: Stacks, arcs: Arcs, buffer: Buffer, offsets: np.ndarray, rescored: bool
-) -> None:
+def settle_stack(size: int, task: Task, stacks: Stacks, buffer: Buffer, offsets: np.ndarray, rescored: bool) -> None:
     """Prune the buffer to the stacks of ``size`` of every sentence, and add the arcs into the new hypotheses.
 
     There must be room (``make_room``). offsets: int64 [B + 1, 3], as ``fill`` returns them; rescored: the candidates'
     scores have changed since they were added.
     """
-    search = task.search
-    arcs.ranges[size, 0] = arcs.ranges[size - 1, len(offsets) - 1]
+    search, arcs = task.search, stacks.arc_ranges
+    arcs[size, 0] = arcs[size - 1, len(offsets) - 1]
     for sentence in range(len(offsets) - 1):
         buffer.counts[0] = offsets[sentence]
         buffer.counts[1] = offsets[sentence + 1]
@@ -127,27 +83,26 @@ def settle_stack(
         stacks.ranges[sentence, size, 0] = stacks.counts[1]
         number = _write_hypotheses(buffer, task.options, stacks, search.fallback_lm >= 0)
         stacks.ranges[sentence, size, 1] = stacks.counts[1]
-        arcs.ranges[size, sentence + 1] = _write_arcs(
-            buffer, number, search.keep_arcs, arcs, arcs.ranges[size, sentence]
-        )
+        arcs[size, sentence + 1] = _write_arcs(buffer, number, search.keep_arcs, stacks.arcs, arcs[size, sentence])
 
 
 @leaf
 def _choose_champions(buffer: Buffer) -> None:
     """Find the best candidate of every group of the current sentence anew."""
-    buffer.best[buffer.counts[0, GROUPS] : buffer.counts[1, GROUPS]] = -np.inf
+    buffer.groups["best"][buffer.counts[0, GROUPS] : buffer.counts[1, GROUPS]] = -np.inf
     for candidate in range(buffer.counts[0, CANDIDATES], buffer.counts[1, CANDIDATES]):
-        group = buffer.group[candidate]
-        if buffer.score[candidate] > buffer.best[group]:
-            buffer.best[group] = buffer.score[candidate]
-            buffer.champion[group] = candidate
+        group, score = buffer.candidates[candidate].head, buffer.candidates[candidate].score
+        if score > buffer.groups[group].best:
+            buffer.groups[group].best = score
+            buffer.groups[group].champion = candidate
 
 
 @leaf
 def _set_threshold(buffer: Buffer, beam: float) -> None:
     best = -np.inf
-    for group in range(buffer.counts[0, GROUPS], buffer.counts[1, GROUPS]):
-        best = max(best, buffer.best[group] + buffer.rest[buffer.coverage[group]])
+    for i in range(buffer.counts[0, GROUPS], buffer.counts[1, GROUPS]):
+        group = buffer.groups[i]
+        best = max(best, group.best + buffer.coverages[group.coverage].rest)
     buffer.limits[BEST] = best
     buffer.limits[THRESHOLD] = best + beam
 
@@ -158,55 +113,47 @@ def _write_hypotheses(buffer: Buffer, options: Options, stacks: Stacks, pending:
 
     pending: whether the stateful feature is yet to score them.
     """
-    hypotheses, coverages, counts = stacks.hypotheses, stacks.coverages, stacks.counts
+    counts = stacks.counts
     first, last = buffer.counts[0, GROUPS], buffer.counts[1, GROUPS]
     first_coverage = buffer.counts[0, COVERAGES]
     tally = np.zeros(buffer.counts[1, COVERAGES] - first_coverage + 1, dtype=np.int64)
-    for group in range(first, last):
-        tally[buffer.coverage[group] - first_coverage + 1] += 1
+    for i in range(first, last):
+        tally[buffer.groups[i].coverage - first_coverage + 1] += 1
     position = np.cumsum(tally) + counts[0]
     for coverage in range(len(tally) - 1):
         if tally[coverage + 1] > 0:
-            row = counts[1]
-            coverages.gap[row] = buffer.gap[first_coverage + coverage]
-            coverages.window[row] = buffer.window[first_coverage + coverage]
-            coverages.rest[row] = buffer.rest[first_coverage + coverage]
-            coverages.first[row] = position[coverage]
-            coverages.last[row] = position[coverage + 1]
+            stacks.coverages[counts[1]] = buffer.coverages[first_coverage + coverage]
+            stacks.coverages[counts[1]].first = position[coverage]
+            stacks.coverages[counts[1]].last = position[coverage + 1]
             counts[1] += 1
     number = np.empty(last - first, dtype=np.int32)
-    order = np.argsort(-buffer.best[first:last], kind="mergesort")
+    order = np.argsort(-buffer.groups["best"][first:last], kind="mergesort")
     for i in range(len(order)):
-        group = first + order[i]
-        coverage = buffer.coverage[group] - first_coverage
-        row = position[coverage]
-        position[coverage] += 1
+        group = buffer.groups[first + order[i]]
+        row = position[group.coverage - first_coverage]
+        position[group.coverage - first_coverage] += 1
         number[order[i]] = row
-        champion = buffer.champion[group]
-        hypotheses.score[row] = buffer.best[group]
-        hypotheses.start[row] = buffer.start[champion]
-        hypotheses.stop[row] = buffer.stop[group]
-        hypotheses.option[row] = buffer.option[champion]
-        hypotheses.pending[row] = PENDING if pending else SCORED
+        way, hypothesis = buffer.candidates[group.champion], stacks.hypotheses[row]
+        hypothesis.score = group.best
+        hypothesis.start = way.start
+        hypothesis.stop = group.stop
+        hypothesis.option = way.option
+        hypothesis.pending = PENDING if pending else SCORED
         for m in range(buffer.states.shape[1]):
-            hypotheses.states[row, m] = buffer.states[group, m]
-        write_history(hypotheses.history, row, buffer.parent[champion], options, buffer.option[champion])
+            stacks.states[row, m] = buffer.states[first + order[i], m]
+        write_history(stacks.history, row, way.tail, options, way.option)
     counts[0] += last - first
     return number
 
 
 @leaf
-def _write_arcs(buffer: Buffer, number: np.ndarray, keep_arcs: bool, arcs: Arcs, arc: int) -> int:
+def _write_arcs(buffer: Buffer, number: np.ndarray, keep_arcs: bool, arcs: np.ndarray, arc: int) -> int:
     """Write the current sentence's candidates, or only the best of each group, as arcs from ``arc`` on."""
     for candidate in range(buffer.counts[0, CANDIDATES], buffer.counts[1, CANDIDATES]):
-        group = buffer.group[candidate]
-        if keep_arcs or buffer.champion[group] == candidate:
-            arcs.head[arc] = number[group - buffer.counts[0, GROUPS]]
-            arcs.tail[arc] = buffer.parent[candidate]
-            arcs.option[arc] = buffer.option[candidate]
-            arcs.start[arc] = buffer.start[candidate]
-            arcs.score[arc] = buffer.score[candidate]
-            arcs.extra[arc] = buffer.extra[candidate]
+        group = buffer.candidates[candidate].head
+        if keep_arcs or buffer.groups[group].champion == candidate:
+            arcs[arc] = buffer.candidates[candidate]
+            arcs[arc].head = number[group - buffer.counts[0, GROUPS]]
             arc += 1
     return arc
 
@@ -214,10 +161,10 @@ def _write_arcs(buffer: Buffer, number: np.ndarray, keep_arcs: bool, arcs: Arcs,
 @kernel
 def claim_parents(stacks: Stacks, buffer: Buffer) -> None:
     """Mark the hypotheses that candidates of the buffer extend and that the feature has not scored yet."""
-    pending = stacks.hypotheses.pending
     for candidate in range(buffer.counts[1, CANDIDATES]):
-        if pending[buffer.parent[candidate]] == PENDING:
-            pending[buffer.parent[candidate]] = CLAIMED
+        parent = stacks.hypotheses[buffer.candidates[candidate].tail]
+        if parent.pending == PENDING:
+            parent.pending = CLAIMED
 
 
 @kernel
@@ -226,20 +173,21 @@ def claim_complete(lengths: np.ndarray, stacks: Stacks) -> None:
     for sentence in range(len(lengths)):
         first, last = stacks.ranges[sentence, lengths[sentence]]
         for coverage in range(first, last):
-            stacks.hypotheses.pending[stacks.coverages.first[coverage] : stacks.coverages.last[coverage]] = CLAIMED
+            for hypothesis in range(stacks.coverages[coverage].first, stacks.coverages[coverage].last):
+                stacks.hypotheses[hypothesis].pending = CLAIMED
 
 
 @kernel
-def arcs_into_claimed(first: int, last: int, stacks: Stacks, arcs: Arcs) -> tuple[np.ndarray, np.ndarray]:
+def arcs_into_claimed(first: int, last: int, stacks: Stacks) -> tuple[np.ndarray, np.ndarray]:
     """The arcs into marked hypotheses of the stacks ``first`` to ``last - 1``, int64 [n], and their sentences."""
-    sentences = arcs.ranges.shape[1] - 1
-    most = arcs.ranges[last - 1, sentences] - arcs.ranges[first, 0]
+    sentences = stacks.arc_ranges.shape[1] - 1
+    most = stacks.arc_ranges[last - 1, sentences] - stacks.arc_ranges[first, 0]
     chosen, owners = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     count = 0
     for size in range(first, last):
         for sentence in range(sentences):
-            for arc in range(arcs.ranges[size, sentence], arcs.ranges[size, sentence + 1]):
-                if stacks.hypotheses.pending[arcs.head[arc]] == CLAIMED:
+            for arc in range(stacks.arc_ranges[size, sentence], stacks.arc_ranges[size, sentence + 1]):
+                if stacks.hypotheses[stacks.arcs[arc].head].pending == CLAIMED:
                     chosen[count] = arc
                     owners[count] = sentence
                     count += 1
@@ -248,7 +196,7 @@ def arcs_into_claimed(first: int, last: int, stacks: Stacks, arcs: Arcs) -> tupl
 
 @kernel
 def revise(
-    chosen: np.ndarray, scores: np.ndarray, weight: float, options: Options, stacks: Stacks, arcs: Arcs, buffer: Buffer
+    chosen: np.ndarray, scores: np.ndarray, weight: float, options: Options, stacks: Stacks, buffer: Buffer
 ) -> np.ndarray:
     """Put the feature's scores in place of those of the fallback model: in arcs, in marked hypotheses they lead to,
     and in the candidates that extend these.
@@ -257,31 +205,31 @@ def revise(
     each of these hypotheses, which of the arcs is the best (int64).
     """
     hypotheses = stacks.hypotheses
-    best, ways = np.empty(len(chosen), dtype=np.int64), np.empty(len(hypotheses.score), dtype=np.int64)
-    for candidate in range(buffer.counts[1, CANDIDATES]):
-        parent = buffer.parent[candidate]
-        if hypotheses.pending[parent] == CLAIMED:
-            buffer.score[candidate] -= hypotheses.score[parent]
+    best, ways = np.empty(len(chosen), dtype=np.int64), np.empty(len(hypotheses), dtype=np.int64)
+    for i in range(buffer.counts[1, CANDIDATES]):
+        candidate = buffer.candidates[i]
+        if hypotheses[candidate.tail].pending == CLAIMED:
+            candidate.score -= hypotheses[candidate.tail].score
     for i in range(len(chosen)):
-        arc = chosen[i]
-        arcs.score[arc] += weight * (scores[i] - arcs.extra[arc])
-        arcs.extra[arc] = scores[i]
-        head = arcs.head[arc]
-        if hypotheses.pending[head] == CLAIMED or arcs.score[arc] > hypotheses.score[head]:
-            hypotheses.pending[head] = REVISED
-            hypotheses.score[head] = arcs.score[arc]
-            hypotheses.option[head] = arcs.option[arc]
-            ways[head] = i
-            write_history(hypotheses.history, head, arcs.tail[arc], options, arcs.option[arc])
-    for candidate in range(buffer.counts[1, CANDIDATES]):
-        parent = buffer.parent[candidate]
-        if hypotheses.pending[parent] == REVISED:
-            buffer.score[candidate] += hypotheses.score[parent]
+        way = stacks.arcs[chosen[i]]
+        way.score += weight * (scores[i] - way.extra)
+        way.extra = scores[i]
+        head = hypotheses[way.head]
+        if head.pending == CLAIMED or way.score > head.score:
+            head.pending = REVISED
+            head.score = way.score
+            head.option = way.option
+            ways[way.head] = i
+            write_history(stacks.history, way.head, way.tail, options, way.option)
+    for i in range(buffer.counts[1, CANDIDATES]):
+        candidate = buffer.candidates[i]
+        if hypotheses[candidate.tail].pending == REVISED:
+            candidate.score += hypotheses[candidate.tail].score
     count = 0
     for i in range(len(chosen)):
-        head = arcs.head[chosen[i]]
-        if hypotheses.pending[head] == REVISED:
-            hypotheses.pending[head] = SCORED
+        head = stacks.arcs[chosen[i]].head
+        if hypotheses[head].pending == REVISED:
+            hypotheses[head].pending = SCORED
             best[count] = ways[head]
             count += 1
     return best[:count].copy()

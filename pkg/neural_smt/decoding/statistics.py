@@ -17,6 +17,7 @@ log = logging.getLogger(__name__)
 
 class ShardStatistics:
     """What a shard keeps, a dataclass of values that JSON has: single ones, and lists with an entry for each sentence.
+    Its ``summarise`` gives what is reported of a whole text, its ``log_result`` logs a line about the search.
 
     members: numbers of the sentences in the text.
     """
@@ -52,14 +53,6 @@ class ShardStatistics:
             else:
                 joined[name] = sum_counts(values) if isinstance(first, dict) else sum(values)
         return cls(**joined)
-
-    def summarise(self) -> dict[str, Any]:
-        """What is reported of a whole text."""
-        raise NotImplementedError
-
-    def log_result(self) -> None:
-        """Log a line about the search."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -100,10 +93,10 @@ def sum_counts(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         total[key] = (
             sum_counts([total.get(key, {}), value]) if isinstance(value, Mapping) else total.get(key, 0) + value
         )
-    if "seconds" in total:
-        total["seconds"] = round(total["seconds"], 3)
     if "cache_hit_rate" in total:
         sent = total["ngrams"] - total["cache_hits"]
         total["cache_hit_rate"] = round(total["cache_hits"] / max(total["ngrams"], 1), 4)
         total["ngrams_per_second"] = round(sent / max(total["seconds"], 1e-9), 1)
+    if "seconds" in total:
+        total["seconds"] = round(total["seconds"], 3)
     return total

@@ -136,7 +136,7 @@ def translate(
     if rescore:
         sentences, column = np.repeat(lattice.sentences, np.diff(first)), weighted.feature_column
         options, starts = (Ragged(part, paths.offsets) for part in (chosen, lattice.starts[paths.values]))
-        exact = rescore(words, Derivations(weighted, sentences, words, options, starts))
+        exact = rescore(words, Derivations(weighted, sentences, options, starts))
         scores += weighted.vector[column] * (exact - features[:, column])
         features[:, column] = exact
         order = np.lexsort((-scores, np.repeat(np.arange(len(first) - 1), np.diff(first))))

@@ -6,7 +6,6 @@ from typing import Protocol
 
 import numpy as np
 
-from neural_smt.decoding.batches import estimated
 from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.search import Decoder, Translation
 from neural_smt.decoding.translations import NBestEntry, Trace
@@ -144,7 +143,7 @@ class SearchTranslator:
 
 def whole_scores(decoder: Decoder) -> list[int]:
     """The scores that only whole translations have exactly: that of a feature that the search only estimates."""
-    return [decoder.column] if decoder.column is not None and estimated(decoder.feature) else []
+    return [decoder.column] if decoder.feature and decoder.feature.estimated else []
 
 
 def listed(translation: Translation) -> Sequence[NBestEntry]:

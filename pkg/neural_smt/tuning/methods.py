@@ -14,7 +14,7 @@ from neural_smt.decoding.lattices.flat import FlatLattices, best_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import prepare
-from neural_smt.decoding.search import Decoder, SearchSettings, Translation
+from neural_smt.decoding.search import Decoder, Translation
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
@@ -128,7 +128,7 @@ class LatticeMethod(Method):
 
 def method_for(
     model: TranslationModel,
-    search: SearchSettings,
+    search: Settings,
     sources: Sequence[list[str]],
     references: Sequence[list[str]],
     settings: Settings,

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from neural_smt.decoding.loading import load_feature
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.search import SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import read_settings, section_settings
+from neural_smt.experiment.settings import section_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_object, read_parallel
 from neural_smt.tuning.loop import State, fingerprint, run, select, write_run
@@ -49,7 +48,7 @@ def tune(
     feature = load_feature(made_of, model, device)
     feature_set = model.feature_set.with_feature(feature.name) if feature else model.feature_set
 
-    search = read_settings(SearchSettings, decoding, "decoding.tuning")
+    search = section_settings("decoding.tuning", decoding)
     first = Weights.load(start).extended(feature_set) if start else Weights.defaults(feature_set)
     method = method_for(model, search, sources, references, options, threads, feature)
     files = [source, reference, *made_of.files()]

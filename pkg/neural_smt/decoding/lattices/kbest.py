@@ -12,7 +12,7 @@ import numpy as np
 
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.lattice import Lattice
-from neural_smt.decoding.primitives import enlarged, enlarged_rows, pop, push
+from neural_smt.decoding.primitives import enlarged, pop, push
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, leaf, mix
 
@@ -153,7 +153,7 @@ def _list_best(
                 taken += 1
             if made + length > len(tracks):
                 size = max(2 * len(tracks), made + length)
-                tracks, track_scores = enlarged_rows(tracks, size), enlarged(track_scores, size)
+                tracks, track_scores = enlarged(tracks, size), enlarged(track_scores, size)
                 keys, items = enlarged(keys, size), enlarged(items, size)
             made, waiting = _push_next(
                 tracks, track_scores, item, graph, path[:length], end, keys, items, made, waiting

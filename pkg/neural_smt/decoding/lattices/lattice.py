@@ -15,7 +15,6 @@ import numpy as np
 from neural_smt.decoding.features import DISTORTION, REORDERING
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.primitives import LOG_10, Options, Stacks, orientation, score_words
-from neural_smt.decoding.stacks import Arcs
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
 from neural_smt.language_model.primitives import Automaton, score_word
@@ -57,29 +56,27 @@ class Lattice:
     extras: np.ndarray
 
     @classmethod
-    def build(
-        cls, weighted: WeightedSentences, sentences: np.ndarray, lengths: np.ndarray, stacks: Stacks, arcs: Arcs
-    ) -> Lattice:
+    def build(cls, weighted: WeightedSentences, sentences: np.ndarray, lengths: np.ndarray, stacks: Stacks) -> Lattice:
         """Connect the empty hypothesis of each sentence with the complete one.
 
-        sentences, lengths: int64 ``[B]``, number and length of each sentence; stacks, arcs: all of the search.
+        sentences, lengths: int64 ``[B]``, number and length of each sentence; stacks: all of the search.
         """
-        node, found, node_offsets = _number_nodes(lengths, stacks, arcs)
-        order, arc_offsets = _order_arcs(arcs, node, len(found))
-        hypotheses = stacks.hypotheses
+        node, found, node_offsets = _number_nodes(lengths, stacks)
+        order, arc_offsets = _order_arcs(stacks, node, len(found))
+        hypotheses, arcs = stacks.hypotheses[found], stacks.arcs[order]
         return cls(
             weighted=weighted,
             sentences=sentences,
             node_offsets=node_offsets,
-            ranges=np.column_stack([hypotheses.start[found], hypotheses.stop[found]]),
-            node_options=hypotheses.option[found],
-            states=hypotheses.states[found],
+            ranges=np.column_stack([hypotheses["start"], hypotheses["stop"]]),
+            node_options=hypotheses["option"].copy(),
+            states=stacks.states[found],
             arc_offsets=arc_offsets,
-            tails=node[arcs.tail[order]],
-            options=arcs.option[order],
-            starts=arcs.start[order],
-            prefix_scores=arcs.score[order],
-            extras=arcs.extra[order].astype(np.float32),
+            tails=node[arcs["tail"]],
+            options=arcs["option"].copy(),
+            starts=arcs["start"].copy(),
+            prefix_scores=arcs["score"].copy(),
+            extras=arcs["extra"].astype(np.float32),
         )
 
     def split(self) -> list[Lattice]:
@@ -170,7 +167,7 @@ class Lattice:
 
 
 @kernel
-def _number_nodes(lengths: np.ndarray, stacks: Stacks, arcs: Arcs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _number_nodes(lengths: np.ndarray, stacks: Stacks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The node of each hypothesis (int32, -1: none), the hypothesis of each node (int64 [M]), and node offsets.
 
     Arcs are ordered by stack, so one pass from the end finds all that lead to the complete translations.
@@ -178,16 +175,16 @@ def _number_nodes(lengths: np.ndarray, stacks: Stacks, arcs: Arcs) -> tuple[np.n
     batch = len(lengths)
     node = np.full(stacks.counts[0], -1, dtype=np.int32)
     for b in range(batch):
-        node[stacks.coverages.first[stacks.ranges[b, lengths[b], 0]]] = 0
-    for arc in range(arcs.ranges[-1, batch] - 1, -1, -1):
-        if node[arcs.head[arc]] >= 0:
-            node[arcs.tail[arc]] = 0
+        node[stacks.coverages[stacks.ranges[b, lengths[b], 0]].first] = 0
+    for arc in range(stacks.arc_ranges[-1, batch] - 1, -1, -1):
+        if node[stacks.arcs[arc].head] >= 0:
+            node[stacks.arcs[arc].tail] = 0
     found, node_offsets = np.empty(len(node), dtype=np.int64), np.zeros(batch + 1, dtype=np.int64)
     nodes = 0
     for b in range(batch):
         for size in range(lengths[b] + 1):
             for coverage in range(stacks.ranges[b, size, 0], stacks.ranges[b, size, 1]):
-                for hypothesis in range(stacks.coverages.first[coverage], stacks.coverages.last[coverage]):
+                for hypothesis in range(stacks.coverages[coverage].first, stacks.coverages[coverage].last):
                     if node[hypothesis] >= 0:
                         node[hypothesis] = nodes
                         found[nodes] = hypothesis
@@ -197,25 +194,25 @@ def _number_nodes(lengths: np.ndarray, stacks: Stacks, arcs: Arcs) -> tuple[np.n
 
 
 @kernel
-def _order_arcs(arcs: Arcs, node: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
+def _order_arcs(stacks: Stacks, node: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
     """The arcs between nodes by head, best first (int64 [A]), and arc offsets (int64 [M + 1])."""
-    count = arcs.ranges[-1, -1]
+    arcs, count = stacks.arcs, stacks.arc_ranges[-1, -1]
     offsets = np.zeros(nodes + 1, dtype=np.int64)
     for arc in range(count):
-        if node[arcs.head[arc]] >= 0:
-            offsets[node[arcs.head[arc]] + 1] += 1
+        if node[arcs[arc].head] >= 0:
+            offsets[node[arcs[arc].head] + 1] += 1
     for head in range(nodes):
         offsets[head + 1] += offsets[head]
     order, position = np.empty(offsets[nodes], dtype=np.int64), offsets.copy()
     for arc in range(count):
-        head = node[arcs.head[arc]]
+        head = node[arcs[arc].head]
         if head >= 0:
             order[position[head]] = arc
             position[head] += 1
     for head in range(nodes):
         part = order[offsets[head] : offsets[head + 1]]
         if len(part) > 1:
-            part[:] = part[np.argsort(-arcs.score[part], kind="mergesort")]
+            part[:] = part[np.argsort(-arcs["score"][part], kind="mergesort")]
     return order, offsets
 
 

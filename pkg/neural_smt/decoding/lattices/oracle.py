@@ -17,7 +17,7 @@ import numpy as np
 from neural_smt.bleu import MATCHES, ORDER, REFERENCE_LENGTH, SIZE, TOTALS, bleu, sentence_bleu
 from neural_smt.bleu_primitives import log_bleu
 from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.decoding.primitives import enlarged, enlarged_rows
+from neural_smt.decoding.primitives import enlarged
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, leaf, mix
 from neural_smt.vocabulary import Vocabulary
@@ -241,8 +241,8 @@ def _grown(partial: _Partial, rows: int) -> _Partial:
         enlarged(partial.arc, rows),
         enlarged(partial.before, rows),
         enlarged(partial.state, rows),
-        enlarged_rows(partial.statistics, rows),
-        enlarged_rows(partial.used, rows),
+        enlarged(partial.statistics, rows),
+        enlarged(partial.used, rows),
         enlarged(partial.key, rows),
     )
 

@@ -5,7 +5,6 @@ import math
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +19,6 @@ from neural_smt.decoding.oracles import HEADER, oracle_table
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import read_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import atomic, read_parallel, write_csv, write_lines
 from neural_smt.phrases.moses_format import write_moses
@@ -123,8 +121,8 @@ def _decoder(ini: MosesIni, compiled: str, threads: int | None, **changes: str |
     threads = threads if threads is not None else ini.threads or 1
     if threads < 1:
         raise UserError(f"--threads must be at least 1, not {threads}; correct it")
-    settings = replace(ini.settings, **{name: value for name, value in changes.items() if value is not None})
-    return Decoder(load_model(ini, compiled), settings, ini.weights, threads)
+    chosen = ini.settings.as_dict() | {name: value for name, value in changes.items() if value is not None}
+    return Decoder(load_model(ini, compiled), SearchSettings(**chosen), ini.weights, threads)
 
 
 def _shown(ini: MosesIni, decoder: Decoder) -> dict[str, slice]:
@@ -153,7 +151,7 @@ def export_moses(
     model = TranslationModel.load(made_of)
     if len(arpas) != len(model.language_models):
         raise UserError(f"{len(model.language_models)} language models but {len(arpas)} ARPA files; give one for each")
-    settings = read_settings(SearchSettings, made_of.search, "decoding")
+    settings = SearchSettings(**made_of.search)
     _write_moses_folder(output, model, arpas, Weights.load(weights), settings)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -74,23 +75,12 @@ def with_words(sets: CandidateSets, words: np.ndarray, owner: np.ndarray) -> Can
 
 
 @dataclass(frozen=True)
-class CommonWords:
-    """Words that all sentences have: ids, int64 ``[c]``; weight ``[c, R]``; bias ``[c]``; barred: int64, the columns
-    that may not be written.
-    """
+class OutputRows:
+    """Rows of the output layer, gathered once for all steps: of ``c`` words that all sentences have, or of those that
+    each of ``S`` sentences has besides.
 
-    ids: Tensor
-    weight: Tensor
-    bias: Tensor
-    barred: Tensor
-
-
-@dataclass(frozen=True)
-class OwnWords:
-    """Words that each of ``S`` sentences has besides: their rows of the output layer, gathered once for all steps.
-
-    ids: int64 ``[S, n]``, filled up with UNK; weight: ``[S, R, n]``; bias: ``[S, n]``, -inf where filled up; barred:
-    bool ``[S, n]``, what may not be written.
+    ids: int64 ``[c]``, or ``[S, n]``, filled up with UNK; weight: ``[c, R]``, or ``[S, R, n]``; bias: like ids, -inf
+    where filled up; barred: what may not be written, the columns (int64), or bool ``[S, n]``.
     """
 
     ids: Tensor
@@ -108,8 +98,8 @@ class OutputWords:
     the larger the batch. What all have in common is not gathered for each: up to 1.3 times as fast again.
     """
 
-    common: CommonWords
-    own: OwnWords
+    common: OutputRows
+    own: OutputRows
 
     @classmethod
     def of(cls, output: LimitedOutput, sentences: np.ndarray, sets: CandidateSets | None, unknown: bool) -> OutputWords:
@@ -118,20 +108,18 @@ class OutputWords:
         The start symbol is never written; unknown: whether the unknown word is. Raises ``UserError`` where a set lacks
         UNK or EOS.
         """
-        if sets is None:
-            none = Ragged.from_lists([[]] * len(sentences))
-            return cls(_common(output, None, unknown), _own(output, none, unknown))
-        own = sets.own.take(sentences)
-        for word in (UNK, EOS):
-            if word not in sets.common and not all(word in ids for ids in own):
-                fault = f"the target vocabulary of a sentence lacks {RESERVED[word]}"
-                raise UserError(f"{fault}; run the vocabulary_selection stage again")
-        return cls(_common(output, np.asarray(sets.common), unknown), _own(output, own, unknown))
+        common, own = None, Ragged.from_lists([[]] * len(sentences))
+        if sets is not None:
+            common, own = np.asarray(sets.common), sets.own.take(sentences)
+            for word in (UNK, EOS):
+                if word not in sets.common and not all(word in ids for ids in own):
+                    fault = f"the target vocabulary of a sentence lacks {RESERVED[word]}"
+                    raise UserError(f"{fault}; run the vocabulary_selection stage again")
+        return cls(_common(output, common, unknown), _own(output, own, unknown))
 
     def take(self, rows: Tensor) -> OutputWords:
         """Of the sentences ``rows`` (int64)."""
-        own = OwnWords(*(getattr(self.own, name)[rows] for name in ("ids", "weight", "bias", "barred")))
-        return OutputWords(self.common, own)
+        return OutputWords(self.common, OutputRows(*(part[rows] for part in vars(self.own).values())))
 
     def best(self, inner: Tensor, groups: Groups, count: int) -> tuple[Tensor, Tensor]:
         """Log-probabilities and ids, ``[n, <= count]``, of the best next words after z ``[n, R]``, best first."""
@@ -178,24 +166,21 @@ def _barred(ids: Tensor, unknown: bool) -> Tensor:
     return ids == BOS if unknown else (ids == BOS) | (ids == UNK)
 
 
-def _common(output: LimitedOutput, ids: np.ndarray | None, unknown: bool) -> CommonWords:
-    device = output.weight.device
-    if ids is None:
-        words = torch.arange(len(output.bias), device=device)
-    else:
-        words = torch.from_numpy(ids.astype(np.int64)).to(device)
+def _common(output: LimitedOutput, ids: np.ndarray | None, unknown: bool) -> OutputRows:
+    words = torch.arange(len(output.bias)) if ids is None else torch.from_numpy(ids.astype(np.int64))
+    words = words.to(output.weight.device)
     weight, bias = output.rows(None if ids is None else words)
-    return CommonWords(words, weight, bias, _barred(words, unknown).nonzero()[:, 0])
+    return OutputRows(words, weight, bias, _barred(words, unknown).nonzero()[:, 0])
 
 
-def _own(output: LimitedOutput, sets: Ragged, unknown: bool) -> OwnWords:
+def _own(output: LimitedOutput, sets: Ragged, unknown: bool) -> OutputRows:
     ids = np.full((len(sets), int(sets.lengths.max())), UNK, dtype=np.int64)
     filled = np.arange(ids.shape[1]) < sets.lengths[:, None]
     ids[filled] = sets.values
     words, padding = (torch.from_numpy(part).to(output.weight.device) for part in (ids, ~filled))
     weight, bias = output.rows(words.flatten())
     weight, bias = weight.view(*words.shape, weight.shape[1]), bias.view(words.shape)
-    return OwnWords(words, weight.transpose(1, 2), bias.masked_fill(padding, -torch.inf), _barred(words, unknown))
+    return OutputRows(words, weight.transpose(1, 2), bias.masked_fill(padding, -torch.inf), _barred(words, unknown))
 
 
 class SentenceBatch:
@@ -288,7 +273,7 @@ class AttentionTextScorer(StepScorer):
     """An attention network on source sentences (int32 ids).
 
     sets: the target words of each sentence, UNK and EOS among them; None: all target words; unknown: whether the
-    unknown word may be predicted.
+    unknown word may be predicted; read: sentences that all states are of (int64 ``[S]``), and their batch.
     """
 
     def __init__(
@@ -300,6 +285,7 @@ class AttentionTextScorer(StepScorer):
         unknown: bool = True,
     ):
         self.network, self.source, self.sets, self.precision, self.unknown = network, source, sets, precision, unknown
+        self.read: tuple[np.ndarray, SentenceBatch] | None = None
         self.lengths = source.lengths
         self.class_of_word = np.zeros(network.config.target_words, dtype=np.int32)
 
@@ -315,9 +301,13 @@ class AttentionTextScorer(StepScorer):
         return SentenceBatch(self.network, self.source.take(sentences), output, kept)
 
     def start(self, sentences: np.ndarray) -> AttentionStates:
-        """See ``StepScorer``: each sentence once."""
-        batch = self.batch(sentences)
-        return AttentionStates(batch, np.arange(len(sentences)), batch.initial, None)
+        """See ``StepScorer``: each sentence once, unless they were read before."""
+        if self.read is None:
+            batch = self.batch(sentences)
+            return AttentionStates(batch, np.arange(len(sentences)), batch.initial, None)
+        known, batch = self.read
+        owner = np.searchsorted(known, sentences)
+        return AttentionStates(batch, owner, batch.initial[batch.tensor(owner)], None)
 
     def predict(self, states: AttentionStates) -> AttentionPredictions:
         """See ``StepScorer``."""
@@ -339,20 +329,8 @@ class AttentionTextScorer(StepScorer):
 
     def walk(self, tries: Tries, used: np.ndarray, sentences: np.ndarray, most: np.ndarray) -> Walk:
         """See ``TextScorer``: every sentence is read once for all levels."""
-        scorer = _OneBatch(self, np.unique(sentences)) if len(sentences) else self
+        scorer, known = copy(self), np.unique(sentences)
+        if len(known):
+            with self.computing():
+                scorer.read = known, self.batch(known, kept=True)
         return StepWalk(scorer, tries, sentences, most)
-
-
-class _OneBatch(AttentionTextScorer):
-    """A scorer whose states are all of one batch of sentences."""
-
-    def __init__(self, scorer: AttentionTextScorer, sentences: np.ndarray):
-        super().__init__(scorer.network, scorer.source, scorer.sets, scorer.precision, scorer.unknown)
-        self.sentences = sentences
-        with self.computing():
-            self.read = self.batch(sentences, kept=True)
-
-    def start(self, sentences: np.ndarray) -> AttentionStates:
-        """See ``StepScorer``."""
-        owner = np.searchsorted(self.sentences, sentences)
-        return AttentionStates(self.read, owner, self.read.initial[self.read.tensor(owner)], None)

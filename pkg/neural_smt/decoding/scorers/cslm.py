@@ -88,11 +88,13 @@ class CslmFeature(NgramFeature):
 
     def describe(self) -> str:
         """The same as a line for the log."""
-        parts = {"CSLM": self.score} | ({"exact scores": self.exact} if self.exact else {})
+        counts = self.statistics()
+        parts = {"CSLM": counts} | ({"exact scores": counts["exact"]} if self.exact else {})
         return "; ".join(
-            f"{name}: {counts.queries} n-grams, {100 * counts.hit_rate:.1f} % of them from the cache, "
-            f"{counts.calls} times through the network in {counts.seconds:.1f} s, {counts.speed:.0f} n-grams/s"
-            for name, counts in ((name, cache.counts) for name, cache in parts.items())
+            f"{name}: {part['ngrams']} n-grams, {100 * part['cache_hit_rate']:.1f} % of them from the cache, "
+            f"{part['matrix_products']} times through the network in {part['seconds']:.1f} s, "
+            f"{part['ngrams_per_second']:.0f} n-grams/s"
+            for name, part in parts.items()
         )
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from neural_smt.decoding.batches import Derivations, NewHypotheses
+from neural_smt.decoding.batches import Derivations, NewHypotheses, StatefulFeature
+from neural_smt.decoding.statistics import sum_counts
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, mix
@@ -21,33 +22,14 @@ from neural_smt.networks.normalisers import FingerprintCache, fingerprints
 from neural_smt.vocabulary import BOS, EOS
 
 
-@dataclass(frozen=True)
-class SharedNgrams:
-    """The distinct n-grams of new hypotheses. Q n-grams, N hypotheses, T n-grams of all hypotheses.
-
-    contexts: int32 ``[Q, history]``, the words before; words: int32 ``[Q]``, the words to be scored, ``EOS`` where a
-    translation ends; numbers: int32 ``[T]``, which of the Q each n-gram is; offsets: int64 ``[N + 1]``, the n-grams of
-    each hypothesis. N-grams are numbered as they first come; ids beyond the vocabulary are copied words.
-    """
-
-    contexts: np.ndarray
-    words: np.ndarray
-    numbers: np.ndarray
-    offsets: np.ndarray
-
-    def sum(self, scores: np.ndarray) -> np.ndarray:
-        """float64 ``[N]``: the score of each hypothesis, given that of each distinct n-gram (float ``[Q]``)."""
-        scores = np.ascontiguousarray(scores, dtype=np.float64)
-        if scores.shape != self.words.shape:
-            raise ValueError(f"{len(self.words)} n-grams need as many scores, not an array of shape {scores.shape}")
-        return _sum_scores(scores, self.numbers, self.offsets)
-
-
 @kernel
 def _number_ngrams(
     values: np.ndarray, offsets: np.ndarray, history: np.ndarray, complete: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct n-grams (int32 [Q, history + 1]), the number of each n-gram (int32 [T]), and offsets ([N + 1])."""
+    """The distinct n-grams of N new hypotheses (int32 [Q, history + 1]), numbered as they first come; the number of
+    each n-gram (int32 [T]); and offsets, those of each hypothesis ([N + 1]). A complete one ends with ``EOS``; ids
+    beyond the vocabulary are copied words.
+    """
     hypotheses, size = history.shape
     ends = np.zeros(hypotheses + 1, dtype=np.int64)
     for i in range(hypotheses):
@@ -88,46 +70,6 @@ def _number_ngrams(
     return ngrams[:found].copy(), numbers, ends
 
 
-@kernel
-def _sum_scores(scores: np.ndarray, numbers: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    totals = np.zeros(len(offsets) - 1)
-    for i in range(len(totals)):
-        for position in range(offsets[i], offsets[i + 1]):
-            totals[i] += scores[numbers[position]]
-    return totals
-
-
-def share_ngrams(batch: NewHypotheses) -> SharedNgrams:
-    """Number the n-grams of new hypotheses: every word added, and the end of every complete translation.
-
-    An n-gram is a word and the words before it that the feature reads (``batch.history``).
-    """
-    ngrams, numbers, offsets = _number_ngrams(batch.words.values, batch.words.offsets, batch.history, batch.complete)
-    return SharedNgrams(np.ascontiguousarray(ngrams[:, :-1]), ngrams[:, -1].copy(), numbers, offsets)
-
-
-@dataclass
-class CacheCounts:
-    """Queries of a cache. queries: n-grams; hits: those whose score was there, the others went to the model; calls: how
-    often the model was called for them; seconds: what that took, of all threads together.
-    """
-
-    queries: int = 0
-    hits: int = 0
-    calls: int = 0
-    seconds: float = 0.0
-
-    @property
-    def hit_rate(self) -> float:
-        """The fraction of hits (0 without queries)."""
-        return self.hits / self.queries if self.queries else 0.0
-
-    @property
-    def speed(self) -> float:
-        """N-grams per second that went to the model."""
-        return (self.queries - self.hits) / max(self.seconds, 1e-9)
-
-
 class NgramCache:
     """An n-gram scorer that remembers what it has scored.
 
@@ -141,7 +83,8 @@ class NgramCache:
         if capacity < 0:
             raise UserError(f"the cache is to hold {capacity} n-grams; set it to 0 (none) or more")
         self.score = score
-        self.counts = CacheCounts()
+        counts = "ngrams", "cache_hits", "cache_hit_rate", "matrix_products", "seconds", "ngrams_per_second"
+        self.counts: dict[str, float] = dict.fromkeys(counts, 0)
         self.known = FingerprintCache(capacity)
         self._lock = threading.Lock()
 
@@ -157,38 +100,28 @@ class NgramCache:
             scores[missing] = self.score(*chosen)
             self.known.insert(keys, scores, missing)
         with self._lock:
-            self.counts.queries += len(ngrams)
-            self.counts.hits += len(ngrams) - new
-            self.counts.calls += new > 0
-            self.counts.seconds += time.perf_counter() - began
+            self.counts["ngrams"] += len(ngrams)
+            self.counts["cache_hits"] += len(ngrams) - new
+            self.counts["matrix_products"] += int(new > 0)
+            self.counts["seconds"] += time.perf_counter() - began
         return scores
 
     def statistics(self) -> dict[str, float]:
-        """Its counts, for a report."""
-        counts = self.counts
-        return {
-            "ngrams": counts.queries,
-            "cache_hits": counts.hits,
-            "cache_hit_rate": round(counts.hit_rate, 4),
-            "matrix_products": counts.calls,
-            "seconds": round(counts.seconds, 3),
-            "ngrams_per_second": round(counts.speed, 1),
-        }
+        """For a report: n-grams, those whose score was there, how often the model was called for others, the seconds
+        that this took of all threads together, and the rates.
+        """
+        return sum_counts([self.counts])
 
 
 @dataclass(frozen=True)
-class NgramFeature:
+class NgramFeature(StatefulFeature):
     """Any n-gram model as a stateful feature function: the buffer of Cho et al. (2014, section 4.1.2).
 
-    name: of the feature; history: n - 1; score: takes contexts (int32 ``[Q, history]``) and words (int32 ``[Q]``) and
-    returns their log-probabilities (float ``[Q]``, natural log). Threads call it at the same time. exact: where
-    ``score`` is but an estimate that is good enough to prune by, the function that gives the values themselves:
-    translations and n-best lists then get those (``rescore``), and lattices are searched with them. recombination: the
-    last words that must agree for hypotheses to be recombined, where they are fewer than ``history``: stacks then hold
-    more that differs, but what was recombined had other scores to come. So lists get exact scores, and lattices, whose
-    scores are sums over arcs, are searched without it. fallback_lm: the language model (``LM0``) whose scores take the
-    place of these until hypotheses are extended (``stacks``), and in future costs. exact_history: the words
-    before that ``exact`` reads, where ``score`` reads fewer.
+    history: n - 1; score: takes contexts (int32 ``[Q, history]``) and words (int32 ``[Q]``) and returns their
+    log-probabilities (float ``[Q]``, natural log). Threads call it at the same time. exact: where ``score`` is but an
+    estimate, the function that gives the values themselves; exact_history: the words before that it reads, where
+    ``score`` reads fewer. Where ``recombination`` is narrow, stacks hold more that differs, but what was recombined had
+    other scores to come: lists get exact scores, and lattices are searched without it.
     """
 
     name: str
@@ -200,8 +133,13 @@ class NgramFeature:
     exact_history: int | None = None
 
     def __call__(self, batch: NewHypotheses) -> np.ndarray:
-        shared = share_ngrams(batch)
-        return shared.sum(self.score(shared.contexts, shared.words))
+        """See ``StatefulFeature``; an n-gram is a word, or the end, and the words before it that the feature reads."""
+        words = batch.words
+        ngrams, numbers, offsets = _number_ngrams(words.values, words.offsets, batch.history, batch.complete)
+        scores = self.score(np.ascontiguousarray(ngrams[:, :-1]), ngrams[:, -1].copy())
+        if scores.shape != (len(ngrams),):
+            raise ValueError(f"{len(ngrams)} n-grams need as many scores, not an array of shape {scores.shape}")
+        return np.bincount(np.repeat(np.arange(len(words)), np.diff(offsets)), scores[numbers], len(words))
 
     def accurate(self) -> "NgramFeature":
         """This feature, or the one that scores exactly where this one estimates or recombines what it tells apart."""
@@ -209,9 +147,7 @@ class NgramFeature:
         return replace(self, history=history, score=self.exact or self.score, exact=None, recombination=None)
 
     def rescore(self, words: Ragged, derivations: Derivations | None = None) -> np.ndarray:
-        """float64 ``[n]``: the exact scores of n whole translations, the ends of the sentences included; their words
-        are enough to tell.
-        """
+        """See ``StatefulFeature``; words are enough to tell."""
         accurate = self.accurate()
         history = np.full((len(words), accurate.history), BOS, dtype=np.int32)
         return accurate(NewHypotheses(np.arange(len(words)), words, history, np.ones(len(words), bool)))

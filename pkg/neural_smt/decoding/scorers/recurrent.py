@@ -17,19 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neural_smt.decoding.batches import Derivations, NewHypotheses
+from neural_smt.decoding.batches import Derivations, NewHypotheses, StatefulFeature
 from neural_smt.decoding.features import NETWORK_FEATURES
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.reranking.aligned_lattices import model_ids, source_positions
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
+from neural_smt.decoding.stacks import with_room
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs
 from neural_smt.networks.recurrent.scorer import RecurrentScorer, RecurrentWalk, distinct_inputs, score_sequences
 from neural_smt.networks.recurrent.tries import Tries, build_tries
 from neural_smt.representations.links import intern_links
-from neural_smt.vocabulary import BOS, EOS, UNK
+from neural_smt.vocabulary import BOS, EOS
 
 if TYPE_CHECKING:
     from neural_smt.representations.representation import Representation
@@ -41,23 +42,20 @@ FEATURE = NETWORK_FEATURES["recurrent"]
 
 @dataclass(frozen=True)
 class RecurrentScoring(TargetNetwork):
-    """A trained recurrent model with the representation of the source that it reads, if it reads one.
-
-    table: float32 ``[R, dimensions]``, the vectors of its inputs that it learned, if it did.
-    """
+    """A trained recurrent model with the representation of the source that it reads, if it reads one."""
 
     folder: Path
     scorer: RecurrentScorer
-    config: RecurrentConfig
     vocabulary: Vocabulary
-    table: np.ndarray | None
     representation: Representation | None
 
     feature = FEATURE
 
     @classmethod
     def load(cls, folder: Path, representation: Path | None) -> RecurrentScoring:
-        """Raises ``UserError`` where the model reads a representation and none is given, or the other way round."""
+        """Raises ``UserError`` where the model reads a representation and none or another is given, or the other way
+        round.
+        """
         # PyTorch takes a second to load.
         import torch
 
@@ -70,9 +68,12 @@ class RecurrentScoring(TargetNetwork):
             raise UserError(f"{folder}: the model has no inputs; leave out the representation {representation}")
         if config.inputs > 0 and representation is None:
             raise UserError(f"{folder}: the model has inputs; name the representation and the text that it reads")
-        table = trained.network.input_table.detach().numpy() if config.input_rows else None
         read = None if representation is None else load_representation(representation)
-        return cls(folder, RecurrentScorer(trained.network.arrays(), table), config, trained.vocabulary, table, read)
+        sizes = config.slots, config.dimensions, config.input_rows
+        if read is not None and (read.slots, read.dimensions, read.input_rows) != sizes:
+            raise UserError(f"{folder}: was trained with another representation than the one given")
+        table = trained.network.input_table.detach().numpy() if config.input_rows else None
+        return cls(folder, RecurrentScorer(trained.network.arrays(), table), trained.vocabulary, read)
 
     @property
     def aligned(self) -> bool:
@@ -86,40 +87,21 @@ class RecurrentScoring(TargetNetwork):
         return model_ids(words, self.vocabulary)
 
     def on(self, text: TargetText) -> RecurrentTextScorer:
-        """See ``TargetNetwork``. Raises ``UserError`` where the model was trained with another representation."""
+        """See ``TargetNetwork``."""
         if self.representation is None:
             return RecurrentTextScorer(self.scorer, None)
         if text.sentences is None or text.links is None:
             raise UserError(f"{self.folder}: the model has inputs; name the representation and the text that it reads")
-        inputs = self.representation.inputs(list(text.sentences), text.links)
-        if not _fit(self.config, inputs, self.table):
-            raise UserError(f"{self.folder}: was trained with another representation than the one given")
-        return RecurrentTextScorer(self.scorer, inputs)
+        return RecurrentTextScorer(self.scorer, self.representation.inputs(list(text.sentences), text.links))
 
     def feature_of(self, model: TranslationModel, recombination: int = 1) -> RecurrentFeature:
         """The model as a feature of the search with a translation model. Raises ``UserError`` where it cannot be."""
         read = self.representation
-        if read is not None and (
-            (read.slots, read.dimensions) != (self.config.slots, self.config.dimensions)
-            or (read.input_rows > 0) == (self.table is None)
-        ):
-            raise UserError(f"{self.folder}: was trained with another representation than the one given")
         if read is not None and read.side != "source":
             raise UserError(
                 f"{self.folder}: the model reads references, which a search has none of; rescore with it instead"
             )
         return RecurrentFeature(self.scorer, self.vocabulary, model, read, recombination)
-
-
-def _fit(config: RecurrentConfig, inputs: AuxiliaryInputs, table: np.ndarray | None) -> bool:
-    """Whether inputs are such as a model was trained with; table: the vectors that it learned."""
-    vectors = inputs.table if table is None else table
-    return (
-        (inputs.table is None) == (table is not None)
-        and inputs.rows.shape[1] == config.slots
-        and vectors.shape[1] == config.dimensions
-        and inputs.rows.max(initial=0) < len(vectors)
-    )
 
 
 class RecurrentTextScorer(TextScorer):
@@ -154,7 +136,7 @@ def with_ends(targets: Ragged) -> tuple[Ragged, np.ndarray]:
     return Ragged(values, targets.offsets + np.arange(len(targets) + 1)), of_word
 
 
-class RecurrentFeature:
+class RecurrentFeature(StatefulFeature):
     """The stateful feature ``Recurrent0`` of the search: ln p of the translation, its end included.
 
     recombination: last words that must agree for hypotheses to be recombined, beside those that the n-gram models need;
@@ -182,17 +164,14 @@ class RecurrentFeature:
         self._lock = threading.Lock()
         self._counts = {"hypotheses": 0, "evaluations": 0, "seconds": 0.0}
 
-    def begin(self, weighted: WeightedSentences, members: np.ndarray) -> RecurrentSearch:
-        """For the search of the sentences ``members`` (int64 ``[B]``)."""
-        return RecurrentSearch(self, weighted, members)
-
-    def __call__(self, batch: NewHypotheses) -> np.ndarray:
-        raise TypeError("the recurrent model keeps states: call what begin gives")
+    def begin(self, weighted: WeightedSentences) -> RecurrentSearch:
+        """See ``StatefulFeature``."""
+        return RecurrentSearch(self, weighted)
 
     def rescore(self, words: Ragged, derivations: Derivations) -> np.ndarray:
-        """float64 ``[n]``: ln p of whole translations, each with the states of its own words."""
-        reader = Reader(self, derivations.weighted)
-        sequences, of_word = with_ends(Ragged(reader.ids(words.values), words.offsets))
+        """See ``StatefulFeature``: each translation with the states of its own words."""
+        reader = RecurrentSearch(self, derivations.weighted)
+        sequences, of_word = with_ends(Ragged(reader.known[words.values], words.offsets))
         options, starts = derivations.options.values, derivations.starts.values
         inputs, numbers = reader.inputs(np.repeat(derivations.sentences, sequences.lengths), of_word, options, starts)
         groups = np.flatnonzero(np.diff(derivations.sentences, prepend=-1))
@@ -219,24 +198,72 @@ class RecurrentFeature:
         )
 
 
-@dataclass(frozen=True)
-class Reader:
-    """The words and inputs of predictions, as the model reads them."""
+class RecurrentSearch(StatefulFeature):
+    """The recurrent states of the hypotheses of a batch that were scored.
 
-    feature: RecurrentFeature
-    weighted: WeightedSentences
+    kept: the states: h before the last word (float32 ``[n, H]``), the words before that, newest first, and the last
+    word (int32); row 0 is that of the start. row_of: int64, the state of each hypothesis; last: the states after all
+    words of the last call, until those of the best ways are chosen; known: int32, target ids of the search, copied
+    words among them, in the model's ids.
+    """
 
-    def ids(self, words: np.ndarray) -> np.ndarray:
-        """int32 ``[n]``: target ids of the search, copied words among them, in the model's ids."""
-        known, copied = self.feature.known, self.weighted.prepared.unknown_words
-        beyond = words >= len(known)
-        ids = known[np.where(beyond, UNK, words)]
-        if beyond.any():
-            distinct, number = np.unique(words[beyond], return_inverse=True)
-            ids[beyond] = model_ids([copied[word - len(known)] for word in distinct.tolist()], self.feature.vocabulary)[
-                number
-            ]
-        return ids
+    def __init__(self, feature: RecurrentFeature, weighted: WeightedSentences):
+        self.feature, self.weighted = feature, weighted
+        self.known = np.append(feature.known, model_ids(weighted.prepared.unknown_words, feature.vocabulary))
+        before = np.full((1, feature.scorer.output.direct_order - 1), BOS, dtype=np.int32)
+        hidden = np.zeros((1, feature.scorer.hidden_size), dtype=np.float32)
+        self.kept = [hidden, before, np.full(1, BOS, dtype=np.int32)]
+        self.used = 1
+        self.row_of = np.zeros(1, dtype=np.int64)
+        self.last: list[np.ndarray] = []
+
+    def __call__(self, batch: NewHypotheses) -> np.ndarray:
+        """float64 ``[N]``: ln p of the words added, after the states of the hypotheses that they extend."""
+        began = time.perf_counter()
+        order = np.argsort(batch.tails, kind="stable")
+        tails, first = np.unique(batch.tails[order], return_index=True)
+        self.row_of = with_room(self.row_of, int(tails.max()) + 1)  # those of empty hypotheses have the first state
+
+        words = batch.words.take(order)
+        lengths = words.lengths + batch.complete[order]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        of_word = np.arange(len(words.values)) + np.repeat(offsets[:-1] - words.offsets[:-1], words.lengths)
+        chosen = np.full(offsets[-1], EOS, dtype=np.int32)
+        chosen[of_word] = self.known[words.values]
+        inputs, numbers = self.inputs(
+            np.repeat(batch.sentences[order], lengths), of_word, batch.options[order], batch.starts[order]
+        )
+        of_input, used = distinct_inputs(inputs, np.zeros(len(chosen), np.int64) if numbers is None else numbers)
+
+        scorer = self.feature.scorer
+        levels, groups = np.zeros(len(tails), dtype=np.int32), np.append(first, len(order))
+        tries = build_tries(levels, groups, offsets, chosen, of_input, scorer.class_of_word)
+        walk = RecurrentWalk(scorer, tries, scorer.input_layer(tries, inputs, used))
+        walk.score_only_level(*(part[self.row_of[tails]] for part in self.kept))
+        self._remember(walk, order, batch.tails)
+        filled = tries.sequence_entry >= 0
+        scores = np.zeros(len(order))
+        scores[order[filled]] = walk.rows.totals[walk.rows.entry_row[tries.sequence_entry[filled]]]
+        self.feature.count(len(order), walk.evaluations, time.perf_counter() - began)
+        return scores
+
+    def _remember(self, walk: RecurrentWalk, order: np.ndarray, tails: np.ndarray) -> None:
+        tries, entries = walk.tries, walk.tries.sequence_entry
+        filled = entries >= 0  # a phrase without words leaves the state as it is
+        row = walk.rows.pair_row[tries.query_pair[tries.entry_query[entries[filled]]]]
+        after = walk.rows.hidden[row], walk.rows.history[row], tries.entry_word[entries[filled]]
+        self.last = [part[self.row_of[tails]] for part in self.kept]
+        for part, new in zip(self.last, after, strict=True):
+            part[order[filled]] = new
+
+    def settle(self, heads: np.ndarray, chosen: np.ndarray) -> None:
+        """See ``StatefulFeature``."""
+        first, self.used = self.used, self.used + len(heads)
+        self.row_of = with_room(self.row_of, int(heads.max()) + 1)
+        self.row_of[heads] = np.arange(first, self.used)
+        self.kept = [with_room(part, self.used) for part in self.kept]
+        for part, new in zip(self.kept, self.last, strict=True):
+            part[first : self.used] = new[chosen]
 
     def inputs(
         self, sentences: np.ndarray, of_word: np.ndarray, options: np.ndarray, starts: np.ndarray
@@ -256,80 +283,3 @@ class Reader:
         sets, numbers = intern_links(number, links)
         tokens = [self.weighted.prepared.tokens[sentence] for sentence in distinct.tolist()]
         return self.feature.representation.inputs(tokens, sets), numbers
-
-
-class RecurrentSearch:
-    """The recurrent states of the hypotheses of a batch that were scored (``StatefulSearch``).
-
-    A state is h before the last word, the words before that, newest first, and the last word: row 0 that of the start.
-    """
-
-    def __init__(self, feature: RecurrentFeature, weighted: WeightedSentences, members: np.ndarray):
-        self.feature = feature
-        self.reader = Reader(feature, weighted)
-        width = feature.scorer.output.direct_order - 1
-        self.hidden = np.zeros((1024, feature.scorer.hidden_size), dtype=np.float32)
-        self.before = np.full((1024, width), BOS, dtype=np.int32)
-        self.word = np.full(1024, BOS, dtype=np.int32)
-        self.used = 1
-        self.row_of = np.zeros(len(members), dtype=np.int64)
-        self.last: tuple[np.ndarray, np.ndarray, np.ndarray] = (self.hidden[:0], self.before[:0], self.word[:0])
-
-    def __call__(self, batch: NewHypotheses) -> np.ndarray:
-        """float64 ``[N]``: ln p of the words added, after the states of the hypotheses that they extend."""
-        began = time.perf_counter()
-        order = np.argsort(batch.tails, kind="stable")
-        tails, first = np.unique(batch.tails[order], return_index=True)
-        rows = self.row_of[tails]
-
-        words = batch.words.take(order)
-        lengths = words.lengths + batch.complete[order]
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        of_word = np.arange(len(words.values)) + np.repeat(offsets[:-1] - words.offsets[:-1], words.lengths)
-        chosen = np.full(offsets[-1], EOS, dtype=np.int32)
-        chosen[of_word] = self.reader.ids(words.values)
-        inputs, numbers = self.reader.inputs(
-            np.repeat(batch.sentences[order], lengths), of_word, batch.options[order], batch.starts[order]
-        )
-        of_input, used = distinct_inputs(inputs, np.zeros(len(chosen), np.int64) if numbers is None else numbers)
-
-        scorer = self.feature.scorer
-        levels, groups = np.zeros(len(tails), dtype=np.int32), np.append(first, len(order))
-        tries = build_tries(levels, groups, offsets, chosen, of_input, scorer.class_of_word)
-        walk = RecurrentWalk(scorer, tries, scorer.input_layer(tries, inputs, used))
-        walk.score_only_level(self.hidden[rows], self.before[rows], self.word[rows])
-        self._remember(walk, order, batch.tails)
-        filled = tries.sequence_entry >= 0
-        scores = np.zeros(len(order))
-        scores[order[filled]] = walk.rows.totals[walk.rows.entry_row[tries.sequence_entry[filled]]]
-        self.feature.count(len(order), walk.evaluations, time.perf_counter() - began)
-        return scores
-
-    def _remember(self, walk: RecurrentWalk, order: np.ndarray, tails: np.ndarray) -> None:
-        """The states after all words of the last call, until those of the best ways are chosen."""
-        rows = self.row_of[tails]
-        hidden, before, word = self.hidden[rows], self.before[rows], self.word[rows]
-        tries = walk.tries
-        entries = tries.sequence_entry
-        filled = entries >= 0  # a phrase without words leaves the state as it is
-        row = walk.rows.pair_row[tries.query_pair[tries.entry_query[entries[filled]]]]
-        hidden[order[filled]] = walk.rows.hidden[row]
-        before[order[filled]] = walk.rows.history[row]
-        word[order[filled]] = tries.entry_word[entries[filled]]
-        self.last = hidden, before, word
-
-    def settle(self, heads: np.ndarray, chosen: np.ndarray) -> None:
-        """See ``StatefulSearch``."""
-        most = int(heads.max()) + 1
-        if most > len(self.row_of):
-            self.row_of = np.append(self.row_of, np.zeros(max(most, 2 * len(self.row_of)) - len(self.row_of), np.int64))
-        last = self.used + len(heads)
-        if last > len(self.word):
-            more = max(last, 2 * len(self.word)) - len(self.word)
-            self.hidden = np.concatenate([self.hidden, np.zeros((more, self.hidden.shape[1]), np.float32)])
-            self.before = np.concatenate([self.before, np.zeros((more, self.before.shape[1]), np.int32)])
-            self.word = np.concatenate([self.word, np.zeros(more, np.int32)])
-        self.row_of[heads] = np.arange(self.used, last)
-        for kept, new in zip((self.hidden, self.before, self.word), self.last, strict=True):
-            kept[self.used : last] = new[chosen]
-        self.used = last
