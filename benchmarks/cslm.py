@@ -21,6 +21,7 @@ from lib import REPETITIONS, RESULTS
 from lib.multi30k import FOLDER, available, model, sentences
 
 from neural_smt.decoding import batches
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.ini import read_moses_ini
 from neural_smt.decoding.nbest import ListedTranslation
@@ -29,7 +30,6 @@ from neural_smt.decoding.reranking_steps import add_scores
 from neural_smt.decoding.scorers.cslm import CslmFeature, CslmScoring
 from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.decoding.weights import Weights
 from neural_smt.io.files import write_json
 from neural_smt.networks.cslm import load_cslm
 from neural_smt.networks.device import select_device

@@ -26,12 +26,12 @@ import numpy as np
 from lib import REPETITIONS, RESULTS, ROOT, SHARED, fastest, peak_megabytes
 from lib.multi30k import FOLDER, available, model, sentences
 
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import load_model
 from neural_smt.decoding.moses.ini import read_moses_ini
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.decoding.weights import Weights
 from neural_smt.io.files import read_lines, write_json
 from neural_smt.phrases.moses_format import write_moses
 

@@ -14,9 +14,9 @@ from lib import RESULTS
 from lib.multi30k import available, model, sentences
 
 from neural_smt.bleu import bleu, corpus_statistics
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.decoding.weights import Weights
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import write_json
 from neural_smt.tuning.loop import State, run, select

@@ -27,7 +27,7 @@ from lib.multi30k import FOLDER, available, model, sentences
 from threadpoolctl import threadpool_limits
 
 from neural_smt.bleu import bleu, corpus_statistics
-from neural_smt.decoding.features import UNKNOWN_WORD
+from neural_smt.decoding.features import UNKNOWN_WORD, Weights
 from neural_smt.decoding.lattices import oracle
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.kbest import list_paths
@@ -38,7 +38,6 @@ from neural_smt.decoding.reranking.push_forward import LatticeScorer, Rescored, 
 from neural_smt.decoding.reranking_steps import oracle_rows
 from neural_smt.decoding.scorers.recurrent import FEATURE, RecurrentScoring
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.decoding.weights import Weights
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from tiny_models import GROUPS, TARGET, change_system, random_model, save_system
 
-from neural_smt.decoding.features import build_feature_set
+from neural_smt.decoding.features import Weights, build_feature_set
 from neural_smt.decoding.nbest import feature_matrix, read_nbest, write_nbest
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.steps import decode
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json
 from neural_smt.io.ragged import Ragged

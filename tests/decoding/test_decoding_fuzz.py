@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_models import GROUPS, SOURCE, TARGET, random_model
+from tiny_models import GROUPS, SOURCE, TARGET, random_decoder, random_model
 
 from neural_smt.decoding.batches import StatefulFeature
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
-from neural_smt.phrases.table import PhraseTable
 
 SYSTEMS = [GROUPS[:2], GROUPS, (*GROUPS, "encoder_decoder")]
 ALGORITHMS = ["stack", "cube"]
@@ -100,15 +99,12 @@ SETTINGS = st.builds(
 @settings(max_examples=500, derandomize=True)
 @given(st.data())
 def test_every_search_ends_with_a_sound_translation(data):
-    models = data.draw(st.integers(1, 2))
-    model, weights = random_model(data.draw(st.integers(0, 99)), data.draw(st.sampled_from(SYSTEMS)), models)
-    history = data.draw(st.sampled_from([None, None, 0, 1, 3]))
-    if history is not None:
-        weights.values["Made0"] = (0.4,)
+    models = {"language_models": data.draw(st.integers(1, 2)), "features": data.draw(st.sampled_from(SYSTEMS))}
+    seed, history = data.draw(st.integers(0, 99)), data.draw(st.sampled_from([None, None, 0, 1, 3]))
     feature = None if history is None else CountWords(history)
     nbest, distinct = data.draw(st.sampled_from([0, 1, 10])), data.draw(st.booleans())
-    sentences = data.draw(SENTENCES)
-    decoder = Decoder(model, data.draw(SETTINGS), weights, data.draw(st.sampled_from([1, 2])), feature)
+    sentences, threads = data.draw(SENTENCES), data.draw(st.sampled_from([1, 2]))
+    decoder = random_decoder(seed, data.draw(SETTINGS), feature, 0.4, threads=threads, **models)
     translations = decoder.decode(sentences, nbest, distinct)
     assert len(translations) == len(sentences)
     for sentence, translation in zip(sentences, translations, strict=True):
@@ -141,9 +137,8 @@ def test_any_finite_weights_are_searched(data):
     ],
 )
 def test_long_sentences_and_small_stacks(algorithm, words, search):
-    model, weights = random_model(2)
     sentence = np.random.default_rng(0).choice(["a", "b", "c", "new"], words).tolist()
-    decoder = Decoder(model, SearchSettings(algorithm=algorithm, **search), weights)
+    decoder = random_decoder(2, SearchSettings(algorithm=algorithm, **search))
     assert_sound(decoder, sentence, decoder.decode([sentence], nbest=5)[0], 5)
 
 
@@ -151,7 +146,8 @@ def one_phrase_model(targets):
     """A model that translates the word a in ``targets`` ways of rising probability, and nothing else."""
     model, weights = random_model(0)
     words = 3 + np.arange(3 * targets).reshape(targets, 3) // 4 ** np.arange(3) % 4  # base-4 digits are ids from 3
-    table = PhraseTable(
+    table = replace(
+        model.phrase_table,
         source=Ragged.from_lists([[3]]),
         entry_offsets=np.array([0, targets]),
         target=Ragged(words.astype(np.int32).ravel(), np.arange(0, 3 * targets + 1, 3)),
@@ -159,8 +155,6 @@ def one_phrase_model(targets):
         alignment=Ragged(np.zeros((targets, 2), dtype=np.uint8), np.arange(targets + 1)),
         counts=np.ones((targets, 3), dtype=np.int32),
         reordering=np.full((targets, 6), 1 / 3, dtype=np.float32),
-        source_digest=SOURCE.digest,
-        target_digest=TARGET.digest,
         max_length=1,
     )
     return replace(model, phrase_table=table), weights

@@ -7,10 +7,10 @@ import pytest
 from tiny_models import GROUPS, SOURCE, TARGET, random_model, random_ngrams, save_system
 
 from neural_smt.cli import main
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.moses.compiled import OFF, load_model
 from neural_smt.decoding.moses.ini import read_moses_ini
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.decoding.weights import Weights
 from neural_smt.io.files import read_lines
 from neural_smt.language_model.arpa import write_arpa
 from neural_smt.language_model.model import NgramModel

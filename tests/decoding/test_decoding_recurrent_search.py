@@ -8,10 +8,10 @@ from recurrent_world import EVERYTHING, MODEL, SENTENCES, random_world, read_pos
 from test_decoding_search import search_all
 from tiny_models import TARGET
 
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.loading import load_feature
 from neural_smt.decoding.scorers.recurrent import RecurrentFeature, RecurrentSearch
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.experiment.system_folder import System

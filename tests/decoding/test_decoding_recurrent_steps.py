@@ -6,10 +6,10 @@ from recurrent_reference import reference_scores
 from recurrent_world import MODEL, SENTENCES, linked_lattices
 from tiny_models import save_reranker, save_system
 
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking_steps import decode_lattices, measure_oracles, rescore_lattices
 from neural_smt.decoding.steps import decode
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, read_lines, write_json, write_lines
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_models import TARGET, random_model
+from tiny_models import TARGET, random_decoder
 
 from neural_smt.decoding.batches import NewHypotheses
 from neural_smt.decoding.scorers.ngrams import NgramFeature
-from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.decoding.search import SearchSettings
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import BOS, EOS
 
@@ -71,11 +71,9 @@ class Counting:
 
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])
 def test_feature_scores_every_ngram_once_per_stack(algorithm):
-    model, weights = random_model(7)
-    weights.values["Bigram0"] = (0.5,)
     sentences = [["a", "b", "c", "a", "b"], ["b", "a", "b", "c"], ["a", "b", "a", "b", "a"]]
     counting = Counting()
-    decoder = Decoder(model, SearchSettings(algorithm=algorithm), weights, feature=NgramFeature("Bigram0", 1, counting))
+    decoder = random_decoder(7, SearchSettings(algorithm=algorithm), NgramFeature("Bigram0", 1, counting))
     translations = decoder.decode(sentences, nbest=20, distinct=False)
     assert len(counting.calls) == 5  # stacks, whatever the number of sentences
     assert all(len(set(ngrams)) == len(ngrams) for ngrams in counting.calls)
@@ -89,8 +87,6 @@ def test_feature_scores_every_ngram_once_per_stack(algorithm):
 
 
 def test_equal_sentences_are_searched_once():
-    model, weights = random_model(7)
-    weights.values["Bigram0"] = (0.5,)
     sentences = [["a", "b"], ["c", "a"], [], ["a", "b"], ["a", "b"], []]
     seen = []
 
@@ -99,7 +95,7 @@ def test_equal_sentences_are_searched_once():
             seen.append(set(batch.sentences.tolist()))
             return super().__call__(batch)
 
-    decoder = Decoder(model, SearchSettings(), weights, feature=Watch("Bigram0", 1, Counting()))
+    decoder = random_decoder(7, feature=Watch("Bigram0", 1, Counting()))
     translations = decoder.decode(sentences, nbest=5)
     assert set().union(*seen) == {0, 1}
     single = [decoder.decode([sentence], nbest=5)[0] for sentence in sentences]

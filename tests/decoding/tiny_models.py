@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.decoding.features import LOG_FLOOR, REORDERING, build_feature_set
+from neural_smt.decoding.features import LOG_FLOOR, REORDERING, Weights, build_feature_set
 from neural_smt.decoding.joining_steps import join_translations
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.reranking_steps import join_scores, score_lists
-from neural_smt.decoding.search import SearchSettings
+from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.steps import decode
-from neural_smt.decoding.weights import Weights
+from neural_smt.experiment.settings import Settings
 from neural_smt.experiment.system_folder import map_paths
 from neural_smt.io.files import read_json, write_json
 from neural_smt.io.ragged import Ragged
@@ -96,6 +96,17 @@ def random_model(
     vector[feature_set.slices["UnknownWordPenalty0"]] = 1.0
     weights = Weights.from_vector(feature_set, vector)
     return TranslationModel(table, models, columns, SOURCE, TARGET, feature_set), weights
+
+
+def random_decoder(
+    seed: int, settings: Settings | None = None, feature: Any = None, weight: float = 0.5, **options: Any
+) -> Decoder:
+    """A decoder of a random model, with a feature of this weight; options: of ``random_model``, and threads."""
+    threads = options.pop("threads", 1)
+    model, weights = random_model(seed, **options)
+    if feature:
+        weights.values[feature.name] = (weight,)
+    return Decoder(model, settings or SearchSettings(), weights, threads, feature)
 
 
 @dataclass(frozen=True)

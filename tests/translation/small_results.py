@@ -11,8 +11,8 @@ import torch
 from tiny_models import SOURCE, TARGET, random_model
 
 from neural_smt.alignment.lexical import lexical_table
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.weights import Weights
 from neural_smt.experiment.system_folder import FILE, write_description
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, TrainedAttention, save_attention

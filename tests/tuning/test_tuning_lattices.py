@@ -8,10 +8,10 @@ import pytest
 from tiny_models import all_derivations, random_model
 
 from neural_smt.bleu import bleu, corpus_statistics
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import FlatLattices, best_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.ragged import Ragged

@@ -5,9 +5,9 @@ import pytest
 from recurrent_world import random_world
 
 from neural_smt.bleu import bleu, corpus_statistics
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import best_paths
 from neural_smt.decoding.reranking.push_forward import push_forward, rescore_lists
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.tuning.candidates import Candidates

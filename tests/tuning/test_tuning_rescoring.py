@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
 from neural_smt.decoding.reranking_steps import best_of_each, rerank_entries
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_csv, read_json, write_json, write_lines

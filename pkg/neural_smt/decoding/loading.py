@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neural_smt.decoding.features import NETWORK_FEATURES
+from neural_smt.decoding.features import NETWORK_FEATURES, Weights
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 

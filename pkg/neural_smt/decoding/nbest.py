@@ -1,25 +1,207 @@
-"""N-best lists in the text format of Moses: ``id ||| words ||| Name0= values ... ||| total [||| i-j ...]``."""
+"""Translations as words, feature values and alignments, read off the lattices of a batch at once; and n-best lists in
+the text format of Moses: ``id ||| words ||| Name0= values ... ||| total [||| i-j ...]``.
+"""
+
+from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import numpy as np
 
+from neural_smt.decoding.batches import Derivations
 from neural_smt.decoding.features import FeatureSet
-from neural_smt.decoding.search import Translation
+from neural_smt.decoding.lattices.kbest import best_derivations
+from neural_smt.decoding.lattices.lattice import Lattice
+from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.options import UNKNOWN_ROW
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.io.streams import stream_lines
+from neural_smt.jit import kernel
 from neural_smt.shards import Shard
+
+FINALISTS = 10
+"""Where a feature is only estimated in the search, so many translations of a sentence are rescored exactly before the
+best is chosen. The errors of estimates are small, but the translation that scores best is often one that they overrate.
+"""
 
 BLOCK = 256
 """Sentences whose lists are scored together."""
 
 LINK = re.compile(r"(\d+)-(\d+)")
 """A link of a word alignment: positions of a source and a target word."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """How a translation was made of K phrases, in target order.
+
+    alignment: (source, target) word positions; segmentation: (source start, source stop, target start, target stop) of
+    each phrase, half open; features: float32 ``[K, F]``, what each phrase adds to the feature values (estimates
+    of a feature that was only estimated in the search).
+    """
+
+    alignment: list[tuple[int, int]]
+    segmentation: list[tuple[int, int, int, int]]
+    features: np.ndarray
+
+
+@dataclass(frozen=True)
+class NBestEntry:
+    """One entry of an n-best list.
+
+    features: float32 ``[F]``; score: their weighted sum; trace: how it was made, where that was requested.
+    """
+
+    tokens: list[str]
+    features: np.ndarray
+    score: float
+    trace: Trace | None = None
+
+
+@dataclass(frozen=True)
+class NBestList(Sequence[NBestEntry]):
+    """An n-best list of n entries, best first, in arrays; entries are created when they are accessed.
+
+    features: float32 ``[n, F]``; scores: float64 ``[n]``; words: int32 ``Ragged`` of n translations, target ids;
+    spelling: the word of each target id; traces: how each was made, where that was requested.
+    """
+
+    features: np.ndarray
+    scores: np.ndarray
+    words: Ragged
+    spelling: list[str]
+    traces: Sequence[Trace] = ()
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        i = range(len(self))[index]
+        tokens = [self.spelling[word] for word in self.words[i].tolist()]
+        return NBestEntry(tokens, self.features[i], float(self.scores[i]), self.traces[i] if self.traces else None)
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The best translation of a sentence.
+
+    features: float32 ``[F]``, in the order of the decoder's feature set; score: their weighted sum; alignment: (source,
+    target) word positions; segmentation: (source start, source stop, target start, target stop) of each phrase in
+    target order, half open; nbest: as many entries as requested, or all there are.
+    """
+
+    tokens: list[str]
+    score: float
+    features: np.ndarray
+    alignment: list[tuple[int, int]] = field(default_factory=list)
+    segmentation: list[tuple[int, int, int, int]] = field(default_factory=list)
+    nbest: Sequence[NBestEntry] = ()
+
+
+def empty_translation(scores: int, nbest: int) -> Translation:
+    """The translation of an empty sentence by a system of so many scores."""
+    features = np.zeros((1, scores), dtype=np.float32)
+    entries = NBestList(features, np.zeros(1), Ragged.from_lists([[]]), [])
+    return Translation([], 0.0, features[0], nbest=entries if nbest else ())
+
+
+@kernel
+def _sum_rows(rows: np.ndarray, numbers: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """float32 [D, F]: sums of the rows (float32 [n, F]) with these numbers, from ``offsets[d]`` (int64 [D + 1]) on."""
+    sums, total = np.empty((len(offsets) - 1, rows.shape[1]), dtype=np.float32), np.empty(rows.shape[1])
+    for d in range(len(sums)):
+        total[:] = 0.0
+        for i in range(offsets[d], offsets[d + 1]):
+            for f in range(len(total)):
+                total[f] += rows[numbers[i], f]
+        for f in range(len(total)):
+            sums[d, f] = total[f]
+    return sums
+
+
+def translate(
+    lattice: Lattice,
+    model: TranslationModel,
+    nbest: int,
+    distinct: bool,
+    rescore: Callable[[Ragged, Derivations], np.ndarray] | None = None,
+    traced: bool = False,
+) -> list[Translation]:
+    """The best translation of every sentence of a lattice, with lists of ``nbest`` entries, distinct ones or not.
+
+    rescore: where the network feature of the search only estimated, gives its exact values for n translations (their
+    words, int32 ``Ragged``, and derivations -> float ``[n]``); the lists are in the order of the scores with these.
+    traced: whether the entries of the lists have their ``Trace``.
+    """
+    weighted = lattice.weighted
+    paths, scores, first = best_derivations(lattice, max(nbest, FINALISTS if rescore else 1), distinct)
+    chosen = lattice.options[paths.values]
+    used = np.zeros(len(lattice.tails), dtype=bool)  # derivations share most of their arcs
+    used[paths.values] = True
+    features = _sum_rows(lattice.features(np.flatnonzero(used)), (np.cumsum(used) - 1)[paths.values], paths.offsets)
+    words = weighted.options.targets.take(chosen).joined(paths.offsets)
+    if rescore:
+        sentences, column = np.repeat(lattice.sentences, np.diff(first)), weighted.feature_column
+        options, starts = (Ragged(part, paths.offsets) for part in (chosen, lattice.starts[paths.values]))
+        exact = rescore(words, Derivations(weighted, sentences, options, starts))
+        scores += weighted.vector[column] * (exact - features[:, column])
+        features[:, column] = exact
+        order = np.lexsort((-scores, np.repeat(np.arange(len(first) - 1), np.diff(first))))
+        features, scores, words, paths = features[order], scores[order], words.take(order), paths.take(order)
+    spelling = weighted.prepared.spelling
+    own = trace(lattice, paths.take(first[:-1]), model)
+    listed = trace(lattice, paths, model) if traced else []
+    result = []
+    for i, (begin, end) in enumerate(pairwise(first.tolist())):
+        last = min(end, begin + nbest)
+        offsets = words.offsets[begin : last + 1]
+        entries = NBestList(
+            features[begin:last],
+            scores[begin:last],
+            Ragged(words.values[offsets[0] : offsets[-1]], offsets - offsets[0]),
+            spelling,
+            listed[begin:last],
+        )
+        tokens = [spelling[word] for word in words[begin].tolist()]
+        best = float(scores[begin]), features[begin], own[i].alignment, own[i].segmentation
+        result.append(Translation(tokens, *best, entries if nbest else ()))
+    return result
+
+
+def trace(lattice: Lattice, paths: Ragged, model: TranslationModel) -> list[Trace]:
+    """How derivations were made; paths: int ``Ragged`` of their arcs, one or more each."""
+    weighted = lattice.weighted
+    chosen, starts = lattice.options[paths.values], lattice.starts[paths.values]
+    stops = starts + weighted.options.source_length[chosen]
+    sizes = weighted.options.word_offsets[chosen + 1] - weighted.options.word_offsets[chosen]
+    offsets = offsets_of(sizes)
+    begins = offsets[:-1] - np.repeat(offsets[paths.offsets[:-1]], paths.lengths)
+    ends = begins + sizes
+    segments = list(zip(starts.tolist(), stops.tolist(), begins.tolist(), ends.tolist(), strict=True))
+
+    rows = weighted.prepared.rows[weighted.rows[chosen]]
+    copied = np.flatnonzero(rows == UNKNOWN_ROW)
+    found = np.flatnonzero(rows != UNKNOWN_ROW)
+    links = model.phrase_table.alignment.take(rows[found])
+    step = np.concatenate([np.repeat(found, links.lengths), copied])
+    order = np.argsort(step, kind="stable")
+    positions = np.concatenate([links.values, np.zeros((len(copied), 2), dtype=links.values.dtype)])[order]
+    step = step[order]
+    pairs = list(zip((starts[step] + positions[:, 0]).tolist(), (begins[step] + positions[:, 1]).tolist(), strict=True))
+    pair_offsets = np.searchsorted(step, paths.offsets).tolist()
+    features = Ragged(lattice.features(paths.values), paths.offsets)
+    return [
+        Trace(pairs[pair_offsets[i] : pair_offsets[i + 1]], segments[begin:end], features[i])
+        for i, (begin, end) in enumerate(pairwise(paths.offsets.tolist()))
+    ]
 
 
 @dataclass(frozen=True)

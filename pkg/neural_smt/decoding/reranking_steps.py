@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import best_paths
 from neural_smt.decoding.lattices.kbest import list_paths
 from neural_smt.decoding.lattices.oracle import encode_references
@@ -25,7 +26,6 @@ from neural_smt.decoding.reranking.push_forward import (
 )
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText
 from neural_smt.decoding.scorers.loading import load_network
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, write_csv, write_json, write_lines

@@ -15,13 +15,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from neural_smt.decoding.batches import StatefulFeature, search_batch
-from neural_smt.decoding.features import DISTORTION
+from neural_smt.decoding.features import DISTORTION, Weights
 from neural_smt.decoding.lattices.lattice import Lattice, prune
 from neural_smt.decoding.model import TranslationModel
+from neural_smt.decoding.nbest import Translation, empty_translation, translate
 from neural_smt.decoding.options import PreparedSentences, prepare, weigh
 from neural_smt.decoding.primitives import WINDOW, Search
-from neural_smt.decoding.translations import Translation, empty_translation, translate
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.shards import Shard

@@ -9,8 +9,9 @@ from itertools import groupby, islice
 
 import numpy as np
 
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.kbest import list_paths
-from neural_smt.decoding.nbest import ListedTranslation
+from neural_smt.decoding.nbest import ListedTranslation, NBestEntry, trace
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.push_forward import (
     LatticeScorer,
@@ -22,8 +23,6 @@ from neural_smt.decoding.reranking_steps import add_scores, rerank_entries
 from neural_smt.decoding.scorers.interface import TargetNetwork
 from neural_smt.decoding.scorers.loading import load_network
 from neural_smt.decoding.search import Decoder
-from neural_smt.decoding.translations import NBestEntry, trace
-from neural_smt.decoding.weights import Weights
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.translation.attention import SetMaker

@@ -6,10 +6,10 @@ from typing import Protocol
 
 import numpy as np
 
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.loading import load_decoder
+from neural_smt.decoding.nbest import NBestEntry, Trace
 from neural_smt.decoding.search import Decoder, Translation
-from neural_smt.decoding.translations import NBestEntry, Trace
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.decoding.batches import StatefulFeature
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import FlatLattices, best_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import prepare
 from neural_smt.decoding.search import Decoder, Translation
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.tuning.candidates import Candidates, LatticePool

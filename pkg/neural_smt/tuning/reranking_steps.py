@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.bleu import bleu, corpus_statistics
-from neural_smt.decoding.features import COLUMN_WEIGHT, Feature, FeatureSet
+from neural_smt.decoding.features import COLUMN_WEIGHT, Feature, FeatureSet, Weights
 from neural_smt.decoding.lattices.flat import BestPaths, best_paths
 from neural_smt.decoding.lattices.kbest import list_paths
 from neural_smt.decoding.lattices.oracle import encode_references
@@ -22,7 +22,6 @@ from neural_smt.decoding.nbest import ListedTranslation, feature_matrix, read_nb
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.push_forward import LatticeScorer, push_forward, score_paths
 from neural_smt.decoding.reranking_steps import load_lattice_scorer
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.experiment.system_folder import System

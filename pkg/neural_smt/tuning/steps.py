@@ -3,9 +3,9 @@
 import logging
 from pathlib import Path
 
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.loading import load_feature
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.experiment.system_folder import System

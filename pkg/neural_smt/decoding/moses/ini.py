@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from neural_smt.decoding.features import DISTORTION, REORDERING, UNKNOWN_WORD
+from neural_smt.decoding.features import DISTORTION, REORDERING, UNKNOWN_WORD, Weights
 from neural_smt.decoding.search import SearchSettings
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
 
@@ -344,7 +343,7 @@ def _find_file(feature: FeatureLine) -> Path:
     found = []
     for folder in (Path(), feature.path.parent):
         plain = folder / given
-        existing = next((path for path in (plain, plain.with_name(plain.name + ".gz")) if path.is_file()), None)
+        existing = next((path for path in (plain, Path(f"{plain}.gz")) if path.is_file()), None)
         if existing is not None:
             found.append(existing)
     if not found:

@@ -10,14 +10,13 @@ from typing import Literal
 
 import numpy as np
 
-from neural_smt.decoding.features import DISTORTION, LOG_FLOOR, NETWORK_FEATURES, REORDERING, UNKNOWN_WORD
+from neural_smt.decoding.features import DISTORTION, LOG_FLOOR, NETWORK_FEATURES, REORDERING, UNKNOWN_WORD, Weights
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import AUTO, load_model
 from neural_smt.decoding.moses.ini import ALGORITHMS, REORDERING_TYPES, SIMPLE, TRANSLATION, MosesIni, read_moses_ini
 from neural_smt.decoding.moses.outputs import Listing, Outputs, read_batches
 from neural_smt.decoding.oracles import HEADER, oracle_table
 from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import atomic, read_parallel, write_csv, write_lines

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.decoding.features import COLUMN_WEIGHT, Feature, FeatureSet
+from neural_smt.decoding.features import COLUMN_WEIGHT, Feature, FeatureSet, Weights
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import UNKNOWN_ROW, WeightedSentences
 from neural_smt.decoding.search import Decoder
-from neural_smt.decoding.weights import Weights
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, load_array, read_lines, read_object, save_arrays, write_json, write_lines
 from neural_smt.io.ragged import Ragged

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -49,11 +48,9 @@ class AttentionScoring(TargetNetwork):
 
     def ids(self, words: Sequence[str]) -> np.ndarray:
         """See ``TargetNetwork``; words spelt like a reserved entry are unknown."""
-        return np.array([self._known.get(word, UNK) for word in words], dtype=np.int32)
-
-    @cached_property
-    def _known(self) -> dict[str, int]:
-        return {word: number for word, number in self.model.target.index.items() if number >= len(RESERVED)}
+        ids = self.model.target.ids(words)
+        ids[ids < len(RESERVED)] = UNK
+        return ids
 
     def on(self, text: TargetText) -> AttentionTextScorer:
         """See ``TargetNetwork``."""
