@@ -1,7 +1,8 @@
 """The CSLM in the search and on n-best lists, against networks asked from scratch and derivations counted out."""
 
 import itertools
-import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from tiny_models import (
 from neural_smt.cli import main
 from neural_smt.decoding import nbest, search
 from neural_smt.decoding.moses.steps import export_moses
-from neural_smt.decoding.nbest import ListedTranslation, read_nbest
+from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
 from neural_smt.decoding.reranking_steps import add_scores, best_of_each, rerank, rerank_entries, score_lists
 from neural_smt.decoding.scorers.cslm import CslmFeature, CslmScoring
 from neural_smt.decoding.scorers.ngrams import NgramCache
@@ -221,22 +222,15 @@ def test_a_small_cache_forgets_but_is_never_wrong(capacity):
         return 100.0 * contexts[:, 0] + 10.0 * contexts[:, 1] + words
 
     cache = NgramCache(score, capacity)
-    generator = np.random.default_rng(1)
-    wrong = []
+    ngrams = np.array(list(itertools.product(range(9), repeat=3)), dtype=np.int32)
 
-    def work():
-        for _ in range(50):
-            ngrams = np.array(list(itertools.product(range(9), repeat=3)), dtype=np.int32)
-            ngrams = ngrams[generator.permutation(len(ngrams))[:200]]
-            contexts, words = ngrams[:, :2].copy(), ngrams[:, 2].copy()
-            wrong.append(not np.array_equal(cache(contexts, words), score(contexts, words)))
+    def right(seed):
+        chosen = np.random.default_rng(seed).permutation(ngrams)[:200]
+        contexts, words = chosen[:, :2].copy(), chosen[:, 2].copy()
+        return np.array_equal(cache(contexts, words), score(contexts, words))
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(wrong) == 150 and not any(wrong)
+    with ThreadPoolExecutor(3) as pool:
+        assert all(pool.map(right, range(150)))
     assert cache.counts["ngrams"] == 30_000
     assert (cache.counts["cache_hits"] > 0) == (capacity > 0)
 
@@ -323,14 +317,13 @@ def test_shards_score_lists_as_the_whole(system, folder, tmp_path, monkeypatch):
 def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_path):
     decode(**system)
     listed = tmp_path / "bare"
-    lines = system["nbest"].read_text().splitlines()
-    bare = [" ".join(w for w in line.replace("Cslm0= ", "Cslm0=").split(" ") if "Cslm0" not in w) for line in lines]
-    write_lines(listed, reversed_lists(bare))
-    files = list_files(system, folder) | {
-        "nbest": listed,
-        "weights": system["weights"],
-        "output": tmp_path / "rescored",
-    }
+    entries = [
+        replace(entry, features={name: values for name, values in entry.features.items() if name != "Cslm0"})
+        for entry in reversed(read_nbest(system["nbest"]))
+    ]
+    write_entries(listed, sorted(entries, key=lambda entry: entry.sentence))
+    files = list_files(system, folder) | {"nbest": listed, "output": tmp_path / "rescored"}
+    files["weights"] = system["weights"]
     options = [word for name, path in files.items() for word in (f"--{name.replace('_', '-')}", str(path))]
     assert main(["rescore", *options]) == 0
     before, after = read_nbest(system["nbest"]), read_nbest(tmp_path / "rescored")
@@ -349,11 +342,6 @@ def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_
     )
     assert (tmp_path / "best").read_bytes() == system["output"].read_bytes()
     assert read_json(tmp_path / "best.json")["sentences"] == 30
-
-
-def reversed_lists(lines: list[str]) -> list[str]:
-    """The lists of each sentence from back to front."""
-    return [line for _, group in itertools.groupby(lines, key=lambda line: line.split()[0]) for line in [*group][::-1]]
 
 
 def test_rescoring_refuses_a_list_that_is_none(system, folder, tmp_path):

@@ -46,29 +46,23 @@ def test_whole_histories_kept_apart_give_every_derivation_its_score(seed, kind, 
         features = np.array([world.lattices.flat.features[:, path].astype(float).sum(axis=1) for path in paths])
         expected = np.sort(features @ world.vector + WEIGHT * recurrent)[::-1]
         np.testing.assert_allclose([entry.score for entry in translation.nbest], expected, atol=1e-4)
-        column = decoder.feature_set.slices["Recurrent0"].start
-        listed = sorted(float(entry.features[column]) for entry in translation.nbest)
+        listed = sorted(float(entry.features[decoder.column]) for entry in translation.nbest)
         np.testing.assert_allclose(listed, np.sort(recurrent), atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["none", "links"])
 def test_a_narrow_search_lists_exact_scores_and_finds_nearly_the_best(kind):
     world, decoder = make(3, kind, 1, NARROW)
-    wide = Decoder(
-        decoder.model, EVERYTHING, Weights.from_vector(decoder.feature_set, decoder.vector), feature=decoder.feature
-    )
-    column = decoder.feature_set.slices["Recurrent0"].start
-    lost = []
-    for sentence, (narrow, best) in enumerate(
-        zip(*(d.decode(SENTENCES, nbest=50) for d in (decoder, wide)), strict=True)
-    ):
+    _, wide = make(3, kind, 1)
+    lost, lists = [], zip(*(d.decode(SENTENCES, nbest=50) for d in (decoder, wide)), strict=True)
+    for sentence, (narrow, best) in enumerate(lists):
         known = {}
         for path in world.paths(sentence):
             words = tuple(world.lattices.spell(world.lattices.flat.words.take(np.array(path)).values))
             known.setdefault(words, []).append(world.score(path, sentence)[1])
         for entry in [*narrow.nbest, *best.nbest]:
             if entry.tokens:
-                assert min(abs(entry.features[column] - score) for score in known[tuple(entry.tokens)]) < 1e-4
+                assert min(abs(entry.features[decoder.column] - score) for score in known[tuple(entry.tokens)]) < 1e-4
                 assert entry.score == pytest.approx(float(entry.features @ decoder.vector), abs=1e-4)
         lost.append(best.score - narrow.score)
     assert min(lost) > -1e-4 and np.mean(lost) < 1.0

@@ -154,7 +154,7 @@ def test_feature_with_a_fallback_scores_once_what_is_extended(algorithm):
                 assert entry.score == pytest.approx(float(entry.features @ decoder.vector), abs=1e-4)
                 ids = [(token, TARGET.words.index(token) if token in TARGET else len(TARGET)) for token in entry.tokens]
                 whole = decoder.feature.score([], ids) + decoder.feature.end(ids)
-                assert entry.features[decoder.feature_set.slices["Made0"]][0] == pytest.approx(whole, abs=1e-4)
+                assert entry.features[decoder.column] == pytest.approx(whole, abs=1e-4)
     assert scored["LM0"] < 0.7 * scored[None]
     assert scores["LM0"] > scores[None] - 0.5
 

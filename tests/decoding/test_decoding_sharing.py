@@ -77,13 +77,12 @@ def test_feature_scores_every_ngram_once_per_stack(algorithm):
     translations = decoder.decode(sentences, nbest=20, distinct=False)
     assert len(counting.calls) == 5  # stacks, whatever the number of sentences
     assert all(len(set(ngrams)) == len(ngrams) for ngrams in counting.calls)
-    column = decoder.feature_set.slices["Bigram0"].start
     index = {word: number for number, word in enumerate(TARGET.words)} | {"c": len(TARGET)}  # c is copied
     for translation in translations:
         for entry in translation.nbest:
             ids = [BOS, *(index[token] for token in entry.tokens), EOS]
             expected = -sum((3 * before + word) % 7 for before, word in itertools.pairwise(ids))
-            assert entry.features[column] == expected
+            assert entry.features[decoder.column] == expected
 
 
 def test_equal_sentences_are_searched_once():

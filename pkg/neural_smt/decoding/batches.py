@@ -33,6 +33,7 @@ from neural_smt.decoding.stacks import (
     settle_stack,
     start_search,
 )
+from neural_smt.decoding.statistics import in_words
 from neural_smt.io.ragged import Ragged, offsets_of
 
 
@@ -114,6 +115,14 @@ class StatefulFeature:
         recombined that scores of later words tell apart.
         """
         return self.exact is not None or self.context < self.history
+
+    def statistics(self) -> dict[str, Any]:
+        """What was computed, for a report."""
+        return {}
+
+    def describe(self) -> str:
+        """The same as a line for the log."""
+        return f"{self.name}: {in_words(self.statistics())}"
 
     def rescore(self, words: Ragged, derivations: Derivations) -> np.ndarray:
         """float64 ``[n]``: the exact scores of n whole translations, the ends of the sentences included."""

@@ -52,9 +52,8 @@ def decode(
         write_nbest(nbest, translations, decoder.feature_set, nbest_alignment)
     if alignment:
         write_lines(alignment, (" ".join(f"{i}-{j}" for i, j in t.alignment) for t in translations))
-    counts = (
-        {"cslm" if feature.name == NETWORK_FEATURES["cslm"] else "recurrent": feature.statistics()} if feature else {}
-    )
+    groups = NETWORK_FEATURES.items() if feature else ()
+    counts = {group: feature.statistics() for group, name in groups if name == feature.name}
     scores = [translation.score for translation in translations]
     unknown = [sum(token not in model.source_vocabulary for token in tokens) for tokens in sentences]
     result = PartStatistics(members, scores, unknown, seconds, threads, counts)

@@ -86,17 +86,6 @@ class CslmFeature(NgramFeature):
         """The counts of the cache, for a report; those of exact scores apart where the search estimates."""
         return self.score.statistics() | ({"exact": self.exact.statistics()} if self.exact else {})
 
-    def describe(self) -> str:
-        """The same as a line for the log."""
-        counts = self.statistics()
-        parts = {"CSLM": counts} | ({"exact scores": counts["exact"]} if self.exact else {})
-        return "; ".join(
-            f"{name}: {part['ngrams']} n-grams, {100 * part['cache_hit_rate']:.1f} % of them from the cache, "
-            f"{part['matrix_products']} times through the network in {part['seconds']:.1f} s, "
-            f"{part['ngrams_per_second']:.0f} n-grams/s"
-            for name, part in parts.items()
-        )
-
 
 @dataclass(frozen=True)
 class CslmScoring(TargetNetwork):

@@ -189,14 +189,6 @@ class RecurrentFeature(StatefulFeature):
         """What was computed, for a report: ways into hypotheses, hidden layers computed, seconds of all threads."""
         return {**self._counts, "seconds": round(self._counts["seconds"], 3)}
 
-    def describe(self) -> str:
-        """The same as a line for the log."""
-        counts = self._counts
-        return (
-            f"recurrent model: {counts['hypotheses']} ways into hypotheses, {counts['evaluations']} hidden layers "
-            f"in {counts['seconds']:.1f} s"
-        )
-
 
 class RecurrentSearch(StatefulFeature):
     """The recurrent states of the hypotheses of a batch that were scored.
