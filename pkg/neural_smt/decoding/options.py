@@ -4,7 +4,10 @@ The lookup does not depend on weights, so it is done once for a set of sentences
 tuning changes the weights; weighting then ranks the rows of every source phrase and keeps the best (``table_limit``).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +20,9 @@ from neural_smt.jit import kernel
 from neural_smt.language_model.primitives import Automaton, score_word
 from neural_smt.phrases.interning import intern_phrases
 from neural_smt.phrases.table import find_spans
+
+if TYPE_CHECKING:
+    from neural_smt.decoding.search import Decoder
 
 UNKNOWN_ROW = -1
 """The phrase table row of an option that copies an unknown word."""
@@ -198,24 +204,17 @@ def _number_rows(values: np.ndarray) -> np.ndarray:
     return numbers.astype(np.int32)
 
 
-def weigh(
-    prepared: PreparedSentences,
-    model: TranslationModel,
-    features: FeatureSet,
-    vector: np.ndarray,
-    table_limit: int,
-    language: np.ndarray,
-    feature_column: int | None,
-) -> WeightedSentences:
+def weigh(prepared: PreparedSentences, decoder: Decoder, language: np.ndarray) -> WeightedSentences:
     """Rank the options of every source phrase under the weights and keep the best ``table_limit`` (0: all).
 
-    vector: float64 ``[F]``, the weights in the order of ``features``; language: float64 ``[models]``, those that
-    options and future costs are estimated with, where language models are the fallback of a feature too. As in Moses,
-    the rank is the weighted score of the rule on its own, the language models included.
+    language: float64 ``[models]``, the weights that options and future costs are estimated with, where language models
+    are the fallback of a feature too. As in Moses, the rank is the weighted score of the rule on its own, the language
+    models included.
     """
+    features, vector = decoder.feature_set, decoder.vector
     score = prepared.stateless @ vector[features.stateless]
     estimate = score + prepared.language @ language
-    chosen, offsets = _rank(estimate, prepared.phrase_offsets, table_limit)
+    chosen, offsets = _rank(estimate, prepared.phrase_offsets, decoder.settings.table_limit)
     targets = prepared.targets.take(chosen)
     reordering = prepared.reordering[chosen]
     weights = vector[features.slices[REORDERING]] if REORDERING in features else np.zeros(6)
@@ -231,5 +230,5 @@ def weigh(
         word_offsets=targets.offsets,
         words=targets.values,
     )
-    models = tuple(m.arrays for m in model.language_models)
-    return WeightedSentences(prepared, options, chosen, features, vector, models, feature_column)
+    models = tuple(m.arrays for m in decoder.model.language_models)
+    return WeightedSentences(prepared, options, chosen, features, vector, models, decoder.column)

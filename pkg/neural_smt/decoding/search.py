@@ -157,8 +157,8 @@ class Decoder:
     ) -> list[Result | None]:
         """Search all sentences in batches of similar length; ``finish`` makes the results of a batch."""
         prepared = sentences if isinstance(sentences, PreparedSentences) else self.prepare(sentences)
-        search, limit = self._search(keep_arcs, feature), self.settings.table_limit
-        weighted = weigh(prepared, self.model, self.feature_set, self.vector, limit, search.language, self.column)
+        search = self._search(keep_arcs, feature)
+        weighted = weigh(prepared, self, search.language)
         pop_limit = self.settings.pop_limit if self.settings.algorithm == "cube" else None
         plan = self.plan(prepared.tokens)
         results: list = [None] * len(prepared.tokens)

@@ -8,7 +8,6 @@ translations get their exact scores in the end.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -161,8 +160,7 @@ class RecurrentFeature(StatefulFeature):
         self.history = self.recombination = recombination
         self.vocabulary = vocabulary
         self.known = model_ids(model.target_vocabulary.words, vocabulary)
-        self._lock = threading.Lock()
-        self._counts = {"hypotheses": 0, "evaluations": 0, "seconds": 0.0}
+        self.computed: list[tuple[int, int, float]] = []
 
     def begin(self, weighted: WeightedSentences) -> RecurrentSearch:
         """See ``StatefulFeature``."""
@@ -178,16 +176,10 @@ class RecurrentFeature(StatefulFeature):
         scores, _ = score_sequences(self.scorer, sequences, inputs, numbers, np.append(groups, len(words)))
         return scores
 
-    def count(self, hypotheses: int, evaluations: int, seconds: float) -> None:
-        """Add to the statistics."""
-        with self._lock:
-            self._counts["hypotheses"] += hypotheses
-            self._counts["evaluations"] += evaluations
-            self._counts["seconds"] += seconds
-
     def statistics(self) -> dict[str, Any]:
         """What was computed, for a report: ways into hypotheses, hidden layers computed, seconds of all threads."""
-        return {**self._counts, "seconds": round(self._counts["seconds"], 3)}
+        hypotheses, evaluations, seconds = zip(*self.computed, strict=True) if self.computed else ((), (), ())
+        return {"hypotheses": sum(hypotheses), "evaluations": sum(evaluations), "seconds": round(sum(seconds, 0.0), 3)}
 
 
 class RecurrentSearch(StatefulFeature):
@@ -236,7 +228,7 @@ class RecurrentSearch(StatefulFeature):
         filled = tries.sequence_entry >= 0
         scores = np.zeros(len(order))
         scores[order[filled]] = walk.rows.totals[walk.rows.entry_row[tries.sequence_entry[filled]]]
-        self.feature.count(len(order), walk.evaluations, time.perf_counter() - began)
+        self.feature.computed.append((len(order), walk.evaluations, time.perf_counter() - began))
         return scores
 
     def _remember(self, walk: RecurrentWalk, order: np.ndarray, tails: np.ndarray) -> None:
