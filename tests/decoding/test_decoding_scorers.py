@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from attention_world import random_network
-from recurrent_world import MODEL, SENTENCES, random_world, read_positions
+from recurrent_world import KINDS, MODEL, SENTENCES, World, random_world, read_positions
 from tiny_models import SOURCE, TARGET
 
 from neural_smt.decoding.nbest import ListedTranslation
@@ -14,6 +14,7 @@ from neural_smt.decoding.reranking.push_forward import LatticeScorer, push_forwa
 from neural_smt.decoding.reranking_steps import add_scores
 from neural_smt.decoding.scorers.attention import AttentionScoring
 from neural_smt.decoding.scorers.cslm import CslmScoring
+from neural_smt.decoding.scorers.interface import TargetNetwork
 from neural_smt.decoding.scorers.ngrams import NgramFeature
 from neural_smt.decoding.scorers.recurrent import RecurrentScoring
 from neural_smt.errors import UserError
@@ -42,7 +43,13 @@ def trigrams() -> CslmScoring:
     return CslmScoring(NgramFeature("Cslm0", 2, score), TARGET)
 
 
-NETWORKS = {"attention": lambda: attention(False), "few words": lambda: attention(True), "n-grams": trigrams}
+def make_network(name: str) -> tuple[World, TargetNetwork]:
+    """A network and lattices: of a kind that reads no inputs, or a recurrent model with inputs of the kind ``name``."""
+    world = random_world(3, name if name in KINDS else "none")
+    made = {"attention": lambda: attention(False), "few words": lambda: attention(True), "n-grams": trigrams}
+    if name in made:
+        return world, made[name]()
+    return world, RecurrentScoring(Path("folder"), world.model.scorer.scorer, MODEL, read_positions(world, name))
 
 
 def listed(world, sentence: int, path: list[int]) -> ListedTranslation:
@@ -60,10 +67,10 @@ def all_paths(world):
     return [(number, path) for number in range(len(SENTENCES)) for path in world.paths(number) if SENTENCES[number]]
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-def test_lattices_are_rescored_as_all_their_translations_in_lists(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["attention", "few words", "n-grams", *KINDS])
+def test_lattices_are_rescored_as_all_their_translations_in_lists(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("neural_smt.decoding.reranking.push_forward.BLOCK", 1)  # the empty sentence is alone, too
-    world, network = random_world(3, "none"), NETWORKS[kind]()
+    world, network = make_network(name)
     scorer = LatticeScorer.of(network, world.lattices, SENTENCES)
     paths = all_paths(world)
     entries = add_scores([listed(world, *found) for found in paths], network, LINES)
@@ -95,17 +102,8 @@ def test_states_of_an_n_gram_model_recombine_by_its_last_words() -> None:
     assert whole.evaluations < told_apart.evaluations
 
 
-@pytest.mark.parametrize("kind", ["none", "sentence", "links"])
-def test_joint_models_score_lists_as_lattices(kind: str) -> None:
-    world = random_world(4, kind)
-    representation = read_positions(world, kind)
-    network = RecurrentScoring(Path("folder"), world.model.scorer.scorer, MODEL, representation)
-    paths = all_paths(world)
-    first = np.searchsorted([number for number, _ in paths], np.arange(len(SENTENCES) + 1))
-    expected, _ = score_paths(world.lattices, world.model, Ragged.from_lists([path for _, path in paths]), first)
-    entries = [listed(world, *found) for found in paths]
-    scores = [entry.features["Recurrent0"][0] for entry in add_scores(entries, network, LINES)]
-    np.testing.assert_allclose(scores, expected, atol=1e-6)
-    if kind == "links":
-        with pytest.raises(UserError, match="n-best list of sentence 0 has none; list the translations with their"):
-            add_scores([replace(entry, alignment=None) for entry in entries], network, LINES)
+def test_lists_of_a_model_that_reads_alignments_need_them() -> None:
+    world, network = make_network("links")
+    entries = [replace(listed(world, *found), alignment=None) for found in all_paths(world)]
+    with pytest.raises(UserError, match="n-best list of sentence 0 has none; list the translations with their"):
+        add_scores(entries, network, LINES)
