@@ -39,7 +39,7 @@ def tune(loaded: TranslationModel, settings: Settings, search: SearchSettings, s
     began = time.perf_counter()
     method = method_for(loaded, search, sentences("val", "en"), sentences("val", "fr"), settings, THREADS)
     with tempfile.TemporaryDirectory() as folder:
-        progress = run(method, start, settings, seed=seed, state=State(Path(folder), "benchmark"), threads=THREADS)
+        progress = run(method, start, seed, State(Path(folder), "benchmark"), THREADS)
     seconds = time.perf_counter() - began
     weights = Weights.from_vector(loaded.feature_set, select(progress, "best"))
     test = Decoder(loaded, search, weights, THREADS).decode(sentences("test_2016_flickr", "en"))

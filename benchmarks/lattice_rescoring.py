@@ -29,21 +29,20 @@ from threadpoolctl import threadpool_limits
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.decoding.features import UNKNOWN_WORD, Weights
 from neural_smt.decoding.lattices import oracle
-from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.decoding.lattices.kbest import list_paths
+from neural_smt.decoding.lattices.flat import FlatLattices, list_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.moses.ini import read_sections, read_weights
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.push_forward import LatticeScorer, Rescored, push_forward, rescore_lists
 from neural_smt.decoding.reranking_steps import oracle_rows
-from neural_smt.decoding.scorers.recurrent import FEATURE, RecurrentScoring
+from neural_smt.decoding.scorers.recurrent import RecurrentScoring
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.training.steps import train_network
-from neural_smt.tuning.loop import select
-from neural_smt.tuning.reranking_steps import tune_on_lattices
+from neural_smt.tuning.loop import run, select
+from neural_smt.tuning.reranking_steps import LatticeReranking
 
 SEARCH = SearchSettings(algorithm="cube", pop_limit=400, stack_size=100)
 DENSITY = 10.0
@@ -139,12 +138,12 @@ class Comparison:
     def joint(self, lattices: AlignedLattices) -> LatticeScorer:
         return LatticeScorer.of(RecurrentScoring.load(self.folder, None), lattices, None)
 
-    def row(self, name: str, work: Callable[[AlignedLattices, LatticeScorer], Rescored]) -> dict[str, Any]:
+    def row(self, name: str, work: Callable[[LatticeScorer], Rescored]) -> dict[str, Any]:
         """Time per sentence, and what the translations are worth."""
         lattices = self.lattices if name.startswith("k") else self.wide
         lattices = first(lattices, FEWER.get(name, len(lattices)))
         joint = self.joint(lattices)
-        seconds, found = timed(lambda: work(lattices, joint), 1 if name.startswith("1000") else REPETITIONS)
+        seconds, found = timed(lambda: work(joint), 1 if name.startswith("1000") else REPETITIONS)
         return {
             "seconds_per_sentence": seconds / len(lattices),
             "sentences": len(lattices),
@@ -155,25 +154,23 @@ class Comparison:
         }
 
     def bleu(self, lattices: AlignedLattices, found: Rescored) -> float:
-        translations = [lattices.spell(lattices.flat.words.take(arcs).values) for arcs in found.arcs]
+        translations = [lattices.spell(words) for words in lattices.flat.translations(found.arcs)]
         return 100 * bleu(corpus_statistics(translations, self.references[: len(translations)]))
 
     def rows(self) -> dict[str, dict[str, Any]]:
         """Every way of rescoring."""
-        vector, weight = self.weights[:-1], self.weights[-1]
+        weights = self.weights
         few = first(self.lattices, 3)
-        push_forward(few, self.joint(few), vector, weight, 2)  # compiles what is not compiled yet
-        rescore_lists(few, self.joint(few), vector, weight, 2)
+        push_forward(self.joint(few), weights, 2)  # compiles what is not compiled yet
+        rescore_lists(self.joint(few), weights, 2)
         found = {}
         for beam in BEAMS:
-            found[f"k = {beam}"] = self.row(
-                f"k = {beam}", lambda lattices, joint, k=beam: push_forward(lattices, joint, vector, weight, k)
-            )
+            found[f"k = {beam}"] = self.row(f"k = {beam}", lambda joint, k=beam: push_forward(joint, weights, k))
         for size in (100, 1000):
             for name, shared in ((f"{size}-best", False), (f"{size}-best, prefixes shared", True)):
                 found[name] = self.row(
                     name,
-                    lambda lattices, joint, n=size, s=shared: rescore_lists(lattices, joint, vector, weight, n, s),
+                    lambda joint, n=size, s=shared: rescore_lists(joint, weights, n, s),
                 )
         for name in FEWER:
             whole = found[f"{name}, prefixes shared"]
@@ -194,7 +191,7 @@ def densities(
         lattices = link(decoder, text, density)
         part = comparison(lattices)
         encoded = encode_references(part.references, lattices.vocabulary, lattices.copied)
-        row = part.row("k = 1", lambda x, joint, w=part.weights: push_forward(x, joint, w[:-1], w[-1]))
+        row = part.row("k = 1", lambda joint, w=part.weights: push_forward(joint, w))
         best = 100 * oracle.sentence_oracle(lattices.flat, encoded).bleu
         arcs = len(lattices.flat.tails) / len(lattices)
         rows.append({"density": density, "arcs_per_sentence": arcs, "oracle": best} | row)
@@ -226,15 +223,15 @@ def compare(epochs: int, count: int) -> None:
     development, text = sentences("val", "en"), sentences(TEST, "en")[:count]
     references = sentences(TEST, "fr")[:count]
     tuning = link(decoder, development, DENSITY)
-    progress, _ = tune_on_lattices(
+    method = LatticeReranking(
         tuning,
         LatticeScorer.of(RecurrentScoring.load(folder, None), tuning, None),
         sentences("val", "fr"),
         tuned,
         section_settings("tuning", {"iterations": 5}),
-        feature=FEATURE,
-        seed=1,
+        {"candidates": "lattice", "beam": 1, "drop_features": []},
     )
+    progress = run(method, method.weights, seed=1)
     weights = select(progress, "best")
     decoder.decode(text[:5])
     searching, translations = timed(lambda: decoder.decode(text))

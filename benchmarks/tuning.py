@@ -9,6 +9,7 @@ benchmarks/results/tuning.json.
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,9 @@ from lib import RESULTS, SHARED
 from neural_smt.bleu import sentence_bleu
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_lines, write_json
+from neural_smt.io.ragged import offsets_of
 from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.mert import ErrorSurface, Optimum, optimise
+from neural_smt.tuning.mert import ErrorSurface, Optimum, highest, optima
 from neural_smt.tuning.mira import optimise_margins
 
 SEEDS = (1, 2, 3)
@@ -63,14 +65,15 @@ def mert(restarts: int, refinements: int) -> Tune:
 
     def tune(candidates: Candidates, start: np.ndarray, generator: np.random.Generator) -> Optimum:
         surface = ErrorSurface(candidates)
-        return optimise(surface, [start], generator=generator, restarts=restarts, refinements=refinements)
+        settings = section_settings("tuning", {"restarts": restarts, "refinements": refinements})
+        return highest(optima(surface, [start], settings, generator))
 
     return tune
 
 
 def mira(candidates: Candidates, start: np.ndarray, generator: np.random.Generator) -> Optimum:
     """Batch MIRA with its default settings."""
-    return optimise_margins(candidates, start, np.ones(len(start), dtype=bool), generator, **MIRA)
+    return optimise_margins(candidates, start, np.ones(len(start), dtype=bool), generator, MIRA)
 
 
 METHODS: dict[str, Tune] = {"restarts_only": mert(20, 0), "with_refinements": mert(20, 20), "mira": mira}
@@ -93,9 +96,8 @@ def half(candidates: Candidates, remainder: int) -> Candidates:
     return Candidates(
         candidates.features[kept],
         candidates.statistics[kept],
-        candidates.sentences[kept] // 2,
         candidates.digests[kept],
-        (candidates.size + 1 - remainder) // 2,
+        offsets_of(np.diff(candidates.offsets)[remainder::2]),
     )
 
 
@@ -107,7 +109,7 @@ def widened(candidates: Candidates, signal: float) -> Candidates:
     good -= (np.bincount(candidates.sentences, weights=good, minlength=candidates.size) / counts)[candidates.sentences]
     extra = noise + signal * (good / good.std())[:, None]
     features = np.hstack([candidates.features, extra]).astype(np.float32)
-    return Candidates(features, candidates.statistics, candidates.sentences, candidates.digests, candidates.size)
+    return replace(candidates, features=features)
 
 
 def held_out(candidates: Candidates, start: np.ndarray, tune: Tune) -> dict:

@@ -1,11 +1,22 @@
-"""Readers of lattice files, to hold what the package writes to it."""
+"""All paths of lattices, and readers of lattice files, to hold what the package writes to it."""
 
 import re
 from collections import defaultdict
+from functools import cache
 
 import numpy as np
 
 ITEM = re.compile(r'(\w+)=("[^"]*"|\S*)')
+
+
+def all_paths(flat, sentence):
+    """Every path through the lattice of a sentence, as lists of arcs, by recursion."""
+    first, last = flat.node_offsets[sentence : sentence + 2].tolist()
+    ways = {first: [[]]}
+    for node in range(first + 1, last):
+        arcs = range(int(flat.arc_offsets[node]), int(flat.arc_offsets[node + 1]))
+        ways[node] = [[*way, arc] for arc in arcs for way in ways[int(flat.tails[arc])]]
+    return ways[last - 1] if first < last else []
 
 
 def _read_hypotheses(lines):
@@ -18,37 +29,9 @@ def _read_hypotheses(lines):
     return graphs
 
 
-def read_search_graphs(lines):
-    """Sentence -> (score, words) of all complete paths of a Moses search graph, by its hypotheses' back pointers."""
-    return {number: _paths(hypotheses) for number, hypotheses in _read_hypotheses(lines).items()}
-
-
-def _paths(hypotheses):
-    into = defaultdict(list)  # hypothesis that stands for a node -> the ways into it
-    for fields, words in hypotheses:
-        if "back" in fields:
-            node = fields.get("recombined", fields["hyp"])
-            into[node].append((fields["back"], float(fields["transition"]), words.split("|")[-1].split()))
-    finals = {f.get("recombined", f["hyp"]) for f, _ in hypotheses if f["forward"] == "-1"}
-    assert len(finals) == 1
-    return _ways(finals.pop(), "0", into)
-
-
-def _ways(node, start, into, known=None):
-    known = {} if known is None else known
-    if node == start:
-        return [(0.0, ())]
-    if node not in known:
-        known[node] = [
-            (score + step, before + tuple(words))
-            for tail, step, words in into[node]
-            for score, before in _ways(tail, start, into, known)
-        ]
-    return known[node]
-
-
 def best_of_search_graph(lines, limit=1, weights=None):
-    """Sentence -> (score, words) of the best paths, best first, for graphs with too many paths to list.
+    """Sentence -> (score, words) of the best complete paths of a Moses search graph, best first, by the hypotheses'
+    back pointers; limit: how many, None for all.
 
     weights: those of ``core=(...)``, else the transitions count. Every node keeps the best ways into it, so this needs
     no k-best algorithm.
@@ -88,4 +71,11 @@ def read_slf(lines):
             word = re.sub(r"\\(.)", r"\1", fields["W"])
             into[fields["E"]].append((fields["S"], float(fields["a"]), [] if word == "!NULL" else [word]))
     assert declared == (nodes, links)
-    return _ways(end, "0", into)
+
+    @cache
+    def ways(node):
+        if node == "0":
+            return [(0.0, ())]
+        return [(s + step, (*before, *words)) for tail, step, words in into[node] for s, before in ways(tail)]
+
+    return ways(end)

@@ -4,20 +4,20 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+from lattice_files import all_paths
 from recurrent_reference import random_weights, reference_scores
-from tiny_models import random_model
+from tiny_models import EVERYTHING, random_model
 
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices, model_ids
 from neural_smt.decoding.reranking.push_forward import LatticeScorer
 from neural_smt.decoding.scorers.recurrent import RecurrentTextScorer
-from neural_smt.decoding.search import Decoder, SearchSettings
-from neural_smt.io.ragged import Ragged
+from neural_smt.decoding.search import Decoder
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, RecurrentWeights, WordClasses
 from neural_smt.networks.recurrent.scorer import RecurrentScorer
 from neural_smt.vocabulary import Vocabulary
 
 SENTENCES = [["a", "b", "c"], [], ["c", "unknown", "a"], ["b"], ["c", "a", "b", "other"], ["a", "a"]]
-EVERYTHING = SearchSettings(stack_size=100_000, beam_threshold=0.0, table_limit=0)
 
 MODEL = Vocabulary(["<unk>", "<s>", "</s>", "y", "x", "other", "never"], [0] * 7)
 """The words of the recurrent model: fewer than the target vocabulary has, in another order, and others."""
@@ -26,7 +26,7 @@ KINDS = ("none", "sentence", "links")
 """What inputs depend on."""
 
 
-def linked_lattices(seed: int, sentences=SENTENCES, settings=EVERYTHING) -> tuple[AlignedLattices, Decoder]:
+def linked_lattices(seed: int, sentences=SENTENCES) -> tuple[AlignedLattices, Decoder]:
     """Every derivation of some sentences by a random model whose phrase pairs have random alignments."""
     model, weights = random_model(seed)
     generator = np.random.default_rng(seed)
@@ -36,15 +36,12 @@ def linked_lattices(seed: int, sentences=SENTENCES, settings=EVERYTHING) -> tupl
         size = len(table.source[source]), len(table.target[row])
         pairs = {tuple(generator.integers(0, size).tolist()) for _ in range(generator.integers(1, 4))}
         links.append(sorted(pairs))
-    alignment = Ragged(
-        np.array([pair for pairs in links for pair in pairs], dtype=np.uint8),
-        np.concatenate([[0], np.cumsum([len(pairs) for pairs in links])]),
-    )
-    decoder = Decoder(replace(model, phrase_table=replace(table, alignment=alignment)), settings, weights)
+    alignment = Ragged(np.concatenate(links).astype(np.uint8), offsets_of([len(pairs) for pairs in links]))
+    decoder = Decoder(replace(model, phrase_table=replace(table, alignment=alignment)), EVERYTHING, weights)
     return AlignedLattices.of(decoder.lattices(list(sentences)), decoder), decoder
 
 
-@dataclass
+@dataclass(eq=False)
 class World:
     """Lattices and the decoder that made them, a recurrent model with inputs of some kind, and weights."""
 
@@ -60,7 +57,13 @@ class World:
     @property
     def model(self) -> LatticeScorer:
         arrays = RecurrentWeights.of(self.config, self.classes, self.weights)
-        return LatticeScorer(RecurrentTextScorer(RecurrentScorer(arrays), self.inputs), self.words)
+        scorer = RecurrentTextScorer(RecurrentScorer(arrays), self.inputs)
+        return LatticeScorer(self.lattices, "Recurrent0", scorer, self.words)
+
+    @property
+    def all_weights(self) -> np.ndarray:
+        """float64 ``[F + 1]``: the weights of the lattices' scores and of the model."""
+        return np.append(self.vector, self.weight)
 
     @property
     def words(self) -> np.ndarray:
@@ -69,49 +72,26 @@ class World:
 
     def score(self, arcs: list[int], sentence: int) -> tuple[float, float]:
         """Weighted and recurrent score of a path by the equations."""
-        words, links = self.predicted(arcs, sentence)
-        recurrent = self._reference(tuple(words), tuple(links))
+        recurrent = float(word_scores(self, *self.predicted(arcs, sentence)).sum())
         features = self.lattices.flat.features[:, arcs].astype(np.float64).sum(axis=1)
         return float(features @ self.vector + self.weight * recurrent), recurrent
 
-    def predicted(self, arcs: list[int], sentence: int) -> tuple[list[int], list[int]]:
+    def predicted(self, arcs: list[int], sentence: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The words of a path in the model's ids, and the link sets of these words and of the end."""
-        flat = self.lattices.flat
-        ids = self.words
-        places = [place for arc in arcs for place in range(flat.words.offsets[arc], flat.words.offsets[arc + 1])]
-        return ids[places].tolist(), [*self.lattices.links[places].tolist(), int(self.lattices.ends[sentence])]
-
-    def _reference(self, words: tuple[int, ...], links: tuple[int, ...]) -> float:
-        known = self.inputs.vectors(np.array(links)) if self.inputs else np.zeros((len(links), 0))
-        return reference(self, words, tuple(map(tuple, known.tolist())))
-
-    def score_of_words(self, words: list[int], links: list[int]) -> float:
-        """ln p of words without the end of the sentence, by the equations."""
-        known = self.inputs.vectors(np.array(links)) if self.inputs else np.zeros((len(links), 0))
-        return float(reference_scores(self.config, self.classes, self.weights, words, known)[:-1].sum())
+        places = Ragged(np.arange(len(self.words)), self.lattices.flat.words.offsets).take(arcs).values
+        links = [*self.lattices.links[places].tolist(), int(self.lattices.ends[sentence])]
+        return tuple(self.words[places].tolist()), tuple(links)
 
     def paths(self, sentence: int) -> list[list[int]]:
         """Every path of a sentence as arcs."""
-        flat = self.lattices.flat
-        first, last = flat.node_offsets[sentence : sentence + 2].tolist()
-        ways = {first: [[]]}
-        for node in range(first + 1, last):
-            arcs = range(int(flat.arc_offsets[node]), int(flat.arc_offsets[node + 1]))
-            ways[node] = [[*way, arc] for arc in arcs for way in ways[int(flat.tails[arc])]]
-        return ways[last - 1] if first < last else []
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
+        return all_paths(self.lattices.flat, sentence)
 
 
 @cache
-def reference(world: World, words: tuple[int, ...], known: tuple[tuple[float, ...], ...]) -> float:
-    """ln p of a sentence by the equations."""
-    inputs = np.array(known).reshape(len(known), -1)
-    return float(reference_scores(world.config, world.classes, world.weights, list(words), inputs).sum())
+def word_scores(world: World, words: tuple[int, ...], links: tuple[int, ...]) -> np.ndarray:
+    """ln p of words and of the end of their sentence by the equations; links: the link set of each."""
+    known = world.inputs.vectors(np.array(links)) if world.inputs else np.zeros((len(links), 0))
+    return reference_scores(world.config, world.classes, world.weights, list(words), known)
 
 
 def random_world(seed: int, kind: str, sentences=SENTENCES, direct_size: int = 64) -> World:

@@ -4,24 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lattice_files import best_of_search_graph, read_search_graphs, read_slf
+from lattice_files import all_paths, best_of_search_graph, read_slf
 from tiny_models import EVERYTHING, SENTENCES, all_derivations, random_model
 
-from neural_smt.decoding.lattices.flat import FlatLattices, best_paths
-from neural_smt.decoding.lattices.kbest import best_derivations, list_paths
+from neural_smt.decoding.lattices.flat import FlatLattices, best_derivations, best_paths, list_paths
 from neural_smt.decoding.lattices.lattice import max_marginals, prune
 from neural_smt.decoding.lattices.text_formats import core_columns, quoted, search_graph_lines, slf_lines
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.decoding.search import Decoder, SearchSettings
-
-
-def paths_of(lattice):
-    """Every path as a tuple of arcs, by recursion."""
-    ways = {0: [()]}
-    for node in range(1, len(lattice.ranges)):
-        arcs = range(int(lattice.arc_offsets[node]), int(lattice.arc_offsets[node + 1]))
-        ways[node] = [(*way, arc) for arc in arcs for way in ways[int(lattice.tails[arc])]]
-    return ways[len(lattice.ranges) - 1]
 
 
 def described(lattice, vector):
@@ -29,7 +19,8 @@ def described(lattice, vector):
     scores = lattice.features(np.arange(len(lattice.tails))) @ vector
     words = lattice.spell()
     return [
-        (float(sum(scores[a] for a in path)), tuple(w for a in path for w in words[a])) for path in paths_of(lattice)
+        (float(sum(scores[a] for a in path)), tuple(w for a in path for w in words[a]))
+        for path in all_paths(lattice, 0)
     ]
 
 
@@ -74,26 +65,25 @@ def test_new_weights_find_the_best_derivations_without_decoding_again(searched):
     decoder, lattices = searched
     flat = FlatLattices.of(lattices, decoder.feature_set.size)
     vector = np.random.default_rng(5).normal(0, 0.4, decoder.feature_set.size)
-    best = best_paths(flat, vector)
-    features = best.features(flat)
+    paths, scores = best_paths(flat, vector)
     spelling = lattices[0].weighted.prepared.spelling
-    spelled = [tuple(spelling[i] for i in ids.tolist()) for ids in best.words(flat)]
-    assert best.scores[1] == 0 and not features[1].any() and spelled[1] == ()
+    spelled = [tuple(spelling[i] for i in ids.tolist()) for ids in flat.translations(paths)]
+    assert scores[1] == 0 and len(paths[1]) == 0 and spelled[1] == ()
     lists = {limit: list_paths(flat, vector, limit) for limit in (1, 40)}
     for number in (0, 2, 3):
         expected = all_derivations(decoder.model, SENTENCES[number], decoder.feature_set, vector)
-        np.testing.assert_allclose(best.scores[number], expected[0].score, rtol=1e-4)
-        np.testing.assert_allclose(features[number] @ vector, expected[0].score, rtol=1e-4)
+        np.testing.assert_allclose(scores[number], expected[0].score, rtol=1e-4)
+        np.testing.assert_allclose(flat.features[:, paths[number]].sum(axis=1) @ vector, expected[0].score, rtol=1e-4)
         assert spelled[number] == expected[0].tokens
         distinct = {}
-        for limit, (paths, first) in lists.items():
+        for limit, (listed, first) in lists.items():
             for derivation in expected[: 20 * limit]:
                 distinct.setdefault(derivation.tokens, derivation.score)
             rows = range(first[number], first[number + 1])
-            found = [flat.scores(vector)[paths[row]].sum() for row in rows]
+            found = [flat.scores(vector)[listed[row]].sum() for row in rows]
             np.testing.assert_allclose(found, list(distinct.values())[:limit], rtol=1e-4, atol=1e-4)
-            assert len({tuple(flat.words.take(paths[row]).values.tolist()) for row in rows}) == len(rows)
-            assert all(flat.tails[paths[row][0]] == flat.node_offsets[number] for row in rows)
+            assert len({tuple(flat.words.take(listed[row]).values.tolist()) for row in rows}) == len(rows)
+            assert all(flat.tails[listed[row][0]] == flat.node_offsets[number] for row in rows)
     assert all(first[1] == first[2] and len(first) == len(lattices) + 1 for _, first in lists.values())
 
 
@@ -104,8 +94,8 @@ def test_pruning_keeps_exactly_the_arcs_of_good_derivations(seed, density):
     decoder = Decoder(model, EVERYTHING, weights)
     lattice = decoder.lattices([SENTENCES[0]])[0]
     scores = dict.fromkeys(range(len(lattice.tails)), -np.inf)
-    for path in paths_of(lattice):
-        total = float(lattice.scores[list(path)].sum())
+    for path in all_paths(lattice, 0):
+        total = float(lattice.scores[path].sum())
         for arc in path:
             scores[arc] = max(scores[arc], total)
     np.testing.assert_allclose(max_marginals(lattice), list(scores.values()), rtol=1e-9)
@@ -113,8 +103,8 @@ def test_pruning_keeps_exactly_the_arcs_of_good_derivations(seed, density):
     cut = sorted(scores.values(), reverse=True)[min(len(scores), max(1, int(density * words))) - 1]
     pruned = prune(lattice, density)
     assert len(pruned.tails) == sum(score >= cut - 1e-8 for score in scores.values())
-    good = [path for path in paths_of(lattice) if all(scores[arc] >= cut - 1e-8 for arc in path)]
-    assert len(paths_of(pruned)) == len(good)
+    good = [path for path in all_paths(lattice, 0) if all(scores[arc] >= cut - 1e-8 for arc in path)]
+    assert len(all_paths(pruned, 0)) == len(good)
     assert best_derivations(pruned, 1, False)[1][0] == pytest.approx(max(scores.values()), abs=1e-9)
     assert (pruned.tails < pruned.heads).all() and (np.diff(pruned.arc_offsets)[1:] > 0).all()
     assert prune(lattice, np.inf) is lattice
@@ -135,7 +125,7 @@ def test_lattices_are_pruned_as_soon_as_they_are_searched():
 def test_search_graphs_hold_the_derivations(searched):
     decoder, lattices = searched
     lines = list(search_graph_lines(lattices))
-    graphs = read_search_graphs(lines)
+    graphs = best_of_search_graph(lines, None)
     assert sorted(graphs) == [0, 2, 3] and lines[0].startswith("0 hyp=0 stack=0 forward=")
     for number, paths in graphs.items():
         assert_same_paths(paths, described(lattices[number], decoder.vector), tolerance=2e-3)

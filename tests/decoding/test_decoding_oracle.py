@@ -78,46 +78,31 @@ def test_reference_automaton_counts_the_n_grams():
     assert automaton.successor[3, column(automaton.words, 1)] == 0  # a word that the reference does not hold
 
 
-@pytest.fixture(scope="module", params=range(4))
-def tiny(request):
-    """Lattices with all derivations, references made of the decoder's words, and the derivations themselves."""
-    generator = np.random.default_rng(request.param)
-    model, weights = random_model(request.param)
+def words_of(flat, arcs):
+    return flat.words.take(arcs).values.tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lattice_oracle_is_the_best_of_all_derivations_a_beam_close_and_the_corpus_oracle_higher(seed):
+    generator = np.random.default_rng(seed)
+    model, weights = random_model(seed)
     decoder = Decoder(model, EVERYTHING, weights)
     words = ["x", "y", "z", "q", "c", "unknown", "stranger"]
     references = [generator.choice(words, generator.integers(3, 9)).tolist() for _ in SENTENCES]
-    derivations = [
-        all_derivations(model, sentence, decoder.feature_set, decoder.vector) if sentence else []
-        for sentence in SENTENCES
-    ]
     flat, encoded = lattices_and_references(decoder, SENTENCES, references)
-    return flat, references, encoded, derivations
-
-
-def words_of(flat, arcs):
-    return [word for arc in arcs.tolist() for word in flat.words[arc].tolist()]
-
-
-def test_lattice_oracle_is_the_best_of_all_derivations(tiny):
-    flat, references, encoded, derivations = tiny
-    found = sentence_oracle(flat, encoded, beam=0)
-    for number, reference in enumerate(references):
-        if derivations[number]:
-            distinct = {d.tokens for d in derivations[number]}
-            best = max(float(sentence_bleu(bleu_statistics(tokens, reference))) for tokens in distinct)
-            assert float(sentence_bleu(found.statistics[number])) == pytest.approx(best)
-            words = words_of(flat, found.arcs[number])
-            assert bleu_statistics(words, encoded[number].tolist()).tolist() == found.statistics[number].tolist()
+    found, narrow = (sentence_oracle(flat, encoded, beam) for beam in (0, 5))
+    for sentence, reference, arcs, row, ids in zip(
+        SENTENCES, references, found.arcs, found.statistics, encoded, strict=True
+    ):
+        assert bleu_statistics(words_of(flat, arcs), ids.tolist()).tolist() == row.tolist()
+        if sentence:
+            derivations = {d.tokens for d in all_derivations(model, sentence, decoder.feature_set, decoder.vector)}
+            best = max(float(sentence_bleu(bleu_statistics(tokens, reference))) for tokens in derivations)
+            assert float(sentence_bleu(row)) == pytest.approx(best)
         else:
-            assert len(found.arcs[number]) == 0 and found.statistics[number].tolist() == [0] * 8 + [len(reference)]
-
-
-def test_a_beam_is_close_and_the_corpus_oracle_is_higher(tiny):
-    flat, _, encoded, _ = tiny
-    exact = sentence_oracle(flat, encoded, beam=0)
-    narrow = sentence_oracle(flat, encoded, beam=5)
-    assert 0.9 * exact.mean_sentence_bleu <= narrow.mean_sentence_bleu <= exact.mean_sentence_bleu + 1e-12
-    assert corpus_oracle(flat, encoded, beam=0).bleu >= exact.bleu
+            assert len(arcs) == 0 and row.tolist() == [0] * 8 + [len(reference)]
+    assert 0.9 * found.mean_sentence_bleu <= narrow.mean_sentence_bleu <= found.mean_sentence_bleu + 1e-12
+    assert corpus_oracle(flat, encoded, beam=0).bleu >= found.bleu
 
 
 def test_corpus_oracle_cannot_be_improved_by_one_sentence():

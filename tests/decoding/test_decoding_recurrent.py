@@ -1,16 +1,18 @@
 """Lattices rescored with a recurrent model, beside all their paths scored by the equations."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from recurrent_world import KINDS, MODEL, SENTENCES, linked_lattices, random_world
+from recurrent_world import KINDS, MODEL, SENTENCES, linked_lattices, random_world, word_scores
 from tiny_models import TARGET
 
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices, model_ids
 from neural_smt.decoding.reranking.push_forward import order_paths, push_forward, rescore_lists, score_paths
 from neural_smt.decoding.reranking_steps import oracle_rows
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_json, write_json
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.files import read_json, write_json, write_lines
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.vocabulary import UNK
 
 
@@ -19,78 +21,56 @@ def world(request):
     return random_world(*request.param)
 
 
-def test_with_all_states_the_exact_best_path_is_found(world):
-    found = push_forward(world.lattices, world.model, world.vector, world.weight, beam=10_000)
+@pytest.mark.parametrize("beam", [1, 3, 10_000])
+def test_paths_have_their_scores_from_scratch_and_with_all_states_the_best_is_found(world, beam):
+    found = push_forward(world.model, world.all_weights, beam)
+    everything = push_forward(world.model, world.all_weights, 10_000)
+    assert found.evaluations <= everything.evaluations and (everything.scores >= found.scores - 1e-5).all()
     for sentence, text in enumerate(SENTENCES):
-        paths = world.paths(sentence)
+        paths, arcs = world.paths(sentence), found.arcs[sentence].tolist()
         assert bool(paths) == bool(text)
         if not text:
-            assert len(found.arcs[sentence]) == 0 and found.scores[sentence] == found.network[sentence] == 0
+            assert arcs == [] and found.scores[sentence] == found.network[sentence] == 0
             continue
-        scores = [world.score(path, sentence) for path in paths]
-        best = max(score for score, _ in scores)
-        np.testing.assert_allclose(found.scores[sentence], best, atol=1e-4)
-        chosen = paths.index(found.arcs[sentence].tolist())
-        np.testing.assert_allclose(scores[chosen][0], best, atol=1e-4)
-        np.testing.assert_allclose(found.network[sentence], scores[chosen][1], atol=1e-5)
-
-
-@pytest.mark.parametrize("beam", [1, 3])
-def test_few_states_give_a_path_and_its_score_from_scratch(world, beam):
-    found = push_forward(world.lattices, world.model, world.vector, world.weight, beam)
-    everything = push_forward(world.lattices, world.model, world.vector, world.weight, 10_000)
-    assert found.evaluations <= everything.evaluations
-    for sentence, text in enumerate(SENTENCES):
-        arcs = found.arcs[sentence].tolist()
-        if text:
-            assert arcs in world.paths(sentence)
-            score, recurrent = world.score(arcs, sentence)
-            np.testing.assert_allclose(found.network[sentence], recurrent, atol=1e-5)
-            np.testing.assert_allclose(found.scores[sentence], score, atol=1e-4)
-            assert everything.scores[sentence] >= found.scores[sentence] - 1e-5
+        score, recurrent = world.score(paths[paths.index(arcs)], sentence)
+        np.testing.assert_allclose(found.network[sentence], recurrent, atol=1e-5)
+        np.testing.assert_allclose(found.scores[sentence], score, atol=1e-4)
+        if beam == 1:  # then these are the scores of the words of arcs after the only state
+            end = word_scores(world, *world.predicted(arcs, sentence))[-1]
+            np.testing.assert_allclose(found.arc_scores[arcs].sum() + end, recurrent, atol=1e-5)
+        if beam == 10_000:
+            np.testing.assert_allclose(score, max(world.score(path, sentence)[0] for path in paths), atol=1e-4)
 
 
 @pytest.mark.parametrize("beam", [1, 4])
 def test_blocks_threads_and_the_order_of_sentences_do_not_matter(monkeypatch, beam):
     world = random_world(4, "none")
-    whole = push_forward(world.lattices, world.model, world.vector, world.weight, beam)
+    whole = push_forward(world.model, world.all_weights, beam)
     monkeypatch.setattr("neural_smt.decoding.reranking.push_forward.BLOCK", 1)
-    alone = push_forward(world.lattices, world.model, world.vector, world.weight, beam)
-    threaded = push_forward(world.lattices, world.model, world.vector, world.weight, beam, threads=3)
+    alone, threaded = (push_forward(world.model, world.all_weights, beam, threads) for threads in (1, 3))
     assert threaded.scores.tolist() == alone.scores.tolist()
     assert threaded.arcs.values.tolist() == alone.arcs.values.tolist() == whole.arcs.values.tolist()
     np.testing.assert_allclose(alone.scores, whole.scores, atol=1e-5)
     np.testing.assert_allclose(alone.arc_scores, whole.arc_scores, atol=1e-5)
     turned = random_world(4, "none", SENTENCES[::-1])
-    found = push_forward(turned.lattices, turned.model, turned.vector, turned.weight, beam)
+    found = push_forward(turned.model, turned.all_weights, beam)
     np.testing.assert_allclose(found.scores[::-1], whole.scores, atol=1e-5)
 
 
-def test_arcs_have_the_scores_of_their_words_after_the_best_state():
-    world = random_world(5, "links")
-    found = push_forward(world.lattices, world.model, world.vector, world.weight, beam=1)
-    for sentence, text in enumerate(SENTENCES):
-        if text:
-            arcs = found.arcs[sentence].tolist()
-            words, links = world.predicted(arcs, sentence)
-            end = world._reference(tuple(words), tuple(links)) - world.score_of_words(words, links)
-            np.testing.assert_allclose(found.arc_scores[arcs].sum() + end, found.network[sentence], atol=1e-5)
-
-
 def test_lists_have_the_scores_of_the_equations_with_and_without_sharing(world):
-    plain = rescore_lists(world.lattices, world.model, world.vector, world.weight, 20)
-    shared = rescore_lists(world.lattices, world.model, world.vector, world.weight, 20, shared=True, threads=2)
+    plain = rescore_lists(world.model, world.all_weights, 20)
+    shared = rescore_lists(world.model, world.all_weights, 20, shared=True, threads=2)
     assert shared.evaluations < plain.evaluations
     assert shared.arcs.values.tolist() == plain.arcs.values.tolist()
     np.testing.assert_allclose(shared.scores, plain.scores, atol=1e-5)
     paths = [world.paths(sentence)[:7] for sentence in range(len(SENTENCES))]
-    first = np.concatenate([[0], np.cumsum([len(part) for part in paths])])
+    owner = np.repeat(np.arange(len(SENTENCES)), [len(part) for part in paths])
     listed = Ragged.from_lists([path for part in paths for path in part])
-    found, _ = score_paths(world.lattices, world.model, listed, first)
+    found, _ = score_paths(world.model, listed, owner)
     expected = [world.score(path, sentence)[1] for sentence, part in enumerate(paths) for path in part]
     np.testing.assert_allclose(found, expected, atol=1e-5)
-    best = push_forward(world.lattices, world.model, world.vector, world.weight, 10_000)
-    everything = rescore_lists(world.lattices, world.model, world.vector, world.weight, 10_000)
+    best = push_forward(world.model, world.all_weights, 10_000)
+    everything = rescore_lists(world.model, world.all_weights, 10_000)
     assert (everything.scores <= best.scores + 1e-5).all()
 
 
@@ -101,11 +81,10 @@ def test_an_arc_without_words_leaves_the_state_as_it_is():
     lengths = flat.words.lengths.copy()
     kept = np.repeat(np.arange(len(lengths)) != emptied, lengths)
     lengths[emptied] = 0
-    words = Ragged(flat.words.values[kept], np.concatenate([[0], np.cumsum(lengths)]))
-    shorter = random_world(6, "links", [["a", "b"]])
-    object.__setattr__(shorter.lattices.flat, "words", words)
-    object.__setattr__(shorter.lattices, "links", world.lattices.links[kept])
-    found = push_forward(shorter.lattices, shorter.model, shorter.vector, shorter.weight, 10_000)
+    words = Ragged(flat.words.values[kept], offsets_of(lengths))
+    lattices = replace(world.lattices, flat=replace(flat, words=words), links=world.lattices.links[kept])
+    shorter = replace(world, lattices=lattices)
+    found = push_forward(shorter.model, shorter.all_weights, 10_000)
     scores = [shorter.score(path, 0)[0] for path in shorter.paths(0)]
     np.testing.assert_allclose(found.scores[0], max(scores), atol=1e-4)
     assert any(emptied in path for path in shorter.paths(0))
@@ -118,11 +97,10 @@ def test_words_are_linked_to_the_source_words_of_their_phrase():
     for row, source in enumerate(table.entry_source):
         key = tuple(table.source[source].tolist()), tuple(table.target[row].tolist())
         alignments[key] = [tuple(pair) for pair in table.alignment[row].tolist()]
-    made = decoder.lattices(SENTENCES)
     arc = 0
-    for sentence, lattice in enumerate(made):
-        if lattice is None:
-            continue
+    for sentence, lattice in (
+        (number, lattice) for number, lattice in enumerate(decoder.lattices(SENTENCES)) if lattice
+    ):
         for start, stop, words in zip(lattice.starts, lattice.stops, lattice.words, strict=True):
             tokens = SENTENCES[sentence][start:stop]
             source = tuple(decoder.model.source_vocabulary.index.get(token, -1) for token in tokens)
@@ -163,32 +141,25 @@ def test_words_are_mapped_by_their_spelling():
     assert ids.tolist() == [MODEL.index.get(word, UNK) for word in spelled]
 
 
-@pytest.mark.parametrize("spoilt", ["words", "links", "vocabulary"])
-def test_a_folder_whose_parts_do_not_fit_is_refused(tmp_path, spoilt):
+@pytest.mark.parametrize("damaged", ["words", "links", "vocabulary"])
+def test_a_folder_whose_parts_do_not_fit_is_refused(tmp_path, damaged):
     lattices, _ = linked_lattices(8)
-    folder = tmp_path / "lattices"
-    lattices.save(folder)
-    if spoilt == "words":
-        (folder / "words.txt").write_text("\n".join(lattices.words[: lattices.vocabulary_size]) + "\n")
-    elif spoilt == "links":
-        np.save(folder / "links.npy", lattices.links[1:])
+    lattices.save(tmp_path / "lattices")
+    if damaged == "words":
+        write_lines(tmp_path / "lattices" / "words.txt", lattices.vocabulary.words)
+    elif damaged == "links":
+        np.save(tmp_path / "lattices" / "links.npy", lattices.links[1:])
     else:
-        meta = read_json(folder / "meta.json")
-        write_json(folder / "meta.json", meta | {"vocabulary": "another"})
+        meta = read_json(tmp_path / "lattices" / "meta.json")
+        write_json(tmp_path / "lattices" / "meta.json", meta | {"vocabulary": "another"})
     with pytest.raises(UserError, match="do not belong together"):
-        AlignedLattices.load(folder)
+        AlignedLattices.load(tmp_path / "lattices")
 
 
 def test_oracles_improve_with_the_size_of_lists():
     lattices, _ = linked_lattices(10)
-    references = [
-        ["x", "y", "z", "q", "x"],
-        [],
-        ["unknown", "x", "y", "z"],
-        ["x"],
-        ["y", "z", "q", "other"],
-        ["x", "x"],
-    ]
+    texts = ["x y z q x", "", "unknown x y z", "x", "y z q other", "x x"]
+    references = [text.split() for text in texts]
     rows = {(row.candidates, row.oracle): row for row in oracle_rows(lattices, references, [3, 30])}
     assert list(rows) == [
         ("1-best", "model"),

@@ -18,6 +18,7 @@ from neural_smt.representations.representation import WordRepresentation, repres
 from neural_smt.tuning.reranking_steps import tune_reranking
 from neural_smt.vocabulary import Vocabulary
 
+CLASSES = WordClasses(np.array([0, 3, 2, 5, 4, 6], dtype=np.int32), np.array([0, 2, 3, 6]))
 SEARCH = {"stack_size": 1000, "beam_threshold": 0.0, "table_limit": 0}
 WORDS = Vocabulary(["<unk>", "<s>", "</s>", "a", "b", "c"], [0, 0, 0, 3, 3, 2])
 
@@ -32,24 +33,26 @@ def folder(tmp_path_factory):
     Weights(weights.values | {"Recurrent0": (0.6,)}).save(folder / "joint.json")
     write_lines(folder / "text", [" ".join(tokens) for tokens in SENTENCES])
     decode_lattices(**arguments(folder), density=0, output=folder / "lattices", statistics=folder / "lattices.json")
-    classes = WordClasses(np.array([0, 3, 2, 5, 4, 6], dtype=np.int32), np.array([0, 2, 3, 6]))
-    representation = WordRepresentation(
-        representation_settings({"kind": "learned", "dimensions": 3, "window": "p1c1"}), WORDS, None
-    )
-    save_representation(folder / "representation", representation)
+    representation = learned(folder / "representation", "p1c1")
     for name, slots, dimensions, rows in (("alone", 0, 0, 0), ("informed", 2, 3, representation.input_rows)):
         config = RecurrentConfig(len(MODEL), 3, 4, slots, dimensions, rows, direct_size=32)
-        network = RecurrentNetwork(config, classes, seed=2)
+        network = RecurrentNetwork(config, CLASSES, seed=2)
         for parameter in network.parameters():
             parameter.data.mul_(8).add_(0.01)
         save_recurrent(folder / name, TrainedRecurrent(network, MODEL))
     return folder
 
 
+def learned(folder, window):
+    """A representation learned with the network, written to a folder."""
+    settings = representation_settings({"kind": "learned", "dimensions": 3, "window": window})
+    representation = WordRepresentation(settings, WORDS, None)
+    save_representation(folder, representation)
+    return representation
+
+
 def arguments(folder):
-    return {
-        name: folder / file for name, file in (("text", "text"), ("system", "system.json"), ("weights", "weights.json"))
-    }
+    return {"text": folder / "text", "system": folder / "system.json", "weights": folder / "weights.json"}
 
 
 def reranker(folder, place, network="alone", **settings):
@@ -77,11 +80,7 @@ def rescored(folder, tmp_path, system=None, **changes):
 def test_the_recurrent_score_is_that_of_the_translations(folder, tmp_path, settings):
     translations, statistics = rescored(folder, tmp_path, reranker(folder, tmp_path, **settings))
     assert len(translations) == len(SENTENCES) and translations[1] == ""
-    network = RecurrentNetwork(
-        RecurrentConfig(len(MODEL), 3, 4, direct_size=32),
-        WordClasses(np.array([0, 3, 2, 5, 4, 6], dtype=np.int32), np.array([0, 2, 3, 6])),
-        seed=2,
-    )
+    network = RecurrentNetwork(RecurrentConfig(len(MODEL), 3, 4, direct_size=32), CLASSES, seed=2)
     weights = {name: value.detach().numpy() * 8 + np.float32(0.01) for name, value in network.named_parameters()}
     scores = []
     for line in translations:
@@ -113,25 +112,19 @@ def test_a_joint_model_reads_the_source_through_its_representation(folder, tmp_p
 
 
 def test_what_does_not_belong_together_is_refused(folder, tmp_path):
-    made_of = {name: {"kind": "recurrent", "model": folder / name} for name in ("alone", "informed")}
-    read = {"representation": folder / "representation"}
-    with pytest.raises(UserError, match="holds no weight of Recurrent0"):
-        rescored(folder, tmp_path, weights=folder / "weights.json")
-    with pytest.raises(UserError, match="name the representation"):
-        rescored(folder, tmp_path, save_reranker(tmp_path, folder, network=made_of["informed"]))
-    with pytest.raises(UserError, match="has no inputs"):
-        rescored(folder, tmp_path, save_reranker(tmp_path, folder, network=made_of["alone"] | read))
-    with pytest.raises(UserError, match="5 lines"):
-        write_lines(tmp_path / "text", ["a"] * 5)
-        rescored(folder, tmp_path, reranker(folder, tmp_path, "informed"), text=tmp_path / "text")
-    with pytest.raises(UserError, match="another representation"):
-        other = WordRepresentation(
-            representation_settings({"kind": "learned", "dimensions": 3, "window": "n3"}), WORDS, None
-        )
-        save_representation(tmp_path / "representation", other)
-        read = {"representation": tmp_path / "representation"}
-        system = save_reranker(tmp_path, folder, network=made_of["informed"] | read)
-        rescored(folder, tmp_path, system, text=folder / "text")
+    write_lines(tmp_path / "short", ["a"] * 5)
+    learned(tmp_path / "other", "n3")
+    informed, alone = ({"kind": "recurrent", "model": folder / name} for name in ("informed", "alone"))
+    read, other = ({"representation": place} for place in (folder / "representation", tmp_path / "other"))
+    for network, message, changes in (
+        (alone, "holds no weight of Recurrent0", {"weights": folder / "weights.json"}),
+        (informed, "name the representation", {}),
+        (alone | read, "has no inputs", {}),
+        (informed | read, "5 lines", {"text": tmp_path / "short"}),
+        (informed | other, "another representation", {"text": folder / "text"}),
+    ):
+        with pytest.raises(UserError, match=message):
+            rescored(folder, tmp_path, save_reranker(tmp_path, folder, kind="lattices", network=network), **changes)
     with pytest.raises(UserError, match="density"):
         decode_lattices(**arguments(folder), density=-1, output=tmp_path / "x", statistics=tmp_path / "y")
 
@@ -150,8 +143,8 @@ def test_oracles_are_written_as_a_table(folder, tmp_path):
     rows = read_csv(tmp_path / "table.csv")
     names = ["1-best", *["2-best"] * 2, *["10-best"] * 2, *["lattice"] * 2]
     assert [row["candidates"] for row in rows] == names
+    write_lines(tmp_path / "short", ["x"])
     with pytest.raises(UserError, match="of 6 sentences"):
-        write_lines(tmp_path / "short", ["x"])
         measure_oracles(**given, reference=tmp_path / "short", sizes=[2])
 
 
@@ -161,16 +154,9 @@ def test_tuning_writes_weights_history_and_plot(folder, tmp_path):
     write_lines(tmp_path / "reference", translations)
     outputs = {name: tmp_path / name for name in ("weights", "history", "plot")}
     informed = reranker(folder, tmp_path, "informed", drop_features=["TranslationModel0_0"])
-    tune_reranking(
-        system=informed,
-        lattices=tmp_path / "x",
-        reference=tmp_path / "reference",
-        start=folder / "weights.json",
-        settings={"nbest": 10, "iterations": 2, "restarts": 2, "refinements": 2},
-        seed=1,
-        text=folder / "text",
-        **outputs,
-    )
+    settings = {"nbest": 10, "iterations": 2, "restarts": 2, "refinements": 2}
+    given = {"lattices": tmp_path / "x", "reference": tmp_path / "reference", "start": folder / "weights.json"}
+    tune_reranking(system=informed, settings=settings, seed=1, text=folder / "text", **given, **outputs)
     tuned = Weights.load(outputs["weights"]).values
     assert tuned["TranslationModel0"][0] == 0 and len(tuned["Recurrent0"]) == 1 and tuned["Recurrent0"][0] != 0
     assert 1 <= len(read_csv(outputs["history"])) <= 2 and outputs["plot"].read_bytes().startswith(b"\x89PNG")

@@ -75,15 +75,16 @@ def test_lattices_are_rescored_as_all_their_translations_in_lists(name: str, mon
     paths = all_paths(world)
     entries = add_scores([listed(world, *found) for found in paths], network, LINES)
     scores = np.array([entry.features[network.feature][0] for entry in entries])
-    first = np.searchsorted([number for number, _ in paths], np.arange(len(SENTENCES) + 1))
-    together, states = score_paths(world.lattices, scorer, Ragged.from_lists([path for _, path in paths]), first)
+    owner = np.array([number for number, _ in paths])
+    first = np.searchsorted(owner, np.arange(len(SENTENCES) + 1))
+    together, states = score_paths(scorer, Ragged.from_lists([path for _, path in paths]), owner)
     np.testing.assert_allclose(together, scores, atol=1e-5)
     assert states > 0
     arcs = world.lattices.flat.scores(world.vector)
     totals = 0.7 * scores + [arcs[path].sum() for _, path in paths]
     for threads in (1, 2):
-        found = push_forward(world.lattices, scorer, world.vector, 0.7, beam=1000, threads=threads)
-        lists = rescore_lists(world.lattices, scorer, world.vector, 0.7, 10_000, threads=threads)
+        found = push_forward(scorer, world.all_weights, beam=1000, threads=threads)
+        lists = rescore_lists(scorer, world.all_weights, 10_000, threads=threads)
         for number in range(len(SENTENCES)):
             rows = slice(*first[number : number + 2])
             best = totals[rows].max(initial=-np.inf) if SENTENCES[number] else 0.0
@@ -94,10 +95,10 @@ def test_lattices_are_rescored_as_all_their_translations_in_lists(name: str, mon
 def test_states_of_an_n_gram_model_recombine_by_its_last_words() -> None:
     world, network = random_world(3, "none"), trigrams()
     scorer = LatticeScorer.of(network, world.lattices, None)
-    whole = push_forward(world.lattices, scorer, world.vector, 0.7, beam=1000)
+    whole = push_forward(scorer, world.all_weights, beam=1000)
     monkey = replace(scorer, scorer=scorer.scorer)
     monkey.scorer.history = None
-    told_apart = push_forward(world.lattices, monkey, world.vector, 0.7, beam=1000)
+    told_apart = push_forward(monkey, world.all_weights, beam=1000)
     np.testing.assert_allclose(whole.scores, told_apart.scores, atol=1e-6)
     assert whole.evaluations < told_apart.evaluations
 

@@ -4,15 +4,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tuning_world import FEATURES, World
+from tuning_world import FEATURES, World, tuning_settings
 
+from neural_smt.decoding.features import Feature, FeatureSet
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import Settings, section_settings
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import read_csv
-from neural_smt.tuning.loop import Progress, State, fingerprint, plot_history, run, select, write_history
+from neural_smt.tuning.loop import Progress, State, fingerprint, run, select, write_run
 from neural_smt.tuning.methods import ListMethod
 
-SETTINGS = section_settings("tuning", {"nbest": 10, "iterations": 6, "restarts": 4, "refinements": 4})
+SETTINGS = tuning_settings(nbest=10, iterations=6, restarts=4, refinements=4)
 START = np.array([0.1, 1.0, -0.4, 0.5, 0.3, 1.0])
 TUNABLE = np.array([True] * (FEATURES - 1) + [False])
 
@@ -23,8 +24,7 @@ def world() -> World:
 
 
 def tune(world: World, folder: Path, settings: Settings = SETTINGS, seed: int = 1, mark: str = "a") -> Progress:
-    method = ListMethod(world.decode, world.references, TUNABLE, settings)
-    return run(method, START, settings, seed=seed, state=State(folder, mark))
+    return run(ListMethod(world.decode, world.references, TUNABLE, settings), START, seed, State(folder, mark))
 
 
 def outcome(progress: Progress) -> tuple:
@@ -42,8 +42,7 @@ def test_tuning_finds_the_features_that_know(world: World, tmp_path: Path, optim
     first, best = progress.iterations[0], max(i.decoder_bleu for i in progress.iterations)
     assert best > first.decoder_bleu + 10
     weights = select(progress, "best")
-    assert weights[0] > 0 > weights[3]
-    assert weights[5] == 1.0
+    assert weights[0] > 0 > weights[3] and weights[5] == 1.0
     assert all(np.abs(i.weights[:5]).sum() == pytest.approx(1.0) for i in progress.iterations)
 
 
@@ -61,9 +60,7 @@ def test_same_seed_same_result(world: World, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("survived", [0, 1, 3])
 def test_a_killed_run_ends_like_one_never_killed(world: World, tmp_path: Path, survived: int) -> None:
-    settings = section_settings(
-        "tuning", {"nbest": 10, "iterations": 6, "restarts": 4, "refinements": 4, "min_gain": 0.0}
-    )
+    settings = SETTINGS.replace(min_gain=0.0)
     whole = tune(world, tmp_path / "whole", settings)
     assert len(whole.iterations) > survived
 
@@ -82,12 +79,13 @@ def test_a_killed_run_ends_like_one_never_killed(world: World, tmp_path: Path, s
     assert world.calls == len(whole.iterations) - survived
 
 
-def test_a_finished_run_decodes_nothing_again(world: World, tmp_path: Path) -> None:
+def test_a_finished_run_decodes_nothing_again_but_for_other_inputs(world: World, tmp_path: Path) -> None:
     first = tune(world, tmp_path)
     world.calls = 0
     assert outcome(tune(world, tmp_path)) == outcome(first)
-    assert world.calls == 0
-    assert len(list(tmp_path.iterdir())) == 1
+    assert world.calls == 0 and len(list(tmp_path.iterdir())) == 1
+    tune(world, tmp_path, mark="b")
+    assert world.calls > 0
 
 
 def test_a_run_killed_while_it_drops_its_state_can_be_started_again(
@@ -108,25 +106,16 @@ def test_a_run_killed_while_it_drops_its_state_can_be_started_again(
         assert outcome(tune(world, folder)) == outcome(first)
 
 
-def test_progress_of_other_inputs_is_not_used(world: World, tmp_path: Path) -> None:
-    tune(world, tmp_path)
-    world.calls = 0
-    tune(world, tmp_path, mark="b")
-    assert world.calls > 0
-
-
 def test_stops_when_nothing_new_is_found(world: World, tmp_path: Path) -> None:
     world.nbest = 200  # the whole pool at once
-    settings = section_settings("tuning", {"iterations": 25, "restarts": 2, "refinements": 0, "min_gain": 0.0})
-    progress = tune(world, tmp_path, settings)
-    assert len(progress.iterations) == 2
-    assert progress.iterations[-1].new_candidates == 0
+    settings = tuning_settings(iterations=25, restarts=2, refinements=0, min_gain=0.0)
+    iterations = tune(world, tmp_path, settings).iterations
+    assert len(iterations) == 2 and iterations[-1].new_candidates == 0
 
 
 def test_stops_when_the_lists_promise_too_little(world: World, tmp_path: Path) -> None:
-    progress = tune(world, tmp_path, section_settings("tuning", {"nbest": 10, "restarts": 4, "min_gain": 100.0}))
-    assert len(progress.iterations) == 1
-    assert progress.weights == progress.iterations[0].weights
+    progress = tune(world, tmp_path, tuning_settings(nbest=10, restarts=4, min_gain=100.0))
+    assert [iteration.weights for iteration in progress.iterations] == [progress.weights]
 
 
 def test_an_empty_development_set_is_refused(world: World, tmp_path: Path) -> None:
@@ -148,12 +137,12 @@ def test_fingerprint_follows_settings_and_files(tmp_path: Path) -> None:
 
 
 def test_history_is_written_and_drawn(world: World, tmp_path: Path) -> None:
-    progress = tune(world, tmp_path / "state")
-    names = ["LM0", "Table0_0", "Table0_1", "Penalty0", "Noise0", "Unknown0"]
-    write_history(tmp_path / "history.csv", progress.iterations, names)
+    iterations = tune(world, tmp_path / "state").iterations
+    sizes = {"LM0": 1, "Table0": 2, "Penalty0": 1, "Noise0": 1, "Unknown0": 1}
+    features = FeatureSet(Feature(name, (0.0,) * size) for name, size in sizes.items())
+    write_run(features, iterations, tmp_path / "history.csv", tmp_path / "history.png")
     rows = read_csv(tmp_path / "history.csv")
-    assert [int(row["iteration"]) for row in rows] == list(range(1, len(progress.iterations) + 1))
-    assert float(rows[0]["decoder_bleu"]) == pytest.approx(progress.iterations[0].decoder_bleu, abs=1e-4)
-    assert float(rows[-1]["Table0_1"]) == pytest.approx(progress.iterations[-1].weights[2], abs=1e-6)
-    plot_history(tmp_path / "history.png", progress.iterations, names, TUNABLE)
+    assert [int(row["iteration"]) for row in rows] == list(range(1, len(iterations) + 1))
+    assert float(rows[0]["decoder_bleu"]) == pytest.approx(iterations[0].decoder_bleu, abs=1e-4)
+    assert float(rows[-1]["Table0_1"]) == pytest.approx(iterations[-1].weights[2], abs=1e-6)
     assert (tmp_path / "history.png").read_bytes().startswith(b"\x89PNG")

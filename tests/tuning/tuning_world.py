@@ -1,27 +1,22 @@
 """Small worlds to tune in: random candidate lists, and a decoder whose features partly know what is good."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
 from neural_smt.bleu import bleu
+from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import read_lines
 from neural_smt.tuning.candidates import Candidates
 
 FEATURES = 6
+WORDS = np.array([f"w{i}" for i in range(50)])
 
 
-@dataclass
-class Entry:
-    tokens: list[str]
-    features: np.ndarray
-
-
-@dataclass
-class Translation:
-    tokens: list[str]
-    nbest: list[Entry] = field(default_factory=list)
+def tuning_settings(**settings: object) -> Settings:
+    """The section ``tuning`` with these settings."""
+    return section_settings("tuning", settings)
 
 
 class World:
@@ -29,35 +24,32 @@ class World:
 
     def __init__(self, seed: int, sentences: int = 20, pool: int = 120, nbest: int = 10):
         generator = np.random.default_rng(seed)
-        words = np.array([f"w{i}" for i in range(50)])
         self.nbest = nbest
         self.calls = 0
-        self.references = [list(generator.choice(words, size=generator.integers(8, 16))) for _ in range(sentences)]
-        self.pools = [
-            [self._corrupt(reference, words, generator) for _ in range(pool)] for reference in self.references
-        ]
+        self.references = [list(generator.choice(WORDS, size=generator.integers(8, 16))) for _ in range(sentences)]
+        self.pools = [[corrupted(reference, generator) for _ in range(pool)] for reference in self.references]
 
-    @staticmethod
-    def _corrupt(reference: list[str], words: np.ndarray, generator: np.random.Generator) -> Entry:
-        share = generator.uniform(0.0, 0.6)
-        spoilt = generator.random(len(reference)) < share
-        tokens = [
-            str(generator.choice(words)) if bad else str(word) for word, bad in zip(reference, spoilt, strict=True)
-        ]
-        features = generator.normal(size=FEATURES) * np.array([1.0, 3.0, 1.0, 2.0, 1.0, 1.0])
-        features[0] -= 0.6 * spoilt.sum()
-        features[3] += 0.9 * spoilt.sum()
-        features[5] = 7.0  # the same for all candidates, like the unknown-word penalty
-        return Entry(tokens, features.astype(np.float32))
-
-    def decode(self, weights: np.ndarray) -> list[Translation]:
+    def decode(self, weights: np.ndarray) -> list[SimpleNamespace]:
         self.calls += 1
         translations = []
         for pool in self.pools:
             scores = np.array([entry.features @ weights for entry in pool])
             best = np.argsort(-scores, kind="stable")[: self.nbest]
-            translations.append(Translation(pool[best[0]].tokens, [pool[i] for i in best]))
+            translations.append(SimpleNamespace(tokens=pool[best[0]].tokens, nbest=[pool[i] for i in best]))
         return translations
+
+
+def corrupted(reference: list[str], generator: np.random.Generator) -> SimpleNamespace:
+    """A candidate with wrong words, which two of its features count; one is the same for all, like the unknown-word
+    penalty.
+    """
+    share = generator.uniform(0.0, 0.6)
+    wrong = generator.random(len(reference)) < share
+    tokens = [str(generator.choice(WORDS)) if bad else str(word) for word, bad in zip(reference, wrong, strict=True)]
+    features = generator.normal(size=FEATURES) * [1.0, 3.0, 1.0, 2.0, 1.0, 1.0]
+    features += wrong.sum() * np.array([-0.6, 0, 0, 0.9, 0, 0])
+    features[5] = 7.0
+    return SimpleNamespace(tokens=tokens, features=features.astype(np.float32))
 
 
 def random_candidates(seed: int, sentences: int = 5, features: int = 3, whole: bool = False) -> Candidates:
@@ -70,10 +62,8 @@ def random_candidates(seed: int, sentences: int = 5, features: int = 3, whole: b
     if whole:
         values[:, 1] = np.round(2 * values[:, 1])
     matches = np.sort(generator.integers(0, totals + 1), axis=1)[:, ::-1]
-    matches = np.minimum(matches, totals)
-    statistics = np.zeros((len(owners), 9), dtype=np.int32)
-    statistics[:, 0:8:2], statistics[:, 1:8:2] = matches, totals
-    statistics[:, 8] = np.repeat(generator.integers(5, 12, sentences), sizes)
+    counts = np.stack([np.minimum(matches, totals), totals], axis=2).reshape(-1, 8)
+    statistics = np.column_stack([counts, np.repeat(generator.integers(5, 12, sentences), sizes)])
     words = generator.integers(0, 2**63, len(owners)).astype(np.uint64)
     return Candidates.empty(sentences, features).extended(owners, words, values, statistics)
 
@@ -92,11 +82,14 @@ def read_moses_lists(path: Path, kind: type) -> tuple[np.ndarray, np.ndarray]:
     return np.array(sentences, dtype=np.int32), np.array(rows, dtype=kind)
 
 
-def bleu_at(candidates: Candidates, weights: np.ndarray) -> float:
-    """Corpus BLEU of the candidates with the highest score, found one sentence after the other."""
+def best_of_each(candidates: Candidates, weights: np.ndarray) -> np.ndarray:
+    """int32 ``[S]``: the candidate of each sentence with the highest score; -1 for none."""
     scores = candidates.features.astype(np.float64) @ weights
-    chosen = []
-    for start, stop in zip(candidates.offsets[:-1], candidates.offsets[1:], strict=True):
-        if start < stop:
-            chosen.append(start + int(np.argmax(scores[start:stop])))
-    return bleu(candidates.statistics[chosen])
+    parts = zip(candidates.offsets[:-1], candidates.offsets[1:], strict=True)
+    return np.array([start + np.argmax(scores[start:stop]) if start < stop else -1 for start, stop in parts], np.int32)
+
+
+def bleu_at(candidates: Candidates, weights: np.ndarray) -> float:
+    """Corpus BLEU of the candidates with the highest score."""
+    best = best_of_each(candidates, weights)
+    return bleu(candidates.statistics[best[best >= 0]])

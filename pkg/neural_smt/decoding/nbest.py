@@ -14,7 +14,7 @@ import numpy as np
 
 from neural_smt.decoding.batches import Derivations
 from neural_smt.decoding.features import FeatureSet
-from neural_smt.decoding.lattices.kbest import best_derivations
+from neural_smt.decoding.lattices.flat import best_derivations
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import UNKNOWN_ROW

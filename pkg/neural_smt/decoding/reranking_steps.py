@@ -11,19 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.decoding.features import Weights
-from neural_smt.decoding.lattices.flat import best_paths
-from neural_smt.decoding.lattices.kbest import list_paths
+from neural_smt.decoding.lattices.flat import best_paths, list_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.nbest import ListedTranslation, read_blocks, read_nbest, write_entries
 from neural_smt.decoding.oracles import HEADER, OracleRow, lattices_of_lists, score_oracles
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
-from neural_smt.decoding.reranking.push_forward import (
-    LatticeScorer,
-    Rescored,
-    push_forward,
-    rescore_lists,
-)
+from neural_smt.decoding.reranking.push_forward import LatticeScorer, Rescored, push_forward, rescore_lists
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText
 from neural_smt.decoding.scorers.loading import load_network
 from neural_smt.errors import UserError
@@ -36,12 +30,6 @@ from neural_smt.representations.links import translation_links
 from neural_smt.shards import Shard
 
 log = logging.getLogger(__name__)
-
-
-def first_of_each(entries: Sequence[ListedTranslation], count: int) -> list[ListedTranslation]:
-    """The first ``count`` translations of each sentence, all for 0; they must come sentence by sentence."""
-    lists = groupby(entries, key=lambda entry: entry.sentence)
-    return [entry for _, listed in lists for entry in islice(listed, count or None)]
 
 
 def add_scores(
@@ -160,7 +148,8 @@ def score_lists(
     def scored() -> Iterator[ListedTranslation]:
         nonlocal count
         for block in read_blocks(nbest, part):
-            entries = first_of_each(block, described["nbest"])
+            lists = groupby(block, key=lambda entry: entry.sentence)
+            entries = [entry for _, listed in lists for entry in islice(listed, described["nbest"] or None)]
             count += len(entries)
             size = np.inf if lines is None else len(lines)
             beyond = next((entry.sentence for entry in entries if entry.sentence >= size), None)
@@ -195,14 +184,7 @@ def rerank(*, nbest: Path, weights: Path, output: Path, statistics: Path) -> Non
 
 
 def decode_lattices(
-    *,
-    system: Path,
-    weights: Path,
-    text: Path,
-    density: float,
-    output: Path,
-    statistics: Path,
-    threads: int = 1,
+    *, system: Path, weights: Path, text: Path, density: float, output: Path, statistics: Path, threads: int = 1
 ) -> None:
     """Decode a tokenised text into lattices whose words are aligned to the source.
 
@@ -256,19 +238,22 @@ def rescore_lattices(
     """
     described = System.load(system)
     aligned = AlignedLattices.load(lattices, mapped=False)
-    feature, network = load_lattice_scorer(described, aligned, text, candidates, device)
-    vector = feature_vector(weights, aligned, feature)
+    network = load_lattice_scorer(described, aligned, text, candidates, device)
+    features, tuned = aligned.features, Weights.load(weights)
+    if network:
+        features = aligned.with_feature(network.feature)
+        if network.feature not in tuned.values:
+            raise UserError(f"{weights}: holds no weight of {network.feature}; tune with the network first")
+    vector = tuned.vector(features)
     began = time.perf_counter()
     if network is None:
-        best = best_paths(aligned.flat, vector)
-        found = Rescored(best.arcs, best.scores, np.zeros(len(aligned)), 0)
+        found = Rescored(*best_paths(aligned.flat, vector), np.zeros(len(aligned)), 0)
     elif described["candidates"] == "lattice":
-        found = push_forward(aligned, network, vector[:-1], vector[-1], described["beam"], threads)
+        found = push_forward(network, vector, described["beam"], threads)
     else:
-        found = rescore_lists(aligned, network, vector[:-1], vector[-1], described["nbest"], threads=threads)
+        found = rescore_lists(network, vector, described["nbest"], threads=threads)
     seconds = time.perf_counter() - began
-    words = aligned.flat.words
-    write_lines(output, (" ".join(aligned.spell(words.take(arcs).values)) for arcs in found.arcs))
+    write_lines(output, (" ".join(aligned.spell(words)) for words in aligned.flat.translations(found.arcs)))
     content = {
         "sentences": len(aligned),
         "seconds": round(seconds, 3),
@@ -278,40 +263,27 @@ def rescore_lattices(
         "arcs": len(aligned.flat.tails),
         "threads": threads,
     }
-    if feature and len(aligned):
-        content[f"mean_{feature.rstrip('0').lower()}"] = float(found.network.mean())
+    if network and len(aligned):
+        content[f"mean_{network.feature.rstrip('0').lower()}"] = float(found.network.mean())
     write_json(statistics, content)
     log.info("rescored %d sentences in %.2f s, mean score %.3f", len(aligned), seconds, content["mean_score"])
 
 
 def load_lattice_scorer(
     system: System, lattices: AlignedLattices, text: Path | None, candidates: Path | None, device: str
-) -> tuple[str, LatticeScorer] | tuple[None, None]:
-    """The name of the feature of a system's network, and the network ready for lattices; None twice without a network.
+) -> LatticeScorer | None:
+    """The network of a system, ready for lattices; None without a network.
 
     text, candidates: as for ``score_lists``. Raises ``UserError`` when network, text and lattices do not belong
     together.
     """
     if system["network"] is None:
-        return None, None
+        return None
     lines = None if text is None else read_lines(text)
     if lines is not None and len(lines) != len(lattices):
         raise UserError(f"{text} has {len(lines)} lines, but there are lattices of {len(lattices)} sentences")
     network = load_network(system, lines=lines, text=text, candidates=candidates, device=device)
-    sentences = None if lines is None else [line.split() for line in lines]
-    return network.feature, LatticeScorer.of(network, lattices, sentences)
-
-
-def feature_vector(weights: Path, lattices: AlignedLattices, feature: str | None) -> np.ndarray:
-    """float64 ``[F]``: the weights of the lattices' scores, and after them that of a network's feature, if it has one.
-
-    Raises ``UserError`` where one is missing."""
-    loaded = Weights.load(weights)
-    if feature is None:
-        return loaded.vector(lattices.features)
-    if feature not in loaded.values:
-        raise UserError(f"{weights}: holds no weight of {feature}; tune with the network first")
-    return loaded.vector(lattices.with_feature(feature))
+    return LatticeScorer.of(network, lattices, None if lines is None else [line.split() for line in lines])
 
 
 def measure_oracles(
@@ -356,10 +328,8 @@ def _of_lists(lattices: AlignedLattices, references: Ragged, size: int) -> list[
     began = time.perf_counter()
     paths, first = list_paths(lattices.flat, lattices.made_with, size)
     empty = first[:-1][np.diff(first) == 0]  # an empty sentence has one translation, which is empty
-    words = lattices.flat.words.take(paths.values)
-    translations = Ragged(
-        words.values, np.insert(words.offsets[paths.offsets], empty, words.offsets[paths.offsets[empty]])
-    )
+    words = lattices.flat.translations(paths)
+    translations = Ragged(words.values, np.insert(words.offsets, empty, words.offsets[empty]))
     offsets = first + offsets_of(np.diff(first) == 0)
     lists, seconds = lattices_of_lists(translations, offsets), time.perf_counter() - began
     return score_oracles(f"{size}-best", lists, references, seconds, len(paths))

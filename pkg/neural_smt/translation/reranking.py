@@ -10,15 +10,10 @@ from itertools import groupby, islice
 import numpy as np
 
 from neural_smt.decoding.features import Weights
-from neural_smt.decoding.lattices.kbest import list_paths
+from neural_smt.decoding.lattices.flat import list_paths
 from neural_smt.decoding.nbest import ListedTranslation, NBestEntry, trace
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
-from neural_smt.decoding.reranking.push_forward import (
-    LatticeScorer,
-    order_paths,
-    push_forward,
-    score_paths,
-)
+from neural_smt.decoding.reranking.push_forward import LatticeScorer, order_paths, push_forward, score_paths
 from neural_smt.decoding.reranking_steps import add_scores, rerank_entries
 from neural_smt.decoding.scorers.interface import TargetNetwork
 from neural_smt.decoding.scorers.loading import load_network
@@ -167,16 +162,16 @@ class LatticeTranslator(Reranker):
             return paths, first, np.zeros(len(paths))
         lines = [" ".join(tokens) for tokens in sentences]
         joint = LatticeScorer.of(self.network.reading(lines), linked, sentences)
-        weight, vector, best = vector[-1], vector[:-1], None
+        best = None
         if self.system["candidates"] == "lattice":
-            best = push_forward(linked, joint, vector, weight, self.system["beam"], self.decoder.threads)
+            best = push_forward(joint, vector, self.system["beam"], self.decoder.threads)
             if nbest == 1:
                 filled = np.flatnonzero(best.arcs.lengths)
                 return best.arcs.take(filled), offsets_of(best.arcs.lengths > 0), best.network[filled]
         paths, first = list_paths(linked.flat, linked.made_with, max(nbest, LISTED) if best else self.system["nbest"])
         if best:
             paths, first = _with_best(linked, paths, first, best.arcs)
-        return _best_first(linked, joint, paths, first, vector, weight, nbest)
+        return _best_first(joint, paths, first, vector, nbest)
 
     def _traces(self, lattices, linked: AlignedLattices, paths: Ragged, first: np.ndarray):
         """How the paths were made, sentence by sentence."""
@@ -211,19 +206,13 @@ def _with_best(linked: AlignedLattices, paths: Ragged, first: np.ndarray, best: 
 
 
 def _best_first(
-    linked: AlignedLattices,
-    joint: LatticeScorer,
-    paths: Ragged,
-    first: np.ndarray,
-    vector: np.ndarray,
-    weight: float,
-    nbest: int,
+    joint: LatticeScorer, paths: Ragged, first: np.ndarray, vector: np.ndarray, nbest: int
 ) -> tuple[Ragged, np.ndarray, np.ndarray]:
     """The ``nbest`` best paths of each sentence with the network, where these start, and its ln p of them."""
-    recurrent, _ = score_paths(linked, joint, paths, first)
-    arcs = linked.flat.scores(vector)
-    totals = weight * recurrent + [arcs[path].sum() for path in paths]
     sentence = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    recurrent, _ = score_paths(joint, paths, sentence)
+    arcs = joint.lattices.flat.scores(vector[:-1])
+    totals = vector[-1] * recurrent + [arcs[path].sum() for path in paths]
     order = order_paths(totals, first)
     rank = np.arange(len(order)) - first[sentence]
     chosen = order[rank < nbest]

@@ -11,8 +11,8 @@ import numpy as np
 
 from neural_smt.bleu import SIZE, corpus_statistics
 from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.io.files import atomic, load_array, save_arrays
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.files import atomic
+from neural_smt.io.ragged import Ragged, load_record, offsets_of, save_record
 from neural_smt.jit import kernel, mix
 
 RESOLUTION = 1e-4
@@ -21,36 +21,35 @@ RESOLUTION = 1e-4
 
 @dataclass(frozen=True)
 class Candidates:
-    """Distinct candidates, ordered by sentence; within a sentence in the order they were found.
+    """Distinct candidates of S sentences, ordered by sentence; within a sentence in the order they were found.
 
-    features: float32 ``[N, F]``; statistics: int32 ``[N, 9]`` of BLEU; sentences: int32 ``[N]``, the sentence each
-    belongs to; digests: uint64 ``[N]``, of sentence, words and features; size: the number of sentences.
+    features: float32 ``[N, F]``; statistics: int32 ``[N, 9]`` of BLEU; digests: uint64 ``[N]``, of sentence, words and
+    features; offsets: int64 ``[S + 1]``, the candidates of sentence s are rows ``offsets[s]:offsets[s + 1]``.
     """
 
     features: np.ndarray
     statistics: np.ndarray
-    sentences: np.ndarray
     digests: np.ndarray
-    size: int
+    offsets: np.ndarray
 
     def __len__(self) -> int:
-        return len(self.sentences)
+        return len(self.digests)
 
     @property
-    def offsets(self) -> np.ndarray:
-        """int64 ``[S + 1]``: the candidates of sentence s are rows ``offsets[s]:offsets[s + 1]``."""
-        return np.searchsorted(self.sentences, np.arange(self.size + 1)).astype(np.int64)
+    def size(self) -> int:
+        """The number of sentences."""
+        return len(self.offsets) - 1
+
+    @property
+    def sentences(self) -> np.ndarray:
+        """int32 ``[N]``: the sentence each candidate belongs to."""
+        return np.repeat(np.arange(self.size, dtype=np.int32), np.diff(self.offsets))
 
     @classmethod
     def empty(cls, size: int, features: int) -> Candidates:
         """No candidates yet, for ``size`` sentences and ``features`` feature values."""
-        return cls(
-            np.zeros((0, features), dtype=np.float32),
-            np.zeros((0, SIZE), dtype=np.int32),
-            np.zeros(0, dtype=np.int32),
-            np.zeros(0, dtype=np.uint64),
-            size,
-        )
+        digests, offsets = np.zeros(0, dtype=np.uint64), np.zeros(size + 1, dtype=np.int64)
+        return cls(np.zeros((0, features), np.float32), np.zeros((0, SIZE), np.int32), digests, offsets)
 
     def extended(
         self, sentences: np.ndarray, words: np.ndarray, features: np.ndarray, statistics: np.ndarray
@@ -72,9 +71,8 @@ class Candidates:
         return Candidates(
             np.concatenate([self.features, features[first]])[order],
             np.concatenate([self.statistics, np.asarray(statistics, dtype=np.int32)[first]])[order],
-            joined[order],
             np.concatenate([self.digests, digests[first]])[order],
-            self.size,
+            np.searchsorted(joined[order], np.arange(self.size + 1)).astype(np.int64),
         )
 
     def with_translations(
@@ -92,21 +90,12 @@ class Candidates:
     def save(self, folder: Path) -> None:
         """Write the arrays as ``.npy`` into ``folder``, replacing an older one atomically."""
         with atomic(folder, directory=True) as temporary:
-            save_arrays(
-                temporary,
-                features=self.features,
-                statistics=self.statistics,
-                sentences=self.sentences,
-                digests=self.digests,
-                size=np.array(self.size),
-            )
+            save_record(self, temporary)
 
     @classmethod
     def load(cls, folder: Path) -> Candidates:
         """Read what ``save`` wrote."""
-        names = ("features", "statistics", "sentences", "digests", "size")
-        *arrays, size = (load_array(Path(folder) / f"{name}.npy", mapped=False) for name in names)
-        return cls(*arrays, int(size))
+        return load_record(cls, folder, mapped=False)
 
 
 def digest_words(tokens: Sequence[str]) -> int:
@@ -145,7 +134,7 @@ class LatticePool:
 
     def extended(self, lattices: FlatLattices) -> LatticePool:
         """This pool and the lattices of another pass, one for each sentence (empty ones have no nodes)."""
-        return replace(self, lattices=join(self.lattices, lattices) if len(self) else lattices)
+        return replace(self, lattices=join(self.lattices, lattices))
 
     def save(self, folder: Path) -> None:
         """Write both into ``folder``, replacing an older one atomically."""
@@ -156,9 +145,7 @@ class LatticePool:
     @classmethod
     def load(cls, folder: Path) -> LatticePool:
         """Read what ``save`` wrote."""
-        return cls(
-            FlatLattices.load(Path(folder) / "lattices", mapped=False), Candidates.load(Path(folder) / "candidates")
-        )
+        return cls(FlatLattices.load(folder / "lattices", mapped=False), Candidates.load(folder / "candidates"))
 
 
 def join(first: FlatLattices, second: FlatLattices) -> FlatLattices:
@@ -171,22 +158,17 @@ def join(first: FlatLattices, second: FlatLattices) -> FlatLattices:
         raise ValueError(f"{len(first)} lattices cannot be joined with {len(second)}")
     sizes = [np.diff(part.node_offsets) for part in (first, second)]
     inner = [np.maximum(size - 2, 0) for size in sizes]
-    node_offsets = np.zeros(len(first) + 1, dtype=np.int64)
-    np.cumsum(inner[0] + inner[1] + 2 * ((sizes[0] > 0) | (sizes[1] > 0)), out=node_offsets[1:])
+    node_offsets = offsets_of(inner[0] + inner[1] + 2 * ((sizes[0] > 0) | (sizes[1] > 0)))
     places = [_places(first, node_offsets, 0 * inner[0]), _places(second, node_offsets, inner[0])]
     parts = list(zip((first, second), places, strict=True))
     heads = np.concatenate([np.repeat(place, np.diff(part.arc_offsets)) for part, place in parts])
     order = np.argsort(heads, kind="stable")
-    words = Ragged(
-        np.concatenate([first.words.values, second.words.values]),
-        np.concatenate([first.words.offsets, first.words.offsets[-1] + second.words.offsets[1:]]),
-    )
     return FlatLattices(
         node_offsets,
         np.searchsorted(heads[order], np.arange(node_offsets[-1] + 1)).astype(np.int64),
         np.concatenate([place[part.tails] for part, place in parts])[order].astype(np.int32),
         np.ascontiguousarray(np.concatenate([first.features, second.features], axis=1)[:, order]),
-        words.take(order),
+        Ragged.concatenate([first.words, second.words]).take(order),
     )
 
 

@@ -5,13 +5,42 @@ candidate for each x is the upper envelope of the sentence's lines (Och 2003, se
 constant in x and changes only where some sentence's envelope turns from one line to the next.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from neural_smt.bleu_primitives import ORDER, REFERENCE_LENGTH, SIZE
-from neural_smt.jit import kernel
+from neural_smt.jit import kernel, leaf
 
 EDGE = 0.1
 """How far beyond the outermost breakpoint a point of the unbounded first or last interval is taken."""
+
+
+class Lists(NamedTuple):
+    """The candidates of S sentences, N in all, by sentence.
+
+    columns: float32 ``[F, N]``, their features; slopes: float32 ``[F, N]``, these sorted within each sentence
+    (``sort_slopes``), and rows: int32 ``[F, N]``, whose they are; offsets: int64 ``[S + 1]``; statistics: int32
+    ``[N, 9]`` of BLEU.
+    """
+
+    columns: np.ndarray
+    slopes: np.ndarray
+    rows: np.ndarray
+    offsets: np.ndarray
+    statistics: np.ndarray
+
+
+class Envelope(NamedTuple):
+    """Room for the lines of one sentence that are best for some x, by rising slope.
+
+    lines: float64 ``[n, 2]``, slope and score at x = 0; turns: float64 ``[n]``, from which x on each is best (-inf for
+    the first); rows: int32 ``[n]``, the candidates.
+    """
+
+    lines: np.ndarray
+    turns: np.ndarray
+    rows: np.ndarray
 
 
 @kernel
@@ -26,14 +55,16 @@ def sort_slopes(column: np.ndarray, offsets: np.ndarray, slopes: np.ndarray, row
 
 
 @kernel
-def best_rows(scores: np.ndarray, offsets: np.ndarray, best: np.ndarray) -> None:
-    """Write the row of each sentence's highest score (float64 ``[N]``), the first in a tie; -1 without candidates."""
-    for sentence in range(len(offsets) - 1):
+def best_rows(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """The row of each sentence's highest score (float64 ``[N]``), the first in a tie; -1 without candidates."""
+    best = np.empty(len(offsets) - 1, dtype=np.int32)
+    for sentence in range(len(best)):
         start, stop = offsets[sentence], offsets[sentence + 1]
         best[sentence] = start if start < stop else -1
         for row in range(start + 1, stop):
             if scores[row] > scores[best[sentence]]:
                 best[sentence] = row
+    return best
 
 
 @kernel
@@ -49,11 +80,10 @@ def quality(total: np.ndarray) -> float:
     return product
 
 
-@kernel
-def _append(
-    slope: float, score: float, row: int, size: int, lines: np.ndarray, turns: np.ndarray, envelope: np.ndarray
-) -> int:
+@leaf
+def _append(slope: float, score: float, row: int, size: int, envelope: Envelope) -> int:
     """Add a line steeper than all before it and drop those it hides; the new size of the envelope."""
+    lines, turns = envelope.lines, envelope.turns
     while size > 0:
         turn = (lines[size - 1, 1] - score) / (slope - lines[size - 1, 0])
         if turn > turns[size - 1]:
@@ -61,24 +91,16 @@ def _append(
         size -= 1
     lines[size, 0], lines[size, 1] = slope, score
     turns[size] = turn if size > 0 else -np.inf
-    envelope[size] = row
+    envelope.rows[size] = row
     return size + 1
 
 
-@kernel
+@leaf
 def _append_above(
-    slopes: np.ndarray,
-    rows: np.ndarray,
-    scores: np.ndarray,
-    end: int,
-    gradient: float,
-    size: int,
-    lines: np.ndarray,
-    turns: np.ndarray,
-    envelope: np.ndarray,
+    slopes: np.ndarray, rows: np.ndarray, scores: np.ndarray, end: int, gradient: float, size: int, envelope: Envelope
 ) -> int:
     """Append those lines that lie on or above the chord of this gradient through line ``end``; the new size."""
-    origin, level = np.float64(slopes[end]), scores[rows[end]]
+    origin, level, lines = np.float64(slopes[end]), scores[rows[end]], envelope.lines
     for i in range(len(slopes)):
         slope, score = np.float64(slopes[i]), scores[rows[i]]
         if score < level + gradient * (slope - origin):
@@ -87,26 +109,18 @@ def _append_above(
             if score <= lines[size - 1, 1]:
                 continue
             size -= 1
-        size = _append(slope, score, rows[i], size, lines, turns, envelope)
+        size = _append(slope, score, rows[i], size, envelope)
     return size
 
 
 @kernel
 def upper_envelope(
-    slopes: np.ndarray,
-    rows: np.ndarray,
-    scores: np.ndarray,
-    best: int,
-    peak: float,
-    lines: np.ndarray,
-    turns: np.ndarray,
-    envelope: np.ndarray,
+    slopes: np.ndarray, rows: np.ndarray, scores: np.ndarray, best: int, peak: float, envelope: Envelope
 ) -> int:
-    """The lines of one sentence that are best for some x, by rising slope; their number.
+    """Write the lines of one sentence that are best for some x into ``envelope``; their number.
 
     slopes float32 ``[n]`` ascending with their rows int32 ``[n]``; scores float64 ``[N]`` at x = 0; best: the row with
-    the highest of them, peak: its slope. Written: ``envelope`` (rows) and ``turns`` (float64, from which x on each is
-    best; -inf for the first). ``lines`` float64 ``[n, 2]`` is scratch space.
+    the highest of them, peak: its slope.
 
     The hull of (slope, score) points in the dual plane, by a monotone chain. Two chords, from the best point to the
     flattest and to the steepest, lie under that hull, and whatever is below them is skipped at the cost of one
@@ -116,56 +130,38 @@ def upper_envelope(
     left, right = np.searchsorted(slopes, peak), np.searchsorted(slopes, peak, side="right")
     if left > 0:
         gradient = (scores[best] - scores[rows[0]]) / (peak - slopes[0])
-        size = _append_above(slopes[:left], rows[:left], scores, 0, gradient, size, lines, turns, envelope)
-    size = _append(peak, scores[best], best, size, lines, turns, envelope)
+        size = _append_above(slopes[:left], rows[:left], scores, 0, gradient, size, envelope)
+    size = _append(peak, scores[best], best, size, envelope)
     if right < count:
         gradient = (scores[rows[count - 1]] - scores[best]) / (slopes[count - 1] - peak)
-        size = _append_above(
-            slopes[right:], rows[right:], scores, count - right - 1, gradient, size, lines, turns, envelope
-        )
+        size = _append_above(slopes[right:], rows[right:], scores, count - right - 1, gradient, size, envelope)
     return size
 
 
 @kernel
 def search_line(
-    column: np.ndarray,
-    slopes: np.ndarray,
-    rows: np.ndarray,
-    scores: np.ndarray,
-    best: np.ndarray,
-    offsets: np.ndarray,
-    statistics: np.ndarray,
-    narrowest: float,
+    lists: Lists, feature: int, scores: np.ndarray, best: np.ndarray, narrowest: float
 ) -> tuple[float, float]:
     """The step x along one coordinate with the highest corpus BLEU, and that BLEU to the fourth power.
 
-    column float32 ``[N]``: the feature in the candidates' order; slopes, rows: the same sorted (``sort_slopes``);
-    scores float64 ``[N]`` and best int32 ``[S]`` at x = 0; statistics int32 ``[N, 9]``. The middle of the best
-    interval is returned; intervals narrower than ``narrowest`` are passed over, their BLEU would not survive rounding.
+    scores float64 ``[N]`` and best int32 ``[S]`` (``best_rows``) at x = 0. The middle of the best interval is returned;
+    intervals narrower than ``narrowest`` are passed over, their BLEU would not survive rounding.
     """
-    longest = 0
-    for sentence in range(len(best)):
-        longest = max(longest, offsets[sentence + 1] - offsets[sentence])
-    lines, turns, envelope = np.empty((longest, 2)), np.empty(longest), np.empty(longest, dtype=np.int32)
+    column, slopes, rows = lists.columns[feature], lists.slopes[feature], lists.rows[feature]
+    offsets, statistics = lists.offsets, lists.statistics
+    size = len(scores)
+    lines, turns, envelope = np.empty((size, 2)), np.empty(size), np.empty(size, dtype=np.int32)
     total = np.zeros(SIZE, dtype=np.int64)
-    points, changes = np.empty(len(scores)), np.empty((len(scores), 2), dtype=np.int32)
+    points, changes = np.empty(size), np.empty((size, 2), dtype=np.int32)
     events = 0
     for sentence in range(len(best)):
         if best[sentence] < 0:
             continue
-        start, stop = offsets[sentence], offsets[sentence + 1]
-        size = upper_envelope(
-            slopes[start:stop],
-            rows[start:stop],
-            scores,
-            best[sentence],
-            np.float64(column[best[sentence]]),
-            lines,
-            turns,
-            envelope,
-        )
+        part, peak = slice(offsets[sentence], offsets[sentence + 1]), np.float64(column[best[sentence]])
+        room = Envelope(lines, turns, envelope)
+        count = upper_envelope(slopes[part], rows[part], scores, best[sentence], peak, room)
         total += statistics[envelope[0]]
-        for k in range(1, size):
+        for k in range(1, count):
             if differ(statistics[envelope[k - 1]], statistics[envelope[k]]):
                 points[events] = turns[k]
                 changes[events, 0], changes[events, 1] = envelope[k - 1], envelope[k]
@@ -184,14 +180,9 @@ def differ(first: np.ndarray, second: np.ndarray) -> bool:
 
 @kernel
 def sweep(
-    points: np.ndarray,
-    changes: np.ndarray,
-    total: np.ndarray,
-    statistics: np.ndarray,
-    narrowest: float,
-    low: float,
+    points: np.ndarray, changes: np.ndarray, total: np.ndarray, statistics: np.ndarray, narrowest: float, low: float,
     high: float,
-) -> tuple[float, float]:
+) -> tuple[float, float]:  # fmt: skip
     """Walk over the breakpoints from ``low`` to ``high``, keeping the summed statistics; the best x and its quality.
 
     points float64 ``[m]``; changes int32 ``[m, 2]``: the row that is best before and after each; total int64 ``[9]``:

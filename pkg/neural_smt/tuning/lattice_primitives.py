@@ -113,19 +113,15 @@ def _narrow(
     tails, heads, numbers = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
     slopes, scores = np.empty(size, np.float32), np.empty(size)
     count = _keep(arcs, low, left, high, right, x, level, Arcs(tails, heads, slopes, scores, numbers), node)
+    left_on, right_on = left[:, node >= 0], right[:, node >= 0]
     nodes = 0
     for i in range(len(node)):
         if node[i] >= 0:
             node[i] = nodes
             nodes += 1
-    lefts, rights = np.empty((2, nodes)), np.empty((2, nodes))
-    for i in range(len(node)):
-        if node[i] >= 0:
-            for side in range(2):
-                lefts[side, node[i]], rights[side, node[i]] = left[side, i], right[side, i]
     for arc in range(count):
         tails[arc], heads[arc] = node[tails[arc]], node[heads[arc]]
-    return Arcs(tails[:count], heads[:count], slopes[:count], scores[:count], numbers[:count]), lefts, rights
+    return Arcs(tails[:count], heads[:count], slopes[:count], scores[:count], numbers[:count]), left_on, right_on
 
 
 @kernel
@@ -223,13 +219,15 @@ def count_paths(pool: PooledLattices, sentences: np.ndarray, paths: np.ndarray, 
 
 
 @kernel
-def find_all_potentials(pool: PooledLattices, scores: np.ndarray, slopes: np.ndarray, potentials: np.ndarray) -> None:
-    """Write the potentials at x = 0 of the nodes of all sentences, float64 ``[2, M]``."""
+def find_all_potentials(pool: PooledLattices, scores: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """The potentials at x = 0 of the nodes of all sentences, float64 ``[2, M]``."""
+    potentials = np.empty((2, pool.node_offsets[-1]))
     for sentence in range(len(pool.first_arcs) - 1):
         start, stop = pool.node_offsets[sentence], pool.node_offsets[sentence + 1]
         if start < stop:
             arcs = _select(pool, slopes, scores, sentence)
             find_potentials(arcs, 0.0, potentials[0, start:stop], potentials[1, start:stop])
+    return potentials
 
 
 @kernel

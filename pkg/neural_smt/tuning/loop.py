@@ -18,7 +18,6 @@ from matplotlib.ticker import MaxNLocator
 
 from neural_smt.decoding.features import FeatureSet
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import atomic, read_object, write_csv, write_json
 from neural_smt.io.temporaries import remove_folder
 from neural_smt.tuning.candidates import Candidates, LatticePool
@@ -121,15 +120,7 @@ STANDSTILL = 1e-5
 """Tuning ends when no weight moves as much as this (Moses)."""
 
 
-def run(
-    method: Method,
-    weights: np.ndarray,
-    settings: Settings,
-    *,
-    seed: int,
-    state: State | None = None,
-    threads: int = 1,
-) -> Progress:
+def run(method: Method, weights: np.ndarray, seed: int, state: State | None = None, threads: int = 1) -> Progress:
     """Tune ``weights`` (float64 ``[F]``), from where ``state`` stands if progress is kept; the final progress.
 
     Random numbers of an iteration come from seed and iteration alone, so a run that was interrupted ends like one that
@@ -142,16 +133,16 @@ def run(
     elif progress.iterations:
         logger.info("going on after iteration %d", len(progress.iterations))
     while not progress.finished:
-        progress = iterate(progress, method, settings, seed=seed, threads=threads)
+        progress = iterate(progress, method, seed, threads)
         if state:
             state.save(progress)
         log(progress)
     return progress
 
 
-def iterate(progress: Progress, method: Method, settings: Settings, *, seed: int, threads: int) -> Progress:
+def iterate(progress: Progress, method: Method, seed: int, threads: int) -> Progress:
     """One iteration; the progress after it."""
-    number = len(progress.iterations) + 1
+    settings, number = method.settings, len(progress.iterations) + 1
     weights = np.array(progress.weights)
     began = time.perf_counter()
     decoder_bleu, pool = method.gather(progress.candidates, weights)
@@ -195,71 +186,52 @@ def select(progress: Progress, how: str) -> np.ndarray:
 
 def log(progress: Progress) -> None:
     """One line on the latest iteration."""
-    last = progress.iterations[-1]
     logger.info(
-        "iteration %d: decoder BLEU %.2f, promised %.2f, %d candidates (%d new), decoding %.1f s, optimising %.1f s",
-        len(progress.iterations),
-        last.decoder_bleu,
-        last.list_bleu,
-        last.candidates,
-        last.new_candidates,
-        last.decode_seconds,
-        last.mert_seconds,
+        "iteration %(number)d: decoder BLEU %(decoder_bleu).2f, promised %(list_bleu).2f, %(candidates)d candidates "
+        "(%(new_candidates)d new), decoding %(decode_seconds).1f s, optimising %(mert_seconds).1f s",
+        {"number": len(progress.iterations), **asdict(progress.iterations[-1])},
     )
 
 
+FORMATS = {
+    "decoder_bleu": ".4f",
+    "list_bleu": ".4f",
+    "candidates": "d",
+    "new_candidates": "d",
+    "decode_seconds": ".2f",
+    "mert_seconds": ".2f",
+}
+"""Columns of the table of a run between the iteration and the weights, and how their numbers are written."""
+
+
 def write_run(feature_set: FeatureSet, iterations: Sequence[Iteration], history: Path, plot: Path) -> None:
-    """Write the table and the picture of a run whose weights are those of these features."""
-    write_history(history, iterations, feature_set.names)
-    plot_history(plot, iterations, feature_set.names, feature_set.tunable)
-
-
-def write_history(path: Path, iterations: Sequence[Iteration], names: Sequence[str]) -> None:
-    """Write one CSV row per iteration; a column per weight, named as in ``names``."""
-    header = [
-        "iteration",
-        "decoder_bleu",
-        "list_bleu",
-        "candidates",
-        "new_candidates",
-        "decode_seconds",
-        "mert_seconds",
-    ]
+    """Write the table (CSV, a row per iteration) and the picture of a run whose weights are those of these features."""
     rows = [
         [
             number,
-            f"{i.decoder_bleu:.4f}",
-            f"{i.list_bleu:.4f}",
-            i.candidates,
-            i.new_candidates,
-            f"{i.decode_seconds:.2f}",
-            f"{i.mert_seconds:.2f}",
-            *(f"{weight:.6f}" for weight in i.weights),
+            *(format(getattr(iteration, name), spec) for name, spec in FORMATS.items()),
+            *(f"{weight:.6f}" for weight in iteration.weights),
         ]
-        for number, i in enumerate(iterations, start=1)
+        for number, iteration in enumerate(iterations, start=1)
     ]
-    write_csv(path, [*header, *names], rows)
+    write_csv(history, ["iteration", *FORMATS, *feature_set.names], rows)
+    plot_history(plot, iterations, feature_set)
 
 
-def plot_history(path: Path, iterations: Sequence[Iteration], names: Sequence[str], tunable: np.ndarray) -> None:
+def plot_history(path: Path, iterations: Sequence[Iteration], feature_set: FeatureSet) -> None:
     """Draw BLEU (decoder and candidates) and the tuned weights against iterations, as PNG."""
     figure = Figure(figsize=(10.0, 4.0), dpi=150, layout="constrained")
     left, right = figure.subplots(1, 2)
     numbers = range(1, len(iterations) + 1)
     left.plot(numbers, [i.list_bleu for i in iterations], color="0.6", marker="o", markersize=3, label="candidates")
-    left.plot(
-        numbers,
-        [i.decoder_bleu for i in iterations],
-        color="#0b5394",
-        marker="o",
-        markersize=4,
-        label="decoder, 1-best",
-    )
+    decoder = [i.decoder_bleu for i in iterations]
+    left.plot(numbers, decoder, color="#0b5394", marker="o", markersize=4, label="decoder, 1-best")
     left.set(xlabel="iteration", ylabel="development BLEU (tokens)", title="BLEU")
     left.legend(frameon=False)
     weights = np.array([i.weights for i in iterations])
-    for group, columns in _groups(names, tunable).items():
-        right.plot(numbers, np.abs(weights[:, columns]).sum(axis=1), marker="o", markersize=3, label=group)
+    for name in [feature.name for feature in feature_set if feature.tunable]:
+        sums = np.abs(weights[:, feature_set.slices[name]]).sum(axis=1)
+        right.plot(numbers, sums, marker="o", markersize=3, label=name)
     right.set(xlabel="iteration", ylabel="sum of absolute weights", title="Weights by feature")
     right.legend(frameon=False, fontsize="small", bbox_to_anchor=(1.0, 1.0), loc="upper left")
     for axes in (left, right):
@@ -268,11 +240,3 @@ def plot_history(path: Path, iterations: Sequence[Iteration], names: Sequence[st
         axes.spines[["top", "right"]].set_visible(False)
     with atomic(path) as temporary:
         figure.savefig(temporary, format="png", metadata={"Software": None})
-
-
-def _groups(names: Sequence[str], tunable: np.ndarray) -> dict[str, list[int]]:
-    """The positions of the tunable scores of each feature: ``TranslationModel0_1`` belongs to ``TranslationModel0``."""
-    groups: dict[str, list[int]] = {}
-    for position in np.flatnonzero(tunable).tolist():
-        groups.setdefault(names[position].split("_")[0], []).append(position)
-    return groups

@@ -4,16 +4,17 @@ As in Moses' ``mert``, every coordinate is searched exactly from each starting p
 BLEU; starting points are the current weights and random ones.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from neural_smt.experiment.settings import Settings
 from neural_smt.jit import kernel
 from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.envelope_primitives import best_rows, quality, search_line, sort_slopes
+from neural_smt.tuning.envelope_primitives import Lists, best_rows, quality, search_line, sort_slopes
 
 MIN_GAIN = 1e-4
 """A coordinate ascent ends with the round that gains no more BLEU (0 to 1) than this."""
@@ -36,92 +37,141 @@ class Optimum:
     bleu: float
 
 
-class ErrorSurface:
-    """Corpus BLEU of the best candidates as a function of the weights, prepared for searches along coordinates.
+@dataclass(frozen=True)
+class Point:
+    """Weights float64 ``[F]``, the scores float64 ``[N]`` of all that is weighted there, and what is best then.
+
+    best: see ``Surface.best_at``.
+    """
+
+    weights: np.ndarray
+    scores: np.ndarray
+    best: np.ndarray
+
+
+class Surface(ABC):
+    """Corpus BLEU of the best translations as a function of the weights, prepared for searches along coordinates.
+
+    columns: float32 ``[F, N]``, the feature values of candidates, or of what these are made of; tunable: bool ``[F]``,
+    the coordinates that may be searched (all by default).
+    """
+
+    def __init__(self, columns: np.ndarray, tunable: np.ndarray | None = None):
+        self.columns = columns
+        self.tunable = np.ones(len(columns), dtype=bool) if tunable is None else np.asarray(tunable, dtype=bool)
+
+    @abstractmethod
+    def best_at(self, scores: np.ndarray) -> np.ndarray:
+        """What is best under these scores, as ``total`` and ``search`` read it."""
+
+    @abstractmethod
+    def total(self, point: Point) -> np.ndarray:
+        """The summed statistics of the best translations, int64 ``[9]``."""
+
+    @abstractmethod
+    def search(self, point: Point, feature: int, narrowest: float = NARROWEST) -> tuple[float, float]:
+        """The best step along one coordinate, searched exactly, and the corpus BLEU (0 to 1) after it."""
+
+    @abstractmethod
+    def is_constant(self, feature: int) -> bool:
+        """Whether a feature has one value for all candidates of a sentence."""
+
+    def locate(self, weights: np.ndarray) -> Point:
+        """The point of these weights, float64 ``[F]``."""
+        weights = np.asarray(weights, dtype=np.float64)
+        scores = project(self.columns, weights)
+        return Point(weights, scores, self.best_at(scores))
+
+    def moved(self, point: Point, feature: int, x: float) -> Point:
+        """The point a step ``x`` along a coordinate away."""
+        weights, scores = point.weights.copy(), point.scores.copy()
+        weights[feature] += x
+        step(scores, self.columns[feature], x)
+        return Point(weights, scores, self.best_at(scores))
+
+    def bleu(self, weights: np.ndarray) -> float:
+        """Corpus BLEU (0 to 1) under ``weights`` float64 ``[F]``."""
+        return float(quality(self.total(self.locate(weights))) ** 0.25)
+
+    def normalised(self, weights: np.ndarray) -> np.ndarray:
+        """The tunable weights scaled to an L1 norm of 1, where that changes no ranking.
+
+        It does not as long as features with a fixed, non-zero weight have one value for all candidates of a sentence,
+        as the unknown-word penalty has; otherwise the weights are returned as they are.
+        """
+        if not all(self.is_constant(feature) for feature in np.flatnonzero(~self.tunable & (weights != 0))):
+            return weights
+        norm = np.abs(weights[self.tunable]).sum()
+        return np.where(self.tunable, weights / norm, weights) if norm > 0 else weights
+
+    def ascend(self, weights: np.ndarray, min_gain: float = MIN_GAIN, narrowest: float = NARROWEST) -> np.ndarray:
+        """The weights after the best step of one coordinate after the other, in rounds, until one gains too little.
+
+        Moses takes only the best step of all coordinates and searches them all anew after it. Taking every step that
+        gains ends as high with half the searches.
+        """
+        point, latest = self.locate(weights), -1
+        bleu = quality(self.total(point)) ** 0.25
+        while True:
+            before = bleu
+            for feature in np.flatnonzero(self.tunable).tolist():
+                if feature == latest:  # nothing has changed since it was searched
+                    continue
+                x, value = self.search(point, feature, narrowest)
+                if value > bleu:
+                    point, bleu, latest = self.moved(point, feature, x), value, feature
+            if bleu - before <= min_gain:
+                return point.weights
+
+
+class ErrorSurface(Surface):
+    """The surface of candidate lists.
 
     Sorting each feature within each sentence once is what makes every later line search linear in the candidates.
     Memory: 16 bytes per candidate and feature.
-
-    candidates: the lists; tunable: bool ``[F]``, the coordinates that may be searched (all by default).
     """
 
     def __init__(self, candidates: Candidates, tunable: np.ndarray | None = None):
-        count = candidates.features.shape[1]
-        self.tunable = np.ones(count, dtype=bool) if tunable is None else np.asarray(tunable, dtype=bool)
-        self.offsets = candidates.offsets
-        self.first_rows = self.offsets[candidates.sentences]
-        self.statistics = candidates.statistics
-        self.columns = np.ascontiguousarray(candidates.features.T)
-        self.slopes = np.zeros_like(self.columns)
-        self.rows = np.zeros(self.columns.shape, dtype=np.int32)
+        super().__init__(np.ascontiguousarray(candidates.features.T), tunable)
+        slopes, rows = np.zeros_like(self.columns), np.zeros(self.columns.shape, dtype=np.int32)
+        self.lists = Lists(self.columns, slopes, rows, candidates.offsets, candidates.statistics)
+        self.first_rows = candidates.offsets[candidates.sentences]
         for feature in np.flatnonzero(self.tunable):
-            sort_slopes(self.columns[feature], self.offsets, self.slopes[feature], self.rows[feature])
+            sort_slopes(self.columns[feature], candidates.offsets, slopes[feature], rows[feature])
 
-    def bleu(self, weights: np.ndarray) -> float:
-        """Corpus BLEU (0 to 1) of the best candidates under ``weights`` float64 ``[F]``."""
-        return float(evaluate(self.columns, self.offsets, self.statistics, weights) ** 0.25)
+    def best_at(self, scores: np.ndarray) -> np.ndarray:
+        """The row of the best candidate of each sentence, int32 ``[S]``; -1 without candidates."""
+        return best_rows(scores, self.lists.offsets)
 
-    def normalised(self, weights: np.ndarray) -> np.ndarray:
-        """The tunable weights scaled to an L1 norm of 1, where that changes no ranking (``normalise``)."""
-        return normalise(weights, self.tunable, self._is_constant)
+    def total(self, point: Point) -> np.ndarray:
+        """See ``Surface``."""
+        return self.lists.statistics[point.best[point.best >= 0]].sum(axis=0, dtype=np.int64)
 
-    def ascend(self, weights: np.ndarray, min_gain: float = MIN_GAIN, narrowest: float = NARROWEST) -> np.ndarray:
-        """The weights at the end of a coordinate ascent from ``weights``."""
-        return ascend(
-            self.columns,
-            self.slopes,
-            self.rows,
-            self.offsets,
-            self.statistics,
-            np.flatnonzero(self.tunable),
-            np.asarray(weights, dtype=np.float64),
-            min_gain,
-            narrowest,
-        )
+    def search(self, point: Point, feature: int, narrowest: float = NARROWEST) -> tuple[float, float]:
+        """See ``Surface``."""
+        x, value = search_line(self.lists, feature, point.scores, point.best, narrowest)
+        return x, value**0.25
 
-    def _is_constant(self, feature: int) -> bool:
-        """Whether a feature has one value for all candidates of a sentence."""
+    def is_constant(self, feature: int) -> bool:
+        """See ``Surface``."""
         column = self.columns[feature]
         return np.array_equal(column, column[self.first_rows])
 
 
-def normalise(weights: np.ndarray, tunable: np.ndarray, is_constant: Callable[[int], bool]) -> np.ndarray:
-    """The tunable weights scaled to an L1 norm of 1, where that changes no ranking.
-
-    It does not as long as features with a fixed, non-zero weight have one value for all candidates of a sentence
-    (``is_constant``), as the unknown-word penalty has; otherwise the weights are returned as they are.
-    """
-    if not all(is_constant(feature) for feature in np.flatnonzero(~tunable & (weights != 0))):
-        return weights
-    norm = np.abs(weights[tunable]).sum()
-    return np.where(tunable, weights / norm, weights) if norm > 0 else weights
-
-
-def optimise(surface: ErrorSurface, starts: Sequence[np.ndarray], **options: Any) -> Optimum:
-    """The best of ``optima``, which has the same arguments."""
-    return highest(optima(surface, starts, **options))
-
-
 def optima(
-    surface: ErrorSurface,
-    starts: Sequence[np.ndarray],
-    *,
-    generator: np.random.Generator,
-    restarts: int = 20,
-    refinements: int = 20,
-    threads: int = 1,
+    surface: Surface, starts: Sequence[np.ndarray], settings: Settings, generator: np.random.Generator, threads: int = 1
 ) -> list[Optimum]:
     """The point ``starts[0]`` and the ends of searches from ``starts``, from random points, and from around the best.
 
-    The ``restarts`` random points are uniform between 0 and 1, as in Moses; fixed weights keep the value they have in
-    ``starts[0]``. ``refinements`` further searches, which Moses has not, start near the best point found so far
-    (iterated local search): they find more for less time than as many random points. The result does not depend on
-    ``threads``.
+    settings: how many of these (``restarts`` and ``refinements``). The random points are uniform between 0 and 1, as in
+    Moses; fixed weights keep the value they have in ``starts[0]``. The refinements, which Moses has not, start near the
+    best point found so far (iterated local search): they find more for less time than as many random points. The result
+    does not depend on ``threads``.
     """
     current = np.asarray(starts[0], dtype=np.float64)
     size = len(current)
-    drawn = generator.uniform(size=(restarts, size))
-    noise = NOISE / max(1, surface.tunable.sum()) * generator.standard_normal((refinements, size))
+    drawn = generator.uniform(size=(settings.restarts, size))
+    noise = NOISE / max(1, surface.tunable.sum()) * generator.standard_normal((settings.refinements, size))
 
     def search(point: np.ndarray) -> Optimum:
         weights = surface.normalised(surface.ascend(surface.normalised(np.where(surface.tunable, point, current))))
@@ -131,7 +181,7 @@ def optima(
     found = [Optimum(given, surface.bleu(given))]
     with ThreadPoolExecutor(max_workers=threads) as pool:
         found += pool.map(search, [*starts, *drawn])
-        for first in range(0, refinements, REFINED_TOGETHER):
+        for first in range(0, settings.refinements, REFINED_TOGETHER):
             found += pool.map(search, highest(found).weights + noise[first : first + REFINED_TOGETHER])
     return found
 
@@ -155,61 +205,3 @@ def step(scores: np.ndarray, column: np.ndarray, x: float) -> None:
     """Add ``x`` times a feature to the scores."""
     for row in range(len(scores)):
         scores[row] += x * column[row]
-
-
-@kernel
-def evaluate(columns: np.ndarray, offsets: np.ndarray, statistics: np.ndarray, weights: np.ndarray) -> float:
-    """Corpus BLEU to the fourth power of the best candidates under the weights."""
-    best = np.empty(len(offsets) - 1, dtype=np.int32)
-    best_rows(project(columns, weights), offsets, best)
-    return quality(summed(statistics, best))
-
-
-@kernel
-def summed(statistics: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The sum of the statistics of some rows (int64 ``[9]``); rows of -1 are left out."""
-    total = np.zeros(statistics.shape[1], dtype=np.int64)
-    for row in rows:
-        if row >= 0:
-            total += statistics[row]
-    return total
-
-
-@kernel
-def ascend(
-    columns: np.ndarray,
-    slopes: np.ndarray,
-    rows: np.ndarray,
-    offsets: np.ndarray,
-    statistics: np.ndarray,
-    tunable: np.ndarray,
-    start: np.ndarray,
-    min_gain: float,
-    narrowest: float,
-) -> np.ndarray:
-    """Coordinate ascent: the best step of one coordinate after the other, in rounds, until one gains too little.
-
-    Moses takes only the best step of all coordinates and searches them all anew after it. Taking every step that gains
-    ends as high with half the searches.
-    """
-    weights = start.copy()
-    scores = project(columns, weights)
-    best = np.empty(len(offsets) - 1, dtype=np.int32)
-    best_rows(scores, offsets, best)
-    bleu = quality(summed(statistics, best)) ** 0.25
-    latest = -1
-    while True:
-        before = bleu
-        for feature in tunable:
-            if feature == latest:  # nothing has changed since it was searched
-                continue
-            x, value = search_line(
-                columns[feature], slopes[feature], rows[feature], scores, best, offsets, statistics, narrowest
-            )
-            if value**0.25 > bleu:
-                weights[feature] += x
-                step(scores, columns[feature], x)
-                best_rows(scores, offsets, best)
-                latest, bleu = feature, value**0.25
-        if bleu - before <= min_gain:
-            return weights

@@ -20,14 +20,8 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.tuning.candidates import Candidates, LatticePool
 from neural_smt.tuning.lattice_mert import LatticeSurface, optimise_lattices
-from neural_smt.tuning.mert import ErrorSurface, Optimum, optimise
+from neural_smt.tuning.mert import ErrorSurface, Optimum, Surface, highest, optima
 from neural_smt.tuning.mira import optimise_margins
-
-
-def search_options(settings: Settings, generator: np.random.Generator, threads: int) -> dict[str, Any]:
-    """How the best weights are looked for, as arguments of ``optimise`` and ``optimise_lattices``."""
-    numbers = {name: getattr(settings, name) for name in ("restarts", "refinements")}
-    return {"generator": generator, "threads": threads, **numbers}
 
 
 class Method(ABC):
@@ -52,8 +46,12 @@ class Method(ABC):
         """Decode with ``weights``: corpus BLEU (0 to 1) of the best translations, and the pool with what was found."""
 
     @abstractmethod
+    def surface(self, pool: Any) -> Surface:
+        """BLEU on a pool as a function of the weights."""
+
     def normalised(self, pool: Any, weights: np.ndarray) -> np.ndarray:
         """The weights on the scale this method tunes on."""
+        return self.surface(pool).normalised(weights)
 
     @abstractmethod
     def optimise(
@@ -69,20 +67,19 @@ class ListMethod(Method):
 
     pool = Candidates
 
-    def normalised(self, pool: Candidates, weights: np.ndarray) -> np.ndarray:
+    def surface(self, pool: Candidates) -> ErrorSurface:
         """See ``Method``."""
-        return ErrorSurface(pool, self.tunable).normalised(weights)
+        return ErrorSurface(pool, self.tunable)
 
     def optimise(
         self, pool: Candidates, weights: np.ndarray, generator: np.random.Generator, threads: int
     ) -> tuple[Optimum, Candidates]:
-        settings = self.settings
-        surface = ErrorSurface(pool, self.tunable)
+        settings, surface = self.settings, self.surface(pool)
         if settings.optimiser == "mira":
-            found = optimise_margins(pool, weights, self.tunable, generator, **settings.mira)
+            found = optimise_margins(pool, weights, self.tunable, generator, settings.mira)
             # MIRA's weights have a scale of their own, under which the beam of the search would be another one.
             return Optimum(surface.normalised(found.weights), found.bleu), pool
-        return optimise(surface, [weights], **search_options(settings, generator, threads)), pool
+        return highest(optima(surface, [weights], settings, generator, threads)), pool
 
     def gather(self, pool: Candidates, weights: np.ndarray) -> tuple[float, Candidates]:
         translations = self.decode(weights)
@@ -103,27 +100,21 @@ class LatticeMethod(Method):
 
     def gather(self, pool: LatticePool, weights: np.ndarray) -> tuple[float, LatticePool]:
         lattices = self.decode(weights)
-        if len(lattices) != self.size:
-            raise ValueError(f"{len(lattices)} lattices for {self.size} references")
+        surface = LatticeSurface(lattices, self.references)
         if len(lattices.tails) == 0:
             raise UserError("decoding gave no translation of the development set; check that the text is not empty")
-        translations = best_paths(lattices, weights).words(lattices)
-        return bleu(corpus_statistics(translations, self.references)), pool.extended(lattices)
+        return surface.bleu_of(best_paths(lattices, weights)[0]), pool.extended(lattices)
 
-    def normalised(self, pool: LatticePool, weights: np.ndarray) -> np.ndarray:
-        return LatticeSurface(pool.lattices, self.references, self.tunable).normalised(weights)
+    def surface(self, pool: LatticePool) -> LatticeSurface:
+        """See ``Method``."""
+        return LatticeSurface(pool.lattices, self.references, self.tunable)
 
     def optimise(
         self, pool: LatticePool, weights: np.ndarray, generator: np.random.Generator, threads: int
     ) -> tuple[Optimum, LatticePool]:
-        optimum, candidates = optimise_lattices(
-            LatticeSurface(pool.lattices, self.references, self.tunable),
-            [weights],
-            pool.candidates,
-            nbest=self.settings.nbest,
-            **search_options(self.settings, generator, threads),
-        )
-        return optimum, replace(pool, candidates=candidates)
+        surface = self.surface(pool)
+        optimum, listed = optimise_lattices(surface, weights, pool.candidates, self.settings, generator, threads)
+        return optimum, replace(pool, candidates=listed)
 
 
 def method_for(

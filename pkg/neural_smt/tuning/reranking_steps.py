@@ -4,19 +4,17 @@ As in the outer loop of tuning a decoder, candidates accumulate over iterations,
 weights of the one before; but nothing is decoded again.
 """
 
-import hashlib
 import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.decoding.features import COLUMN_WEIGHT, Feature, FeatureSet, Weights
-from neural_smt.decoding.lattices.flat import BestPaths, best_paths
-from neural_smt.decoding.lattices.kbest import list_paths
+from neural_smt.decoding.lattices.flat import best_paths, list_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.nbest import ListedTranslation, feature_matrix, read_nbest
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
@@ -28,14 +26,12 @@ from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.loop import Iteration, Progress, run, select, write_run
-from neural_smt.tuning.mert import ErrorSurface, optimise
-from neural_smt.tuning.methods import ListMethod, search_options
+from neural_smt.tuning.lattice_mert import LatticeSurface
+from neural_smt.tuning.loop import Iteration, run, select, write_run
+from neural_smt.tuning.mert import ErrorSurface, highest, optima
+from neural_smt.tuning.methods import ListMethod
 
 logger = logging.getLogger(__name__)
-
-PATHS = 1 << 15
-"""Paths whose features are summed at a time."""
 
 
 def optimise_lists(
@@ -67,7 +63,7 @@ def optimise_lists(
     features = feature_matrix(list(entries), feature_set)
     candidates = Candidates.empty(len(references), feature_set.size).with_translations(listed, features, references)
     surface = ErrorSurface(candidates)
-    optimum = optimise(surface, [start, old], **search_options(settings, np.random.default_rng([seed, 1]), threads))
+    optimum = highest(optima(surface, [start, old], settings, np.random.default_rng([seed, 1]), threads))
     seconds = time.perf_counter() - began
     count, bleus = len(candidates), (100 * surface.bleu(old), 100 * optimum.bleu)
     return Iteration(optimum.weights.tolist(), *bleus, count, count, 0.0, seconds), feature_set
@@ -77,10 +73,13 @@ class LatticeReranking(ListMethod):
     """Lattices as they are: every iteration lists their best derivations under its weights.
 
     With a network they are rescored by push-forward, and the derivations near what that finds get exact scores.
-    references: tokens of the one reference of each sentence; tunable: bool ``[F]``, or ``[F + 1]`` with a network, the
-    last for its feature; settings: ``nbest`` derivations are added by every iteration, before duplicates are removed;
-    beam: network states kept at a node; lists: length of the n-best lists that are reranked in place of whole lattices
-    (0: lattices).
+    references: tokens of the one reference of each sentence; start: weights of the lattices' features, and perhaps of
+    the network's (else 0.2); settings: ``nbest`` derivations are added by every iteration, before duplicates are
+    removed; system: ``beam``, network states kept at a node; ``candidates``, whether the ``nbest`` best derivations are
+    reranked in place of whole lattices; ``drop_features``, names of scores (``TranslationModel0_2``) whose weights are
+    0 and stay 0.
+
+    features: those of the lattices and, with a network, its own; weights: float64 ``[F]``, where tuning starts.
     """
 
     def __init__(
@@ -88,113 +87,52 @@ class LatticeReranking(ListMethod):
         lattices: AlignedLattices,
         network: LatticeScorer | None,
         references: Sequence[Sequence[str]],
-        tunable: np.ndarray,
+        start: Weights,
         settings: Settings,
-        beam: int = 1,
-        lists: int = 0,
+        system: System | Mapping[str, Any],
         threads: int = 1,
     ):
+        self.features = lattices.with_feature(network.feature) if network else lattices.features
+        names, new = self.features.names, {network.feature: (COLUMN_WEIGHT,)} if network else {}
+        unknown = set(system["drop_features"]) - set(names)
+        if unknown:
+            raise UserError(f"there is no score {min(unknown)} to drop; choose of {', '.join(names)}")
+        dropped = np.isin(names, list(system["drop_features"]))
+        self.weights = np.where(dropped, 0.0, Weights(new | start.values).vector(self.features))
         encoded = encode_references(references, lattices.vocabulary, lattices.copied)
-        super().__init__(None, encoded, tunable, settings)
-        self.lattices, self.network, self.beam, self.lists, self.threads = lattices, network, beam, lists, threads
-        self._statistics: dict[tuple[int, int], np.ndarray] = {}
+        super().__init__(None, encoded, self.features.tunable & ~dropped, settings)
+        self.lattices, self.network, self.system, self.threads = lattices, network, system, threads
+        self.derivations = LatticeSurface(lattices.flat, encoded)
 
     def gather(self, pool: Candidates, weights: np.ndarray) -> tuple[float, Candidates]:
         """BLEU of what the weights choose, and the pool with what was listed.
 
         Without a network: the ``nbest`` best derivations. With one: the best paths it finds, the ``nbest`` best
         derivations where every arc has the network's score after the best state of its tail, and in the first iteration
-        also those without the network. ``lists``: the lists under the weights that the lattices were made with; they
-        stay.
+        also those without the network. Lists: those under the weights that the lattices were made with; they stay.
         """
-        flat, nbest = self.lattices.flat, self.settings.nbest
-        if self.network is None:
-            return self._bleu(best_paths(flat, weights).arcs), self._extended(pool, *list_paths(flat, weights, nbest))
-        if self.lists:
+        flat, nbest, network = self.lattices.flat, self.settings.nbest, self.network
+        if network is None:
+            chosen, _ = best_paths(flat, weights)
+            return self.derivations.bleu_of(chosen), self._extended(pool, *list_paths(flat, weights, nbest))
+        if self.system["candidates"] == "nbest":
             if len(pool) == 0:
-                pool = self._extended(pool, *list_paths(flat, self.lattices.made_with, self.lists))
-            return ErrorSurface(pool, self.tunable).bleu(weights), pool
-        found = push_forward(self.lattices, self.network, weights[:-1], weights[-1], self.beam, self.threads)
+                pool = self._extended(pool, *list_paths(flat, self.lattices.made_with, self.system["nbest"]))
+            return self.surface(pool).bleu(weights), pool
+        found = push_forward(network, weights, self.system["beam"], self.threads)
         scored = replace(flat, features=np.vstack([flat.features, found.arc_scores]))
         filled = np.flatnonzero(found.arcs.lengths)
         if len(pool) == 0:
             pool = self._extended(pool, *list_paths(flat, weights[:-1], nbest))
         pool = self._extended(pool, found.arcs.take(filled), np.searchsorted(filled, np.arange(self.size + 1)))
-        return self._bleu(found.arcs), self._extended(pool, *list_paths(scored, weights, nbest))
-
-    def _bleu(self, paths: Ragged) -> float:
-        """Of one path for every sentence."""
-        return bleu(corpus_statistics(self._words(paths), self.references))
-
-    def _words(self, paths: Ragged) -> Ragged:
-        words = self.lattices.flat.words.take(paths.values)
-        return words.joined(paths.offsets)
+        return self.derivations.bleu_of(found.arcs), self._extended(pool, *list_paths(scored, weights, nbest))
 
     def _extended(self, pool: Candidates, paths: Ragged, first: np.ndarray) -> Candidates:
-        """The pool with paths; first: int64 ``[S + 1]``, the paths of each sentence."""
-        sentences = np.repeat(np.arange(self.size), np.diff(first))
-        words = self._words(paths)
-        digests = [_digest(ids) for ids in words]
-        return pool.extended(
-            sentences=sentences,
-            words=np.array(digests, dtype=np.uint64),
-            features=self._features(paths, first),
-            statistics=self._statistics_of(list(zip(sentences.tolist(), digests, strict=True)), words),
-        )
-
-    def _features(self, paths: Ragged, first: np.ndarray) -> np.ndarray:
-        """float32 ``[n, F]``: exact feature values of paths; first: as for ``_extended``."""
-        parts = (paths.take(np.arange(i, min(i + PATHS, len(paths)))) for i in range(0, len(paths), PATHS))
-        features = np.concatenate([BestPaths(part, np.zeros(len(part))).features(self.lattices.flat) for part in parts])
+        """The pool with paths and their exact scores; first: int64 ``[S + 1]``, the paths of each sentence."""
         if self.network is None:
-            return features
-        return np.column_stack([features, score_paths(self.lattices, self.network, paths, first)[0]])
-
-    def _statistics_of(self, keys: list[tuple[int, int]], words: Ragged) -> np.ndarray:
-        """BLEU statistics of translations (int32 ``[n, 9]``), counted once for each key (sentence, digest)."""
-        known = self._statistics
-        fresh = [row for row, key in enumerate(keys) if key not in known]
-        counted = corpus_statistics((words[row] for row in fresh), (self.references[keys[row][0]] for row in fresh))
-        known.update(zip((keys[row] for row in fresh), counted, strict=True))
-        return np.array([known[key] for key in keys])
-
-
-def _digest(ids: np.ndarray) -> int:
-    """A 64-bit digest of the words of a translation, by their ids."""
-    return int.from_bytes(hashlib.blake2b(np.ascontiguousarray(ids), digest_size=8).digest(), "little")
-
-
-def tune_on_lattices(
-    lattices: AlignedLattices,
-    network: LatticeScorer | None,
-    references: Sequence[Sequence[str]],
-    start: Weights,
-    settings: Settings,
-    *,
-    feature: str | None = None,
-    drop_features: Sequence[str] = (),
-    beam: int = 1,
-    lists: int = 0,
-    seed: int,
-    threads: int = 1,
-) -> tuple[Progress, FeatureSet]:
-    """The final progress of tuning, and the features, in the order of its weights: those of the lattices and, with a
-    network, its own.
-
-    start: weights of the lattices' features, and perhaps of the network's (``feature``, else 0.2); drop_features: names
-    of scores (``TranslationModel0_2``) whose weights are 0 and stay 0; beam, lists: see ``LatticeReranking``.
-    """
-    feature_set = lattices.features if feature is None else lattices.with_feature(feature)
-    new = {} if feature is None else {feature: (COLUMN_WEIGHT,)}
-    unknown = set(drop_features) - set(feature_set.names)
-    if unknown:
-        raise UserError(f"there is no score {min(unknown)} to drop; choose of {', '.join(feature_set.names)}")
-    weights = Weights(new | start.values).vector(feature_set)
-    dropped = np.isin(feature_set.names, list(drop_features))
-    weights[dropped] = 0
-    tunable = feature_set.tunable & ~dropped
-    method = LatticeReranking(lattices, network, references, tunable, settings, beam, lists, threads)
-    return run(method, weights, settings, seed=seed, threads=threads), feature_set
+            return self.derivations.listed(pool, paths, first)
+        sentences = np.repeat(np.arange(self.size), np.diff(first))
+        return self.derivations.listed(pool, paths, first, score_paths(self.network, paths, sentences)[0])
 
 
 def tune_reranking(
@@ -238,19 +176,8 @@ def tune_reranking(
         raise UserError(f"{reference} has {len(references)} lines, but there are lattices of {len(aligned)} sentences")
     if len(aligned.flat.tails) == 0:
         raise UserError(f"{lattices}: holds no translation; tuning needs a development set")
-    feature, network = load_lattice_scorer(described, aligned, text, candidates, device)
-    progress, feature_set = tune_on_lattices(
-        aligned,
-        network,
-        references,
-        before,
-        options,
-        feature=feature,
-        drop_features=described["drop_features"],
-        beam=described["beam"],
-        lists=described["nbest"] if described["candidates"] == "nbest" else 0,
-        seed=seed,
-        threads=threads,
-    )
-    write_run(feature_set, progress.iterations, history, plot)
-    Weights.from_vector(feature_set, select(progress, options.select)).save(weights)
+    network = load_lattice_scorer(described, aligned, text, candidates, device)
+    method = LatticeReranking(aligned, network, references, before, options, described, threads)
+    progress = run(method, method.weights, seed, threads=threads)
+    write_run(method.features, progress.iterations, history, plot)
+    Weights.from_vector(method.features, select(progress, options.select)).save(weights)

@@ -56,7 +56,7 @@ def tune(
     if start:
         files.append(start)
     kept = State(state, fingerprint(made_with, files))
-    progress = run(method, first.vector(feature_set), options, seed=seed, state=kept, threads=threads)
+    progress = run(method, first.vector(feature_set), seed, kept, threads)
     write_run(feature_set, progress.iterations, history, plot)
     Weights.from_vector(feature_set, select(progress, options.select)).save(weights)
     kept.remove()

@@ -18,7 +18,7 @@ from neural_smt.bleu import MATCHES, ORDER, REFERENCE_LENGTH, SIZE, TOTALS, bleu
 from neural_smt.bleu_primitives import log_bleu
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.primitives import enlarged
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Lists, Ragged
 from neural_smt.jit import kernel, leaf, mix
 from neural_smt.vocabulary import Vocabulary
 
@@ -27,6 +27,9 @@ BEAM = 20
 
 PRECISION, DECAY = 0.85, 0.75
 """Precision of unigrams, and of each higher order to that below, of the translations an oracle is compared with."""
+
+PLUS_ONE = np.array([0, 0, 1, 1, 1, 1, 1, 1, 0], dtype=np.float64)
+"""The background that turns BLEU into BLEU+1."""
 
 ROUNDS = 4
 """Passes over the sentences of the corpus-level search, at most; the first two bring nearly everything."""
@@ -59,7 +62,7 @@ def sentence_oracle(lattices: FlatLattices, references: Ragged, beam: int = BEAM
     references: int32 ``Ragged``, in the ids of the lattices' words (``encode_references``); beam: partial translations
     kept at a node, 0 for all.
     """
-    return _oracle([_search(lattices, references, s, _plus_one(), beam) for s in range(len(lattices))])
+    return _oracle([_search(lattices, references, s, PLUS_ONE, beam) for s in range(len(lattices))])
 
 
 def corpus_oracle(lattices: FlatLattices, references: Ragged, beam: int = BEAM, rounds: int = ROUNDS) -> LatticeOracle:
@@ -69,7 +72,7 @@ def corpus_oracle(lattices: FlatLattices, references: Ragged, beam: int = BEAM, 
     time replacing a derivation by the one that gives the highest corpus BLEU together with those of all the others,
     until a round changes nothing or ``rounds`` are done. BLEU never falls.
     """
-    found = [_search(lattices, references, s, _plus_one(), beam) for s in range(len(lattices))]
+    found = [_search(lattices, references, s, PLUS_ONE, beam) for s in range(len(lattices))]
     total = np.sum([statistics for _, statistics in found], axis=0, dtype=np.int64)
     for _ in range(rounds):
         changed = False
@@ -90,11 +93,6 @@ def _oracle(found: list[tuple[np.ndarray, np.ndarray]]) -> LatticeOracle:
     return LatticeOracle(Ragged.from_lists([arcs for arcs, _ in found]), statistics)
 
 
-def _plus_one() -> np.ndarray:
-    """The background that turns BLEU into BLEU+1."""
-    return np.array([0, 0, 1, 1, 1, 1, 1, 1, 0], dtype=np.float64)
-
-
 def _search(
     lattices: FlatLattices, references: Ragged, sentence: int, background: np.ndarray, beam: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -104,18 +102,9 @@ def _search(
         statistics = np.zeros(SIZE, dtype=np.int32)
         statistics[REFERENCE_LENGTH] = len(reference)
         return np.zeros(0, dtype=np.int32), statistics
-    arc_offsets = lattices.arc_offsets[first : last + 1]
-    return _search_lattice(
-        arc_offsets,
-        lattices.tails,
-        lattices.words.offsets,
-        lattices.words.values,
-        first,
-        reference,
-        background,
-        _gains(background, len(reference)),
-        beam if beam > 0 else np.iinfo(np.int64).max,
-    )
+    arcs = lattices.arc_offsets[first : last + 1], lattices.tails, lattices.words.arrays
+    gains, beam = _gains(background, len(reference)), beam if beam > 0 else np.iinfo(np.int64).max
+    return _search_lattice(*arcs, first, reference, background, gains, beam)
 
 
 def _gains(background: np.ndarray, length: int) -> np.ndarray:
@@ -147,8 +136,7 @@ def encode_references(
         known = vocabulary.index.get(word, copied.get(word))
         return known if known is not None else others.setdefault(word, -2 - len(others))
 
-    rows = [np.array([number(word) for word in reference], dtype=np.int32) for reference in references]
-    return Ragged.from_lists(rows)
+    return Ragged.from_lists([number(word) for word in reference] for reference in references)
 
 
 class ReferenceAutomaton(NamedTuple):
@@ -215,13 +203,12 @@ def column(words: np.ndarray, word: int) -> int:
 class _Partial(NamedTuple):
     """Partial translations, one row each.
 
-    node, arc, before: int32, the node reached, the arc into it and the row extended (-1: none); state: int32 of the
+    arc, before: int32, the arc into the node reached and the row extended (-1: none); state: int32 of the
     reference automaton; statistics: int32 ``[rows, 9]``; used: uint16 ``[rows, G]``, how often each n-gram of the
     reference is matched already, since matches are clipped; key: uint64, the sum of a code for each match, which is
     mixed with state and length only when compared.
     """
 
-    node: np.ndarray
     arc: np.ndarray
     before: np.ndarray
     state: np.ndarray
@@ -233,11 +220,10 @@ class _Partial(NamedTuple):
 @kernel
 def _grown(partial: _Partial, rows: int) -> _Partial:
     """The same with room for ``rows`` in all."""
-    if rows <= len(partial.node):
+    if rows <= len(partial.arc):
         return partial
-    rows = max(rows, 2 * len(partial.node))
+    rows = max(rows, 2 * len(partial.arc))
     return _Partial(
-        enlarged(partial.node, rows),
         enlarged(partial.arc, rows),
         enlarged(partial.before, rows),
         enlarged(partial.state, rows),
@@ -328,23 +314,17 @@ def _choose(rank: np.ndarray, identity: np.ndarray, beam: int) -> np.ndarray:
 
 @kernel
 def _search_lattice(
-    arc_offsets: np.ndarray,
-    tails: np.ndarray,
-    word_offsets: np.ndarray,
-    words: np.ndarray,
-    first_node: int,
-    reference: np.ndarray,
-    background: np.ndarray,
-    gains: np.ndarray,
-    beam: int,
-) -> tuple[np.ndarray, np.ndarray]:
+    arc_offsets: np.ndarray, tails: np.ndarray, texts: Lists, first_node: int, reference: np.ndarray,
+    background: np.ndarray, gains: np.ndarray, beam: int,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Arcs (int32, first arc first) and statistics (int32 [9]) of the best derivation found in one lattice.
 
     arc_offsets int64 [M + 1], of its nodes, numbers of all arcs; tails int32, counted over all sentences like
-    ``first_node``; word_offsets, words: of all arcs; reference int32 ids; background float64 [9] is added to the
+    ``first_node``; texts: the words of all arcs; reference int32 ids; background float64 [9] is added to the
     statistics before BLEU is taken; gains float64 [5]: what a match of each order is worth, and what a word costs,
     where partial translations are compared.
     """
+    words, word_offsets = texts
     automaton = build_automaton(reference)
     first_word = word_offsets[arc_offsets[0]]
     read = np.empty(word_offsets[arc_offsets[-1]] - first_word, np.int32)
@@ -353,7 +333,7 @@ def _search_lattice(
     nodes = len(arc_offsets) - 1
     start = np.zeros(1, np.int32)
     counts, used = np.zeros((1, SIZE), np.int32), np.zeros((1, len(automaton.order)), np.uint16)
-    partial = _grown(_Partial(start, start, start - 1, start, counts, used, np.zeros(1, np.uint64)), 256)
+    partial = _grown(_Partial(start, start - 1, start, counts, used, np.zeros(1, np.uint64)), 256)
     ranges = np.zeros(nodes + 1, np.int64)
     ranges[1] = 1
     found = np.empty(ORDER * len(read), np.int32)
@@ -378,7 +358,7 @@ def _search_lattice(
             row, arc, before = ranges[node] + i, np.int64(arcs[chosen[i]]), np.int64(befores[chosen[i]])
             added = read[word_offsets[arc] - first_word : word_offsets[arc + 1] - first_word]
             _extend(automaton, added, partial, before, row, found)
-            partial.node[row], partial.arc[row], partial.before[row] = node, arc, before
+            partial.arc[row], partial.before[row] = arc, before
         ranges[node + 1] = ranges[node] + len(chosen)
     best, best_value = ranges[nodes - 1], -np.inf
     for row in range(ranges[nodes - 1], ranges[nodes]):

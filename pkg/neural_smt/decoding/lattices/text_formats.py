@@ -108,19 +108,18 @@ def _covered_words(lattice: Lattice) -> list[int]:
 
 def slf_lines(number: int, lattice: Lattice | None) -> Iterator[str]:
     """The lines of the HTK file of one sentence (None: an empty one)."""
-    lengths = np.zeros(0, dtype=np.int64) if lattice is None else lattice.words.lengths
-    last = 0 if lattice is None else len(lattice.ranges) - 1
-    nodes, links = last + 1 + int(np.maximum(lengths - 1, 0).sum()), int(np.maximum(lengths, 1).sum())
     yield from ("VERSION=1.1", f"UTTERANCE={number}", "base=2.718281828459045")
-    if lattice is not None:
-        names = lattice.weighted.features.names
-        for i, (name, weight) in enumerate(zip(names, lattice.weighted.vector.tolist(), strict=True), start=1):
-            yield f"# x{i} is {name}, weight {weight:.8g}"
-    yield f"start=0 end={last}"
-    yield f"NODES={nodes} LINKS={links}"
+    if lattice is None:
+        yield from ("start=0 end=0", "NODES=1 LINKS=0", "I=0")
+        return
+    lengths, last = lattice.words.lengths, len(lattice.ranges) - 1
+    nodes, links = last + 1 + int(np.maximum(lengths - 1, 0).sum()), int(np.maximum(lengths, 1).sum())
+    names = lattice.weighted.features.names
+    for i, (name, weight) in enumerate(zip(names, lattice.weighted.vector.tolist(), strict=True), start=1):
+        yield f"# x{i} is {name}, weight {weight:.8g}"
+    yield from (f"start=0 end={last}", f"NODES={nodes} LINKS={links}")
     yield from (f"I={node}" for node in range(nodes))
-    if lattice is not None:
-        yield from _link_lines(lattice)
+    yield from _link_lines(lattice)
 
 
 def _link_lines(lattice: Lattice) -> Iterator[str]:

@@ -58,7 +58,10 @@ class AlignedLattices:
         flat = FlatLattices.of(lattices, decoder.feature_set.size)
         sentence_of_arc = np.repeat(np.arange(len(lattices)), [0 if x is None else len(x.tails) for x in lattices])
         sentence_of_word = np.repeat(sentence_of_arc, flat.words.lengths)
-        positions = _source_positions([x for x in lattices if x is not None], decoder.model)
+        filled, positions = [x for x in lattices if x is not None], Ragged.from_lists([])
+        if filled:
+            options, starts = (np.concatenate([getattr(x, name) for x in filled]) for name in ("options", "starts"))
+            positions = source_positions(filled[0].weighted, decoder.model, options, starts)  # one call has one for all
         ends = np.arange(len(lattices))
         sets, numbers = intern_links(
             np.concatenate([sentence_of_word, ends]),
@@ -67,7 +70,7 @@ class AlignedLattices:
         weights = Weights.from_vector(decoder.feature_set, decoder.vector).values
         features = [Feature(f.name, weights[f.name], tunable=f.tunable) for f in decoder.feature_set]
         vocabulary = decoder.model.target_vocabulary
-        copied = next((x.weighted.prepared.unknown_words for x in lattices if x is not None), [])
+        copied = filled[0].weighted.prepared.unknown_words if filled else []
         return cls(
             flat,
             numbers[: len(positions)],
@@ -135,14 +138,6 @@ class AlignedLattices:
         if not whole:
             raise UserError(f"{folder}: its parts do not belong together; decode into lattices again")
         return loaded
-
-
-def _source_positions(lattices: Sequence[Lattice], model: TranslationModel) -> Ragged:
-    """Source positions within the sentence of every word of every arc, int32 ``Ragged`` of W."""
-    if not lattices:
-        return Ragged.from_lists([])
-    options, starts = (np.concatenate([getattr(x, name) for x in lattices]) for name in ("options", "starts"))
-    return source_positions(lattices[0].weighted, model, options, starts)  # one for all sentences of a call
 
 
 def source_positions(

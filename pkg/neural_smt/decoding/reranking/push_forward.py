@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from neural_smt.decoding.lattices.kbest import list_paths
+from neural_smt.decoding.lattices.flat import list_paths
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.push_forward_kernels import (
     Arcs,
@@ -26,7 +26,7 @@ from neural_smt.decoding.reranking.push_forward_kernels import (
     trace_best,
 )
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.networks.recurrent.scorer import writable
 from neural_smt.networks.recurrent.tries import build_tries, stable_order
 from neural_smt.vocabulary import BOS, EOS
@@ -47,8 +47,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class LatticeScorer:
-    """A network as the lattices of a text need it. words: int32 ``[W]``, the words of the arcs in its ids."""
+    """A network as the lattices of a text need it.
 
+    feature: the name of its score; words: int32 ``[W]``, the words of the arcs in its ids.
+    """
+
+    lattices: AlignedLattices
+    feature: str
     scorer: TextScorer
     words: np.ndarray
 
@@ -62,7 +67,7 @@ class LatticeScorer:
         arcs = np.diff(flat.arc_offsets[flat.node_offsets])
         owner = np.repeat(np.repeat(np.arange(len(lattices)), arcs), flat.words.lengths)
         text = TargetText(sentences, np.arange(len(lattices)), words, owner, lattices.sets)
-        return cls(network.on(text), words)
+        return cls(lattices, network.feature, network.on(text), words)
 
 
 @dataclass(frozen=True)
@@ -80,18 +85,6 @@ class Rescored:
     evaluations: int
     arc_scores: np.ndarray | None = None
 
-    @classmethod
-    def joined(cls, parts: Sequence[Rescored]) -> Rescored:
-        """The parts of a text, one after the other."""
-        of_arcs = [part.arc_scores for part in parts]
-        return cls(
-            Ragged.concatenate([Ragged.from_lists([]), *(part.arcs for part in parts)]),
-            np.concatenate([np.zeros(0), *(part.scores for part in parts)]),
-            np.concatenate([np.zeros(0), *(part.network for part in parts)]),
-            sum(part.evaluations for part in parts),
-            None if any(x is None for x in of_arcs) else np.concatenate([np.zeros(0, np.float32), *of_arcs]),
-        )
-
 
 def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], threads: int) -> list[Result]:
     """``work`` of every part, in order."""
@@ -101,50 +94,43 @@ def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], threads: i
         return list(pool.map(work, parts))
 
 
-def push_forward(
-    lattices: AlignedLattices,
-    network: LatticeScorer,
-    vector: np.ndarray,
-    weight: float,
-    beam: int = 1,
-    threads: int = 1,
-) -> Rescored:
-    """Rescore lattices.
-
-    vector: float64 ``[F]``, the weights of the lattices' scores; weight: that of the network; beam: k, states
-    kept at a node. With ``arc_scores``, ln p of the words of each arc after the best state of the node it leaves.
-    """
-    scores = lattices.flat.scores(vector)
-
-    def work(block: tuple[int, int]) -> Rescored:
-        return _rescore_block(lattices, network, scores, weight, beam, *block)
-
-    return Rescored.joined(in_threads(work, _blocks(lattices, beam), threads))
-
-
-def _blocks(lattices: AlignedLattices, beam: int) -> Iterator[tuple[int, int]]:
-    """Ranges of sentences with about as much work each."""
-    flat = lattices.flat
-    _, most = level_nodes(flat.node_offsets, flat.arc_offsets, flat.tails, beam)
-    work = np.concatenate([[0], np.cumsum(flat.words.lengths * most[flat.tails])])
-    work = work[flat.arc_offsets[flat.node_offsets]]
+def _blocks(work: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
+    """Ranges of sentences with about so much work each; work: int64 ``[S + 1]``, that before each sentence."""
     first = 0
-    while first < len(flat):
-        last = max(first + 1, int(np.searchsorted(work, work[first] + BLOCK, side="right")) - 1)
+    while first < len(work) - 1:
+        last = max(first + 1, int(np.searchsorted(work, work[first] + most, side="right")) - 1)
         yield first, last
         first = last
 
 
+def push_forward(network: LatticeScorer, weights: np.ndarray, beam: int = 1, threads: int = 1) -> Rescored:
+    """Rescore lattices.
+
+    weights: float64 ``[F + 1]``, of the lattices' scores and of the network; beam: k, states kept at a node. With
+    ``arc_scores``, ln p of the words of each arc after the best state of the node it leaves.
+    """
+    flat = network.lattices.flat
+    scores = flat.scores(weights[:-1])
+    _, most = level_nodes(flat.node_offsets, flat.arc_offsets, flat.tails, beam)
+    work = offsets_of(flat.words.lengths * most[flat.tails])[flat.arc_offsets[flat.node_offsets]]
+
+    def rescore(block: tuple[int, int]) -> Rescored:
+        return _rescore_block(network, scores, weights[-1], beam, *block)
+
+    parts = in_threads(rescore, _blocks(work, BLOCK), threads)
+    return Rescored(
+        Ragged.concatenate([Ragged.from_lists([]), *(part.arcs for part in parts)]),
+        np.concatenate([np.zeros(0), *(part.scores for part in parts)]),
+        np.concatenate([np.zeros(0), *(part.network for part in parts)]),
+        sum(part.evaluations for part in parts),
+        np.concatenate([np.zeros(0, np.float32), *(part.arc_scores for part in parts)]),
+    )
+
+
 def _rescore_block(
-    lattices: AlignedLattices,
-    network: LatticeScorer,
-    scores: np.ndarray,
-    weight: float,
-    beam: int,
-    first: int,
-    last: int,
+    network: LatticeScorer, scores: np.ndarray, weight: float, beam: int, first: int, last: int
 ) -> Rescored:
-    flat, scorer = lattices.flat, network.scorer
+    lattices, flat, scorer = network.lattices, network.lattices.flat, network.scorer
     node_offsets = flat.node_offsets[first : last + 1] - flat.node_offsets[first]
     nodes = slice(*flat.node_offsets[[first, last]])
     offsets = flat.arc_offsets[nodes.start : nodes.stop + 1]
@@ -163,25 +149,19 @@ def _rescore_block(
     word_offsets = np.concatenate([flat.words.offsets[part.start : part.stop + 1], places.stop + np.cumsum(ends)])
     word_offsets -= places.start
     words = np.concatenate([network.words[places], np.full(len(filled), EOS, dtype=np.int32)])
-    links = np.concatenate([lattices.links[places], lattices.ends[first + filled]])
-    inputs, used_links = scorer.distinct(links)
+    inputs, used_links = scorer.distinct(np.concatenate([lattices.links[places], lattices.ends[first + filled]]))
     at_node = np.concatenate([tails, np.full(last - first, -1, dtype=np.int32)])
     at_node[len(tails) + filled] = node_offsets[1:][filled] - 1
     predicted = np.concatenate([np.arange(len(tails)), len(tails) + filled])
     order, starts = stable_order(node_root[at_node[predicted]], len(root_node))
     order = predicted[order]
     sequences = Ragged(np.arange(len(words)), word_offsets).take(order)
-    tries = build_tries(
-        level[root_node],
-        starts,
-        sequences.offsets,
-        words[sequences.values],
-        inputs[sequences.values],
-        scorer.class_of_word,
-    )
+    of_words = words[sequences.values], inputs[sequences.values]
+    tries = build_tries(level[root_node], starts, sequences.offsets, *of_words, scorer.class_of_word)
     entries = np.full(len(at_node), -1, dtype=np.int32)
     entries[order] = tries.sequence_entry
-    arcs = Arcs(offsets, tails, scores[part], word_offsets, words, inputs, entries)
+    graph = node_offsets, root_node, node_root, offsets, tails
+    arcs = Arcs(*graph, scores[part], word_offsets, words, inputs, entries)
 
     sentence = np.repeat(np.arange(first, last), np.diff(node_offsets))[root_node]
     walk = scorer.walk(tries, used_links, sentence, most[root_node])
@@ -191,16 +171,11 @@ def _rescore_block(
     for number in range(len(tries.level_roots) - 1):
         roots = int(tries.level_roots[number]), int(tries.level_roots[number + 1])
         before = used
-        used = settle_level(roots, root_node, node_root, arcs, weight, beam, history, tries, walk.rows, states, before)
+        used = settle_level(roots, arcs, weight, beam, history, tries, walk.rows, states, before)
         walk.score_level(number, states.row[before:used], states.word[before:used])
-    path, path_offsets, totals, scored = trace_best(node_offsets, node_root, arcs, weight, walk.rows, states)
-    return Rescored(
-        Ragged(path + np.int32(part.start), path_offsets),
-        totals,
-        scored,
-        walk.evaluations,
-        best_scores(arcs, walk.rows),
-    )
+    path, path_offsets, totals, scored = trace_best(arcs, weight, walk.rows, states)
+    path += np.int32(part.start)
+    return Rescored(Ragged(path, path_offsets), totals, scored, walk.evaluations, best_scores(arcs, walk.rows))
 
 
 def _new_states(roots: int, most: int) -> States:
@@ -218,16 +193,16 @@ def _new_states(roots: int, most: int) -> States:
 
 
 def score_paths(
-    lattices: AlignedLattices, network: LatticeScorer, paths: Ragged, first: np.ndarray, shared: bool = True
+    network: LatticeScorer, paths: Ragged, sentences: np.ndarray, shared: bool = True
 ) -> tuple[np.ndarray, int]:
     """ln p of the translations of whole paths, float64 ``[n]``, and how many network states were computed.
 
-    paths: int ``Ragged`` of n paths, arcs; first: int64 ``[S + 1]``, those of each sentence; shared: whether what the
-    translations of a sentence begin with in common is computed once.
+    paths: int ``Ragged`` of n paths, arcs; sentences: int64 ``[n]``, rising, the sentence of each; shared: whether what
+    the translations of a sentence begin with in common is computed once.
     """
+    lattices = network.lattices
     places = Ragged(np.arange(len(network.words)), lattices.flat.words.offsets).take(paths.values)
     targets = Ragged(network.words[places.values], places.offsets[paths.offsets])
-    sentences = np.repeat(np.arange(len(lattices)), np.diff(first))
     links = np.repeat(lattices.ends[sentences], targets.lengths + 1)
     of_word = np.arange(len(places.values)) + np.repeat(np.arange(len(paths)), targets.lengths)
     links[of_word] = lattices.links[places.values]
@@ -235,58 +210,34 @@ def score_paths(
 
 
 def rescore_lists(
-    lattices: AlignedLattices,
-    network: LatticeScorer,
-    vector: np.ndarray,
-    weight: float,
-    nbest: int,
-    shared: bool = False,
-    threads: int = 1,
+    network: LatticeScorer, weights: np.ndarray, nbest: int, shared: bool = False, threads: int = 1
 ) -> Rescored:
     """The best of the ``nbest`` best distinct derivations of each sentence.
 
-    These are best under the weights that the lattices were made with. vector: float64 ``[F]``, the weights of the
-    lattices' scores; weight: that of the network; shared: see ``score_paths``.
+    These are best under the weights that the lattices were made with. weights: as for ``push_forward``; shared: see
+    ``score_paths``.
     """
+    lattices = network.lattices
     paths, first = list_paths(lattices.flat, lattices.made_with, nbest)
-    arc_scores = lattices.flat.scores(vector)
+    sentences = np.repeat(np.arange(len(lattices)), np.diff(first))
 
-    def work(block: tuple[int, int]) -> Rescored:
-        rows = np.arange(first[block[0]], first[block[1]])
-        part, starts = paths.take(rows), np.zeros(len(first), dtype=np.int64)
-        starts[block[0] : block[1] + 1] = first[block[0] : block[1] + 1] - first[block[0]]
-        starts[block[1] + 1 :] = len(rows)
-        scored, evaluations = score_paths(lattices, network, part, starts, shared)
-        totals = weight * scored
-        if len(rows):
-            totals += np.add.reduceat(arc_scores[part.values], part.offsets[:-1])
-        return _best_of_each(part, starts[block[0] : block[1] + 1], totals, scored, evaluations)
+    def score(block: tuple[int, int]) -> tuple[np.ndarray, int]:
+        rows = np.arange(*first[list(block)])
+        return score_paths(network, paths.take(rows), sentences[rows], shared)
 
-    return Rescored.joined(in_threads(work, _list_blocks(first), threads))
-
-
-def _list_blocks(first: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Ranges of sentences with about ``PATHS`` paths."""
-    start = 0
-    while start < len(first) - 1:
-        stop = max(start + 1, int(np.searchsorted(first, first[start] + PATHS, side="right")) - 1)
-        yield start, stop
-        start = stop
-
-
-def _best_of_each(
-    paths: Ragged, first: np.ndarray, totals: np.ndarray, scored: np.ndarray, evaluations: int
-) -> Rescored:
-    """The path with the highest total of every sentence, the first of equals."""
-    count = len(first) - 1
-    filled = np.diff(first) > 0
-    best = order_paths(totals, first)[first[:-1][filled]]
-    scores, chosen = np.zeros((2, count))
+    parts = in_threads(score, _blocks(first, PATHS), threads)
+    scored = np.concatenate([np.zeros(0), *(found for found, _ in parts)])
+    totals = weights[-1] * scored
+    if len(paths):
+        totals += np.add.reduceat(lattices.flat.scores(weights[:-1])[paths.values], paths.offsets[:-1])
+    filled = np.flatnonzero(np.diff(first))
+    best = order_paths(totals, first)[first[filled]]
+    scores, chosen = np.zeros((2, len(lattices)))
     scores[filled], chosen[filled] = totals[best], scored[best]
-    arcs = paths.take(best)
-    offsets = np.zeros(count + 1, dtype=np.int64)
-    offsets[1:][filled] = arcs.lengths
-    return Rescored(Ragged(arcs.values, np.cumsum(offsets)), scores, chosen, evaluations)
+    lengths = np.zeros(len(lattices), dtype=np.int64)
+    lengths[filled] = paths.lengths[best]
+    arcs = Ragged(paths.take(best).values, offsets_of(lengths))
+    return Rescored(arcs, scores, chosen, sum(evaluations for _, evaluations in parts))
 
 
 def order_paths(totals: np.ndarray, first: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neural_smt.decoding.primitives import enlarged
 from neural_smt.jit import kernel, leaf, mix
 from neural_smt.networks.recurrent.scorer_primitives import Rows
 from neural_smt.networks.recurrent.tries import Tries
@@ -12,11 +13,16 @@ from neural_smt.networks.recurrent.tries import Tries
 class Arcs(NamedTuple):
     """The lattices of some sentences: nodes and arcs are numbered from 0 over all of them.
 
-    offsets: int64 ``[M + 1]``, the arcs into each node; tails: int32 ``[A]``; scores: float64 ``[A]``, weighted,
-    without the network; word_offsets: int64 ``[A + S + 1]``, words, inputs: int32, what each arc predicts, and
-    then what the end of each sentence is; entries: int32 ``[A + S]``, where the score of this is found (-1: no words).
+    node_offsets: int64 ``[S + 1]``; root_node, node_root: int32 ``[M]``, the node of each root of the prefix trees, and
+    the root of each node; offsets: int64 ``[M + 1]``, the arcs into each node; tails: int32 ``[A]``; scores: float64
+    ``[A]``, weighted, without the network; word_offsets: int64 ``[A + S + 1]``, words, inputs: int32, what each arc
+    predicts, and then what the end of each sentence is; entries: int32 ``[A + S]``, where the score of this is found
+    (-1: no words).
     """
 
+    node_offsets: np.ndarray
+    root_node: np.ndarray
+    node_root: np.ndarray
     offsets: np.ndarray
     tails: np.ndarray
     scores: np.ndarray
@@ -92,23 +98,12 @@ def _network(rows: Rows, entry: int, slot: int) -> float:
 
 @leaf
 def _write_state(
-    states: States,
-    state: int,
-    arcs: Arcs,
-    arc: int,
-    tail: int,
-    slot: int,
-    score: float,
-    key: np.uint64,
-    tries: Tries,
-    rows: Rows,
+    states: States, state: int, arcs: Arcs, arc: int, tail: int, slot: int, tries: Tries, rows: Rows
 ) -> None:
     """State ``state`` comes from the state ``tail``, slot ``slot`` of its node, by an arc."""
     entry = arcs.entries[arc]
-    states.total[state] = score
     states.network[state] = states.network[tail] + _network(rows, entry, slot)
     states.arc[state], states.before[state] = arc, tail
-    states.key[state] = key
     if entry >= 0:
         states.row[state] = rows.pair_row[tries.query_pair[tries.entry_query[entry]]] + slot
         states.word[state] = tries.entry_word[entry]
@@ -118,34 +113,25 @@ def _write_state(
 
 @kernel
 def settle_level(
-    roots: tuple[int, int],
-    root_node: np.ndarray,
-    node_root: np.ndarray,
-    arcs: Arcs,
-    weight: float,
-    beam: int,
-    history: int,
-    tries: Tries,
-    rows: Rows,
-    states: States,
-    used: int,
-) -> int:
+    roots: tuple[int, int], arcs: Arcs, weight: float, beam: int, history: int, tries: Tries, rows: Rows,
+    states: States, used: int,
+) -> int:  # fmt: skip
     """Keep the ``beam`` best states of distinct histories (of so many last words; -1: all) of every node in a range of
     roots; return how many there are then. The first states, those of starts, are there already.
     """
     arc_of, slot_of, score_of = np.empty(64, np.int32), np.empty(64, np.int32), np.empty(64)
     for root in range(*roots):
-        node = root_node[root]
+        node = arcs.root_node[root]
         states.first[root] = used
         if arcs.offsets[node] == arcs.offsets[node + 1]:
             used += 1
             continue
         count = 0
         for arc in range(arcs.offsets[node], arcs.offsets[node + 1]):
-            tail = node_root[arcs.tails[arc]]
+            tail = arcs.node_root[arcs.tails[arc]]
             if count + rows.slots[tail] > len(arc_of):
                 size = 2 * (count + rows.slots[tail])
-                arc_of, slot_of, score_of = _longer(arc_of, size), _longer(slot_of, size), _longer(score_of, size)
+                arc_of, slot_of, score_of = enlarged(arc_of, size), enlarged(slot_of, size), enlarged(score_of, size)
             for slot in range(rows.slots[tail]):
                 score = states.total[states.first[tail] + slot] + arcs.scores[arc]
                 arc_of[count], slot_of[count] = arc, slot
@@ -154,13 +140,14 @@ def settle_level(
         order = np.argsort(-score_of[:count], kind="mergesort") if beam > 1 else np.array([np.argmax(score_of[:count])])
         for candidate in order:
             arc, slot = arc_of[candidate], slot_of[candidate]
-            tail = states.first[node_root[arcs.tails[arc]]] + slot
+            tail = states.first[arcs.node_root[arcs.tails[arc]]] + slot
             key = _key_after(states, tail, arcs, arc, history)
             fresh = True
             for state in range(states.first[root], used):
                 fresh = fresh and states.key[state] != key
             if fresh:
-                _write_state(states, used, arcs, arc, tail, slot, score_of[candidate], key, tries, rows)
+                states.total[used], states.key[used] = score_of[candidate], key
+                _write_state(states, used, arcs, arc, tail, slot, tries, rows)
                 used += 1
                 if used - states.first[root] == beam:
                     break
@@ -169,17 +156,11 @@ def settle_level(
 
 
 @kernel
-def _longer(array: np.ndarray, size: int) -> np.ndarray:
-    longer = np.empty(size, array.dtype)
-    longer[: len(array)] = array
-    return longer
-
-
-@kernel
 def trace_best(
-    node_offsets: np.ndarray, node_root: np.ndarray, arcs: Arcs, weight: float, rows: Rows, states: States
+    arcs: Arcs, weight: float, rows: Rows, states: States
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The best path of every sentence: arcs (int32) and offsets (int64 [S + 1]), total and network scores."""
+    node_offsets = arcs.node_offsets
     sentences = len(node_offsets) - 1
     last = np.full(sentences, -1, np.int64)
     offsets = np.zeros(sentences + 1, np.int64)
@@ -187,7 +168,7 @@ def trace_best(
     for sentence in range(sentences):
         length = 0
         if node_offsets[sentence] < node_offsets[sentence + 1]:
-            root = node_root[node_offsets[sentence + 1] - 1]
+            root = arcs.node_root[node_offsets[sentence + 1] - 1]
             entry = arcs.entries[len(arcs.tails) + sentence]
             for slot in range(rows.slots[root]):
                 state, end = states.first[root] + slot, _network(rows, entry, slot)
