@@ -15,6 +15,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import LinkSets, RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork, TrainedRecurrent, save_recurrent
 from neural_smt.representations.lsa import LatentSemantics, analyse
+from neural_smt.representations.projection import mean_cosine
 from neural_smt.representations.representation import load_representation, save_representation
 from neural_smt.representations.steps import build_representation
 from neural_smt.shortlist import repeated_words
@@ -50,13 +51,14 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def build(text: Path) -> Build:
-    def call(name: str, **changes: Any) -> tuple[Path, dict[str, Any]]:
+    def call(name: str, recurrent: Path | None = None, **changes: Any) -> tuple[Path, dict[str, Any]]:
         build_representation(
             settings=KINDS[name] | changes,
             source=text / "train.fr",
             target=text / "train.en",
             output=text / name,
             statistics=text / f"{name}.json",
+            recurrent=recurrent,
             seed=1,
         )
         return text / name, read_json(text / f"{name}.json")
@@ -138,8 +140,7 @@ def test_the_projection_comes_near_the_reference(build: Build) -> None:
     theirs = projected.inputs(new, every).vectors(np.arange(50))
     references = [[TRANSLATIONS[word] for word in sentence] for sentence in new]
     ours = oracle.inputs(references, every).vectors(np.arange(50))
-    lengths = np.linalg.norm(theirs, axis=1) * np.linalg.norm(ours, axis=1)
-    assert ((theirs * ours).sum(axis=1) / lengths).mean() > 0.9
+    assert mean_cosine(theirs, ours) > 0.9
     training = projected.inputs(sentences(1, 200), links(*((n, []) for n in range(200)))).table[1:]
     assert np.sqrt((training**2).sum(axis=1).mean()) == pytest.approx(2, rel=1e-4)
 
@@ -154,28 +155,20 @@ def test_the_same_seed_gives_the_same_bytes_and_a_folder_comes_back(build: Build
     assert {path.name: path.read_bytes() for path in again.iterdir()} == first
 
 
-def test_words_of_a_recurrent_model_keep_their_proportions(text: Path) -> None:
+def test_words_of_a_recurrent_model_keep_their_proportions(build: Build, text: Path) -> None:
     vocabulary = Vocabulary.from_sentences(["chien chien chien noir"])
     classes = WordClasses(np.array([0, 2, 3, 4], dtype=np.int32), np.array([0, 4]))
     network = RecurrentNetwork(RecurrentConfig(5, 1, hidden=2, direct_size=0), classes, seed=1)
     with torch.no_grad():
         network.embedding.copy_(torch.tensor([[9.0, 9], [9, 9], [9, 9], [0, 1], [3, 4]]))
     save_recurrent(text / "recurrent", TrainedRecurrent(network, vocabulary))
-    build_representation(
-        settings={"kind": "word_rnn", "window": "n4", "length": 2.0},
-        source=text / "train.fr",
-        target=text / "train.en",
-        output=text / "words",
-        statistics=text / "words.json",
-        recurrent=text / "recurrent",
-        seed=1,
-    )
-    found = load_representation(text / "words")
+    folder, statistics = build("learned", text / "recurrent", kind="word_rnn", window="n4", length=2.0)
+    found = load_representation(folder)
     assert (found.slots, found.dimensions, found.input_rows) == (4, 2, 0)
     length = np.sqrt((3 * 1 + 25) / 4)  # of running words
     vectors = found.inputs([["chien", "noir"]], links((0, [0]))).vectors(np.array([0]))[0]
     np.testing.assert_allclose(vectors, [3 / length, 4 / length, *[0] * 6], rtol=1e-6)
-    assert read_json(text / "words.json")["length_in_the_model"] == pytest.approx(length)
+    assert statistics["length_in_the_model"] == pytest.approx(length)
 
 
 @pytest.mark.parametrize(("changes", "message"), read_yaml(Path(__file__).with_name("refused.yaml")))
@@ -196,12 +189,10 @@ def test_inputs_that_do_not_fit_are_refused(build: Build, text: Path) -> None:
 def test_broken_folders_are_refused(build: Build) -> None:
     folder, _ = build("projected_lsa")
     arrays, description = load_file(folder / "vectors.safetensors"), read_json(folder / "config.json")
-    save_file({"weights": arrays["weights"]}, folder / "vectors.safetensors")
-    with pytest.raises(UserError, match=r"vectors\.safetensors: does not hold the vectors .* projected_lsa; build"):
-        load_representation(folder)
-    for fault in ({"weights": arrays["weights"][1:]}, {"weights": arrays["weights"] + np.float32(np.nan)}):
-        save_file(arrays | fault, folder / "vectors.safetensors")
-        with pytest.raises(UserError, match="does not hold the vectors"):
+    weights, features = arrays["weights"], {"features": arrays["features"]}
+    for fault in ({}, features | {"weights": weights[1:]}, features | {"weights": weights + np.float32(np.nan)}):
+        save_file({"weights": weights} | fault, folder / "vectors.safetensors")
+        with pytest.raises(UserError, match=r"vectors\.safetensors: does not hold the vectors .* projected_lsa; build"):
             load_representation(folder)
     (folder / "vectors.safetensors").write_bytes(b"short")
     with pytest.raises(UserError, match=r"vectors\.safetensors: cannot be loaded"):

@@ -19,3 +19,15 @@ def all_inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Inputs]:
         "attention": pairs,
         "candidates": candidates,
     }
+
+
+@pytest.fixture
+def inputs(all_inputs: dict[str, Inputs], request: pytest.FixtureRequest) -> Inputs:
+    """Of the kind of network that the test's module is about."""
+    return all_inputs[request.module.KIND]
+
+
+@pytest.fixture
+def candidates(all_inputs: dict[str, Inputs]) -> Inputs:
+    """Target vocabularies of the sentences that attention networks are trained on."""
+    return all_inputs["candidates"]

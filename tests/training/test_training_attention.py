@@ -22,15 +22,7 @@ from neural_smt.training.loop import Trainer
 from neural_smt.vocabulary import EOS, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
-
-@pytest.fixture
-def inputs(all_inputs: dict[str, Inputs]) -> Inputs:
-    return all_inputs["attention"]
-
-
-@pytest.fixture
-def candidates(all_inputs: dict[str, Inputs]) -> Inputs:
-    return all_inputs["candidates"]
+KIND = "attention"
 
 
 def sentence_pairs(count: int, words: int, seed: int = 0) -> SentencePairs:
@@ -162,31 +154,27 @@ def test_embeddings_stay_when_they_are_fixed(tmp_path: Path) -> None:
 
 def test_epochs_end_the_training(inputs: Inputs, tmp_path: Path) -> None:
     train("attention", inputs, tmp_path, epochs=2, validate_every=0)
-    short = [line for line in read_lines(inputs["source"]) if len(line.split()) <= 5]
-    rows = read_csv(tmp_path / "curve.csv")
-    assert [(row["examples"], row["epochs"]) for row in rows] == [
-        (str(len(short)), "1.0000"),
-        (str(2 * len(short)), "2.0000"),
-    ]
+    short = sum(len(line.split()) <= 5 for line in read_lines(inputs["source"]))
+    rows = [(int(row["examples"]), row["epochs"]) for row in read_csv(tmp_path / "curve.csv")]
+    assert rows == [(short, "1.0000"), (2 * short, "2.0000")]
 
 
 def test_inputs_that_do_not_go_together_are_refused(inputs: Inputs, candidates: Inputs, tmp_path: Path) -> None:
-    cases = [
-        ({"candidates": candidates["candidates"]}, "give both candidates and held_out_candidates"),
-        ({"held_out_source": None}, "needs both its sides"),
-        (candidates | {"candidates": candidates["held_out_candidates"]}, "of 20 sentences, but .* has 200"),
+    whole, other, long = CandidateSets.load(candidates["candidates"]), tmp_path / "other", tmp_path / "long"
+    CandidateSets(whole.own, whole.common, whole.size, {"vocabulary": "another"}).save(other)
+    write_lines(long, ["s1 " * 9] * 200)
+    cases: list[tuple[Inputs, dict[str, Any], str]] = [
+        ({"candidates": candidates["candidates"]}, {}, "give both candidates and held_out_candidates"),
+        ({"held_out_source": None}, {}, "needs both its sides"),
+        (candidates | {"candidates": candidates["held_out_candidates"]}, {}, "of 20 sentences, but .* has 200"),
+        (dict.fromkeys(["held_out_source", "held_out_target"]), {"keep": "best"}, "need held-out text"),
+        (candidates, {"tau": 10}, "leave candidates out"),
+        ({"source": long}, {}, "no sentence pairs of 1 to 5 words"),
+        (candidates | {"candidates": other}, {}, "made with another network vocabulary"),
     ]
-    for changed, message in cases:
+    for changed, settings, message in cases:
         with pytest.raises(UserError, match=message):
-            train("attention", inputs | changed, tmp_path)
-    without = inputs | {"held_out_source": None, "held_out_target": None}
-    with pytest.raises(UserError, match="need held-out text"):
-        train("attention", without, tmp_path, keep="best")
-    with pytest.raises(UserError, match="leave candidates out"):
-        train("attention", inputs | candidates, tmp_path, tau=10)
-    write_lines(tmp_path / "long", ["s1 " * 9] * 200)
-    with pytest.raises(UserError, match="no sentence pairs of 1 to 5 words"):
-        train("attention", inputs | {"source": tmp_path / "long"}, tmp_path)
+            train("attention", inputs | changed, tmp_path, **settings)
 
 
 def test_words_spelt_like_a_reserved_entry_are_unknown(inputs: Inputs, tmp_path: Path) -> None:
@@ -200,13 +188,6 @@ def test_words_spelt_like_a_reserved_entry_are_unknown(inputs: Inputs, tmp_path:
         train("attention", inputs | changed, folder, updates=2)
         results.append(weights(folder))
     assert results[0] == results[1]
-
-
-def test_sets_of_another_vocabulary_are_refused(inputs: Inputs, candidates: Inputs, tmp_path: Path) -> None:
-    whole = CandidateSets.load(candidates["candidates"])
-    CandidateSets(whole.own, whole.common, whole.size, {"vocabulary": "another"}).save(tmp_path / "other")
-    with pytest.raises(UserError, match="made with another network vocabulary"):
-        train("attention", inputs | candidates | {"candidates": tmp_path / "other"}, tmp_path)
 
 
 class LargeResults(TorchDispatchMode):

@@ -20,10 +20,7 @@ from neural_smt.training.ngram_text import NgramText, split_sentences
 from neural_smt.training.steps import measure_network
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
 
-
-@pytest.fixture
-def inputs(all_inputs: dict[str, Inputs]) -> Inputs:
-    return all_inputs["cslm"]
+KIND = "cslm"
 
 
 def test_a_tiny_text_is_learnt_by_heart(tmp_path: Path) -> None:
@@ -51,10 +48,10 @@ def test_what_is_measured_beside_the_ngram_model(inputs: Inputs, tmp_path: Path)
     lines = [line for text in inputs["texts"] for line in text.read_text().splitlines()]
     kept, held_out = split_sentences(vocabulary.encode(lines), 0.1, 1)
     model = NgramModel.from_tables(estimate(kept, 4).tables, vocabulary)
-    assert found["sentences"] == len(held_out) >= 20
-    assert found["tokens"] == len(held_out.values) + len(held_out)
-    assert found["covered"] == (held_out.values < len(shortlist)).sum() + len(held_out)
-    assert found["ngram_order"] == 4
+    known = int((held_out.values < len(shortlist)).sum())
+    sizes = {"sentences": len(held_out), "tokens": len(held_out.values) + len(held_out)}
+    assert found.items() >= (sizes | {"covered": known + len(held_out), "ngram_order": 4}).items()
+    assert len(held_out) >= 20
     assert found["ngram"] == pytest.approx(measure_perplexity(model, held_out).value, abs=1e-3)
     # The network alone, all words outside the shortlist being one class, is what stops the training.
     network = load_cslm(tmp_path / "model", torch.device("cpu")).network
@@ -72,19 +69,11 @@ def test_what_is_measured_beside_the_ngram_model(inputs: Inputs, tmp_path: Path)
     assert found["mixture"] <= (found["cslm_renormalised"] * found["ngram"]) ** 0.5 + 1e-3
 
     model.save(tmp_path / "ngram")
-    measure_network(
-        kind="cslm",
-        inputs={
-            "model": tmp_path / "model",
-            "language_model": tmp_path / "ngram",
-            "vocabulary": inputs["vocabulary"],
-            "texts": inputs["texts"],
-        },
-        settings={"precision": "fp32"},
-        device="cpu",
-        output=tmp_path / "measured.json",
-    )
-    measured = read_json(tmp_path / "measured.json")
+    paths = {"model": tmp_path / "model", "language_model": tmp_path / "ngram"}
+    paths |= {name: inputs[name] for name in ("vocabulary", "texts")}
+    output = tmp_path / "measured.json"
+    measure_network(kind="cslm", inputs=paths, settings={"precision": "fp32"}, device="cpu", output=output)
+    measured = read_json(output)
     assert list(measured) == ["a.txt", "b.txt"]
     assert measured["b.txt"]["sentences"] == 50
     expected = measure_perplexity(model, vocabulary.encode(lines[150:])).value

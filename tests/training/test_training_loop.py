@@ -18,11 +18,6 @@ from neural_smt.training.loop import BatchOrder
 KIND = "encoder_decoder"
 
 
-@pytest.fixture
-def inputs(all_inputs: dict[str, Inputs]) -> Inputs:
-    return all_inputs[KIND]
-
-
 def test_two_threads_make_the_same_in_every_run(inputs: Inputs, tmp_path: Path) -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(2)

@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
-from training_runs import Inputs, check_going_on, kill_at, train, weights
+from training_runs import Inputs, kill_at, train, train_killed_at, weights
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_yaml
+from neural_smt.io.files import read_json, read_yaml
 
 
 @pytest.mark.parametrize(
@@ -36,8 +37,20 @@ def test_a_killed_run_ends_as_one_never_killed(
     settings: dict[str, Any],
     updates: tuple[int, ...],
 ) -> None:
+    """The same weights, curve and report."""
     given = all_inputs[kind] | (all_inputs["candidates"] if "fix_embeddings" in settings else {})
-    check_going_on(lambda folder: train(kind, given, folder, **settings), tmp_path, monkeypatch, updates)
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    train(kind, given, whole, **settings)
+    for update in updates:
+        train_killed_at(monkeypatch, update, lambda: train(kind, given, killed, **settings))
+        assert not (killed / "model").exists()
+    train(kind, given, killed, **settings)
+    assert weights(killed) == weights(whole)
+    curves = [pd.read_csv(folder / "curve.csv").drop(columns="seconds") for folder in (killed, whole)]
+    pd.testing.assert_frame_equal(*curves, check_exact=True)
+    told = [read_json(folder / "held_out.json") | {"words_per_second": 0} for folder in (killed, whole)]
+    assert told[0] == told[1]
+    assert (whole / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from moses_tables import moses_vocabularies, read_moses
 
-from neural_smt.io.files import read_csv, read_json, write_lines
+from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.shortlist import most_frequent
 from neural_smt.training.loop import Trainer
@@ -154,27 +154,3 @@ def train_killed_at(monkeypatch: pytest.MonkeyPatch, update: int, train: Callabl
 def weights(folder: Path) -> bytes:
     """The weights that a run left, to the bit."""
     return (folder / "model" / "weights.safetensors").read_bytes()
-
-
-def without_times(folder: Path) -> list[Any]:
-    """The rows of a run's curve and what it told, but for the time it took."""
-    rows = [{name: value for name, value in row.items() if name != "seconds"} for row in read_csv(folder / "curve.csv")]
-    told = read_json(folder / "held_out.json")
-    return [*rows, {name: value for name, value in told.items() if name != "words_per_second"}]
-
-
-def check_going_on(
-    train: Callable[[Path], object], folder: Path, monkeypatch: pytest.MonkeyPatch, updates: Sequence[int]
-) -> None:
-    """A run killed before each of these updates, one after the other, ends as one never killed: weights, curve, report.
-
-    Leaves the one in ``folder/killed`` and the other in ``folder/whole``.
-    """
-    train(folder / "whole")
-    for update in updates:
-        train_killed_at(monkeypatch, update, lambda: train(folder / "killed"))
-        assert not (folder / "killed" / "model").exists()
-    train(folder / "killed")
-    assert weights(folder / "killed") == weights(folder / "whole")
-    assert without_times(folder / "killed") == without_times(folder / "whole")
-    assert (folder / "whole" / "curve.png").read_bytes().startswith(b"\x89PNG")

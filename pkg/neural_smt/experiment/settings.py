@@ -51,7 +51,7 @@ def section_settings(section: str, values: Mapping[str, Any]) -> Settings:
     schema: Mapping[str, Any] = root
     for part in section.split("."):
         schema = _resolve(schema["additionalProperties"] if part == "*" else schema["properties"][part], root)
-    return _complete(values, schema, section.removesuffix(".*"))
+    return complete_settings(values, schema, section.removesuffix(".*"))
 
 
 def network_settings(kind: str, values: Mapping[str, Any]) -> Settings:
@@ -59,10 +59,11 @@ def network_settings(kind: str, values: Mapping[str, Any]) -> Settings:
     kinds = load_schema()["$defs"]
     if kind not in kinds:
         raise UserError(f"there is no kind '{kind}' of network; use one that the schema describes")
-    return _complete(values, kinds[kind], "settings")
+    return complete_settings(values, kinds[kind], "settings")
 
 
-def _complete(values: Mapping[str, Any], schema: Mapping[str, Any], where: str) -> Settings:
+def complete_settings(values: Mapping[str, Any], schema: Mapping[str, Any], where: str) -> Settings:
+    """Settings that a part of the schema describes; ``where`` is how messages call them."""
     root, section = load_schema(), deepcopy(dict(values))
     fill_defaults(section, schema, root)
     check_section(section, {**schema, "$defs": root["$defs"]}, where)

@@ -9,7 +9,6 @@ lengths differ widely with the frequency of the words, and their meaning lies in
 """
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,10 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
-from scipy import sparse
 
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import Settings, check_section, fill_defaults, load_schema
+from neural_smt.experiment.settings import Settings, complete_settings, load_schema
 from neural_smt.io.files import atomic, read_json, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, LinkSets
@@ -38,12 +36,9 @@ def representation_settings(values: Mapping[str, Any]) -> Settings:
 
     Raises ``UserError`` for what is unknown, missing or out of range.
     """
-    root = load_schema()
-    schema = root["$defs"]["recurrent"]["properties"]["input"]
-    section = deepcopy(dict(values))
-    fill_defaults(section, schema, root)
-    check_section(section, schema, "representation")
-    settings = Settings({name: value for name, value in section.items() if name != "network"})
+    schema = load_schema()["$defs"]["recurrent"]["properties"]["input"]
+    completed = complete_settings(values, schema, "representation").as_dict()
+    settings = Settings({name: value for name, value in completed.items() if name != "network"})
     if settings.side == "target" and settings.kind != "sentence_lsa":
         raise UserError(f"a representation of kind {settings.kind} reads the source; set side: source")
     if settings.kind == "projected_lsa" and settings.rate == settings.held_out == 0:
@@ -101,20 +96,19 @@ class SentenceRepresentation(Representation):
     def dimensions(self) -> int:  # type: ignore[override]
         return self.weights.shape[1]
 
-    def vectors(self, ids: Ragged) -> np.ndarray:
-        """float32 ``[n, d]``: the vector of each sentence (word ids); zeros where nothing is known of it."""
-        if self.features is None:
-            counts: sparse.csr_matrix = word_counts(ids, len(self.vocabulary)).astype(np.float32)
-            return np.asarray(counts @ self.weights)
-        matrix = feature_matrix(ids, word_hashes(self.vocabulary), self.settings.bits)
-        return Projection(self.features, self.weights).project(matrix)
-
     def inputs(self, sentences: Sequence[Sequence[str]], links: LinkSets) -> AuxiliaryInputs:
-        """See ``Representation``; predictions of a sentence share its vector, whatever they are aligned to."""
+        """See ``Representation``; predictions of a sentence share its vector, whatever they are aligned to: zeros where
+        nothing is known of it.
+        """
         if len(links) and not 0 <= links.sentences.min() <= links.sentences.max() < len(sentences):
             raise ValueError("links of sentences that are not there")
         table = np.zeros((len(sentences) + 1, self.dimensions), dtype=np.float32)
-        table[1:] = self.vectors(self.ids(sentences))
+        ids = self.ids(sentences)
+        if self.features is None:
+            table[1:] = word_counts(ids, len(self.vocabulary)).astype(np.float32) @ self.weights
+        else:
+            matrix = feature_matrix(ids, word_hashes(self.vocabulary), self.settings.bits)
+            table[1:] = Projection(self.features, self.weights).project(matrix)
         return AuxiliaryInputs((links.sentences[:, None] + 1).astype(np.int32), table)
 
 

@@ -64,8 +64,13 @@ def train_sides(
     pool, in_domain: the tokenised lines of one side (monolingual) or of both (bilingual); those of the pool are gone
     through several times and may stay on disk.
     """
-    sample = _sample_like(pool, in_domain, generator)
-    return [_train_side(p, i, sample, order) for p, i in zip(pool, in_domain, strict=True)]
+    models, sample = [], _sample_like(pool, in_domain, generator)
+    for lines, inside in zip(pool, in_domain, strict=True):
+        vocabulary = Vocabulary.from_sentences(inside)
+        texts = (vocabulary.encode(inside), _encode_rows(vocabulary, lines, sample))
+        estimated = (estimate(text, order, vocabulary_size=len(vocabulary) - 1) for text in texts)
+        models.append(SideModels(vocabulary, *(NgramModel.from_tables(each.tables, vocabulary) for each in estimated)))
+    return models
 
 
 def score_sides(models: Sequence[SideModels], pool: Sequence[Iterable[str]], threads: int = 1) -> np.ndarray:
@@ -81,13 +86,6 @@ def sentence_cross_entropy(model: NgramModel, sentences: Ragged) -> np.ndarray:
     """float64 ``[n]``: bits per word; ``</s>`` is paid for but not counted, an empty sentence counts as one word."""
     log10_prob, _, _ = model.score_sentences(sentences)
     return -log10_prob * _LOG2_OF_10 / np.maximum(sentences.lengths, 1)
-
-
-def _train_side(pool: Iterable[str], in_domain: list[str], sample: np.ndarray, order: int) -> SideModels:
-    vocabulary = Vocabulary.from_sentences(in_domain)
-    texts = (vocabulary.encode(in_domain), _encode_rows(vocabulary, pool, sample))
-    estimated = (estimate(text, order, vocabulary_size=len(vocabulary) - 1) for text in texts)
-    return SideModels(vocabulary, *(NgramModel.from_tables(each.tables, vocabulary) for each in estimated))
 
 
 def _encode_rows(vocabulary: Vocabulary, lines: Iterable[str], rows: np.ndarray) -> Ragged:

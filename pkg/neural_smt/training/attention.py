@@ -216,17 +216,12 @@ def prepare(
         held_out = _read(held_out_source, held_out_target, vocabularies, held_out_candidates)
     if len(text.within(settings.max_length)) == 0:
         raise UserError(f"{source}: no sentence pairs of 1 to {settings.max_length} words to train on")
-    names = [item.name for item in fields(AttentionConfig) if item.name not in ("source_words", "target_words")]
-    sizes = {name: getattr(settings, name) for name in names}
-    config = AttentionConfig(len(vocabularies[0]), len(vocabularies[1]), **sizes)
+    words = [len(vocabulary) for vocabulary in vocabularies]
+    config = AttentionConfig(*words, *(getattr(settings, size.name) for size in fields(AttentionConfig)[2:]))
     network = AttentionNetwork(config, seed).to(place)
     task = AttentionTask(network, text, held_out, settings, seed)
-    log.info(
-        "%d pairs to train on, %d held out, %d and %d words",
-        len(task.order.lengths),
-        len(held_out),
-        *map(len, vocabularies),
-    )
+    pairs = len(task.order.lengths), len(held_out)
+    log.info("%d pairs to train on, %d held out, %d and %d words", *pairs, *words)
     for name, part in (("training", text), ("held-out", held_out)):
         if missing := part.uncovered():
             log.warning("%d words of the %s references are in no set of theirs and count as unknown", missing, name)

@@ -51,10 +51,6 @@ class JointText:
     rows: np.ndarray | None = None
     table: Tensor | None = None
 
-    def __post_init__(self) -> None:
-        if self.rows is not None and len(self.rows) != self.tokens:
-            raise ValueError(f"{len(self.rows)} inputs for {self.tokens} predictions")
-
     def __len__(self) -> int:
         return len(self.sentences)
 

@@ -44,14 +44,15 @@ class Sources:
         """int32 ``[len(target)]``: the network id of every id of the target vocabulary, UNK for words outside."""
         return shortlist_ids(self.target, self.network)
 
-    def target_id(self, word: int) -> int:
-        """The id of the target vocabulary of a network id."""
-        return self.target.index[self.network.words[word]]
-
     @cached_property
     def dictionary_digest(self) -> str | None:
-        """What ``table_digest`` says of the word translation table."""
-        return None if self.lexical is None else table_digest(self.lexical, self.source, self.target)
+        """SHA-256 (hex) of what V^D is read from: both vocabularies' digests, word pairs, w(t|s)."""
+        if self.lexical is None:
+            return None
+        digest = hashlib.sha256(f"{self.source.digest} {self.target.digest}".encode())
+        for values in (self.lexical.offsets, self.lexical.targets, self.lexical.target_given_source):
+            digest.update(np.ascontiguousarray(values))
+        return digest.hexdigest()
 
     def encode(self, lines: list[str]) -> Ragged:
         """int32 source ids of tokenised sentences; -1 for words outside the vocabulary, which no table knows."""
@@ -86,14 +87,6 @@ def load_sources(
     if table is not None:
         table.check_vocabularies(source, target)
     return Sources(source, target, Vocabulary.load(network_vocabulary), words, table)
-
-
-def table_digest(table: LexicalTable, source: Vocabulary, target: Vocabulary) -> str:
-    """SHA-256 (hex) of what V^D is read from: both vocabularies' digests, word pairs, w(t|s)."""
-    digest = hashlib.sha256(f"{source.digest} {target.digest}".encode())
-    for values in (table.offsets, table.targets, table.target_given_source):
-        digest.update(np.ascontiguousarray(values))
-    return digest.hexdigest()
 
 
 def frequent_ids(count: int, size: int) -> np.ndarray:

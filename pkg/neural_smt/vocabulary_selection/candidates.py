@@ -54,7 +54,7 @@ class CandidateSets:
 
     own: int32 ``Ragged`` of n lists; common: int32 ``[c]``; size: words of the network vocabulary, |V_y|, reserved
     entries included; origins: digest of each thing of ``ORIGINS`` that the sets were made from (``Vocabulary.digest``,
-    ``text_digest``, ``table_digest``, ``PhraseTable.digest``); settings: what else decides on them.
+    ``text_digest``, ``Sources.dictionary_digest``, ``PhraseTable.digest``); settings: what else decides on them.
     """
 
     own: Ragged

@@ -135,7 +135,7 @@ def explain(sources: Sources, settings: Settings, line: str, reference: str | No
         lists = word_lists(sources.lexical, sources.ids, settings.dictionary)
         for source in dict.fromkeys(word for word in sentence.values.tolist() if word >= 0):
             for rank, word in enumerate(lists[source].tolist(), start=1):
-                given = sources.lexical.pair(source, sources.target_id(word))[1]
+                given = sources.lexical.pair(source, sources.target.index[sources.network.words[word]])[1]
                 entry = (sources.source.words[source], rank, given)
                 reasons.setdefault(word, Reasons()).dictionary.append(entry)
     if settings.phrases:
