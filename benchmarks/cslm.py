@@ -31,8 +31,9 @@ from neural_smt.decoding.scorers.cslm import CslmFeature, CslmScoring
 from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.io.files import write_json
-from neural_smt.networks.cslm import load_cslm
+from neural_smt.networks.cslm import CslmNetwork
 from neural_smt.networks.device import select_device
+from neural_smt.networks.folder import Trained
 from neural_smt.networks.normalisers import FREQUENT
 from neural_smt.shortlist import most_frequent
 from neural_smt.training.steps import train_network
@@ -74,7 +75,7 @@ def trained_folder() -> Path:
 
 def bare_products(folder: Path, normaliser: str, rows: int = 2048) -> float:
     """Seconds per context of nothing but the matrix products that an n-gram needs, on one thread."""
-    network = load_cslm(folder, select_device("cpu")).network
+    network = Trained.load(folder, CslmNetwork, select_device("cpu")).network
     layers = (network.first, network.second, network.output)
     first, second, output = (layer.weight.detach().t().contiguous() for layer in layers)
     if normaliser == "estimated":

@@ -23,6 +23,7 @@ from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer
 from neural_smt.networks.device import describe_device, select_device
+from neural_smt.networks.folder import Trained
 from neural_smt.training.cslm import NgramTask
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_text import NgramText
@@ -72,7 +73,7 @@ def measure_scoring(network: CslmNetwork, contexts: int, seconds: float, precisi
     sentences = random_sentences(words, contexts // 12)
     language_model = NgramModel.from_tables(estimate(sentences, 3).tables, vocabulary)
     began = time.perf_counter()
-    scorer = CslmScorer(network, vocabulary, language_model, vocabulary, precision=precision)
+    scorer = CslmScorer(Trained(network, vocabulary), language_model, vocabulary, precision)
     made = time.perf_counter() - began
     text = NgramText.of(sentences, network.config.history)
     before, following = text.ngrams(np.arange(len(text)))

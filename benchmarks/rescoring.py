@@ -23,7 +23,8 @@ from lib.products import Bare, Product, Recorder, in_turn  # isort: skip
 from neural_smt.io.files import write_json
 from neural_smt.networks.device import describe_device, precision_context, select_device
 from neural_smt.networks.distinct import Level
-from neural_smt.networks.encoder_decoder import EncoderDecoder, load_model
+from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.folder import Trained
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.rescoring.scorer import PairScorer
@@ -41,17 +42,17 @@ class RecordingScorer(PairScorer):
 
     chunks: list[list[Product]]
 
-    def score_tries(self, sources: list[Level], pairs: list[Level], first: int) -> np.ndarray:
+    def score_tries(self, sources: list[Level], pairs: list[Level]) -> np.ndarray:
         """As ``PairScorer`` does."""
         with Recorder() as recorder:
-            scores = super().score_tries(sources, pairs, first)
+            scores = super().score_tries(sources, pairs)
         self.chunks.append(recorder.products)
         return scores
 
 
 def trained_network(results: Path, count: int, device: torch.device) -> tuple[EncoderDecoder, PhrasePairs]:
     """The encoder-decoder of an experiment, and ``count`` rows of its phrase table from the middle."""
-    trained = load_model(results / "training" / "encoder_decoder" / "model", device)
+    trained = Trained.load(results / "training" / "encoder_decoder" / "model", EncoderDecoder, device)
     table = PhraseTable.load(results / "phrases" / "table")
     ids = []
     for shortlist in (trained.source, trained.target):
@@ -85,7 +86,7 @@ def measure(network: EncoderDecoder, pairs: PhrasePairs, precision: str, threads
     workers = 1 if network.output.weight.is_cuda else threads
     recording = RecordingScorer(network, precision)
     recording.chunks = []
-    arguments = pairs.source, np.arange(len(pairs)), pairs.target, BATCH
+    arguments = pairs.source, pairs.target, BATCH
     scores, work = recording.score(*arguments)
     bare = Bare(recording.chunks, workers)
     began = time.perf_counter()

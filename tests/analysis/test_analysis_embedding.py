@@ -25,7 +25,8 @@ from neural_smt.analysis.plots import _label, draw_embedding
 from neural_smt.analysis.steps import embed_words, plot_embedding, show_map
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, TrainedModel, save_model
+from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from neural_smt.networks.folder import Trained
 from neural_smt.networks.packing import pack
 from neural_smt.vocabulary import Vocabulary
 
@@ -146,7 +147,7 @@ def test_steps_from_network_to_page(tmp_path: Path) -> None:
     words = [f"w{number}" for number in range(40)]
     vocabulary = Vocabulary(["<unk>", "<s>", "</s>", *words], [0, 0, 0, *range(40, 0, -1)])
     network = EncoderDecoder(EncoderDecoderConfig(43, 43, 6, 5, 4, 3))
-    save_model(tmp_path / "model", TrainedModel(network, vocabulary, vocabulary))
+    Trained(network, vocabulary, vocabulary).save(tmp_path / "model")
     settings = {"words": 30, "perplexity": 5}
     embed_words(model=tmp_path / "model", output=tmp_path / "w.csv", settings=settings, seed=1)
     points = read_points(tmp_path / "w.csv")

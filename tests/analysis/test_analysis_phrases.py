@@ -29,7 +29,8 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_csv, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, TrainedModel, save_model
+from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from neural_smt.networks.folder import Trained
 from neural_smt.phrases.table import PhraseTable, save_column
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.shortlist import shortlist_ids
@@ -55,14 +56,14 @@ def table(tmp_path: Path) -> tuple[PhraseTable, tuple[Vocabulary, Vocabulary]]:
     return read_moses(tmp_path / "table.txt", None, *vocabularies), vocabularies
 
 
-def model_of(vocabularies: tuple[Vocabulary, Vocabulary]) -> TrainedModel:
+def model_of(vocabularies: tuple[Vocabulary, Vocabulary]) -> Trained[EncoderDecoder]:
     network = EncoderDecoder(EncoderDecoderConfig(len(vocabularies[0]), len(vocabularies[1]), 6, 5, 4, 3))
     random = np.random.default_rng(3)
     with torch.no_grad():
         for parameter in network.parameters():
             parameter += torch.from_numpy(random.normal(0.0, 0.4, parameter.shape)).float()
         network.output.bias[EOS] += 2.0
-    return TrainedModel(network, *vocabularies)
+    return Trained(network, *vocabularies)
 
 
 def texts(table: PhraseTable, vocabulary: Vocabulary, numbers: np.ndarray) -> list[str]:
@@ -122,7 +123,7 @@ def test_samples_are_ranked_by_the_networks_score(table: tuple) -> None:
         assert [row.log_probability for row in part] == sorted((row.log_probability for row in part), reverse=True)
         assert 5 <= sum(row.samples for row in part) <= 30
     source, target = (v.encode(row[side] for row in rows) for v, side in zip(vocabularies, (1, 3), strict=True))
-    scores, _ = PairScorer(model.network).score(source, np.arange(len(rows)), target, 8)
+    scores, _ = PairScorer(model.network).score(source, target, 8)
     np.testing.assert_allclose([row.log_probability for row in rows], scores, atol=1e-4)
 
 
@@ -171,11 +172,11 @@ def test_steps_write_tables_page_and_plot(table: tuple, tmp_path: Path) -> None:
     phrases, vocabularies = table
     model = model_of(vocabularies)
     phrases.save(tmp_path / "table")
-    save_model(tmp_path / "model", model)
+    model.save(tmp_path / "model")
     for vocabulary, name in zip(vocabularies, ("source", "target"), strict=True):
         vocabulary.save(tmp_path / name)
     source = Ragged(np.asarray(phrases.source.values), np.asarray(phrases.source.offsets))
-    column, _ = PairScorer(model.network).score(source, phrases.entry_source, phrases.target, 8)
+    column, _ = PairScorer(model.network).score(source.take(phrases.entry_source), phrases.target, 8)
     save_column(tmp_path / "column.safetensors", column, phrases)
     inputs = {
         "phrase_table": tmp_path / "table",

@@ -14,7 +14,7 @@ from neural_smt.vocabulary_selection.candidates import SIZES
 
 Section = dict[str, Any]
 
-ORACLE = {"base": "recurrent", "input": {"kind": "sentence_lsa", "side": "target"}}
+FAULTS = Path(__file__).with_name("bad_networks.yaml")
 
 
 @pytest.fixture(scope="module")
@@ -140,27 +140,6 @@ def test_models_whose_classes_are_compared_are_trained(tiny: Section) -> None:
     assert config["networks"]["clustered"]["classes"] == {"method": "exchange", "count": 0, "speed": 0}
 
 
-@pytest.mark.parametrize(
-    ("own", "names", "sentence"),
-    [
-        ({}, ["nowhere"], r"report.word_classes: there is no recurrent model 'nowhere'; known are recurrent, one$"),
-        ({}, ["recurrent_source"], r"report.word_classes: there is no recurrent model 'recurrent_source'"),
-        (
-            {"hidden": 7, "bptt": 3, "classes": {"count": 5}},
-            ["recurrent", "one"],
-            r"report.word_classes: 'one' differs from networks.recurrent in hidden, bptt; name models that differ in",
-        ),
-        ({"input": {"kind": "sentence_lsa"}}, ["one"], r"'one' differs from networks.recurrent in input; name models"),
-        ({}, ["one", "one"], r"report.word_classes: .*non-unique elements; correct it in the configuration"),
-    ],
-)
-def test_classes_that_cannot_be_compared_are_named(
-    tiny: Section, own: Section, names: list[str], sentence: str
-) -> None:
-    with pytest.raises(UserError, match=sentence):
-        complete(experiment(tiny, {"one": {"base": "recurrent", **own}}, {}, report={"word_classes": names}))
-
-
 def test_lattices_are_chosen_from_with_a_model_or_with_other_weights(tiny: Section) -> None:
     systems = {
         "lists": rescored("cslm"),
@@ -199,66 +178,12 @@ def test_a_system_translates_with_its_own_vocabularies_or_its_networks(tiny: Sec
     assert [config["systems"][name]["translate"]["replace_unknown"] for name in systems] == [False, False, True]
 
 
-@pytest.mark.parametrize(
-    ("networks", "system", "sentence"),
-    [
-        # networks
-        ({"x": {}}, {}, r"networks.x: has neither kind nor base; give one, kinds are encoder_decoder, cslm, recurrent"),
-        ({"x": {"kind": "toy"}}, {}, r"networks.x.kind: there is no kind 'toy'; known are encoder_decoder, cslm"),
-        ({"x": {"base": "y"}}, {}, r"networks.x.base: there is no network 'y'; define it or name another"),
-        ({"x": {"base": "y"}, "y": {"base": "x"}}, {}, r"networks.x: its bases go in a circle \(x -> y -> x\)"),
-        ({"x": {"base": "cslm", "kind": "recurrent"}}, {}, r"networks.x.kind: 'recurrent', but its base is of kind"),
-        ({"cslm": {"kind": "recurrent"}}, {}, r"networks.cslm.kind: a network of this name is of kind cslm; choose"),
-        ({"x": 7}, {}, r"networks.x: expected object, found 7"),
-        ({"phrase": {"base": "cslm"}}, {}, r"networks.phrase: 'phrase' means something else already"),
-        ({"attention": {"hiden": 3}}, {}, r"networks.attention: unknown key 'hiden'; did you mean 'hidden'"),
-        ({"x": {"base": "attention", "vocabulary": "y"}}, {}, r"networks.x.vocabulary: there are no target vocabul"),
-        ({"x": {"base": "recurrent", "input": {}}}, {}, r"networks.x.input: has no 'kind'; give one of sentence_lsa"),
-        (
-            {"x": {"base": "recurrent", "input": {"kind": "learned", "window": "m3"}}}, {},
-            r"networks.x.input.window: 'm3' does not match the description: Words around",
-        ),
-        (
-            {"x": {"base": "recurrent", "input": {"kind": "word_rnn", "network": "recurrent"}}}, {},
-            r"networks.x.input.network: 'recurrent' predicts target words; name one with language: source",
-        ),
-        (
-            {"x": {"base": "recurrent", "input": {"kind": "word_rnn", "network": "y"}}}, {},
-            r"networks.x.input.network: there is no recurrent model 'y'",
-        ),
-        ({"x": {**ORACLE, "language": "source"}}, {}, r"networks.x.input: a model of source words reads nothing"),
-        # systems
-        ({}, rescored("nowhere"), r"systems.row.rescore: there is no network 'nowhere'; known are cslm, recurrent"),
-        ({}, rescored("recurrent_source"), r"systems.row.rescore: there is no network 'recurrent_source'"),
-        ({}, rescored("encoder_decoder"), r"systems.row.rescore: there is no network 'encoder_decoder'"),
-        ({}, rescored("cslm", drop_features=["LM0"]), r"systems.row.rescoring.drop_features: only lattices can do"),
-        ({}, {"features": [], "rescore": ["recurrent"]}, r"systems.row.rescore: what a base found is rescored"),
-        ({}, searched("nowhere"), r"systems.row.features: there is no feature group 'nowhere'; known are phrase, "),
-        ({}, searched("recurrent_source"), r"systems.row.features: there is no feature group 'recurrent_source'"),
-        ({}, searched("recurrent", "cslm"), r"systems.row.features: a search asks one network; take recurrent or cslm"),
-        ({"x": ORACLE}, searched("x"), r"systems.row.features: 'x' reads references"),
-        ({}, translated(network="x"), r"row.translate.network: there is no attention network 'x'; known are atten"),
-        ({}, translated(vocabulary="x"), r"row.translate.vocabulary: there are no target vocabularies 'x'; known are "),
-        ({}, translated() | {"base": "rnn"}, r"row.translate: an attention network translates by itself; leave out b"),
-        ({}, translated() | {"features": ["phrase"]}, r"translates by itself; leave out features$"),
-        ({}, {"base": "nmt", "features": []}, r"row.base: 'nmt' is not searched but an attention network; name"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_is_named(tiny: Section, networks: Section, system: Section, sentence: str) -> None:
-    with pytest.raises(UserError, match=sentence):
-        complete(experiment(tiny, networks, {"nmt": translated(), "row": system or searched("cslm")}))
-
-
-@pytest.mark.parametrize(
-    ("sets", "sentence"),
-    [
-        ({"all": {}}, r"vocabulary_selection.sets: 'all' means something else already; choose"),
-        ({"x": {"phrases": -1}}, r"vocabulary_selection.sets.x.phrases: -1 is less than the minimum"),
-    ],
-)
-def test_vocabularies_that_cannot_be_are_named(tiny: Section, sets: Section, sentence: str) -> None:
-    with pytest.raises(UserError, match=sentence):
-        complete(experiment(tiny, {}, {}, vocabulary_selection={"sets": sets}))
+@pytest.mark.parametrize("row", yaml.safe_load(FAULTS.read_text(encoding="utf-8")), ids=lambda row: row["says"][:40])
+def test_what_cannot_be_is_named(tiny: Section, row: Section) -> None:
+    systems = {"nmt": translated(), "row": row.get("system", searched("cslm"))}
+    others = {key: value for key, value in row.items() if key not in ("networks", "system", "says")}
+    with pytest.raises(UserError, match=row["says"]):
+        complete(experiment(tiny, row.get("networks", {}), systems, **others))
 
 
 @pytest.mark.parametrize("path", MOVED)

@@ -18,8 +18,6 @@ from neural_smt.errors import UserError, check_as_many, sentence
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_csv, read_json, read_object
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.cslm import CslmConfig
-from neural_smt.networks.proposals import BeamSettings
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
 from neural_smt.report.costs import read_jobs
 from neural_smt.report.scores import read_runs
@@ -29,8 +27,6 @@ from neural_smt.training.checkpoint import read_snapshots
 SECTIONS = Path(__file__).with_name("bad_sections.yaml")
 
 SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
-    (BeamSettings, {"size": 0}, "the beam has size 0 and batch 256; set both to 1 or more"),
-    (CslmConfig, {"words": 0}, "the CSLM's words is 0; set it to 1 or more"),
     (
         RecurrentConfig,
         {"words": 9, "classes": 3, "direct_size": 3},

@@ -13,7 +13,7 @@ from neural_smt.decoding.reranking.push_forward import LatticeScorer
 from neural_smt.decoding.scorers.recurrent import RecurrentTextScorer
 from neural_smt.decoding.search import Decoder
 from neural_smt.io.ragged import Ragged, offsets_of
-from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, RecurrentWeights, WordClasses
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.scorer import RecurrentScorer
 from neural_smt.vocabulary import Vocabulary
 
@@ -56,8 +56,7 @@ class World:
 
     @property
     def model(self) -> LatticeScorer:
-        arrays = RecurrentWeights.of(self.config, self.classes, self.weights)
-        scorer = RecurrentTextScorer(RecurrentScorer(arrays), self.inputs)
+        scorer = RecurrentTextScorer(RecurrentScorer(self.config, self.classes, self.weights), self.inputs)
         return LatticeScorer(self.lattices, "Recurrent0", scorer, self.words)
 
     @property
@@ -90,8 +89,8 @@ class World:
 @cache
 def word_scores(world: World, words: tuple[int, ...], links: tuple[int, ...]) -> np.ndarray:
     """ln p of words and of the end of their sentence by the equations; links: the link set of each."""
-    known = world.inputs.vectors(np.array(links)) if world.inputs else np.zeros((len(links), 0))
-    return reference_scores(world.config, world.classes, world.weights, list(words), known)
+    known = world.inputs.table[world.inputs.rows[list(links)]] if world.inputs else np.zeros((len(links), 0))
+    return reference_scores(world.config, world.classes, world.weights, list(words), known.reshape(len(links), -1))
 
 
 def random_world(seed: int, kind: str, sentences=SENTENCES, direct_size: int = 64) -> World:

@@ -19,7 +19,8 @@ from neural_smt.decoding.scorers.interface import SENTENCES, WORDS
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import AttentionNetwork, TrainedAttention, save_attention
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.folder import Trained
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
@@ -170,7 +171,7 @@ def world(tmp_path: Path) -> dict[str, Any]:
         for n, (sentence, words) in enumerate(LISTS)
     ]
     write_entries(tmp_path / "nbest", entries)
-    save_attention(tmp_path / "model", TrainedAttention(network(), KNOWN, TARGET))
+    Trained(network(), KNOWN, TARGET).save(tmp_path / "model")
     system = save_reranker(tmp_path / "system", tmp_path, network={"kind": "attention", "model": tmp_path / "model"})
     return {"system": system} | {name: tmp_path / name for name in ("nbest", "text", "output")}
 

@@ -22,7 +22,8 @@ from neural_smt.decoding.nbest import read_nbest
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, read_lines, write_json, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import AttentionNetwork, TrainedAttention, save_attention
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.folder import Trained
 from neural_smt.shards import Shard
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.building import load_sources
@@ -55,7 +56,7 @@ def write_tables(folder: Path) -> dict[str, Path]:
 
 @pytest.fixture
 def world(tmp_path: Path) -> dict[str, Any]:
-    save_attention(tmp_path / "model", TrainedAttention(network(), KNOWN, TARGET))
+    Trained(network(), KNOWN, TARGET).save(tmp_path / "model")
     write_lines(tmp_path / "text", SOURCE)
     paths = {name: tmp_path / name for name in ("text", "output", "statistics")}
     return paths | {"system": save_translator(tmp_path / "system", tmp_path / "model", beam=5)}
@@ -160,7 +161,7 @@ def test_each_sentence_is_translated_with_its_own_words(world: dict[str, Any], t
 
 
 def test_sets_grow_where_sentences_do_not_end(world: dict[str, Any], tmp_path: Path) -> None:
-    save_attention(tmp_path / "model", TrainedAttention(network(ending=-np.inf), KNOWN, TARGET))
+    Trained(network(ending=-np.inf), KNOWN, TARGET).save(tmp_path / "model")
     candidates = sets_of(tmp_path / "sets", SOURCE)
     # four sentences of five have words
     for grow, expected in ((True, (4, round((4 * len(TARGET) + 3) / 5, 2))), (False, (0, 3))):
@@ -182,7 +183,7 @@ def test_a_text_without_sentences(world: dict[str, Any], tmp_path: Path) -> None
 def test_sentences_that_do_not_end_are_named(
     world: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    save_attention(tmp_path / "model", TrainedAttention(network(ending=-np.inf), KNOWN, TARGET))
+    Trained(network(ending=-np.inf), KNOWN, TARGET).save(tmp_path / "model")
     with caplog.at_level(logging.WARNING):
         translate(world, {"beam": 2, "max_length_ratio": 1, "max_length_extra": 1})
     lengths = [len(line.split()) for line in read_lines(world["output"])]
@@ -229,7 +230,7 @@ def test_the_dictionary_is_the_most_probable_word_of_each(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("heuristic", [0, 1, 2])
 def test_the_step_replaces_unknown_words(world: dict[str, Any], tmp_path: Path, heuristic: int) -> None:
-    save_attention(tmp_path / "model", TrainedAttention(network(unknown=3.0), KNOWN, TARGET))
+    Trained(network(unknown=3.0), KNOWN, TARGET).save(tmp_path / "model")
     translate_attention(**world)
     plain = [line.split() for line in read_lines(world["output"])]
     change_system(world["system"], dictionary={name: str(path) for name, path in write_tables(tmp_path).items()})

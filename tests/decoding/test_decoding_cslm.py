@@ -32,7 +32,9 @@ from neural_smt.decoding.steps import decode
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines
 from neural_smt.networks import normalisers
-from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, TrainedCslm, save_cslm
+from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer
+from neural_smt.networks.device import select_device
+from neural_smt.networks.folder import Trained
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
 
 HISTORY = 3
@@ -47,7 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A random CSLM that is far from uniform; estimates of its normalisers are bad, from the sum over one word."""
     monkeypatch.setattr(normalisers, "FREQUENT", 1)
     config = CslmConfig(len(SHORTLIST), order=HISTORY + 1, projection=5, layers=(6, 4), initial_range=1.5)
-    save_cslm(tmp_path / "cslm", TrainedCslm(CslmNetwork(config, 3), SHORTLIST))
+    Trained(CslmNetwork(config, 3), SHORTLIST).save(tmp_path / "cslm")
     return tmp_path / "cslm"
 
 
@@ -62,7 +64,9 @@ class Plain:
     name = "Cslm0"
 
     def __init__(self, folder: Path, model):
-        scorer = CslmScorer.load(folder, model.language_models[0], model.target_vocabulary)
+        scorer = CslmScorer(
+            Trained.load(folder, CslmNetwork, select_device("cpu")), model.language_models[0], model.target_vocabulary
+        )
         self.ngram = cache(lambda *ids: float(scorer(np.array([ids[:-1]], np.int32), np.array(ids[-1:], np.int32))[0]))
 
     def score(self, before, target) -> float:

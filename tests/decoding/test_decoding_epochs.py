@@ -14,7 +14,8 @@ from neural_smt.decoding.attention_steps import measure_epochs, translate_attent
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, read_lines, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, TrainedAttention, save_attention
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
+from neural_smt.networks.folder import Trained
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
@@ -23,7 +24,7 @@ WORDS = Vocabulary.from_sentences([" ".join(f"w{word}" for word in range(8))])
 
 def save_random(folder: Path, seed: int, updates: int, noise: float = 0.0) -> None:
     network = random_network(len(WORDS), len(WORDS), seed, noise=noise)
-    save_attention(folder, TrainedAttention(network, WORDS, WORDS), {"updates": updates})
+    Trained(network, WORDS, WORDS).save(folder, {"updates": updates})
 
 
 @pytest.fixture
@@ -172,7 +173,7 @@ def test_inputs_that_do_not_go_together_are_refused(world: dict[str, Any], tmp_p
     with pytest.raises(UserError, match=r"decoding\.attention: unknown key 'width'"):
         measure_epochs(**world | {"settings": {"width": 3}})
     loaded = AttentionNetwork(AttentionConfig(len(WORDS), len(WORDS), 6, 5, 7, 4, 3))
-    save_attention(world["epochs"] / "1", TrainedAttention(loaded, WORDS, WORDS))
+    Trained(loaded, WORDS, WORDS).save(world["epochs"] / "1")
     with pytest.raises(UserError, match="does not say after how many updates"):
         measure_epochs(**world)
     assert not world["output"].exists()

@@ -15,8 +15,9 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.experiment.system_folder import System
+from neural_smt.networks.folder import Trained
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.network import RecurrentNetwork, TrainedRecurrent, save_recurrent
+from neural_smt.networks.recurrent.network import RecurrentNetwork
 
 WEIGHT = 0.7
 NARROW = SearchSettings(algorithm="cube", stack_size=6, beam_threshold=0.0, table_limit=0, pop_limit=20)
@@ -100,7 +101,7 @@ def test_models_that_do_not_fit_are_refused(tmp_path: Path):
     classes = WordClasses(np.delete(np.arange(len(MODEL)), 1).astype(np.int32), np.array([0, 3, 6]))
     for name, slots in (("plain", 0), ("joint", 2)):
         config = RecurrentConfig(len(MODEL), 2, 5, slots, 3 if slots else 0, 0, 64)
-        save_recurrent(tmp_path / name, TrainedRecurrent(RecurrentNetwork(config, classes, 1), MODEL))
+        Trained(RecurrentNetwork(config, classes, 1), MODEL).save(tmp_path / name)
     groups = ["phrase", "language_model", "recurrent"]
 
     def load(features: list[str], **network: Path) -> RecurrentFeature:

@@ -12,8 +12,9 @@ from neural_smt.decoding.reranking_steps import decode_lattices, measure_oracles
 from neural_smt.decoding.steps import decode
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, read_lines, write_json, write_lines
+from neural_smt.networks.folder import Trained
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.network import RecurrentNetwork, TrainedRecurrent, save_recurrent
+from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.representations.representation import WordRepresentation, representation_settings, save_representation
 from neural_smt.tuning.reranking_steps import tune_reranking
 from neural_smt.vocabulary import Vocabulary
@@ -39,7 +40,7 @@ def folder(tmp_path_factory):
         network = RecurrentNetwork(config, CLASSES, seed=2)
         for parameter in network.parameters():
             parameter.data.mul_(8).add_(0.01)
-        save_recurrent(folder / name, TrainedRecurrent(network, MODEL))
+        Trained(network, MODEL).save(folder / name)
     return folder
 
 

@@ -19,7 +19,7 @@ from neural_smt.decoding.scorers.ngrams import NgramFeature
 from neural_smt.decoding.scorers.recurrent import RecurrentScoring
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import TrainedAttention
+from neural_smt.networks.folder import Trained
 from neural_smt.vocabulary import EOS, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
@@ -31,7 +31,7 @@ def attention(limited: bool) -> AttentionScoring:
     network = random_network(len(SOURCE), len(TARGET)).double()
     own = Ragged.from_lists([[UNK, EOS]] * len(SENTENCES))
     sets = CandidateSets.from_ids(own, len(TARGET)) if limited else None
-    return AttentionScoring(TrainedAttention(network, SOURCE, TARGET), sets)
+    return AttentionScoring(Trained(network, SOURCE, TARGET), sets)
 
 
 def trigrams() -> CslmScoring:

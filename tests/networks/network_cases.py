@@ -10,10 +10,17 @@ from references import cslm_log_probability, log_probability, translate
 from torch import Tensor, nn
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, pack_batch
+from neural_smt.networks.attention.network import (
+    AttentionBatch,
+    AttentionConfig,
+    AttentionNetwork,
+    membership,
+    pack_batch,
+)
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, NgramBatch
 from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.packing import pack_pairs
+from neural_smt.vocabulary import EOS, UNK
 
 CPU = torch.device("cpu")
 SIZES: dict[str, Any] = {"source_words": 13, "target_words": 17, "hidden": 6, "embedding": 5, "maxout": 4, "rank": 3}
@@ -84,15 +91,33 @@ def phrases(follow: Any, unit: str = "gated") -> Case:
     )
 
 
-def attention(word_in_scorer: bool) -> Case:
+def attention(
+    word_in_scorer: bool = True, allowed: Callable[[np.ndarray], np.ndarray] | None = None, own: bool = False
+) -> Case:
+    """allowed: the words that a target sentence may be predicted from, None: all; own: whether they are its own."""
+
+    def pack_limited(source: Ragged, target: Ragged, place: torch.device) -> AttentionBatch:
+        sets = Ragged.from_lists([allowed(sentence) for sentence in target])
+        ids = np.unique(sets.values)
+        return pack_batch(source, target, place, ids, membership(ids, sets, ids[:0]) if own else None)
+
     return pairs_case(
         AttentionNetwork,
         AttentionConfig,
-        pack_batch,
-        lambda p, pair, xp: translate(p, *pair, xp)[0],
+        pack_batch if allowed is None else pack_limited,
+        lambda p, pair, xp: translate(p, *pair, xp, allowed and allowed(pair[1]).tolist())[0],
         attention=7,
         word_in_scorer=word_in_scorer,
     )
+
+
+def common_words(target: np.ndarray) -> np.ndarray:
+    return np.array([UNK, EOS, 3, 4, 7, 8, 11, 13, 16])
+
+
+def half_of_the_words(target: np.ndarray) -> np.ndarray:
+    """Every other word of a sentence, so that some are missing, and a few more that depend on them."""
+    return np.unique([UNK, EOS, *target[::2], 3 + target.sum() % 14, 3 + len(target)])
 
 
 def ngrams(count: int, seed: int = 0) -> list[tuple[np.ndarray, int]]:
@@ -109,8 +134,10 @@ CASES = {
     **{name.name: phrases({name.name: "paper"}) for name in fields(Conventions)[:3]},
     "tanh": phrases("code", "tanh"),
     "tanh paper": phrases({"summary": "paper", "first_step": "paper"}, "tanh"),
-    "attention": attention(True),
+    "attention": attention(),
     "no word in scorer": attention(False),
+    "words in common": attention(allowed=common_words),
+    "own words": attention(allowed=half_of_the_words, own=True),
     "cslm": Case(
         CslmNetwork,
         CslmConfig,

@@ -1,7 +1,7 @@
 """The CSLM against the equations in float64 NumPy, against plain autograd, and against the n-gram model beside it."""
 
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,15 +14,9 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, context_states, score_ngrams, word_mass
 from neural_smt.networks import cslm, normalisers
-from neural_smt.networks.cslm import (
-    CslmConfig,
-    CslmNetwork,
-    CslmScorer,
-    TrainedCslm,
-    save_cslm,
-    word_classes,
-)
+from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, word_classes
 from neural_smt.networks.distinct import number_rows
+from neural_smt.networks.folder import Trained
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
@@ -37,6 +31,10 @@ def random_network(config: CslmConfig = CONFIG) -> CslmNetwork:
     network = CslmNetwork(config).double()
     enlarge(network, 0.6)
     return network
+
+
+def scorer_of(network: CslmNetwork, language_model: NgramModel, **options: Any) -> CslmScorer:
+    return CslmScorer(Trained(network, SHORTLIST), language_model, VOCABULARY, **options)
 
 
 def distribution(network: CslmNetwork, context: np.ndarray) -> np.ndarray:
@@ -119,7 +117,7 @@ def test_scores_are_the_networks_inside_the_shortlist_and_the_ngram_models_outsi
 ) -> None:
     monkeypatch.setattr(cslm, "TABLE_BYTES", limit)
     network = random_network()
-    scorer = CslmScorer(network, SHORTLIST, language_model, VOCABULARY)
+    scorer = scorer_of(network, language_model)
     assert (scorer.first_layer.table is None) == (limit == 0)
     assert scorer.history == 4
     contexts, words = random_ngrams(400)
@@ -144,7 +142,7 @@ def test_an_estimate_reads_few_words_and_the_mean_of_the_others(
 ) -> None:
     monkeypatch.setattr(cslm, "TABLE_BYTES", limit)
     network = random_network()
-    scorer = CslmScorer(network, SHORTLIST, language_model, VOCABULARY)
+    scorer = scorer_of(network, language_model)
     sample = random_ngrams(2000, seed=1)[0]
     estimating = scorer.estimating(sample, words)
     assert estimating.history == min(words, 4) and scorer.history == 4
@@ -169,9 +167,7 @@ def test_an_estimate_reads_few_words_and_the_mean_of_the_others(
 
 def test_a_renormalised_distribution_sums_to_that_of_the_ngram_model(language_model: NgramModel) -> None:
     network = random_network()
-    raw, scaled = (
-        CslmScorer(network, SHORTLIST, language_model, VOCABULARY, renormalise=switch) for switch in (False, True)
-    )
+    raw, scaled = (scorer_of(network, language_model, renormalise=switch) for switch in (False, True))
     words = np.array([UNK, *range(EOS, len(VOCABULARY))], dtype=np.int32)
     inside = (words != UNK) & (words < len(SHORTLIST))
     for context in random_ngrams(60)[0]:
@@ -190,7 +186,7 @@ def test_a_renormalised_distribution_sums_to_that_of_the_ngram_model(language_mo
 def test_a_score_depends_neither_on_its_company_nor_on_chunks_nor_on_threads(
     monkeypatch: pytest.MonkeyPatch, language_model: NgramModel
 ) -> None:
-    scorer = CslmScorer(random_network().float(), SHORTLIST, language_model, VOCABULARY)
+    scorer = scorer_of(random_network().float(), language_model)
     contexts, words = random_ngrams(500)
     contexts[250:] = contexts[:250]
     together = scorer(contexts, words)
@@ -203,22 +199,17 @@ def test_a_score_depends_neither_on_its_company_nor_on_chunks_nor_on_threads(
             np.testing.assert_array_equal(scores, together)
     monkeypatch.setitem(cslm.CONTEXT_ROWS, "cpu", 7)
     monkeypatch.setitem(normalisers.LOGITS, "cpu", 3 * 14)
-    chunked = CslmScorer(scorer.network, SHORTLIST, language_model, VOCABULARY)
+    chunked = scorer_of(scorer.network, language_model)
     np.testing.assert_allclose(chunked(contexts, words), together, atol=2e-5)
 
 
-def test_a_scorer_of_a_folder(tmp_path: Path, language_model: NgramModel) -> None:
-    network = CslmNetwork(CONFIG, seed=7)
-    save_cslm(tmp_path / "model", TrainedCslm(network, SHORTLIST))
-    loaded = CslmScorer.load(tmp_path / "model", language_model, VOCABULARY, renormalise=True)
-    made = CslmScorer(network, SHORTLIST, language_model, VOCABULARY, renormalise=True)
-    np.testing.assert_array_equal(loaded(*random_ngrams(50)), made(*random_ngrams(50)))
+def test_a_language_model_of_other_words_is_refused(language_model: NgramModel) -> None:
     with pytest.raises(UserError, match="another vocabulary than the CSLM's text"):
-        CslmScorer.load(tmp_path / "model", language_model, SHORTLIST)
+        CslmScorer(Trained(random_network(), SHORTLIST), language_model, SHORTLIST)
 
 
 def test_nothing_to_score_and_wrong_shapes(language_model: NgramModel) -> None:
-    scorer = CslmScorer(random_network(), SHORTLIST, language_model, VOCABULARY)
+    scorer = scorer_of(random_network(), language_model)
     assert scorer(np.empty((0, 4), np.int32), np.empty(0, np.int32)).shape == (0,)
     outside = np.full(2, len(VOCABULARY) + 1, np.int32)
     assert np.isfinite(scorer(np.full((2, 4), BOS, np.int32), outside)).all()
@@ -229,14 +220,14 @@ def test_nothing_to_score_and_wrong_shapes(language_model: NgramModel) -> None:
 def test_words_spelt_like_reserved_entries_are_unknown() -> None:
     """Words of the text spelt like a boundary are no boundary, but the ids of boundaries are."""
     model = NgramModel.from_tables(estimate(VOCABULARY.encode(LINES), 3).tables, VOCABULARY)
-    scorer = CslmScorer(random_network(), SHORTLIST, model, VOCABULARY)
+    scorer = scorer_of(random_network(), model)
     assert scorer.ids[[UNK, BOS, EOS, 3, len(SHORTLIST), len(VOCABULARY)]].tolist() == [UNK, BOS, EOS, 3, UNK, UNK]
 
 
 def test_bfloat16_is_near(language_model: NgramModel) -> None:
     network = random_network().float()
-    exact = CslmScorer(network, SHORTLIST, language_model, VOCABULARY, precision="fp32")
-    rounded = CslmScorer(network, SHORTLIST, language_model, VOCABULARY, precision="bf16")
+    exact = scorer_of(network, language_model, precision="fp32")
+    rounded = scorer_of(network, language_model, precision="bf16")
     assert rounded.first_layer.table.dtype == torch.bfloat16
     ngrams = random_ngrams(200)
     np.testing.assert_allclose(rounded(*ngrams), exact(*ngrams), atol=0.25)
@@ -251,7 +242,7 @@ def test_a_stack_in_the_papers_sizes_equals_the_equations() -> None:
     with torch.no_grad():  # so that it matters what is read
         for parameter in network.parameters():
             parameter *= 8
-    scorer = CslmScorer(network, shortlist, model, vocabulary)
+    scorer = CslmScorer(Trained(network, shortlist), model, vocabulary)
     assert scorer.history == 6
     assert scorer.first_layer.table.shape == (6 * 15_003, 1536)
     random = np.random.default_rng(0)
@@ -268,6 +259,6 @@ def test_a_stack_in_the_papers_sizes_equals_the_equations() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_cuda_equals_cpu(language_model: NgramModel) -> None:
     network, ngrams = random_network(), random_ngrams(200)
-    on_cpu = CslmScorer(network, SHORTLIST, language_model, VOCABULARY, precision="fp32")(*ngrams)
-    on_cuda = CslmScorer(network.to("cuda"), SHORTLIST, language_model, VOCABULARY, precision="fp32")(*ngrams)
+    on_cpu = scorer_of(network, language_model, precision="fp32")(*ngrams)
+    on_cuda = scorer_of(network.to("cuda"), language_model, precision="fp32")(*ngrams)
     np.testing.assert_allclose(on_cuda, on_cpu, rtol=1e-9)

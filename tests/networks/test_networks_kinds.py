@@ -6,12 +6,11 @@ import torch
 from network_cases import CASES, CPU, Case, dense
 from references import in_numpy, in_torch
 
-from neural_smt.errors import UserError
 from neural_smt.networks.attention import decoder
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-SOME = [CASES[name] for name in ("code", "paper", "tanh paper", "attention", "cslm")]
+SOME = [CASES[name] for name in ("code", "paper", "tanh paper", "attention", "own words", "cslm")]
 
 
 @EVERY
@@ -93,14 +92,3 @@ def test_cuda_equals_cpu(case: Case) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     for own, other in zip(gradients, others, strict=True):
         np.testing.assert_allclose(other, own, rtol=1e-7, atol=1e-10)
-
-
-@pytest.mark.parametrize("case", SOME)
-def test_a_configuration_comes_back_and_its_sizes_are_positive(case: Case) -> None:
-    config = case.config(**case.sizes)
-    assert case.config.from_json(config.to_json()) == config
-    with pytest.raises(TypeError):
-        case.config.from_json(config.to_json() | {"depth": 2})
-    for name in case.config.sizes:
-        with pytest.raises(UserError, match=f"{name} is 0; set it to 1 or more"):
-            case.config(**case.sizes | {name: 0})

@@ -130,9 +130,9 @@ def test_normalisers_outside_the_range_are_computed_the_careful_way() -> None:
     weight, bias = torch.tensor([[1.0], [-1.0], [0.5]]), torch.tensor([0.0, 1.0, 2.0])
     inner = torch.tensor([[0.0], [70.0], [1000.0], [-500.0]])
     expected = (inner.double() @ weight.double().T + bias.double()).logsumexp(1)
-    normalisers = log_normalisers(inner, weight, bias, torch.float32, torch.empty(3, 3))
+    normalisers = log_normalisers(inner, weight, bias, torch.empty(3, 3))
     np.testing.assert_allclose(normalisers, expected, rtol=1e-6)
-    broken = log_normalisers(torch.tensor([[float("nan")]]), weight, bias, torch.float32, torch.empty(3, 3))
+    broken = log_normalisers(torch.tensor([[float("nan")]]), weight, bias, torch.empty(3, 3))
     assert broken.isnan().all()
 
 

@@ -9,7 +9,7 @@ from recurrent_reference import random_weights, reference_scores
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.primitives import CLASSES, direct_places
-from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, RecurrentWeights, WordClasses
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.scorer import RecurrentScorer, score_sequences
 from neural_smt.networks.recurrent.tries import build_tries
 from neural_smt.vocabulary import BOS, EOS, UNK
@@ -44,7 +44,7 @@ def random_inputs(seed, slots, dimensions, count=5):
 )
 def test_scores_are_those_of_the_equations(slots, dimensions, direct_size, direct_order, shared):
     config, classes, weights = random_model(1, slots, dimensions, direct_size, direct_order)
-    scorer = RecurrentScorer(RecurrentWeights.of(config, classes, weights))
+    scorer = RecurrentScorer(config, classes, weights)
     text = random_text(2)
     words = Ragged.from_lists([[*sentence, EOS] for sentence in text])
     inputs = random_inputs(3, slots, dimensions) if slots else None
@@ -52,8 +52,8 @@ def test_scores_are_those_of_the_equations(slots, dimensions, direct_size, direc
     expected = []
     for i, sentence in enumerate(text):
         of_sentence = numbers[words.offsets[i] : words.offsets[i + 1]]
-        known = inputs.vectors(of_sentence) if slots else np.zeros((len(sentence) + 1, 0))
-        expected.append(reference_scores(config, classes, weights, sentence, known).sum())
+        known = inputs.table[inputs.rows[of_sentence]] if slots else np.zeros((len(sentence) + 1, 0))
+        expected.append(reference_scores(config, classes, weights, sentence, known.reshape(len(known), -1)).sum())
     found, evaluations = score_sequences(scorer, words, inputs, numbers, shared=shared)
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert evaluations == len(words.values) if not shared else evaluations < len(words.values)
@@ -63,16 +63,15 @@ def test_vectors_that_the_network_learned_are_read_from_its_table():
     config, classes, weights = random_model(5, slots=2, dimensions=3)
     given = random_inputs(6, 2, 3)
     words, numbers = Ragged.from_lists([[3, 4, EOS]]), np.array([1, 0, 2])
-    arrays = RecurrentWeights.of(config, classes, weights)
-    expected, _ = score_sequences(RecurrentScorer(arrays), words, given, numbers)
-    learned = RecurrentScorer(arrays, given.table)
+    expected, _ = score_sequences(RecurrentScorer(config, classes, weights), words, given, numbers)
+    learned = RecurrentScorer(config, classes, weights | {"input_table": given.table})
     found, _ = score_sequences(learned, words, AuxiliaryInputs(given.rows, None), numbers)
     assert found.tolist() == expected.tolist()
 
 
 def test_all_words_that_may_follow_have_probabilities_that_sum_to_1():
     config, classes, weights = random_model(7, slots=1, dimensions=2)
-    scorer = RecurrentScorer(RecurrentWeights.of(config, classes, weights))
+    scorer = RecurrentScorer(config, classes, weights)
     following = [word for word in range(WORDS) if word != 1]
     words = Ragged.from_lists([[3, UNK], *([3, UNK, word] for word in following)])
     inputs = random_inputs(8, 1, 2)
@@ -82,7 +81,7 @@ def test_all_words_that_may_follow_have_probabilities_that_sum_to_1():
 
 def test_groups_do_not_share_and_their_order_does_not_matter():
     config, classes, weights = random_model(9)
-    scorer = RecurrentScorer(RecurrentWeights.of(config, classes, weights))
+    scorer = RecurrentScorer(config, classes, weights)
     words = Ragged.from_lists([[3, 4, EOS], [3, 4, 5, EOS], [], [3, EOS]])
     alone, computed = score_sequences(scorer, words, first=np.array([0, 1, 2, 3, 4]))
     together, shared = score_sequences(scorer, words)
@@ -94,7 +93,7 @@ def test_groups_do_not_share_and_their_order_does_not_matter():
 
 def test_long_texts_are_scored_in_parts(monkeypatch):
     config, classes, weights = random_model(10)
-    scorer = RecurrentScorer(RecurrentWeights.of(config, classes, weights))
+    scorer = RecurrentScorer(config, classes, weights)
     words = Ragged.from_lists([[*sentence, EOS] for sentence in random_text(11)])
     first = np.arange(0, 31, 3)
     whole, _ = score_sequences(scorer, words, first=first)
@@ -168,30 +167,10 @@ def test_the_reference_is_a_distribution_over_sentences(inputs: int) -> None:
     assert total == pytest.approx(1, abs=1e-12)
 
 
-def test_inputs_are_rows_of_a_table_side_by_side() -> None:
-    table = np.arange(8, dtype=np.float32).reshape(4, 2)
-    inputs = AuxiliaryInputs(np.array([[0, 3], [2, 2]], dtype=np.int32), table)
-    assert inputs.vectors(np.array([1, 0])).tolist() == [[4, 5, 4, 5], [0, 1, 6, 7]]
-    learned = AuxiliaryInputs(inputs.rows, None)
-    assert learned.vectors(np.array([0]), -table).tolist() == [[0, -1, -6, -7]]
-    with pytest.raises(ValueError, match="no table"):
-        learned.vectors(np.array([0]))
-
-
 def test_sizes_that_cannot_be_are_refused() -> None:
-    with pytest.raises(UserError, match="hidden is 0"):
-        RecurrentConfig(7, 3, hidden=0)
     with pytest.raises(UserError, match="2 slots of 0 dimensions"):
         RecurrentConfig(7, 3, slots=2)
     with pytest.raises(UserError, match="power of 2"):
         RecurrentConfig(7, 3, direct_size=100)
     with pytest.raises(UserError, match="four times the 7 words"):
         RecurrentConfig(7, 3, direct_size=16)
-
-
-def test_weights_that_a_model_does_without_are_empty() -> None:
-    config = RecurrentConfig(7, 3, hidden=5, direct_size=0)
-    weights = RecurrentWeights.of(config, CLASSES_OF_SEVEN, random_weights(config, 1))
-    assert weights.input_hidden.shape == (5, 0) and weights.direct.shape == (0,)
-    assert weights.class_output.shape == (3, 5) and weights.word_output.shape == (6, 5)
-    assert all(array.dtype == np.float32 for array in weights[:6])

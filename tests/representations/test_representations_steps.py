@@ -12,8 +12,9 @@ from safetensors.numpy import load_file, save_file
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, read_yaml, write_json, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.recurrent.configuration import LinkSets, RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.network import RecurrentNetwork, TrainedRecurrent, save_recurrent
+from neural_smt.networks.folder import Trained
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, LinkSets, RecurrentConfig, WordClasses
+from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.representations.lsa import LatentSemantics, analyse
 from neural_smt.representations.projection import mean_cosine
 from neural_smt.representations.representation import load_representation, save_representation
@@ -66,6 +67,10 @@ def build(text: Path) -> Build:
     return call
 
 
+def vectors_of(inputs: AuxiliaryInputs, numbers: np.ndarray) -> np.ndarray:
+    return inputs.table[inputs.rows[numbers]].reshape(len(numbers), -1)
+
+
 def links(*sets: tuple[int, list[int]]) -> LinkSets:
     numbers = np.array([sentence for sentence, _ in sets], dtype=np.int32)
     return LinkSets(numbers, Ragged.from_lists([positions for _, positions in sets]))
@@ -86,7 +91,7 @@ def test_a_sentence_has_its_row_of_r_whatever_the_word_is_aligned_to(build: Buil
     training, (_, ids, semantics) = sentences(1, 200), analysed()
     inputs = found.inputs([*training, ["loup"], []], links((7, [0]), (7, []), (199, [0]), (200, []), (201, [])))
     assert inputs.rows.dtype == np.int32 and inputs.table.dtype == np.float32
-    vectors = inputs.vectors(np.arange(5))
+    vectors = vectors_of(inputs, np.arange(5))
     rows = semantics.sentences(ids)
     scale = 3 / np.sqrt((rows**2).sum() / 200)
     assert scale == pytest.approx(3 * np.sqrt(200 / 4))  # R's columns have length 1
@@ -99,7 +104,7 @@ def test_a_sentence_has_its_row_of_r_whatever_the_word_is_aligned_to(build: Buil
 def test_the_oracle_reads_references(build: Build) -> None:
     found = load_representation(build("oracle")[0])
     assert found.side == "target"
-    known, unknown = found.inputs([["dog"], ["chien"]], links((0, []), (1, []))).vectors(np.array([0, 1]))
+    known, unknown = vectors_of(found.inputs([["dog"], ["chien"]], links((0, []), (1, []))), np.arange(2))
     assert known.any() and not unknown.any()
 
 
@@ -107,7 +112,7 @@ def test_words_of_a_window_have_rows_of_t_equally_long(build: Build) -> None:
     found = load_representation(build("word_lsa", length=2.0)[0])
     assert (found.slots, found.dimensions, found.input_rows) == (3, 4, 0)
     inputs = found.inputs([["chien", "loup", "dort", "noir"]], links((0, [2]), (0, [])))
-    words = inputs.vectors(np.array([0, 1])).reshape(2, 3, 4)
+    words = vectors_of(inputs, np.array([0, 1])).reshape(2, 3, 4)
     np.testing.assert_allclose((words[0] ** 2).sum(), 2.0**2 * 2 / 3, rtol=1e-5)  # two of three words are known
     assert not words[0, 1].any() and not words[1, 2].any(), "an unknown word and what is behind the end are zeros"
     np.testing.assert_array_equal(words[1, 1], words[0, 2])
@@ -137,9 +142,9 @@ def test_the_projection_comes_near_the_reference(build: Build) -> None:
     projected, oracle = load_representation(folder), load_representation(build("oracle")[0])
     new = sentences(2, 50)
     every = links(*((number, []) for number in range(50)))
-    theirs = projected.inputs(new, every).vectors(np.arange(50))
+    theirs = vectors_of(projected.inputs(new, every), np.arange(50))
     references = [[TRANSLATIONS[word] for word in sentence] for sentence in new]
-    ours = oracle.inputs(references, every).vectors(np.arange(50))
+    ours = vectors_of(oracle.inputs(references, every), np.arange(50))
     assert mean_cosine(theirs, ours) > 0.9
     training = projected.inputs(sentences(1, 200), links(*((n, []) for n in range(200)))).table[1:]
     assert np.sqrt((training**2).sum(axis=1).mean()) == pytest.approx(2, rel=1e-4)
@@ -161,12 +166,12 @@ def test_words_of_a_recurrent_model_keep_their_proportions(build: Build, text: P
     network = RecurrentNetwork(RecurrentConfig(5, 1, hidden=2, direct_size=0), classes, seed=1)
     with torch.no_grad():
         network.embedding.copy_(torch.tensor([[9.0, 9], [9, 9], [9, 9], [0, 1], [3, 4]]))
-    save_recurrent(text / "recurrent", TrainedRecurrent(network, vocabulary))
+    Trained(network, vocabulary).save(text / "recurrent")
     folder, statistics = build("learned", text / "recurrent", kind="word_rnn", window="n4", length=2.0)
     found = load_representation(folder)
     assert (found.slots, found.dimensions, found.input_rows) == (4, 2, 0)
     length = np.sqrt((3 * 1 + 25) / 4)  # of running words
-    vectors = found.inputs([["chien", "noir"]], links((0, [0]))).vectors(np.array([0]))[0]
+    vectors = vectors_of(found.inputs([["chien", "noir"]], links((0, [0]))), np.array([0]))[0]
     np.testing.assert_allclose(vectors, [3 / length, 4 / length, *[0] * 6], rtol=1e-6)
     assert statistics["length_in_the_model"] == pytest.approx(length)
 

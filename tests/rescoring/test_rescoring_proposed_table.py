@@ -14,8 +14,9 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, TrainedModel, save_model
-from neural_smt.networks.proposals import BeamSettings, beam_search
+from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from neural_smt.networks.folder import Trained
+from neural_smt.networks.proposals import beam_search
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.rescoring.proposed_table import link_by_lexicon, propose_table, text_phrases
 from neural_smt.rescoring.steps import propose_phrases
@@ -32,7 +33,7 @@ LINES = [
     "d ||| x ||| 1 1 1 1 ||| 0-0 ||| 8 1 1 ||| |||",
 ]
 SENTENCES = ["a b a b c", "unheard a"]
-World = tuple[PhraseTable, TrainedModel, tuple[Vocabulary, Vocabulary], LexicalTable]
+World = tuple[PhraseTable, Trained[EncoderDecoder], tuple[Vocabulary, Vocabulary], LexicalTable]
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def world(tmp_path: Path) -> World:
     words = [vocabulary.encode(pair[side] for pair in pairs) for side, vocabulary in enumerate(vocabularies)]
     links = Ragged(np.zeros((5, 2), dtype=np.int16), np.arange(6))
     lexical = lexical_table(*words, links, len(vocabularies[0]), len(vocabularies[1]))
-    return table, TrainedModel(network, source, target), vocabularies, lexical
+    return table, Trained(network, source, target), vocabularies, lexical
 
 
 def pairs_of(table: PhraseTable, vocabularies: tuple[Vocabulary, Vocabulary]) -> dict[tuple[str, str], int]:
@@ -65,9 +66,9 @@ def pairs_of(table: PhraseTable, vocabularies: tuple[Vocabulary, Vocabulary]) ->
     }
 
 
-def proposals(model: TrainedModel, source: str, best: int) -> dict[str, float]:
+def proposals(model: Trained[EncoderDecoder], source: str, best: int) -> dict[str, float]:
     """What the network proposes for one phrase by itself, with log p."""
-    found = beam_search(model.network, model.source.encode([source]), BeamSettings(size=best))
+    found = beam_search(model.network, model.source.encode([source]), best)
     return {model.target.text(p): s for p, s in zip(found.phrases, found.scores, strict=True) if 1 <= len(p) <= 7}
 
 
@@ -135,14 +136,14 @@ def test_words_are_linked_where_they_are_most_probable() -> None:
     # source word 0 -> target words 1 (0.2), 2 (0.9); source word 1 -> target word 1 (0.6)
     lexical = np.array([0, 2, 3]), np.array([1, 2, 1], dtype=np.int32), np.array([0.2, 0.9, 0.6])
     source, target = np.array([0, 1], dtype=np.int32), np.array([1, 2, 3], dtype=np.int32)
-    links = link_by_lexicon(source, np.array([0, 2]), target, np.array([0, 3]), *lexical)
+    links = link_by_lexicon((source, np.array([0, 2])), (target, np.array([0, 3])), lexical)
     assert links.tolist() == [1 << 1 | 1 << 8]
 
 
 def test_the_step_writes_a_table(world: World, tmp_path: Path) -> None:
     table, model, vocabularies, lexical = world
     table.save(tmp_path / "old")
-    save_model(tmp_path / "model", model)
+    model.save(tmp_path / "model")
     lexical.save(tmp_path / "lexical")
     for vocabulary, name in zip(vocabularies, ("source", "target"), strict=True):
         vocabulary.save(tmp_path / name)
@@ -166,6 +167,6 @@ def test_the_step_writes_a_table(world: World, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"proposals\.mode: 'more' is not one of"):
         propose_phrases(**arguments, settings={"mode": "more"})
     backward = EncoderDecoder(replace(model.network.config, direction="backward"))
-    save_model(tmp_path / "model", TrainedModel(backward, model.source, model.target))
+    Trained(backward, model.source, model.target).save(tmp_path / "model")
     with pytest.raises(UserError, match="this network reads target phrases"):
         propose_phrases(**arguments, settings={})

@@ -12,13 +12,8 @@ from rescoring_world import load_words, save_table
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.distinct import SortedSequences
-from neural_smt.networks.encoder_decoder import (
-    Conventions,
-    EncoderDecoder,
-    EncoderDecoderConfig,
-    TrainedModel,
-    save_model,
-)
+from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
+from neural_smt.networks.folder import Trained
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.networks.softmax import log_normalisers
 from neural_smt.phrases.table import PhraseTable, load_column, save_column
@@ -78,7 +73,7 @@ def test_scores_equal_those_of_the_network(variant: tuple[Conventions, str], bat
     network = random_network(*variant)
     source, target = random_phrases(60, seed=1), random_phrases(300, seed=2)
     source_of = np.random.default_rng(4).integers(0, 60, 300)
-    scores, work = PairScorer(network).score(source, source_of, target, batch)
+    scores, work = PairScorer(network).score(source.take(source_of), target, batch)
     with torch.no_grad():
         expected = [
             network(pack_pairs(source.take([s]), target.take([t]), CPU)).item() for t, s in enumerate(source_of)
@@ -93,7 +88,7 @@ def test_scores_equal_those_of_the_network(variant: tuple[Conventions, str], bat
 def test_every_source_and_prefix_is_computed_once() -> None:
     source = Ragged.from_lists([[3, 4], [5], [3, 4]])
     target = Ragged.from_lists([[3], [3, 4], [3, 5], [3], [6]])
-    _, work = PairScorer(random_network(Conventions())).score(source, np.array([0, 0, 2, 1, 1]), target, 10)
+    _, work = PairScorer(random_network(Conventions())).score(source.take([0, 0, 2, 1, 1]), target, 10)
     # Sources 0 and 2 are the same: prefixes (), 3, 3 4, 3 5 of one and (), 3, 6 of the other.
     # The encoder takes 5 steps instead of 13 (both phrases and their ends), the decoder 5 instead of 7.
     expected = {"pairs": 5, "words": 12, "sources": 2, "prefixes": 7, "steps": 20, "states": 10}
@@ -104,7 +99,7 @@ def test_every_source_and_prefix_is_computed_once() -> None:
 def test_normalisers_of_any_size(scale: float) -> None:
     torch.manual_seed(0)
     inner, weight, bias = torch.randn(10, 4) * scale, torch.randn(50, 4), torch.randn(50)
-    normalisers = log_normalisers(inner, weight, bias, torch.float32, torch.empty(3, 50))
+    normalisers = log_normalisers(inner, weight, bias, torch.empty(3, 50))
     expected = (inner.double() @ weight.double().T + bias.double()).logsumexp(1)
     np.testing.assert_allclose(normalisers, expected, rtol=1e-5)
 
@@ -120,7 +115,7 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
     ]
     files = save_table(tmp_path, lines)
     _, shortlists = load_words(tmp_path, 2)
-    save_model(tmp_path / "model", TrainedModel(random_network(Conventions(), words=5), *shortlists))
+    Trained(random_network(Conventions(), words=5), *shortlists).save(tmp_path / "model")
     return files | {"model": tmp_path / "model"}
 
 
@@ -130,7 +125,7 @@ def test_a_column_is_aligned_with_the_table(inputs: dict[str, Path], tmp_path: P
     order = slice(None) if direction == "forward" else slice(None, None, -1)
     vocabularies, shortlists = load_words(tmp_path, 2)
     network = random_network(Conventions(), words=5, direction=direction)
-    save_model(inputs["model"], TrainedModel(network, *shortlists[order]))
+    Trained(network, *shortlists[order]).save(inputs["model"])
     output, statistics = tmp_path / "column.safetensors", tmp_path / "statistics.json"
     score_phrase_table(**inputs, output=output, statistics=statistics, device="cpu", settings={"batch": 2})
     table = PhraseTable.load(inputs["phrase_table"])

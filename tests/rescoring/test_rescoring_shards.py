@@ -10,17 +10,12 @@ from rescoring_world import load_words, save_table
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.encoder_decoder import (
-    Conventions,
-    EncoderDecoder,
-    EncoderDecoderConfig,
-    TrainedModel,
-    save_model,
-)
+from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
+from neural_smt.networks.folder import Trained
 from neural_smt.phrases.table import PhraseTable, load_column, save_part
 from neural_smt.rescoring import steps
 from neural_smt.rescoring.scorer import PairScorer
-from neural_smt.rescoring.steps import BackwardBlocks, ForwardBlocks, hash_phrases, join_columns, score_phrase_table
+from neural_smt.rescoring.steps import Blocks, hash_phrases, join_columns, score_phrase_table
 from neural_smt.shortlist import shortlist_ids
 
 WORDS = 6
@@ -41,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         torch.manual_seed(7)
         config = EncoderDecoderConfig(WORDS, WORDS, 6, 5, 4, 3, Conventions(), "gated", direction)
         read = shortlists if direction == "forward" else shortlists[::-1]
-        save_model(place / direction, TrainedModel(EncoderDecoder(config), *read))
+        Trained(EncoderDecoder(config), *read).save(place / direction)
     return place
 
 
@@ -64,23 +59,22 @@ def score(folder: Path, direction: str, output: Path, shard: str | None = None) 
 
 
 @pytest.mark.parametrize("size", [1, 9, 100, 10_000])
-@pytest.mark.parametrize("kind", [ForwardBlocks, BackwardBlocks])
-def test_blocks_hold_every_pair_once(folder: Path, monkeypatch: pytest.MonkeyPatch, kind: type, size: int) -> None:
+@pytest.mark.parametrize("backward", [False, True])
+def test_blocks_hold_every_pair_once(folder: Path, monkeypatch: pytest.MonkeyPatch, backward: bool, size: int) -> None:
     monkeypatch.setattr(steps, "PAIRS", size)
     table, ids = PhraseTable.load(folder / "table"), word_ids(folder)
-    found = kind(table, *ids)
-    parts = [found[number] for number in range(len(found))]
+    found = Blocks(table, ids, backward)
+    parts = [found[number] for number in range(found.count)]
     assert len(parts) == 1 or size < len(table)
-    rows = np.concatenate([part.rows for part in parts])
+    rows = np.concatenate([part[0] for part in parts])
     assert sorted(rows.tolist()) == list(range(len(table)))
     sides = [[ids[0][table.source[s]].tolist() for s in table.entry_source], [ids[1][e].tolist() for e in table.target]]
-    read, predicted = sides if kind is ForwardBlocks else sides[::-1]
+    sides = sides[::-1] if backward else sides
     owners: dict[tuple[int, ...], int] = {}
-    for number, part in enumerate(parts):
-        assert [part.read[i].tolist() for i in part.read_of] == [read[row] for row in part.rows]
-        assert [phrase.tolist() for phrase in part.predicted] == [predicted[row] for row in part.rows]
-        if kind is BackwardBlocks:
-            assert all(owners.setdefault(tuple(phrase.tolist()), number) == number for phrase in part.read)
+    for number, (rows, *phrases) in enumerate(parts):
+        for side, found_side in zip(sides, phrases, strict=True):
+            assert [phrase.tolist() for phrase in found_side] == [side[row] for row in rows]
+        assert all(owners.setdefault(tuple(phrase.tolist()), number) == number for phrase in phrases[0]) or not backward
 
 
 @pytest.mark.parametrize("count", [1, 4, 16, 300])
@@ -113,15 +107,16 @@ def test_shards_give_the_column_of_the_whole(
 
 def test_one_block_is_the_table_as_it_stands(folder: Path, tmp_path: Path) -> None:
     """Tables of less than a block, as small experiments have them, are scored as one."""
-    from neural_smt.networks.encoder_decoder import load_model
+    from neural_smt.networks.encoder_decoder import EncoderDecoder
+    from neural_smt.networks.folder import Trained
 
     score(folder, "forward", tmp_path / "column")
     table, ids = PhraseTable.load(folder / "table"), word_ids(folder)
     sides = [
         Ragged(words[side.values], side.offsets) for words, side in zip(ids, (table.source, table.target), strict=True)
     ]
-    network = load_model(folder / "forward", torch.device("cpu")).network
-    expected, _ = PairScorer(network).score(sides[0], table.entry_source, sides[1], 7)
+    network = Trained.load(folder / "forward", EncoderDecoder, torch.device("cpu")).network
+    expected, _ = PairScorer(network).score(sides[0].take(table.entry_source), sides[1], 7)
     np.testing.assert_array_equal(load_column(tmp_path / "column", table), expected)
 
 

@@ -10,7 +10,8 @@ from training_runs import Inputs, train, write_pairs
 
 from neural_smt.io.files import read_csv, read_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import TrainedAttention, load_attention, pack_batch
+from neural_smt.networks.attention.network import AttentionNetwork, pack_batch
+from neural_smt.networks.folder import Trained
 from neural_smt.vocabulary import Vocabulary
 
 TAU, FREQUENT = 55, 20
@@ -30,7 +31,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inputs, Inputs]:
     return write_pairs(tmp_path_factory.mktemp("inputs"), 60, (2000, 50), 5, FREQUENT)
 
 
-def mass_where_it_belongs(model: TrainedAttention, inputs: Inputs) -> float:
+def mass_where_it_belongs(model: Trained[AttentionNetwork], inputs: Inputs) -> float:
     """Mean attention, over held-out target words, to the source word that each is the translation of."""
     sides = (model.source, "held_out_source"), (model.target, "held_out_target")
     source, target = (Ragged.from_lists([v.ids(line.split()) for line in read_lines(inputs[n])]) for v, n in sides)
@@ -48,7 +49,7 @@ def test_a_language_is_learnt(texts: tuple[Inputs, Inputs], tmp_path: Path, soft
     # from that of a set's or a part's words, guessed, to what only the source tells
     assert curve[0] > 8
     assert min(curve) < 2.5
-    model = load_attention(tmp_path / "model", torch.device("cpu"))
+    model = Trained.load(tmp_path / "model", AttentionNetwork, torch.device("cpu"))
     assert mass_where_it_belongs(model, inputs) > 0.45  # 0.3 if all source words got the same
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
     assert model.target.words == Vocabulary.load(inputs["target_vocabulary"]).words

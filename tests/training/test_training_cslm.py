@@ -13,7 +13,8 @@ from neural_smt.io.files import read_csv, read_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, measure_perplexity
-from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, load_cslm, word_classes
+from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, word_classes
+from neural_smt.networks.folder import Trained
 from neural_smt.training.cslm import NgramTask
 from neural_smt.training.loop import Trainer
 from neural_smt.training.ngram_text import NgramText, split_sentences
@@ -32,10 +33,10 @@ def test_a_tiny_text_is_learnt_by_heart(tmp_path: Path) -> None:
     paths = {"vocabulary": tmp_path / "vocabulary", "shortlist": tmp_path / "vocabulary"}
     settings = {"projection": 16, "layers": [24, 16], "validation": 0, "patience": 0, "keep": "last", "updates": 600}
     train("cslm", {"texts": [tmp_path / "text"], **paths}, tmp_path, **settings)
-    trained = load_cslm(tmp_path / "model", torch.device("cpu"))
+    trained = Trained.load(tmp_path / "model", CslmNetwork, torch.device("cpu"))
     model = NgramModel.from_tables(estimate(vocabulary.encode(lines), 2).tables, vocabulary)
     text = NgramText.of(vocabulary.encode(lines[:3]), 3)
-    scores = CslmScorer(*trained, model, vocabulary)(*text.ngrams(np.arange(len(text))))
+    scores = CslmScorer(trained, model, vocabulary)(*text.ngrams(np.arange(len(text))))
     # Of a sentence's six predictions only the first is open, between three words.
     assert -scores.mean() == pytest.approx(math.log(3) / 6, abs=0.05)
     assert read_json(tmp_path / "held_out.json") == {}
@@ -54,7 +55,7 @@ def test_what_is_measured_beside_the_ngram_model(inputs: Inputs, tmp_path: Path)
     assert len(held_out) >= 20
     assert found["ngram"] == pytest.approx(measure_perplexity(model, held_out).value, abs=1e-3)
     # The network alone, all words outside the shortlist being one class, is what stops the training.
-    network = load_cslm(tmp_path / "model", torch.device("cpu")).network
+    network = Trained.load(tmp_path / "model", CslmNetwork, torch.device("cpu")).network
     best = min(float(row["validation_perplexity"]) for row in read_csv(tmp_path / "curve.csv"))
     ids = Ragged(np.where(held_out.values < len(shortlist), held_out.values, 0).astype(np.int32), held_out.offsets)
     text = NgramText.of(ids, 3)
@@ -126,7 +127,7 @@ def test_patience_counts_epochs_and_the_best_weights_are_kept(
     examples = [int(row["examples"]) for row in records]
     assert len(records) == 3
     assert examples == [examples[0], 2 * examples[0], 3 * examples[0]]
-    kept = load_cslm(tmp_path / "model", torch.device("cpu")).network.output.bias.detach().numpy()
+    kept = Trained.load(tmp_path / "model", CslmNetwork, torch.device("cpu")).network.output.bias.detach().numpy()
     np.testing.assert_array_equal(kept, seen[0])
     assert not np.array_equal(kept, seen[-1])
 

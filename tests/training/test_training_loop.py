@@ -10,7 +10,8 @@ from training_runs import SETTINGS, Inputs, train, weights
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.encoder_decoder import load_model
+from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.folder import Trained
 from neural_smt.training.checkpoint import NAME
 from neural_smt.training.encoder_decoder import PhrasePairs, split_pairs
 from neural_smt.training.loop import BatchOrder
@@ -53,7 +54,7 @@ def test_a_backward_network_reads_target_phrases(inputs: Inputs, tmp_path: Path,
     """Source words are s<i>, target words t<i>; both directions hold out the same pairs."""
     for direction, read in (("forward", "s"), ("backward", "t")):
         train(KIND, inputs, tmp_path / direction, unit=unit, direction=direction)
-        model = load_model(tmp_path / direction / "model", torch.device("cpu"))
+        model = Trained.load(tmp_path / direction / "model", EncoderDecoder, torch.device("cpu"))
         assert model.network.config.direction == direction
         assert {word[0] for word in model.source.words[3:]} == {read}
         assert {word[0] for word in model.target.words[3:]} == {"s", "t"} - {read}

@@ -16,8 +16,9 @@ from neural_smt.io.files import read_csv, read_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, measure_perplexity
+from neural_smt.networks.folder import Trained
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, LinkSets, RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.network import load_recurrent
+from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.representations.steps import build_representation
 from neural_smt.training import recurrent
 from neural_smt.training.gradient_descent import EPSILON, GradientDescent, HalvingSchedule
@@ -45,7 +46,8 @@ def measure(output: Path, order: int = 5, **inputs: Any) -> None:
 
 def test_a_small_run_beats_unigrams_and_says_what_it_did(text: Path, tmp_path: Path) -> None:
     train(text, tmp_path, epochs=12, classes={"method": "exchange", "count": 5}, rate=0.3)
-    network, vocabulary = load_recurrent(tmp_path / "model", CPU)
+    trained = Trained.load(tmp_path / "model", RecurrentNetwork, CPU)
+    network, vocabulary = trained.network, trained.target
     lines = text.read_text().splitlines()
     everything = Vocabulary.from_sentences(lines)
     held_out = draw_sentences(everything.encode(lines), 0.1, 1)

@@ -13,8 +13,8 @@ from training_runs import Inputs, Killed, kill_at, train_killed_at, weights
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import load_attention, read_training
-from neural_smt.training import attention
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.folder import Trained, read_training
 from neural_smt.training.checkpoint import Snapshots, read_snapshots, write_average
 from neural_smt.vocabulary import Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets
@@ -54,7 +54,7 @@ def test_each_epoch_leaves_the_model_of_its_end(inputs: Inputs, whole: Path, tmp
         train(inputs, tmp_path, epochs=False, updates=epoch * EPOCH)
         assert (folder / "weights.safetensors").read_bytes() == weights(tmp_path)
         assert read_training(folder) == {"candidates": None, "updates": epoch * EPOCH}
-        assert load_attention(folder, torch.device("cpu")).source.digest == words.digest
+        assert Trained.load(folder, AttentionNetwork, torch.device("cpu")).source.digest == words.digest
     assert not (tmp_path / "state" / "epochs").exists()  # nothing is kept where nobody asks
     train(inputs, tmp_path, epochs=False)
     assert weights(tmp_path) == weights(whole)  # they change nothing else
@@ -77,15 +77,15 @@ def test_a_killed_run_loses_no_epoch(
 def test_a_run_killed_while_it_writes_keeps_no_half_of_a_model(
     inputs: Inputs, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = attention.save_attention
+    original = Trained.save
 
-    def interrupted(folder: Path, *rest: Any) -> None:
+    def interrupted(trained: Trained, folder: Path, *rest: Any) -> None:
         if folder.name == "2":
             raise Killed
-        original(folder, *rest)
+        original(trained, folder, *rest)
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(attention, "save_attention", interrupted)
+        patch.setattr(Trained, "save", interrupted)
         train(inputs, tmp_path)
     train(inputs, tmp_path)
     assert kept(tmp_path) == kept(whole)

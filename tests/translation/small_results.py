@@ -15,7 +15,8 @@ from neural_smt.decoding.features import Weights
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.experiment.system_folder import FILE, write_description
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, TrainedAttention, save_attention
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
+from neural_smt.networks.folder import Trained
 from neural_smt.translation.experiment import Experiment
 from neural_smt.translation.server import Limits, Server, Service, open_server
 from neural_smt.translation.translators import Translator, load_translator
@@ -60,7 +61,7 @@ def write_experiment(folder: Path) -> Path:
         weights.save(results / "tuning" / "baseline" / f"run{run}" / "weights.json")
     write_dictionary(results / "alignment" / "lexical")
     for name in ("attention", "whole"):
-        save_attention(results / "training" / name / "model", TrainedAttention(network(), SOURCE, TARGET))
+        Trained(network(), SOURCE, TARGET).save(results / "training" / name / "model")
     experiment = Experiment.load(str(config), folder=folder)
     for name in ("baseline", "network", "replacing"):
         description = experiment.layout.description(name)

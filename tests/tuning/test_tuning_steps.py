@@ -13,7 +13,8 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, write_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.steps import build_language_model
-from neural_smt.networks.cslm import CslmConfig, CslmNetwork, TrainedCslm, save_cslm
+from neural_smt.networks.cslm import CslmConfig, CslmNetwork
+from neural_smt.networks.folder import Trained
 from neural_smt.phrases.table import PhraseTable, save_column
 from neural_smt.tuning.methods import ListMethod
 from neural_smt.tuning.steps import tune
@@ -147,7 +148,7 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
     words = Vocabulary.load(arguments["system"].with_name("target.tsv"))
     shortlist = Vocabulary(words.words[:30], words.counts[:30])  # the n-gram model scores the others
     config = CslmConfig(len(shortlist), order=4, projection=6, layers=(8, 5), initial_range=1.0)
-    save_cslm(tmp_path / "cslm", TrainedCslm(CslmNetwork(config, 2), shortlist))
+    Trained(CslmNetwork(config, 2), shortlist).save(tmp_path / "cslm")
     monkeypatch.setattr("neural_smt.decoding.search.FEATURE_BATCH", 4)
     gather = ListMethod.gather
     loaded, counts = [], []

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
+import torch
 from checkouts import TINY, copy_results, planned, run, translated
 
 from neural_smt.io.files import read_csv, read_json, read_lines, read_yaml
-from neural_smt.networks.attention.network import load_attention
-from neural_smt.networks.device import select_device
+from neural_smt.networks.attention.network import AttentionNetwork
+from neural_smt.networks.folder import Trained
 
 ROWS = Path(__file__).with_name("attention_rows.yaml")
 
@@ -52,8 +53,9 @@ def check_shards(checkout: Path, folder: Path) -> None:
 
 def check_networks(folder: Path) -> None:
     """Every network is trained on the words it should be, and the epochs of two of them are measured."""
+    cpu = torch.device("cpu")
     sizes = {
-        name: load_attention(folder / f"training/{name}/model", select_device("cpu")).network.config.target_words
+        name: Trained.load(folder / f"training/{name}/model", AttentionNetwork, cpu).network.config.target_words
         for name in ("attention", "jean", "full")
     }
     assert sizes["full"] == 103, "and the three reserved words"

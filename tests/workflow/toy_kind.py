@@ -1,6 +1,6 @@
 """A toy kind of network: how likely each word is, whatever stands before it. A test makes it a kind of its checkout."""
 
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -8,15 +8,23 @@ from torch import nn
 
 from neural_smt.decoding.scorers.interface import TargetNetwork, TextScorer
 from neural_smt.io.files import read_lines
-from neural_smt.networks.folder import read_folder, read_weights, save_folder
+from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
 from neural_smt.training.loop import WHOLE, Minibatch, Training
 from neural_smt.vocabulary import EOS, Vocabulary
 
 
-class Unigrams(nn.Module):
-    def __init__(self, words):
+@dataclass(frozen=True)
+class UnigramsConfig(NetworkConfig):
+    kind, title, sides = "toy", "a toy", ("target",)
+    words: int
+
+
+class Unigrams(SavedNetwork, nn.Module):
+    Config = UnigramsConfig
+
+    def __init__(self, config):
         super().__init__()
-        self.config, self.bias = SimpleNamespace(to_json=dict), nn.Parameter(torch.zeros(words))
+        self.config, self.bias = config, nn.Parameter(torch.zeros(config.words))
 
     def forward(self, words):
         return torch.log_softmax(self.bias, 0)[words]
@@ -36,11 +44,9 @@ class Task:
 def prepare(*, texts, vocabulary, shortlist, settings, place, seed):
     known = Vocabulary.load(shortlist)
     words = known.encode(read_lines(texts[0])).values
-    network = Unigrams(len(known)).to(place)
+    network = Unigrams(UnigramsConfig(len(known))).to(place)
     task = Task(network, words)
-    return Training(
-        task, settings, [], [words], lambda folder, updates: save_folder(folder, "toy", network, {"target": known})
-    )
+    return Training(task, settings, [], [words], lambda folder, updates: Trained(network, known).save(folder))
 
 
 class Scorer(TargetNetwork, TextScorer):
@@ -63,5 +69,5 @@ class Scorer(TargetNetwork, TextScorer):
 
 
 def load_scorer(model):
-    _, vocabularies = read_folder(model, "toy", dict, ("target",))
-    return Scorer(torch.log_softmax(read_weights(model)["bias"], 0).numpy(), vocabularies["target"])
+    trained = Trained.load(model, Unigrams, torch.device("cpu"))
+    return Scorer(torch.log_softmax(trained.network.bias.detach(), 0).numpy(), trained.target)

@@ -17,7 +17,7 @@ from neural_smt.report.pages import render, to_html
 from neural_smt.vocabulary import UNK, Vocabulary
 
 if TYPE_CHECKING:
-    from neural_smt.networks.encoder_decoder import TrainedModel
+    from neural_smt.networks.folder import Trained
 
 
 FREQUENT, RARE = "frequent", "rare"
@@ -134,7 +134,7 @@ def preferred(
 
 
 def sampled(
-    model: TrainedModel, ids: np.ndarray, table: PhraseTable, groups: Mapping[str, np.ndarray], samples: int, seed: int
+    model: Trained, ids: np.ndarray, table: PhraseTable, groups: Mapping[str, np.ndarray], samples: int, seed: int
 ) -> list[Sampled]:
     """The five best-scored distinct target phrases among ``samples`` drawn from the network for each source phrase.
 

@@ -28,7 +28,8 @@ from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import RESERVED, Vocabulary
 
 if TYPE_CHECKING:
-    from neural_smt.networks.encoder_decoder import TrainedModel
+    from neural_smt.networks.encoder_decoder import EncoderDecoder
+    from neural_smt.networks.folder import Trained
 
 
 def show_phrases(
@@ -131,7 +132,7 @@ def _scored_table(
     return table, load_column(column, table), vocabularies
 
 
-def _load_network(model: Path, device: str = "cpu") -> TrainedModel:
+def _load_network(model: Path, device: str = "cpu") -> Trained[EncoderDecoder]:
     # PyTorch takes a second to load, and pictures need none of it.
     from neural_smt.networks.device import select_device
     from neural_smt.networks.encoder_decoder import load_forward_model

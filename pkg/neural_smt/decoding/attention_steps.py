@@ -111,8 +111,9 @@ def measure_epochs(
     """
     # They load PyTorch, which most systems need none of.
     from neural_smt.decoding.attention.translator import Translator
-    from neural_smt.networks.attention.network import load_attention, read_training
+    from neural_smt.networks.attention.network import AttentionNetwork
     from neural_smt.networks.device import select_device
+    from neural_smt.networks.folder import Trained, read_training
     from neural_smt.training.checkpoint import read_snapshots
 
     chosen = section_settings("decoding.attention", settings).replace(replace_unknown=False)
@@ -130,7 +131,7 @@ def measure_epochs(
             raise UserError(f"{folder}: does not say after how many updates it was kept; train the model again")
         key = _digest(folder, inputs)
         if key not in known:
-            translator = Translator(load_attention(folder, place), chosen)
+            translator = Translator(Trained.load(folder, AttentionNetwork, place), chosen)
             own = None if candidates is None else read_sets(candidates, translator.model.target, lines, text)
             known[key] = _measure(translator, lines, own, answers)
             write_json(state, known)  # at once, so that a run that is killed finds it

@@ -6,7 +6,6 @@ The scorer asks the network for the words of its shortlist, and a back-off n-gra
 import copy
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +14,9 @@ from torch import Tensor, nn
 
 from neural_smt.errors import UserError
 from neural_smt.language_model.model import NgramModel, context_states, score_ngrams, word_mass
-from neural_smt.networks.device import pack, precision_context, select_device
+from neural_smt.networks.device import pack, precision_context
 from neural_smt.networks.distinct import number_rows
-from neural_smt.networks.folder import CSLM, NetworkConfig, read_folder, save_folder, with_weights
+from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
 from neural_smt.networks.normalisers import FingerprintCache, NormaliserEstimate, Normalisers, fingerprints
 from neural_smt.networks.softmax import choose_logits, word_log_probabilities
 from neural_smt.shortlist import shortlist_ids
@@ -44,8 +43,7 @@ class CslmConfig(NetworkConfig):
     this distance of 0.
     """
 
-    kind = CSLM
-    sizes = ("words", "projection")
+    kind, title, sides = "cslm", "a CSLM", ("target",)
 
     words: int
     order: int = 7
@@ -60,7 +58,7 @@ class CslmConfig(NetworkConfig):
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "CslmConfig":
-        """Inverse of ``to_json``; raises ``TypeError`` or ``KeyError`` on keys that are missing or unknown."""
+        """See ``NetworkConfig``."""
         return cls(**{**values, "layers": tuple(values["layers"])})
 
 
@@ -71,7 +69,7 @@ class NgramBatch(NamedTuple):
     classes: Tensor
 
 
-class CslmNetwork(nn.Module):
+class CslmNetwork(SavedNetwork, nn.Module):
     """One projection for all positions, two rectified layers, a softmax over the shortlist.
 
     For words w_1 ... w_{n-1}:  x = (P w_1, ..., P w_{n-1});  h_1 = max(0, W_1 x + b_1);  h_2 = max(0, W_2 h_1 + b_2);
@@ -83,6 +81,8 @@ class CslmNetwork(nn.Module):
 
     Weights start uniformly within ``initial_range`` of 0 (section 4.1.2), biases, which the paper does not name, at 0.
     """
+
+    Config = CslmConfig
 
     def __init__(self, config: CslmConfig, seed: int = 0):
         super().__init__()
@@ -114,25 +114,6 @@ class CslmNetwork(nn.Module):
     def before_softmax(self, first: Tensor) -> Tensor:
         """h_2 of h_1: ``[N, H_1]`` -> ``[N, H_2]``, in the precision of the weights."""
         return self.second(first).relu().to(self.output.weight.dtype)
-
-
-class TrainedCslm(NamedTuple):
-    """A CSLM's network and its shortlist."""
-
-    network: CslmNetwork
-    target: Vocabulary
-
-
-def save_cslm(folder: Path, model: TrainedCslm) -> None:
-    """Write the folder of a CSLM, all or nothing."""
-    save_folder(folder, CSLM, model.network, {"target": model.target})
-
-
-def load_cslm(folder: Path, device: torch.device) -> TrainedCslm:
-    """Read what ``save_cslm`` wrote; raises ``UserError`` as ``load_model`` does."""
-    config, vocabularies = read_folder(folder, CSLM, CslmConfig.from_json, ("target",))
-    network = with_weights(folder, CslmNetwork(config), device)
-    return TrainedCslm(network, **vocabularies)
 
 
 LN_10 = math.log(10)
@@ -196,29 +177,29 @@ class CslmScorer:
     the toolkit's option instead, p(w) / (1 - p(outside)) times the sum of the n-gram model's probabilities of the
     shortlist in that context: then all words together have probability 1, as far as the n-gram model does.
 
-    history: n - 1; cache: contexts whose exact normalisers are remembered. Threads may call it at the same time.
+    history: n - 1; vocabulary: the target vocabulary of the experiment, whose ids it takes, and of which the n-gram
+    model must be (``UserError``); precision: auto (bf16 on CUDA, else fp32), fp32 or bf16; cache: contexts whose exact
+    normalisers are remembered. Threads may call it at the same time.
     """
 
     def __init__(
         self,
-        network: CslmNetwork,
-        shortlist: Vocabulary,
+        trained: Trained[CslmNetwork],
         language_model: NgramModel,
         vocabulary: Vocabulary,
-        *,
         precision: str = "auto",
         renormalise: bool = False,
         cache: int = 0,
     ):
         if language_model.vocabulary_digest != vocabulary.digest:
             raise UserError("the language model was made for another vocabulary than the CSLM's text; build it again")
-        self.network = network
+        self.network = network = trained.network
         self.history = network.config.history
         self.language_model = language_model
         self.precision = precision
         self.device = network.projection.device
         # One entry more than the vocabulary: copied words lie beyond it.
-        self.ids = np.append(shortlist_ids(vocabulary, shortlist), np.int32(UNK))
+        self.ids = np.append(shortlist_ids(vocabulary, trained.target), np.int32(UNK))
         self.ids[[BOS, EOS]] = BOS, EOS
         self.classes = word_classes(self.ids)
         with torch.no_grad(), precision_context(self.device, precision):
@@ -238,24 +219,6 @@ class CslmScorer:
         self.second_layer = pack(second.weight, second.bias, CONTEXT_ROWS["cpu"], True) if fp32 else None
         self.normalisers: Normalisers | NormaliserEstimate = Normalisers(self.weight, self.bias)
         self.known = FingerprintCache(cache)
-
-    @classmethod
-    def load(
-        cls,
-        folder: Path,
-        language_model: NgramModel,
-        vocabulary: Vocabulary,
-        *,
-        device: str = "cpu",
-        **options: Any,
-    ) -> "CslmScorer":
-        """The CSLM in a model folder, over the ids of ``vocabulary``, the target vocabulary of the experiment.
-
-        device: auto, cpu or cuda; options: precision (auto: bf16 on CUDA, else fp32), renormalise, cache. Raises
-        ``UserError`` for a folder that is broken or of another network, and for a language model of another vocabulary.
-        """
-        trained = load_cslm(folder, select_device(device))
-        return cls(trained.network, trained.target, language_model, vocabulary, **options)
 
     def __call__(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
         """float64 ``[Q]``: natural log p(word | context).

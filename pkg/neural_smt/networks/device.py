@@ -79,11 +79,16 @@ def product(left: Tensor, right: Tensor, dtype: torch.dtype) -> Tensor:
     return (left.to(dtype) @ right.to(dtype)).to(left.dtype)
 
 
-def affine(offset: Tensor, factor: Tensor, weight: Tensor, out: Tensor | None = None) -> Tensor:
-    """``offset + factor @ weight.T`` in the precision of ``factor``; the product is rounded like ``offset``."""
-    if offset.dtype == factor.dtype:
+def affine(
+    offset: Tensor, factor: Tensor, weight: Tensor, out: Tensor | None = None, dtype: torch.dtype | None = None
+) -> Tensor:
+    """``offset + factor @ weight.T`` in the precision of ``factor``; the product is rounded to ``dtype``, or like
+    ``offset``.
+    """
+    dtype = dtype or offset.dtype
+    if dtype == factor.dtype:
         return torch.addmm(offset, factor, weight.t(), out=out)
-    return torch.add(offset, product(factor, weight.t(), offset.dtype), out=out)
+    return torch.add(offset, product(factor, weight.t(), dtype), out=out)
 
 
 P, R = ParamSpec("P"), TypeVar("R")

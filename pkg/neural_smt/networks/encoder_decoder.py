@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from neural_smt.errors import UserError
-from neural_smt.networks.folder import ENCODER_DECODER, NetworkConfig, read_folder, save_folder, with_weights
+from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
 from neural_smt.networks.layers import STANDARD_DEVIATION, Embedding, GatedUnit, PlainUnit, orthogonal
 from neural_smt.networks.packing import Packed, PairBatch
 from neural_smt.networks.softmax import word_log_probabilities
-from neural_smt.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,7 @@ class EncoderDecoderConfig(NetworkConfig):
     which the paper did not try. A backward network's source side is the target language.
     """
 
-    kind = ENCODER_DECODER
-    sizes = ("source_words", "target_words", "hidden", "embedding", "maxout", "rank")
+    kind, title = "encoder_decoder", "an encoder-decoder"
 
     source_words: int
     target_words: int
@@ -87,13 +85,12 @@ class EncoderDecoderConfig(NetworkConfig):
     direction: str = "forward"
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.unit == "tanh" and self.conventions.reset == "paper":
             raise UserError("tanh units have no reset gate that could follow the paper; set conventions: {reset: code}")
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "EncoderDecoderConfig":
-        """Inverse of ``to_json``; raises ``TypeError`` or ``KeyError`` on keys that are missing or unknown."""
+        """See ``NetworkConfig``."""
         return cls(**{**values, "conventions": Conventions(**values["conventions"])})
 
 
@@ -118,12 +115,14 @@ class Context:
         return Context(initial, inputs, None if self.gated is None else self.gated.index_select(0, rows), readout)
 
 
-class EncoderDecoder(nn.Module):
+class EncoderDecoder(SavedNetwork, nn.Module):
     """A recurrent encoder, a recurrent decoder, a maxout readout and a softmax over the shortlist.
 
     Symbols are those of the paper's supplement. ``H`` hidden units, ``E`` embedding dimensions, ``M`` maxout units of
     two pieces each, rank ``R``, ``V`` target words. Weights are stored as ``[outputs, inputs]``.
     """
+
+    Config = EncoderDecoderConfig
 
     def __init__(self, config: EncoderDecoderConfig, seed: int = 0):
         super().__init__()
@@ -213,34 +212,58 @@ class EncoderDecoder(nn.Module):
         return torch.zeros_like(initial[:, 0]).index_add(0, batch.order[target.rows], scores)
 
 
-class TrainedModel(NamedTuple):
-    """An encoder-decoder and the shortlists of both its sides: ``source`` of what it reads, ``target`` of what it
-    predicts, whichever language that is (``EncoderDecoderConfig.direction``).
+@dataclass(frozen=True)
+class Prefixes:
+    """``n`` target prefixes: state h', ``[n, H]``; readout of the last word, ``[n, 2M]`` (or ``[1, 2M]``, 0, when
+    there is none); owner: int64 ``[n]``, the source phrase of each.
     """
 
-    network: EncoderDecoder
-    source: Vocabulary
-    target: Vocabulary
+    state: Tensor
+    words: Tensor
+    owner: Tensor
 
 
-def save_model(folder: Path, model: TrainedModel) -> None:
-    """Write the folder of an encoder-decoder, all or nothing."""
-    save_folder(folder, ENCODER_DECODER, model.network, {"source": model.source, "target": model.target})
+class StepDecoder:
+    """The decoder, one word at a time, over the prefixes of ``S`` source phrases.
 
-
-def load_model(folder: Path, device: torch.device) -> TrainedModel:
-    """Read what ``save_model`` wrote.
-
-    Raises ``UserError`` when a vocabulary is not the one the model was trained with, or a file is missing or broken.
+    What decoder and readout add for a word is a table with a row per word, made once, in the type to which matrix
+    products are rounded.
     """
-    config, vocabularies = read_folder(folder, ENCODER_DECODER, EncoderDecoderConfig.from_json, ("source", "target"))
-    network = with_weights(folder, EncoderDecoder(config), device)
-    return TrainedModel(network, **vocabularies)
+
+    def __init__(self, network: EncoderDecoder):
+        self.network = network
+        target = network.target_embedding.weight + network.target_embedding.bias
+        self.inputs = network.decoder.inputs(target)
+        self.readouts = network.word_readout(target)
+
+    def begin(self, summaries: Tensor) -> tuple[Context, Prefixes]:
+        """What the decoder needs of c of ``S`` source phrases, ``[S, H]``, and their empty prefixes."""
+        network, context = self.network, self.network.decoder_context(summaries)
+        state = context.initial
+        if network.config.conventions.first_step == "paper":
+            nothing = network.decoder.inputs(state.new_zeros(1, network.config.embedding))
+            state = network.decoder.step(nothing + context.inputs, state, context.gated)
+        nothing = self.readouts.new_zeros(1, self.readouts.shape[1])
+        return context, Prefixes(state, nothing, torch.arange(len(state), device=state.device))
+
+    def before_softmax(self, context: Context, prefixes: Prefixes) -> Tensor:
+        """z of the words that may come next, ``[n, R]``."""
+        readout = context.readout.index_select(0, prefixes.owner)
+        return self.network.before_softmax(prefixes.state, prefixes.words, readout)
+
+    def extend(self, context: Context, prefixes: Prefixes, parents: Tensor, words: Tensor) -> Prefixes:
+        """The prefixes ``parents`` (int64 ``[m]``), each with one more of ``words`` (int64 ``[m]``)."""
+        # Selecting is several times as fast as indexing.
+        owner = prefixes.owner.index_select(0, parents)
+        gated = None if context.gated is None else context.gated.index_select(0, owner)
+        inputs = self.inputs.index_select(0, words).add_(context.inputs.index_select(0, owner))
+        state = self.network.decoder.step(inputs, prefixes.state.index_select(0, parents), gated)
+        return Prefixes(state, self.readouts.index_select(0, words), owner)
 
 
-def load_forward_model(folder: Path, device: torch.device) -> TrainedModel:
-    """``load_model`` for readers of source phrases: raises ``UserError`` for a network that reads target phrases."""
-    model = load_model(folder, device)
+def load_forward_model(folder: Path, device: torch.device) -> Trained[EncoderDecoder]:
+    """A trained encoder-decoder that reads source phrases; ``UserError`` for one that reads target phrases."""
+    model = Trained.load(folder, EncoderDecoder, device)
     if model.network.config.direction != "forward":
         raise UserError(f"{folder}: this network reads target phrases; name one of direction: forward")
     return model

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from safetensors import SafetensorError, safe_open
 
@@ -21,104 +21,118 @@ from neural_smt.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import torch
-    from torch import nn
 
 CONFIG, VOCABULARY, WEIGHTS = "config.json", "vocabulary", "weights.safetensors"
-
-ENCODER_DECODER, CSLM, RECURRENT, ATTENTION = "encoder_decoder", "cslm", "recurrent", "attention"
-NAMES = {
-    ENCODER_DECODER: "an encoder-decoder",
-    CSLM: "a CSLM",
-    RECURRENT: "a recurrent model",
-    ATTENTION: "an attention network",
-}
-"""What a folder's ``config.json`` calls its network, and what a person does."""
 
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """Sizes of a network, as its folder's ``config.json`` has them. kind: of ``NAMES``; sizes: those that must be
-    positive, ``UserError`` where one is not.
+    """What a network is made of, as its folder's ``config.json`` has it; the settings of a kind have their ranges in
+    the schema. kind: what the file calls the network; title: what a person does; sides: whose words it knows.
     """
 
     kind: ClassVar[str]
-    sizes: ClassVar[tuple[str, ...]]
-
-    def __post_init__(self) -> None:
-        for name in self.sizes:
-            if getattr(self, name) < 1:
-                title = NAMES[self.kind].partition(" ")[2]
-                raise UserError(f"the {title}'s {name} is {getattr(self, name)}; set it to 1 or more")
-
-    def to_json(self) -> dict[str, Any]:
-        """The configuration as plain values."""
-        return asdict(self)
+    title: ClassVar[str]
+    sides: ClassVar[tuple[str, ...]] = ("source", "target")
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
-        """Inverse of ``to_json``; raises ``TypeError`` or ``KeyError`` on keys that are missing or unknown."""
+        """From plain values; raises ``TypeError`` or ``KeyError`` on keys that are missing or unknown."""
         return cls(**values)
 
 
-Config = TypeVar("Config")
-Network = TypeVar("Network", bound="nn.Module")
+class SavedNetwork:
+    """What a network (a ``torch.nn.Module`` besides) needs to be saved in a folder. config: what it was made of."""
+
+    Config: ClassVar[type[NetworkConfig]]
+    config: Any
+
+    def other_tensors(self) -> dict[str, torch.Tensor]:
+        """What it is made of besides the configuration, as tensors by names that no weight has."""
+        return {}
+
+    @classmethod
+    def build(cls, config: Any, tensors: dict[str, torch.Tensor]) -> Self:
+        """A network for these weights; takes those of ``other_tensors`` out of them."""
+        return cls(config)
 
 
-def save_folder(
-    folder: Path,
-    kind: str,
-    network: nn.Module,
-    vocabularies: Mapping[str, Vocabulary],
-    further: Mapping[str, torch.Tensor] | None = None,
-    training: Mapping[str, Any] | None = None,
-) -> None:
-    """Write a model's folder, all or nothing. kind: of ``NAMES``; further: tensors that are no weights; training: JSON
-    values that the configuration says besides.
+Network = TypeVar("Network", bound=SavedNetwork)
+
+FAULTS = AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError, RuntimeError
+"""What a network is made of, or loads its weights from, may raise where it was damaged."""
+
+
+class Trained(Generic[Network]):
+    """A network and the words that it knows of each side: ``source`` of what it reads, ``target`` of what it predicts,
+    whichever languages these are.
     """
-    from safetensors.torch import save_file
 
-    with atomic(folder, directory=True) as temporary:
-        weights = {name: tensor.contiguous().cpu() for name, tensor in network.state_dict().items()}
-        weights |= further or {}
-        save_file(weights, temporary / WEIGHTS)
-        for side, vocabulary in vocabularies.items():
-            vocabulary.save(temporary / f"{VOCABULARY}.{side}")
-        description = {
-            "network": kind,
-            "config": network.config.to_json(),
-            "vocabularies": {side: vocabulary.digest for side, vocabulary in vocabularies.items()},
-        }
-        if training:
-            description["training"] = dict(training)
-        write_json(temporary / CONFIG, description)
+    def __init__(self, network: Network, *vocabularies: Vocabulary):
+        self.network, self.vocabularies = network, vocabularies
 
+    @property
+    def source(self) -> Vocabulary:
+        """The words that it reads."""
+        return self.vocabularies[0]
 
-def read_folder(
-    folder: Path, kind: str, parse: Callable[[dict[str, Any]], Config], sides: Iterable[str]
-) -> tuple[Config, dict[str, Vocabulary]]:
-    """The configuration, as ``parse`` makes it of plain values, and the vocabulary of each side.
+    @property
+    def target(self) -> Vocabulary:
+        """The words that it predicts."""
+        return self.vocabularies[-1]
 
-    Raises ``UserError`` where the folder is of another kind of network or a vocabulary is not the one saved with it.
-    """
-    folder = Path(folder)
-    description = read_json(folder / CONFIG)
-    vocabularies = {side: Vocabulary.load(folder / f"{VOCABULARY}.{side}") for side in sides}
-    try:
-        if description["network"] != kind:
-            raise TypeError(f"it is of the network {description['network']!r}")
-        config = parse(description["config"])
-        digests = {side: description["vocabularies"][side] for side in vocabularies}
-    except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"{folder / CONFIG}: not {NAMES.get(kind, kind)}'s configuration ({error}); train it again"
-        ) from None
-    for side, vocabulary in vocabularies.items():
-        if vocabulary.digest != digests[side]:
+    def save(self, folder: Path, training: dict[str, Any] | None = None) -> None:
+        """Write the model's folder, all or nothing; training: JSON values for ``read_training``."""
+        from safetensors.torch import save_file
+
+        config, sides = self.network.config, dict(zip(self.network.config.sides, self.vocabularies, strict=True))
+        with atomic(folder, directory=True) as temporary:
+            weights = {name: tensor.contiguous().cpu() for name, tensor in self.network.state_dict().items()}
+            save_file(weights | self.network.other_tensors(), temporary / WEIGHTS)
+            for side, vocabulary in sides.items():
+                vocabulary.save(temporary / f"{VOCABULARY}.{side}")
+            description = {
+                "network": config.kind,
+                "config": asdict(config),
+                "vocabularies": {side: vocabulary.digest for side, vocabulary in sides.items()},
+            }
+            write_json(temporary / CONFIG, description | ({"training": training} if training else {}))
+
+    @classmethod
+    def load(cls, folder: Path, kind: type[Network], device: torch.device) -> Trained[Network]:
+        """Read what ``save`` wrote, ready for use. Raises ``UserError`` where the folder is of another kind of network,
+        a vocabulary is not the one saved with it, or a file is missing or broken.
+        """
+        folder, expected = Path(folder), kind.Config
+        description = read_json(folder / CONFIG)
+        try:
+            if description["network"] != expected.kind:
+                raise TypeError(f"it is of the network {description['network']!r}")
+            config = expected.from_json(description["config"])
+            digests = {side: description["vocabularies"][side] for side in expected.sides}
+        except FAULTS as error:
             raise UserError(
-                f"{folder / VOCABULARY}.{side}: not the vocabulary that the model was trained with; "
-                "put the original file back or train the model again"
-            )
-    return config, vocabularies
+                f"{folder / CONFIG}: not {expected.title}'s configuration ({error}); train it again"
+            ) from None
+        vocabularies = [Vocabulary.load(folder / f"{VOCABULARY}.{side}") for side in expected.sides]
+        for vocabulary, (side, digest) in zip(vocabularies, digests.items(), strict=True):
+            if vocabulary.digest != digest:
+                raise UserError(
+                    f"{folder / VOCABULARY}.{side}: not the vocabulary that the model was trained with; "
+                    "put the original file back or train the model again"
+                )
+        tensors = read_weights(folder)
+        try:
+            network = kind.build(config, tensors)
+            network.load_state_dict(tensors)
+        except FAULTS as error:
+            raise _broken(folder / WEIGHTS, error) from None
+        return cls(network.to(device).eval(), *vocabularies)
+
+
+def read_training(folder: Path) -> dict[str, Any]:
+    """What a model's folder says of its training."""
+    return read_json(Path(folder) / CONFIG).get("training", {})
 
 
 @contextmanager
@@ -152,18 +166,6 @@ def read_weights(folder: Path) -> dict[str, torch.Tensor]:
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise _broken(path, error) from None
-
-
-def with_weights(
-    folder: Path, network: Network, device: torch.device, weights: dict[str, torch.Tensor] | None = None
-) -> Network:
-    """The network with the folder's weights (read already, if given), on ``device``, ready for use."""
-    given = read_weights(folder) if weights is None else weights
-    try:
-        network.load_state_dict(given)
-    except RuntimeError as error:
-        raise _broken(Path(folder) / WEIGHTS, error) from None
-    return network.to(device).eval()
 
 
 def _broken(path: Path, error: Exception) -> UserError:

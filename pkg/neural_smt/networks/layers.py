@@ -89,7 +89,7 @@ def _advance(
 
 
 @compilable
-def _retreat(
+def retreat(
     d_new: Tensor,
     state: Tensor,
     gates: Tensor,
@@ -159,7 +159,7 @@ class _Recurrence(torch.autograd.Function):
             kept = previous[here], gates[here], candidates[here], products[here]
             d_context = d_products[here] if ctx.gated else None
             d_new = d_states[here] + d_state[:size]
-            _retreat(d_new, *kept, gates_weight, candidate_weight, dtype, d_inputs[here], d_context, d_state[:size])
+            retreat(d_new, *kept, gates_weight, candidate_weight, dtype, d_inputs[here], d_context, d_state[:size])
         d_gates_weight = product(d_inputs[:, hidden:].t(), previous, dtype)
         if not ctx.gated:
             d_candidate_weight = product(d_inputs[:, :hidden].t(), products, dtype)

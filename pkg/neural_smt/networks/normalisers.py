@@ -14,7 +14,7 @@ from torch import Tensor
 
 from neural_smt.jit import kernel, mix
 from neural_smt.networks.device import pack
-from neural_smt.networks.softmax import SAFE, log_normalisers, sum_exponentials
+from neural_smt.networks.softmax import log_normalisers
 
 WAYS = 4
 """Places where a row may stand, side by side in memory; which one gives way when all are taken follows from the row."""
@@ -115,23 +115,10 @@ class Normalisers:
         self._buffers = threading.local()
 
     def __call__(self, inner: Tensor) -> Tensor:
-        if self.products is None:
-            return log_normalisers(inner, self.weight, self.bias, self.weight.dtype, self._buffer())
-        sums = inner.new_empty(len(inner))
-        for start in range(0, len(inner), self.rows):
-            here = slice(start, start + self.rows)
-            sum_exponentials(self.products(inner[here]), self.bias, sums[here])
-        sums.log_()
-        # The kernel's exponents are limited; these rows are computed again with the largest logit subtracted first.
-        for row in torch.nonzero(~(sums.abs() < SAFE))[:, 0].tolist():
-            sums[row] = (self.products(inner[row : row + 1]) + self.bias).logsumexp(1)[0]
-        return sums
-
-    def _buffer(self) -> Tensor:
-        """The logits of this thread: making room for them anew would cost as much as filling it."""
+        # the logits of this thread: making room for them anew would cost as much as filling it
         if not hasattr(self._buffers, "logits"):
             self._buffers.logits = self.bias.new_empty(self.rows, len(self.bias))
-        return self._buffers.logits
+        return log_normalisers(inner, self.weight, self.bias, self._buffers.logits, self.products)
 
 
 FREQUENT = 64

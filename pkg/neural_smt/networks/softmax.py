@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from neural_smt.jit import kernel, leaf
-from neural_smt.networks.device import product
+from neural_smt.networks.device import PackedLayer, affine, product
 from neural_smt.networks.primitives import ANY_ORDER, exponential
 
 BLOCK = 256
@@ -89,7 +89,7 @@ class _WordLogProbabilities(torch.autograd.Function):
         tile = len(inner) if inner.is_cuda else max(TILE // len(weight), 16)
         for start in range(0, len(inner), tile):
             here = slice(start, start + tile)
-            logits = _logits(inner[here], weight, bias, dtype, exponentials[here])
+            logits = affine(bias, inner[here], weight, exponentials[here], dtype)
             largest = logits.amax(1)
             chosen[here] = logits.gather(1, words[here, None])[:, 0] - largest
             if _in_one_pass(logits):
@@ -113,18 +113,6 @@ class _WordLogProbabilities(torch.autograd.Function):
         return d_inner, d_weight[:, :-1], d_weight[:, -1], None, None
 
 
-def _logits(inner: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype, out: Tensor) -> Tensor:
-    if inner.dtype == dtype:
-        return torch.addmm(bias, inner, weight.t(), out=out)
-    return torch.add(bias, product(inner, weight.t(), dtype), out=out)
-
-
-def _products(inner: Tensor, weight: Tensor, dtype: torch.dtype, out: Tensor) -> Tensor:
-    if inner.dtype == dtype:
-        return torch.mm(inner, weight.t(), out=out)
-    return out.copy_(product(inner, weight.t(), dtype))
-
-
 def _in_one_pass(logits: Tensor) -> bool:
     """Whether there is a kernel for these logits: one thread of it beats several of PyTorch's."""
     return logits.dtype == torch.float32 and logits.device.type == "cpu"
@@ -139,26 +127,33 @@ def word_log_probabilities(inner: Tensor, weight: Tensor, bias: Tensor, words: T
     return _WordLogProbabilities.apply(inner, weight, bias, words, dtype)
 
 
-def log_normalisers(inner: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype, buffer: Tensor) -> Tensor:
+def log_normalisers(
+    inner: Tensor, weight: Tensor, bias: Tensor, buffer: Tensor, packed: PackedLayer | None = None
+) -> Tensor:
     """log sum_v exp(weight z + bias)_v of every row of ``inner``: ``[N]``, without gradient.
 
-    buffer: ``[rows, V]``, overwritten; it sets how many rows are computed at a time. The exponentials are summed as
-    they are: in floating point that is as exact as subtracting the largest logit first, unless the sum overflows or
-    nearly vanishes. Rows where it does are computed again the careful way.
+    weight: in the type that the factors of products are rounded to; buffer: ``[rows, V]``, overwritten; it sets how
+    many rows are computed at a time; packed: the product with the weight, where it is packed. The exponentials are
+    summed as they are: in floating point that is as exact as subtracting the largest logit first, unless the sum
+    overflows or nearly vanishes. Rows where it does are computed again the careful way.
     """
     output = inner.new_empty(len(inner))
     for start in range(0, len(inner), len(buffer)):
         rows, sums = inner[start : start + len(buffer)], output[start : start + len(buffer)]
         logits = buffer[: len(rows)]
-        if _in_one_pass(logits):
-            _products(rows, weight, dtype, logits)
-            sum_exponentials(logits, bias, sums)
+        if packed is not None:
+            sum_exponentials(packed(rows), bias, sums)
+        elif not _in_one_pass(logits):
+            torch.sum(affine(bias, rows, weight, logits, weight.dtype).exp_(), 1, out=sums)
+        elif rows.dtype == weight.dtype:
+            sum_exponentials(torch.mm(rows, weight.t(), out=logits), bias, sums)
         else:
-            torch.sum(_logits(rows, weight, bias, dtype, logits).exp_(), 1, out=sums)
+            sum_exponentials(logits.copy_(product(rows, weight.t(), weight.dtype)), bias, sums)
     output.log_()
     for row in torch.nonzero(~(output.abs() < SAFE))[:, 0].tolist():
-        careful = _logits(inner[row : row + 1], weight, bias, dtype, buffer[:1])
-        output[row] = careful.logsumexp(1)[0]
+        one = inner[row : row + 1]
+        logits = affine(bias, one, weight, buffer[:1], weight.dtype) if packed is None else packed(one) + bias
+        output[row] = logits.logsumexp(1)[0]
     return output
 
 

@@ -17,7 +17,8 @@ from neural_smt.report.translations import Arc, Chosen, DrawnLattice, Explained,
 from neural_smt.translation.translators import Candidate, SearchTranslator, load_translator
 
 if TYPE_CHECKING:
-    from neural_smt.networks.attention.network import TrainedAttention
+    from neural_smt.networks.attention.network import AttentionNetwork
+    from neural_smt.networks.folder import Trained
     from neural_smt.translation.attention import AttentionTranslator
 
 ARCS = 40
@@ -106,7 +107,7 @@ def _covered(lattice: Lattice) -> list[int]:
     return covered
 
 
-def attention_weights(model: "TrainedAttention", source: list[str], words: np.ndarray) -> list[list[float]]:
+def attention_weights(model: "Trained[AttentionNetwork]", source: list[str], words: np.ndarray) -> list[list[float]]:
     """alpha, a row for each word (int32 ``[t]``, target ids) and the end symbol, a column for each source word and its
     end symbol, with three digits.
     """

@@ -54,14 +54,15 @@ def build_word_rnn(settings: Settings, model: Path) -> Built:
     """Rows of U, the embedding of a recurrent model of the source, for the words of a window."""
     import torch  # takes a second to load, needed here only
 
-    from neural_smt.networks.recurrent.network import load_recurrent
+    from neural_smt.networks.folder import Trained
+    from neural_smt.networks.recurrent.network import RecurrentNetwork
 
-    trained = load_recurrent(model, torch.device("cpu"))
+    trained = Trained.load(model, RecurrentNetwork, torch.device("cpu"))
     words = trained.network.state_dict()["embedding"].double().numpy()
-    length = root_mean_square(words, trained.vocabulary.counts)
+    length = root_mean_square(words, trained.target.counts)
     words = words * (settings.length / np.sqrt(parse_window(settings.window).slots) / length)
     table = _with_row_of_no_word(words)
-    return WordRepresentation(settings, trained.vocabulary, table), {"length_in_the_model": length}
+    return WordRepresentation(settings, trained.target, table), {"length_in_the_model": length}
 
 
 def build_projected_lsa(settings: Settings, source: list[str], target: list[str], seed: int) -> Built:

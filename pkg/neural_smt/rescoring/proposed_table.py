@@ -10,18 +10,17 @@ relative frequencies smoothed towards what else is known of the pair; lexical we
 word with the source word for which w(e|f) is largest; and orientations that are equally probable.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.lookup_primitives import find_pair
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Lists, Ragged, offsets_of
 from neural_smt.jit import kernel
-from neural_smt.networks.encoder_decoder import TrainedModel
-from neural_smt.networks.proposals import BeamSettings, beam_search
+from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.folder import Trained
+from neural_smt.networks.proposals import beam_search
 from neural_smt.phrases.consolidation import unpack_links
 from neural_smt.phrases.interning import gather_phrases, intern_phrases, sort_pairs
 from neural_smt.phrases.primitives import LONGEST_PHRASE
@@ -37,32 +36,6 @@ WIDER = 2
 """A source phrase for which a beam so many times wider than asked for finds nothing keeps the rows of the table."""
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Phrase pairs that are not a table yet: source, target: int32 ``Ragged``; scores: float32 ``[n, 4]``; alignment:
-    uint8 ``Ragged`` of ``[links, 2]``; counts: int32 ``[n, 3]``; reordering: float32 ``[n, 6]``.
-    """
-
-    source: Ragged
-    target: Ragged
-    scores: np.ndarray
-    alignment: Ragged
-    counts: np.ndarray
-    reordering: np.ndarray
-
-    def take(self, rows: np.ndarray) -> "_Rows":
-        ragged = (self.source.take(rows), self.target.take(rows))
-        return _Rows(*ragged, self.scores[rows], self.alignment.take(rows), self.counts[rows], self.reordering[rows])
-
-    def followed_by(self, other: "_Rows") -> "_Rows":
-        pairs = {name: (getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__}
-        ragged = ("source", "target", "alignment")
-        joined = {
-            name: Ragged.concatenate(both) if name in ragged else np.concatenate(both) for name, both in pairs.items()
-        }
-        return _Rows(**joined)
-
-
 def text_phrases(sentences: Ragged, max_length: int) -> Ragged:
     """The distinct n-grams of up to ``max_length`` words of sentences of ids, none with unknown words, sorted."""
     ends = np.repeat(sentences.offsets[1:], sentences.lengths)
@@ -73,19 +46,17 @@ def text_phrases(sentences: Ragged, max_length: int) -> Ragged:
         fits = starts[starts + length <= ends]
         fits = fits[unknown[fits + length] == unknown[fits]]
         parts.append(sentences.values[fits[:, None] + np.arange(length)].astype(np.int32))
-    lengths = np.concatenate([np.full(len(part), part.shape[1]) for part in parts])
-    windows = Ragged(np.concatenate([part.ravel() for part in parts]), np.concatenate(([0], np.cumsum(lengths))))
-    return intern_phrases(windows)[0]
+    lengths = np.repeat(np.arange(1, max_length + 1), [len(part) for part in parts])
+    return intern_phrases(Ragged(np.concatenate([part.ravel() for part in parts]), offsets_of(lengths)))[0]
 
 
 def propose_table(
     table: PhraseTable,
-    model: TrainedModel,
+    model: Trained[EncoderDecoder],
     vocabularies: tuple[Vocabulary, Vocabulary],
     lexical: LexicalTable,
     sentences: Ragged,
     settings: Settings,
-    precision: str = "fp32",
 ) -> PhraseTable:
     """The phrase table of a text, with the network's proposals in it.
 
@@ -95,144 +66,91 @@ def propose_table(
     rows of ``table``.
     """
     wanted = text_phrases(sentences, table.max_length)
-    ids = shortlist_ids(vocabularies[0], model.source)
-    lengths = wanted.lengths
-    known = np.array([not (ids[phrase] == UNK).any() for phrase in wanted], dtype=bool)
-    queries = wanted.take(np.flatnonzero(known & (lengths <= settings.max_words)))
-    old = _rows_of(table, wanted)
-    new = _proposed_rows(table, model, vocabularies, lexical, queries, settings, precision)
-    rows = old.followed_by(new)
-    sources = intern_phrases(rows.source)[1].astype(np.int64)
-    targets = intern_phrases(rows.target)[1].astype(np.int64)
-    keys = sources << 32 | targets
-    in_old, in_new = np.isin(keys, keys[: len(old.scores)]), np.isin(keys, keys[len(old.scores) :])
-    is_new = np.arange(len(keys)) >= len(old.scores)
-    stays = (
-        in_new | ~np.isin(sources, sources[len(old.scores) :])
-        if settings.mode == "replace"
-        else np.ones(len(keys), dtype=bool)
-    )
-    return _as_table(rows.take(np.flatnonzero(np.where(is_new, ~in_old, stays))), table)
+    source, target, found = _proposals(model, vocabularies, wanted, settings)
+    # equal phrases of the text, of the table and of the proposals have equal numbers
+    sources, number = intern_phrases(Ragged.concatenate([wanted, table.source, source]))
+    of_text, of_table, new_source = np.split(number, np.cumsum((len(wanted), len(table.source))))
+    targets, number = intern_phrases(Ragged.concatenate([table.target, target]))
+    old_target, new_target = np.split(number, [len(table)])
+    target_counts, source_counts = np.zeros(len(targets), dtype=np.int32), np.zeros(len(sources), dtype=np.int32)
+    target_counts[old_target] = table.counts[:, 0]
+    source_counts[of_table] = table.counts[table.entry_offsets[:-1], 1]
+    counts = np.zeros((len(found), 3), dtype=np.int32)
+    counts[:, 0], counts[:, 1] = target_counts[new_target], source_counts[new_source]
 
-
-def _rows_of(table: PhraseTable, wanted: Ragged) -> _Rows:
-    """The rows of the table whose source phrase is one of ``wanted``."""
-    own = Ragged(np.array(table.source.values), np.array(table.source.offsets))
-    numbers = intern_phrases(Ragged.concatenate([wanted, own]))[1]
-    entry_source = table.entry_source
-    entries = np.flatnonzero(np.isin(numbers[len(wanted) :], numbers[: len(wanted)])[entry_source])
-    return _Rows(
-        own.take(entry_source[entries]),
-        table.target.take(entries),
-        table.scores[entries],
-        table.alignment.take(entries),
-        table.counts[entries],
-        table.reordering[entries],
-    )
-
-
-def _proposed_rows(
-    table: PhraseTable,
-    model: TrainedModel,
-    vocabularies: tuple[Vocabulary, Vocabulary],
-    lexical: LexicalTable,
-    queries: Ragged,
-    settings: Settings,
-    precision: str,
-) -> _Rows:
-    """The network's proposals for ``queries``, scored as pairs that were never seen."""
-    ids = shortlist_ids(vocabularies[0], model.source)
-    back = vocabularies[1].ids(model.target.words)
-    found = beam_search(
-        model.network,
-        Ragged(ids[queries.values], queries.offsets),
-        BeamSettings(size=settings.best, largest=WIDER * settings.best),
-        precision,
-    )
-    words = Ragged(back[found.phrases.values], found.phrases.offsets)
-    reserved = np.concatenate(([0], np.cumsum(words.values < len(RESERVED))))
-    sound = (words.lengths >= 1) & (words.lengths <= LONGEST_TARGET)
-    sound &= reserved[words.offsets[1:]] == reserved[words.offsets[:-1]]
-    rows = np.flatnonzero(sound)
-    source, target = queries.take(found.source[rows]), words.take(rows)
-    links = link_by_lexicon(
-        source.values,
-        source.offsets,
-        target.values,
-        target.offsets,
-        lexical.offsets,
-        lexical.targets,
-        lexical.target_given_source,
-    )
+    lexicon = lexical.offsets, lexical.targets, lexical.target_given_source
+    links = link_by_lexicon(source.arrays, target.arrays, lexicon)
     weights = lexical_weights(source, np.arange(len(source) + 1), target, (links, links), lexical)
-    counts = np.zeros((len(rows), 3), dtype=np.int32)
-    counts[:, 0] = _known_counts(table.target, np.asarray(table.counts[:, 0]), target)
-    first = np.asarray(table.entry_offsets[:-1])
-    counts[:, 1] = _known_counts(table.source, np.asarray(table.counts[:, 1])[first], source)
-    mu = settings.mu
-    inverse = mu * weights[:, 0] / (counts[:, 0] + mu)
-    direct = mu * np.exp(found.scores[rows]) / (counts[:, 1] + mu)
+    inverse = settings.mu * weights[:, 0] / (counts[:, 0] + settings.mu)
+    direct = settings.mu * np.exp(found) / (counts[:, 1] + settings.mu)
     scores = np.stack((inverse, weights[:, 0], direct, weights[:, 1]), axis=1).astype(np.float32)
-    reordering = np.full((len(rows), 6), 1 / 3, dtype=np.float32)
-    return _Rows(source, target, scores, unpack_links(links), counts, reordering)
+    reordering = np.full((len(found), 6), 1 / 3, dtype=np.float32)
 
-
-def _known_counts(known: Ragged, counts: np.ndarray, phrases: Ragged) -> np.ndarray:
-    """The count of each of ``phrases`` that is among ``known``, whose counts are given, and 0 for others."""
-    own = Ragged(np.array(known.values), np.array(known.offsets))
-    distinct, numbers = intern_phrases(Ragged.concatenate([own, phrases]))
-    by_number = np.zeros(len(distinct), dtype=np.int32)
-    by_number[numbers[: len(own)]] = counts
-    return by_number[numbers[len(own) :]]
-
-
-@kernel
-def link_by_lexicon(
-    source: np.ndarray,
-    source_offsets: np.ndarray,
-    target: np.ndarray,
-    target_offsets: np.ndarray,
-    lexical_offsets: np.ndarray,
-    lexical_targets: np.ndarray,
-    target_given_source: np.ndarray,
-) -> np.ndarray:
-    """uint64 ``[n]``, links of phrase pairs: each target word with the source word under which it is most probable.
-
-    The first of equally probable ones; a target word that the lexicon links with none of them has no link.
-    """
-    pairs = len(source_offsets) - 1
-    links = np.zeros(pairs, dtype=np.uint64)
-    for pair in range(pairs):
-        begin = source_offsets[pair]
-        for j in range(target_offsets[pair + 1] - target_offsets[pair]):
-            best, chosen = 0.0, -1
-            for i in range(source_offsets[pair + 1] - begin):
-                row = find_pair(lexical_offsets, lexical_targets, source[begin + i], target[target_offsets[pair] + j])
-                if row >= 0 and target_given_source[row] > best:
-                    best, chosen = target_given_source[row], i
-            if chosen >= 0:
-                links[pair] |= np.uint64(1) << np.uint64(LONGEST_PHRASE * j + chosen)
-    return links
-
-
-def _as_table(rows: _Rows, like: PhraseTable) -> PhraseTable:
-    """Distinct rows in the order of a phrase table."""
-    if len(rows.scores) == 0:
+    old_source = of_table[table.entry_source]
+    old = np.flatnonzero(np.isin(old_source, of_text))
+    row_source, row_target = np.append(old_source[old], new_source), np.append(old_target[old], new_target)
+    keys = row_source.astype(np.int64) << 32 | row_target
+    kept = np.append(np.ones(len(old), dtype=bool), ~np.isin(keys[len(old) :], keys[: len(old)]))
+    if settings.mode == "replace":
+        kept[: len(old)] = np.isin(keys[: len(old)], keys[len(old) :]) | ~np.isin(row_source[: len(old)], new_source)
+    rows = np.flatnonzero(kept)
+    if len(rows) == 0:
         raise UserError(
             "no phrase of the text is in the phrase table or known to the network; check the text's language"
         )
-    source, sources = intern_phrases(rows.source)
-    target, targets = intern_phrases(rows.target)
-    order, entry_offsets = sort_pairs(sources, targets, len(source), len(target))
+    used, sources_of = np.unique(row_source[rows], return_inverse=True)
+    order, entry_offsets = sort_pairs(sources_of.astype(np.int32), row_target[rows], len(used), len(targets))
+    rows = rows[order]
     return PhraseTable(
-        source=source,
+        source=sources.take(used),
         entry_offsets=entry_offsets,
-        target=gather_phrases(target, targets[order]),
-        scores=rows.scores[order],
-        alignment=rows.alignment.take(order),
-        counts=rows.counts[order],
-        reordering=rows.reordering[order],
-        source_digest=like.source_digest,
-        target_digest=like.target_digest,
-        max_length=like.max_length,
+        target=gather_phrases(targets, row_target[rows]),
+        scores=np.concatenate((table.scores[old], scores))[rows],
+        alignment=Ragged.concatenate((table.alignment.take(old), unpack_links(links))).take(rows),
+        counts=np.concatenate((table.counts[old], counts))[rows],
+        reordering=np.concatenate((table.reordering[old], reordering))[rows],
+        source_digest=table.source_digest,
+        target_digest=table.target_digest,
+        max_length=table.max_length,
     )
+
+
+def _proposals(
+    model: Trained[EncoderDecoder], vocabularies: tuple[Vocabulary, Vocabulary], wanted: Ragged, settings: Settings
+) -> tuple[Ragged, Ragged, np.ndarray]:
+    """Pairs of source phrases that are wanted and target phrases that the network proposes for them, in ids of the
+    vocabularies, and log p(target | source), float64 ``[n]``.
+    """
+    ids = shortlist_ids(vocabularies[0], model.source)
+    known = wanted.count(ids == UNK) == 0
+    queries = wanted.take(np.flatnonzero(known & (wanted.lengths <= settings.max_words)))
+    read = Ragged(ids[queries.values], queries.offsets)
+    found = beam_search(model.network, read, settings.best, WIDER * settings.best)
+    written = Ragged(vocabularies[1].ids(model.target.words)[found.phrases.values], found.phrases.offsets)
+    sound = (written.lengths >= 1) & (written.lengths <= LONGEST_TARGET)
+    sound &= written.count(np.arange(len(vocabularies[1])) < len(RESERVED)) == 0
+    rows = np.flatnonzero(sound)
+    return queries.take(found.source[rows]), written.take(rows), found.scores[rows]
+
+
+@kernel
+def link_by_lexicon(source: Lists, target: Lists, lexicon: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
+    """uint64 ``[n]``, links of phrase pairs: each target word with the source word under which it is most probable.
+
+    The first of equally probable ones; a target word that the lexicon (offsets, targets and w(t|s) of a
+    ``LexicalTable``) links with none of them has no link.
+    """
+    sources, starts = source
+    targets, target_starts = target
+    offsets, linked, probabilities = lexicon
+    links = np.zeros(len(starts) - 1, dtype=np.uint64)
+    for pair in range(len(links)):
+        for j in range(target_starts[pair + 1] - target_starts[pair]):
+            best, chosen = 0.0, -1
+            for i in range(starts[pair + 1] - starts[pair]):
+                row = find_pair(offsets, linked, sources[starts[pair] + i], targets[target_starts[pair] + j])
+                if row >= 0 and probabilities[row] > best:
+                    best, chosen = probabilities[row], i
+            if chosen >= 0:
+                links[pair] |= np.uint64(1) << np.uint64(LONGEST_PHRASE * j + chosen)
+    return links

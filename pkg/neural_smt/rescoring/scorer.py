@@ -17,7 +17,7 @@ from torch import Tensor
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import precision_context
 from neural_smt.networks.distinct import Level, SortedSequences
-from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.encoder_decoder import EncoderDecoder, StepDecoder
 from neural_smt.networks.normalisers import Normalisers
 
 
@@ -85,29 +85,22 @@ class PairScorer:
         self.device = network.output.weight.device
         with torch.no_grad(), precision_context(self.device, precision):
             source = network.source_embedding.weight + network.source_embedding.bias
-            target = network.target_embedding.weight + network.target_embedding.bias
             self.encoder_inputs = network.encoder.inputs(source)
-            self.decoder_inputs = network.decoder.inputs(target)
-            self.word_readouts = network.word_readout(target)
-            self.normalisers = Normalisers(network.output.weight.to(self.word_readouts.dtype), network.output.bias)
+            self.decoder = StepDecoder(network)
+            dtype = self.decoder.readouts.dtype
+            self.normalisers = Normalisers(network.output.weight.to(dtype), network.output.bias)
 
     def score(
-        self,
-        source: Ragged,
-        source_of: np.ndarray,
-        target: Ragged,
-        batch: int,
-        progress: Callable[[int], object] = lambda pairs: None,
+        self, source: Ragged, target: Ragged, batch: int, progress: Callable[[int], object] = lambda pairs: None
     ) -> tuple[np.ndarray, WorkDone]:
         """Natural log p(target | source), end symbol included: float32 ``[pairs]``.
 
-        source: phrases of shortlist ids; source_of: int ``[pairs]``, the source phrase of each pair; target: one
-        phrase for each pair; batch: distinct source phrases that go through the network together; progress: is told the
-        number of pairs whenever some have been scored.
+        source, target: shortlist ids of each pair; batch: distinct source phrases that go through the network together;
+        progress: is told the number of pairs whenever some have been scored.
         """
         # Phrases that differ only in words outside the shortlist are one phrase here.
         sources = SortedSequences.of(source)
-        pairs = SortedSequences.of(target, sources.row_of[source_of])
+        pairs = SortedSequences.of(target, sources.row_of)
         scores = np.empty(len(pairs), dtype=np.float32)
         starts = np.append(np.arange(0, len(sources), batch), len(sources))
         bounds = np.searchsorted(pairs.matrix[:, 0], starts)
@@ -116,10 +109,8 @@ class PairScorer:
             """Fill in the scores of one chunk; returns its pairs, its prefixes, and the states computed."""
             first, last = starts[number : number + 2].tolist()
             start, end = bounds[number : number + 2].tolist()
-            if start == end:
-                return 0, 0, 0
             tries = sources.levels(first, last), pairs.levels(start, end)
-            scores[start:end] = self.score_tries(*tries, first)
+            scores[start:end] = self.score_tries(*tries)
             states = _nodes(tries[0]) + _nodes(tries[1]) - len(tries[1][0].symbols) - (end - start)
             return end - start, _nodes(tries[1]) - (end - start), states
 
@@ -131,17 +122,14 @@ class PairScorer:
                 states += computed
                 progress(scored)
         words = len(target.values) + len(target)
-        steps = int((source.lengths + 1)[source_of].sum()) + len(target.values)
+        steps = len(source.values) + len(source) + len(target.values)
         return scores[pairs.row_of], WorkDone(len(target), words, len(sources), prefixes, steps, states)
 
-    def score_tries(self, sources: list[Level], pairs: list[Level], first: int) -> np.ndarray:
-        """Scores, float32, of the pairs of one chunk in the order of their rows.
-
-        sources: the trie of the source phrases, numbered from ``first`` where the trie of pairs begins with them.
-        """
+    def score_tries(self, sources: list[Level], pairs: list[Level]) -> np.ndarray:
+        """Scores, float32, of the pairs of one chunk in the order of their rows; they begin with all sources."""
         # Gradient mode and autocast belong to a thread.
         with torch.no_grad(), precision_context(self.device, self.precision):
-            return self._decode(self._encode(sources), pairs, first)
+            return self._decode(self._encode(sources), pairs)
 
     def _encode(self, levels: list[Level]) -> Tensor:
         """c of the sources in row order, ``[sources, H]``; prefixes that sources share are read once."""
@@ -154,20 +142,15 @@ class PairScorer:
             states[self._tensor(level.rows)] = _rows(state, self._tensor(level.ends))
         return network.summarise(states)
 
-    def _decode(self, summaries: Tensor, levels: list[Level], first: int) -> np.ndarray:
-        """Scores of the pairs in row order; the first level of their trie is their source, numbered from ``first``."""
-        network, output = self.network, self.network.output
-        context = network.decoder_context(summaries).take(self._tensor(levels[0].symbols - first))
-        state, owner = context.initial, torch.arange(len(context.initial), device=self.device)
-        if network.config.conventions.first_step == "paper":
-            nothing = network.decoder.inputs(state.new_zeros(1, network.config.embedding))
-            state = network.decoder.step(nothing + context.inputs, state, context.gated)
-        words = self.word_readouts.new_zeros(1, self.word_readouts.shape[1])
-        total = state.new_zeros(len(state))
-        scores = state.new_empty(_sequences(levels))
-        number = np.arange(len(state))
+    def _decode(self, summaries: Tensor, levels: list[Level]) -> np.ndarray:
+        """Scores of the pairs in row order; the first level of their trie is their source."""
+        output = self.network.output
+        context, prefixes = self.decoder.begin(summaries)
+        total = prefixes.state.new_zeros(len(prefixes.state))
+        scores = total.new_empty(_sequences(levels))
+        number = np.arange(len(total))
         for level in levels[1:]:
-            inner = network.before_softmax(state, words, _rows(context.readout, owner))
+            inner = self.decoder.before_softmax(context, prefixes)
             total -= self.normalisers(inner)
             parents, symbols = self._tensor(number[level.parents]), self._tensor(level.symbols)
             logits = (_rows(inner, parents) * _rows(output.weight, symbols)).sum(1) + output.bias[symbols]
@@ -178,12 +161,8 @@ class PairScorer:
             goes_on[level.ends] = False
             number = np.cumsum(goes_on) - 1
             going = self._tensor(np.flatnonzero(goes_on))
-            parents, symbols, total = parents[going], symbols[going], total[going]
-            owner = owner[parents]
-            inputs = _rows(self.decoder_inputs, symbols).add_(_rows(context.inputs, owner))
-            gated = None if context.gated is None else _rows(context.gated, owner)
-            state = network.decoder.step(inputs, _rows(state, parents), gated)
-            words = _rows(self.word_readouts, symbols)
+            total = total[going]
+            prefixes = self.decoder.extend(context, prefixes, parents[going], symbols[going])
         return scores.cpu().numpy()
 
     def _tensor(self, array: np.ndarray) -> Tensor:

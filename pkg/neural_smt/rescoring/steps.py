@@ -7,8 +7,7 @@ once or shards of them, scores are the same to the last bit.
 import logging
 import sys
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,8 @@ from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_lines, read_object, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import describe_device, select_device
-from neural_smt.networks.encoder_decoder import TrainedModel, load_forward_model, load_model
+from neural_smt.networks.encoder_decoder import EncoderDecoder, load_forward_model
+from neural_smt.networks.folder import Trained
 from neural_smt.phrases.table import PhraseTable, load_part, save_column, save_part
 from neural_smt.rescoring.proposed_table import propose_table
 from neural_smt.rescoring.scorer import NOTHING, PairScorer, WorkDone
@@ -33,72 +33,40 @@ PAIRS = 1 << 20
 """Pairs of a block, about: all of one phrase of the side that the network reads are in the same block."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """``n`` rows of a table as pairs to be scored, in ids of the network's words.
+class Blocks:
+    """The pairs of a table in blocks: rows int64 ``[n]``, and of each the phrase that the network reads and the one
+    that it predicts, int32 ``Ragged`` of n in ids of the network's words.
 
-    rows: int64 ``[n]``; read: int32 ``Ragged``, the phrases that the network reads; read_of: int ``[n]``, which of
-    them each pair has; predicted: int32 ``Ragged`` of n phrases.
+    ids: int32, the network's id of every word of the source and of the target vocabulary. A network that reads source
+    phrases has those that follow one another in a block. For one that reads target phrases (``backward``), whose pairs
+    a table has all over, a hash of their words puts them together: 4 bytes a pair tell which block each belongs to.
     """
 
-    rows: np.ndarray
-    read: Ragged
-    read_of: np.ndarray
-    predicted: Ragged
+    def __init__(self, table: PhraseTable, ids: Sequence[np.ndarray], backward: bool = False):
+        self.table, self.ids, self.backward = table, ids, backward
+        if backward:
+            self.count = -(-len(table) // PAIRS)
+            self.block_of = np.empty(len(table), dtype=np.int32)
+            for start in range(0, len(table), PAIRS):
+                rows = np.arange(start, min(start + PAIRS, len(table)))
+                self.block_of[rows] = hash_phrases(self._phrases(table.target, rows, 1)) % np.uint64(self.count)
+        else:
+            wanted = np.arange(0, len(table), PAIRS)
+            starts = np.unique(np.searchsorted(table.entry_offsets, wanted, side="right") - 1)
+            self.bounds = np.append(table.entry_offsets[starts], len(table))
+            self.count = len(starts)
 
-
-class ForwardBlocks:
-    """The pairs of a table for a network that reads source phrases: source phrases that follow one another.
-
-    source_ids, target_ids: int32, the network's id of every word of the vocabularies.
-    """
-
-    def __init__(self, table: PhraseTable, source_ids: np.ndarray, target_ids: np.ndarray):
-        self.table, self.source_ids, self.target_ids = table, source_ids, target_ids
-        wanted = np.arange(0, len(table), PAIRS)
-        starts = np.unique(np.searchsorted(table.entry_offsets, wanted, side="right") - 1)
-        self.bounds = np.append(starts, len(table.source))
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    def __getitem__(self, number: int) -> Block:
-        table, (first, last) = self.table, self.bounds[number : number + 2].tolist()
-        offsets = np.asarray(table.entry_offsets[first : last + 1])
-        read = _between(table.source, first, last, self.source_ids)
-        predicted = _between(table.target, int(offsets[0]), int(offsets[-1]), self.target_ids)
-        read_of = np.repeat(np.arange(len(read)), np.diff(offsets))
-        return Block(np.arange(offsets[0], offsets[-1]), read, read_of, predicted)
-
-
-class BackwardBlocks:
-    """The same for a network that reads target phrases: those that a hash of their words puts together.
-
-    A table has the pairs of a target phrase all over; 4 bytes a pair tell which block each belongs to.
-    """
-
-    def __init__(self, table: PhraseTable, source_ids: np.ndarray, target_ids: np.ndarray):
-        self.table, self.source_ids, self.target_ids = table, source_ids, target_ids
-        self.count = -(-len(table) // PAIRS)
-        self.block_of = np.empty(len(table), dtype=np.int32)
-        for start in range(0, len(table), PAIRS):
-            stop = min(start + PAIRS, len(table))
-            hashes = hash_phrases(_between(table.target, start, stop, target_ids))
-            self.block_of[start:stop] = hashes % np.uint64(self.count)
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __getitem__(self, number: int) -> Block:
-        rows = np.flatnonzero(self.block_of == number)
-        sources = np.searchsorted(self.table.entry_offsets, rows, side="right") - 1
-        read, predicted = self.table.target.take(rows), self.table.source.take(sources)
-        return Block(
-            rows,
-            Ragged(self.target_ids[read.values], read.offsets),
-            np.arange(len(rows)),
-            Ragged(self.source_ids[predicted.values], predicted.offsets),
+    def __getitem__(self, number: int) -> tuple[np.ndarray, Ragged, Ragged]:
+        rows = (
+            np.flatnonzero(self.block_of == number) if self.backward else np.arange(*self.bounds[number : number + 2])
         )
+        sources = np.searchsorted(self.table.entry_offsets, rows, side="right") - 1
+        pair = self._phrases(self.table.source, sources, 0), self._phrases(self.table.target, rows, 1)
+        return rows, *(pair[::-1] if self.backward else pair)
+
+    def _phrases(self, phrases: Ragged, rows: np.ndarray, side: int) -> Ragged:
+        chosen = phrases.take(rows)
+        return Ragged(self.ids[side][chosen.values], chosen.offsets)
 
 
 def hash_phrases(phrases: Ragged) -> np.ndarray:
@@ -110,12 +78,6 @@ def hash_phrases(phrases: Ragged) -> np.ndarray:
     hashes = sums[phrases.offsets[1:]] - sums[phrases.offsets[:-1]]  # modulo 2^64, and so is the sum
     hashes = (hashes ^ (hashes >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
     return hashes >> np.uint64(32)
-
-
-def _between(phrases: Ragged, first: int, last: int, ids: np.ndarray) -> Ragged:
-    """Phrases ``first:last`` with their words mapped to other ids."""
-    offsets = np.asarray(phrases.offsets[first : last + 1])
-    return Ragged(ids[phrases.values[offsets[0] : offsets[-1]]], offsets - offsets[0])
 
 
 log = logging.getLogger(__name__)
@@ -141,7 +103,7 @@ def score_phrase_table(
     """
     chosen = section_settings("rescoring", settings)
     part, place = Shard.parse(shard or "1-of-1"), select_device(device)
-    trained = load_model(model, place)
+    trained = Trained.load(model, EncoderDecoder, place)
     table = PhraseTable.load(phrase_table)
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
     table.check_vocabularies(*vocabularies)
@@ -199,7 +161,7 @@ def _write_column(
 
 def score_table(
     table: PhraseTable,
-    model: TrainedModel,
+    model: Trained[EncoderDecoder],
     vocabularies: tuple[Vocabulary, Vocabulary],
     batch: int,
     precision: str,
@@ -212,14 +174,14 @@ def score_table(
     backward = model.network.config.direction == "backward"
     shortlists = (model.target, model.source) if backward else (model.source, model.target)
     ids = [shortlist_ids(*both) for both in zip(vocabularies, shortlists, strict=True)]
-    blocks = (BackwardBlocks if backward else ForwardBlocks)(table, *ids)
+    blocks = Blocks(table, ids, backward)
     scorer, work = PairScorer(model.network, precision), NOTHING
     rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.float32)]
     with tqdm(total=len(table) // shard.count, unit="pair", unit_scale=True, disable=not sys.stderr.isatty()) as bar:
-        for number in shard.range(len(blocks)):
-            block = blocks[number]
-            found, done = scorer.score(block.read, block.read_of, block.predicted, batch, bar.update)
-            rows.append(block.rows)
+        for number in shard.range(blocks.count):
+            of_block, read, predicted = blocks[number]
+            found, done = scorer.score(read, predicted, batch, bar.update)
+            rows.append(of_block)
             scores.append(found)
             work += done
     return np.concatenate(rows), np.concatenate(scores), work

@@ -14,14 +14,8 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import read_parallel
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import (
-    AttentionConfig,
-    AttentionNetwork,
-    TrainedAttention,
-    membership,
-    pack_batch,
-    save_attention,
-)
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, membership, pack_batch
+from neural_smt.networks.folder import Trained
 from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.loop import NOTHING, WHOLE, Minibatch, TextTask, Training
 from neural_smt.vocabulary import EOS, RESERVED, UNK, Vocabulary
@@ -233,7 +227,7 @@ def prepare(
     most = settings.epochs * task.updates_per_epoch if settings.epochs else settings.updates
     limited = text.sets is not None or settings.tau > 0
     parameters = dict(network.named_parameters())
-    trained, origin = TrainedAttention(network, *vocabularies), {"candidates": _digest_of_sets(text)}
+    trained, origin = Trained(network, *vocabularies), {"candidates": _digest_of_sets(text)}
     return Training(
         task=task,
         settings=settings.replace(updates=min(settings.updates, most)),
@@ -241,8 +235,6 @@ def prepare(
         decided_by=[[v.digest for v in vocabularies], [_digest_of_sets(part) for part in (text, held_out)]],
         data=[side for part in (text, held_out) for side in (part.source, part.target)],
         optimiser=AdaDelta(parameters, settings.rho, settings.epsilon, settings.clip, rows_only=limited),
-        save=lambda folder, updates: save_attention(
-            folder, trained, origin | ({"updates": updates} if updates else {})
-        ),
+        save=lambda folder, updates: trained.save(folder, origin | ({"updates": updates} if updates else {})),
         average=settings.average,
     )

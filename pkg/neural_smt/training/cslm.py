@@ -15,18 +15,8 @@ from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, rounded_perplexity, score_ngrams
-from neural_smt.networks.cslm import (
-    LN_10,
-    OUTSIDE,
-    CslmConfig,
-    CslmNetwork,
-    CslmScorer,
-    NgramBatch,
-    TrainedCslm,
-    load_cslm,
-    save_cslm,
-    word_classes,
-)
+from neural_smt.networks.cslm import LN_10, OUTSIDE, CslmConfig, CslmNetwork, CslmScorer, NgramBatch, word_classes
+from neural_smt.networks.folder import Trained
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.training.loop import Minibatch, Record, TextTask, Training, held_out_perplexity
 from neural_smt.training.ngram_text import NgramText, split_sentences
@@ -53,7 +43,7 @@ BLOCK = 65536
 
 
 def measure_perplexities(
-    trained: TrainedCslm, language_model: NgramModel, vocabulary: Vocabulary, sentences: Ragged, precision: str
+    trained: Trained[CslmNetwork], language_model: NgramModel, vocabulary: Vocabulary, sentences: Ragged, precision: str
 ) -> dict[str, Any]:
     """Perplexities per word, ends of sentences included, of sentences of vocabulary ids.
 
@@ -65,7 +55,7 @@ def measure_perplexities(
     """
     text = NgramText.of(sentences, trained.network.config.history)
     scorers = [
-        CslmScorer(*trained, language_model, vocabulary, precision=precision, renormalise=renormalise)
+        CslmScorer(trained, language_model, vocabulary, precision=precision, renormalise=renormalise)
         for renormalise in (False, True)
     ]
     blocks = []
@@ -112,7 +102,7 @@ def prepare(
     )
     log.info("%d n-grams to train on, %d held out", len(text), len(validation))
     network = CslmNetwork(config, seed).to(place)
-    trained = TrainedCslm(network, known)
+    trained = Trained(network, known)
 
     def report(records: Sequence[Record]) -> dict[str, Any]:
         measured = held_out_perplexity(records, settings.keep)
@@ -128,7 +118,7 @@ def prepare(
         undecided=("ngram_order",),
         decided_by=[known.digest],
         data=[text.stream, validation.stream],
-        save=lambda folder, updates: save_cslm(folder, trained),
+        save=lambda folder, updates: trained.save(folder),
         report=report,
     )
 
@@ -141,7 +131,7 @@ def measure(
     """
     words = Vocabulary.load(vocabulary)
     ngram = NgramModel.load(language_model, words)
-    trained = load_cslm(model, place)
+    trained = Trained.load(model, CslmNetwork, place)
     results = {}
     for text in texts:
         sentences = words.encode(read_lines(text))

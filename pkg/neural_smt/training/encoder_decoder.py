@@ -10,13 +10,8 @@ import torch
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.encoder_decoder import (
-    Conventions,
-    EncoderDecoder,
-    EncoderDecoderConfig,
-    TrainedModel,
-    save_model,
-)
+from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
+from neural_smt.networks.folder import Trained
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import shortlist_ids
@@ -139,5 +134,5 @@ def prepare(
         settings=settings,
         decided_by=[shortlist.digest for shortlist in shortlists],
         data=[side for part in (pairs, held_out) for side in (part.source, part.target)],
-        save=lambda folder, updates: save_model(folder, TrainedModel(network, *shortlists)),
+        save=lambda folder, updates: Trained(network, *shortlists).save(folder),
     )

@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +20,11 @@ from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, rounded_perplexity, score_ngrams
 from neural_smt.networks.device import precision_context
 from neural_smt.networks.distinct import number_rows
+from neural_smt.networks.folder import Trained
 from neural_smt.networks.primitives import CLASSES
+from neural_smt.networks.recurrent.class_softmax import feature_places
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
-from neural_smt.networks.recurrent.network import (
-    Backpropagation,
-    RecurrentNetwork,
-    TrainedRecurrent,
-    load_recurrent,
-    save_recurrent,
-)
-from neural_smt.networks.recurrent.packing import SentenceBatch, feature_places, pack_sentences
+from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork, SentenceBatch, pack_sentences
 from neural_smt.representations.links import training_links
 from neural_smt.representations.representation import Representation, load_representation
 from neural_smt.shortlist import repeated_words, shortlist_ids
@@ -276,11 +271,11 @@ def prepare(
         settings=settings.replace(
             updates=settings.epochs * task.updates_per_epoch, validate_every=0, patience=0, keep="best"
         ),
-        decided_by=[vocabulary.digest, config.to_json()],
+        decided_by=[vocabulary.digest, asdict(config)],
         data=[sentences, held_out.sentences, *(array for array in given if array is not None)],
         optimiser=optimiser,
         schedule=HalvingSchedule(optimiser, settings.rate, settings.improvement),
-        save=lambda folder, updates: save_recurrent(folder, TrainedRecurrent(network, vocabulary)),
+        save=lambda folder, updates: Trained(network, vocabulary).save(folder),
         report=report,
     )
 
@@ -301,19 +296,19 @@ def measure(
     training: the text from which the n-gram model is estimated, with the words that the model knows and all others as
     ``UNK``. sources, alignments, representation: for a joint model, parallel to ``texts``.
     """
-    trained = load_recurrent(model, place)
+    trained = Trained.load(model, RecurrentNetwork, place)
     if (representation is not None) != (trained.network.config.inputs > 0):
         raise UserError(f"{model}: a representation is for joint models, which need theirs; give it to these alone")
     for given in (sources, alignments):
         if representation is not None and len(given) != len(texts):
             raise UserError("give as many sources and alignments as texts")
-    known = trained.vocabulary.encode_words(read_texts(training))
-    ngram = _ngram_model(known, settings.ngram_order, trained.vocabulary)
+    known = trained.target.encode_words(read_texts(training))
+    ngram = _ngram_model(known, settings.ngram_order, trained.target)
     read = None if representation is None else load_representation(representation)
     results = {}
     for number, text in enumerate(texts):
         lines = read_lines(text)
-        sentences = trained.vocabulary.encode_words(lines)
+        sentences = trained.target.encode_words(lines)
         beside = ([sources[number]], alignments[number]) if read else ([], None)
         joint = read_inputs(read, sentences, lines, [text], *beside, place)
         measured = measure_beside_ngrams(trained.network, ngram, joint, settings.precision)

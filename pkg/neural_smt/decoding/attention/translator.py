@@ -18,9 +18,9 @@ from neural_smt.decoding.scorers.attention import FEATURE
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.experiment.system_folder import System
-from neural_smt.networks.attention.network import TrainedAttention, load_attention
+from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.device import select_device
-from neural_smt.networks.folder import VOCABULARY
+from neural_smt.networks.folder import VOCABULARY, Trained
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 from neural_smt.vocabulary_selection.building import Sources, load_sources
 from neural_smt.vocabulary_selection.candidates import CandidateSets
@@ -30,7 +30,7 @@ from neural_smt.vocabulary_selection.candidates import CandidateSets
 class Translator:
     """model: network and vocabularies; dictionary: what unknown words are replaced by, see ``replacement``."""
 
-    model: TrainedAttention
+    model: Trained[AttentionNetwork]
     settings: Settings
     dictionary: Mapping[str, str] = field(default_factory=dict)
 
@@ -40,7 +40,7 @@ class Translator:
         model, values = system.of_network("model"), dict(system["settings"])
         replaced = values.pop("replace_unknown", False)
         settings = section_settings("decoding.attention", values).replace(replace_unknown=replaced)
-        loaded = load_attention(model, select_device(device))
+        loaded = Trained.load(model, AttentionNetwork, select_device(device))
         if not replaced or settings.heuristic == 0:
             return cls(loaded, settings)
         if not system["dictionary"]:

@@ -19,9 +19,10 @@ from neural_smt.decoding.scorers.interface import StepScorer, StepWalk, TargetNe
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.decoder import Groups
-from neural_smt.networks.attention.network import AttentionNetwork, LimitedOutput, TrainedAttention, pack_sentences
+from neural_smt.networks.attention.network import AttentionNetwork, LimitedOutput, pack_sentences
 from neural_smt.networks.beams import top_values
 from neural_smt.networks.device import precision_context
+from neural_smt.networks.folder import Trained
 from neural_smt.networks.recurrent.scorer import Walk
 from neural_smt.networks.recurrent.tries import Tries
 from neural_smt.networks.softmax import TILE, choose_logits, log_normalisers
@@ -40,7 +41,7 @@ class AttentionScoring(TargetNetwork):
     target words. Words that the network does not know count as the unknown word.
     """
 
-    model: TrainedAttention
+    model: Trained[AttentionNetwork]
     sets: CandidateSets | None = None
     precision: str = "fp32"
 
@@ -144,7 +145,7 @@ class OutputWords:
         if shared:
             rows = len(inner) if inner.is_cuda else max(TILE // shared, 16)
             buffer = inner.new_empty(rows, shared)
-            parts.append(log_normalisers(inner, self.common.weight, self.common.bias, inner.dtype, buffer))
+            parts.append(log_normalisers(inner, self.common.weight, self.common.bias, buffer))
         if self.own.ids.shape[1]:
             logits = groups.times(inner, self.own.weight).to(inner.dtype) + self.own.bias[groups.owner]
             parts.append(logits.logsumexp(1))

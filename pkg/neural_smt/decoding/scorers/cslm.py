@@ -16,7 +16,9 @@ from neural_smt.decoding.scorers.ngrams import NgramCache, NgramFeature
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
-from neural_smt.networks.cslm import CslmScorer
+from neural_smt.networks.cslm import CslmNetwork, CslmScorer
+from neural_smt.networks.device import select_device
+from neural_smt.networks.folder import Trained
 from neural_smt.vocabulary import BOS, Vocabulary
 
 log = logging.getLogger(__name__)
@@ -63,15 +65,8 @@ class CslmFeature(NgramFeature):
         normalisers are estimated from; without them they are exact.
         """
         chosen = section_settings("decoding.cslm", settings)
-        scorer = CslmScorer.load(
-            folder,
-            language_model,
-            vocabulary,
-            device=device,
-            precision=chosen.precision,
-            renormalise=chosen.renormalise,
-            cache=chosen.cache,
-        )
+        trained = Trained.load(folder, CslmNetwork, select_device(device))
+        scorer = CslmScorer(trained, language_model, vocabulary, chosen.precision, chosen.renormalise, chosen.cache)
         exact = NgramCache(OneThreadEach(scorer), chosen.cache)
         recombined = None if chosen.recombination < 0 else chosen.recombination
         if chosen.normaliser == "exact" or phrases is None or len(phrases) == 0:

@@ -33,11 +33,12 @@ def load_network(
         return RecurrentScoring.load(model, system["network"].get("representation"))
     if kind == "attention":
         from neural_smt.decoding.scorers.attention import AttentionScoring
-        from neural_smt.networks.attention.network import load_attention
+        from neural_smt.networks.attention.network import AttentionNetwork
         from neural_smt.networks.device import select_device
+        from neural_smt.networks.folder import Trained
         from neural_smt.vocabulary_selection.candidates import read_sets
 
-        loaded = load_attention(model, select_device(device))
+        loaded = Trained.load(model, AttentionNetwork, select_device(device))
         if candidates is not None and (lines is None or text is None):
             raise UserError(f"{candidates}: target vocabularies of sentences; give the text that they belong to")
         sets = None if candidates is None else read_sets(candidates, loaded.target, lines or [], Path(text or ""))

@@ -58,10 +58,11 @@ class RecurrentScoring(TargetNetwork):
         # PyTorch takes a second to load.
         import torch
 
-        from neural_smt.networks.recurrent.network import load_recurrent
+        from neural_smt.networks.folder import Trained
+        from neural_smt.networks.recurrent.network import RecurrentNetwork
         from neural_smt.representations.representation import load_representation
 
-        trained = load_recurrent(folder, torch.device("cpu"))
+        trained = Trained.load(folder, RecurrentNetwork, torch.device("cpu"))
         config = trained.network.config
         if config.inputs == 0 and representation is not None:
             raise UserError(f"{folder}: the model has no inputs; leave out the representation {representation}")
@@ -71,8 +72,8 @@ class RecurrentScoring(TargetNetwork):
         sizes = config.slots, config.dimensions, config.input_rows
         if read is not None and (read.slots, read.dimensions, read.input_rows) != sizes:
             raise UserError(f"{folder}: was trained with another representation than the one given")
-        table = trained.network.input_table.detach().numpy() if config.input_rows else None
-        return cls(folder, RecurrentScorer(trained.network.arrays(), table), trained.vocabulary, read)
+        scorer = RecurrentScorer(config, trained.network.classes, trained.network.arrays())
+        return cls(folder, scorer, trained.target, read)
 
     @property
     def aligned(self) -> bool:

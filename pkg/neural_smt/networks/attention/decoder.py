@@ -15,8 +15,8 @@ from torch.autograd.function import once_differentiable
 
 from neural_smt.jit import kernel
 from neural_smt.networks.beams import places_within
-from neural_smt.networks.device import compilable, product
-from neural_smt.networks.layers import advanced
+from neural_smt.networks.device import product
+from neural_smt.networks.layers import advanced, retreat
 from neural_smt.networks.primitives import ANY_ORDER, hyperbolic_tangent
 
 
@@ -88,7 +88,7 @@ def attend(queries: Tensor, memory: Memory, energy: Tensor, groups: Groups | Non
     groups: which row of the memory each looks at, in place of its own: a row is then not copied for each.
     """
     owner = None if groups is None else groups.owner
-    weights = energies(queries, memory.keys, memory.padding, energy, owner).softmax(1)
+    weights = energies(queries, memory, energy, owner).softmax(1)
     with torch.autocast(queries.device.type, enabled=False):
         if groups is not None:
             return weights, groups.times(weights, memory.annotations)
@@ -165,24 +165,15 @@ class _Decoder(torch.autograd.Function):
             if alive:
                 there = slice(following.start - rows, following.stop - rows)
                 previous[there], previous_contexts[there] = states[before], contexts[before]
-                d_input, d_old = _transition_backward(
-                    d_states[following], states[before], gates[there], candidates[there], weights, dtype
-                )
-                d_inputs[there] = d_input
+                kept = states[before], gates[there], candidates[there], products[there]
+                d_old = torch.empty_like(states[before])
+                factors = weights.gates, weights.candidate, dtype
+                retreat(d_states[following], *kept, *factors, d_inputs[there], None, d_old)
                 d_states[before] += d_old
-                d_contexts[before] += product(d_input, weights.context, dtype)
+                d_contexts[before] += product(d_inputs[there], weights.context, dtype)
             d_alpha = torch.bmm(memory.annotations[:size], d_contexts[here, :, None])[:, :, 0]
             d_energies = torch.ops.aten._softmax_backward_data(d_alpha, alphas[here], 1, alphas.dtype)
-            add_gradients(
-                d_energies,
-                queries[here],
-                memory.keys,
-                memory.padding,
-                weights.energy,
-                d_queries[here],
-                d_keys,
-                d_energy,
-            )
+            add_gradients(d_energies, queries[here], memory, weights.energy, d_queries[here], d_keys, d_energy)
             d_states[here] += product(d_queries[here], weights.query, dtype)
             alive = size
         d_annotations = _outer_over_time(alphas, d_contexts, sizes)
@@ -195,23 +186,6 @@ class _Decoder(torch.autograd.Function):
         )
         d_offsets = None if ctx.offsets is None else d_queries.to(ctx.offsets)
         return d_inputs.to(dtype), d_offsets, d_states[:rows], d_annotations, d_keys, None, *d_weights, None
-
-
-@compilable
-def _transition_backward(
-    d_new: Tensor, state: Tensor, gates: Tensor, candidate: Tensor, weights: DecoderWeights, dtype: torch.dtype
-) -> tuple[Tensor, Tensor]:
-    """Gradients of the inputs ``[n, 3H]`` and of the state before ``[n, H]``."""
-    hidden = state.shape[1]
-    update, reset = gates[:, :hidden], gates[:, hidden:]
-    d_update = d_new * update
-    d_candidate = torch.ops.aten.tanh_backward(d_update, candidate)
-    d_old = d_new - d_update
-    d_product = product(d_candidate, weights.candidate, dtype)
-    d_gates = torch.cat((d_new * (candidate - state), d_product * state), 1)
-    d_gates = torch.ops.aten.sigmoid_backward(d_gates, gates)
-    d_old.addcmul_(d_product, reset)
-    return torch.cat((d_candidate, d_gates), 1), d_old.add_(product(d_gates, weights.gates, dtype))
 
 
 def _outer_over_time(alphas: Tensor, d_contexts: Tensor, sizes: list[int]) -> Tensor:
@@ -228,12 +202,13 @@ TILE = 1 << 18
 """Numbers of the hidden layer that a CPU computes at a time without kernels: few enough to stay in its cache."""
 
 
-def energies(queries: Tensor, keys: Tensor, padding: Tensor, energy: Tensor, owner: Tensor | None = None) -> Tensor:
+def energies(queries: Tensor, memory: Memory, energy: Tensor, owner: Tensor | None = None) -> Tensor:
     """e_j = v . tanh(keys_j + query), ``[n, L]``, -inf on padding; without gradient, nothing rounded.
 
-    queries: B s + C y*, ``[n, K]``; keys: A h_j, ``[B, L, K]``; padding: bool ``[B, L]``; energy: v, ``[K]``; owner:
-    int64 ``[n]``, the row of keys and padding that each looks at; None: the first ``n`` in their order.
+    queries: B s + C y*, ``[n, K]``; energy: v, ``[K]``; owner: int64 ``[n]``, the row of the memory that each looks at;
+    None: the first ``n`` in their order.
     """
+    keys, padding = memory.keys, memory.padding
     found = queries.new_empty(len(queries), keys.shape[1])
     if _by_kernel(queries, keys, energy):
         rows = torch.arange(len(queries)) if owner is None else owner
@@ -245,26 +220,19 @@ def energies(queries: Tensor, keys: Tensor, padding: Tensor, energy: Tensor, own
     return found.masked_fill_(padding[: len(queries)] if owner is None else padding[owner], -torch.inf)
 
 
-def add_gradients(
-    d_energies: Tensor,
-    queries: Tensor,
-    keys: Tensor,
-    padding: Tensor,
-    energy: Tensor,
-    d_queries: Tensor,
-    d_keys: Tensor,
-    d_energy: Tensor,
-) -> None:
+def add_gradients(d_energies: Tensor, queries: Tensor, memory: Memory, energy: Tensor, *gradients: Tensor) -> None:
     """Write the gradient of the queries; add those of the keys and of v. The hidden layer is computed again.
 
-    d_energies: ``[n, L]``, 0 on padding; the gradients have the shapes of what they belong to.
+    d_energies: ``[n, L]``, 0 on padding; gradients: of queries, keys and v, in their shapes.
     """
-    if _by_kernel(queries, keys, energy):
-        given = (d_energies.contiguous(), queries, keys, padding, energy, d_queries, d_keys, d_energy)
-        _add_gradients(*map(_array, given))
+    if _by_kernel(queries, memory.keys, energy):
+        _add_gradients(
+            *map(_array, (d_energies.contiguous(), queries, memory.keys, memory.padding, energy, *gradients))
+        )
         return
-    for part in _tiles(queries, keys):
-        layer = (keys[part] + queries[part, None]).tanh_()
+    d_queries, d_keys, d_energy = gradients
+    for part in _tiles(queries, memory.keys):
+        layer = (memory.keys[part] + queries[part, None]).tanh_()
         outer = d_energies[part, :, None]
         d_energy += layer.flatten(0, 1).t() @ outer.flatten()
         # d tanh: 1 - tanh^2

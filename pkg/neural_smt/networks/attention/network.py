@@ -1,23 +1,19 @@
-"""The attention network of Mi et al. (2016): minibatches, log p(target sentence | source sentence), model folder."""
+"""The attention network of Mi et al. (2016): minibatches, log p(target sentence | source sentence)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from neural_smt.io.files import read_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.decoder import DecoderWeights, Groups, Memory, attend, decode
 from neural_smt.networks.device import product
-from neural_smt.networks.folder import ATTENTION, CONFIG, NetworkConfig, read_folder, save_folder, with_weights
+from neural_smt.networks.folder import NetworkConfig, SavedNetwork
 from neural_smt.networks.layers import STANDARD_DEVIATION, Embedding, GatedUnit, orthogonal
 from neural_smt.networks.packing import Packed, PairBatch, pack, pack_pairs
 from neural_smt.networks.softmax import word_log_probabilities
-from neural_smt.vocabulary import EOS, UNK, Vocabulary
+from neural_smt.vocabulary import EOS, UNK
 
 
 @dataclass(frozen=True)
@@ -134,8 +130,7 @@ class AttentionConfig(NetworkConfig):
     word_in_scorer: the scorer reads y*_{t-1} too (Mi et al. 2016, equation 4); GroundHog's does not.
     """
 
-    kind = ATTENTION
-    sizes = ("source_words", "target_words", "hidden", "embedding", "attention", "maxout", "rank")
+    kind, title = "attention", "an attention network"
 
     source_words: int
     target_words: int
@@ -191,7 +186,7 @@ BLOCK = 1 << 14
 """Rows of weights drawn at a time: no second copy of a large vocabulary's."""
 
 
-class AttentionNetwork(nn.Module):
+class AttentionNetwork(SavedNetwork, nn.Module):
     """Encoders that read forwards and backwards, a scorer, a decoder, a maxout readout and a softmax.
 
     Conventions are those of GroundHog's ``prototype_search_state``: the word y_t is predicted from s_{t-1}, c_t and
@@ -200,6 +195,8 @@ class AttentionNetwork(nn.Module):
     dimensions, ``K`` units of the scorer, ``M`` maxout units of two pieces each, rank ``R``, ``V`` target words.
     Weights are stored as ``[outputs, inputs]``.
     """
+
+    Config = AttentionConfig
 
     def __init__(self, config: AttentionConfig, seed: int = 0):
         super().__init__()
@@ -330,28 +327,3 @@ class AttentionNetwork(nn.Module):
         inputs = self.decoder.inputs(self.target_embedding(words))
         added = inputs + product(contexts, self.context.weight.t(), inputs.dtype).to(inputs.dtype)
         return self.decoder.step(added, states)
-
-
-class TrainedAttention(NamedTuple):
-    """An attention network and the words that it knows of each side."""
-
-    network: AttentionNetwork
-    source: Vocabulary
-    target: Vocabulary
-
-
-def save_attention(folder: Path, model: TrainedAttention, training: Mapping[str, Any] | None = None) -> None:
-    """Write the folder of an attention network, all or nothing; training: JSON values for ``read_training``."""
-    vocabularies = {"source": model.source, "target": model.target}
-    save_folder(folder, ATTENTION, model.network, vocabularies, training=training)
-
-
-def load_attention(folder: Path, device: torch.device) -> TrainedAttention:
-    """Read what ``save_attention`` wrote; raises ``UserError`` as ``load_model`` does."""
-    config, vocabularies = read_folder(folder, ATTENTION, AttentionConfig.from_json, ("source", "target"))
-    return TrainedAttention(with_weights(folder, AttentionNetwork(config), device), **vocabularies)
-
-
-def read_training(folder: Path) -> dict[str, Any]:
-    """What the folder of an attention network says of its training."""
-    return read_json(Path(folder) / CONFIG).get("training", {})

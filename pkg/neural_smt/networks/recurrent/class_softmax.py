@@ -5,34 +5,122 @@ words' rows of the output matrix take part. A processor groups tokens by class, 
 kernels for the rest; other devices and types go through all pairs of a token and a word of its class at once.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from neural_smt.io.ragged import offsets_of
 from neural_smt.jit import kernel
-from neural_smt.networks.primitives import ANY_ORDER
-from neural_smt.networks.recurrent.packing import SoftmaxTargets
+from neural_smt.networks.primitives import ANY_ORDER, CLASSES, direct_places
+from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
+
+
+class ClassGroup(NamedTuple):
+    """The tokens ``start:stop``, sorted by class, of one class; its units ``first:last``; where its logits begin."""
+
+    start: int
+    stop: int
+    first: int
+    last: int
+    logits: int
+
+    def rows(self, logits: Tensor) -> Tensor:
+        """Its part of the logits of all words within their classes, a row per token."""
+        shape = self.stop - self.start, self.last - self.first
+        return logits[self.logits : self.logits + shape[0] * shape[1]].view(shape)
+
+
+class SoftmaxTargets(NamedTuple):
+    """What the N tokens of a batch predict.
+
+    classes, within: int64 ``[N]``, the class of each token's word, and which of its words it is; by_class: int64
+    ``[N]``, tokens sorted by class, without those whose class has one word (they cost nothing); groups: those of a
+    class; logits: how many of words within their classes all tokens have together; class_places, word_places: int64
+    ``[N, direct_order]`` (nothing without direct features), where the features of each history length begin
+    (``direct_places``), -1 where there are none.
+    """
+
+    classes: Tensor
+    within: Tensor
+    by_class: Tensor
+    groups: list[ClassGroup]
+    logits: int
+    class_places: Tensor
+    word_places: Tensor
+
+    @classmethod
+    def of(
+        cls, config: RecurrentConfig, classes: WordClasses, words: np.ndarray, device: torch.device
+    ) -> "SoftmaxTargets":
+        """words: int32 ``[N, >= direct_order]``, the word of each token and those before it, latest first."""
+        numbers, spans = classes.class_of_word[words[:, 0]], np.diff(classes.offsets)
+        within = classes.unit_of_word[words[:, 0]] - classes.offsets[numbers]
+        order = np.argsort(numbers, kind="stable")
+        order = order[spans[numbers[order]] > 1]
+        found, starts = np.unique(numbers[order], return_index=True)
+        stops = np.append(starts, len(order))[1:]
+        sizes = offsets_of((stops - starts) * spans[found])
+        columns = starts, stops, classes.offsets[found], classes.offsets[found + 1], sizes[:-1]
+        groups = [ClassGroup(*row) for row in np.stack(columns, axis=1).tolist()]
+        places = feature_places(config, classes, numbers, np.ascontiguousarray(words[:, 1 : config.direct_order]))
+        arrays = numbers.astype(np.int64), within, order, *places
+        on_device = [torch.from_numpy(array).to(device) for array in arrays]
+        return cls(*on_device[:3], groups, int(sizes[-1]), *on_device[3:])
+
+
+def feature_places(
+    config: RecurrentConfig, classes: WordClasses, numbers: np.ndarray, histories: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """``direct_places`` of every token, of classes and of the words within theirs: int64 ``[N, direct_order]`` each.
+
+    numbers: int32 ``[N]``, the class of each token; histories: int32 ``[N, direct_order - 1]``, latest word first.
+    Nothing (``[N, 0]``) without direct features.
+    """
+    order = config.direct_order if config.direct_size else 0
+    spans = classes.offsets[numbers + 1] - classes.offsets[numbers]
+    all_classes = np.full_like(numbers, CLASSES), np.full_like(spans, config.classes)
+    return tuple(
+        _find_places(histories, order, given, widths, config.direct_size)
+        for given, widths in (all_classes, (numbers, spans))
+    )
+
+
+@kernel
+def _find_places(histories: np.ndarray, order: int, numbers: np.ndarray, spans: np.ndarray, size: int) -> np.ndarray:
+    """int64 ``[N, order]``: ``direct_places`` of every token, -1 where a history has no features of a length.
+
+    histories: int32 ``[N, order - 1]``, latest word first; numbers: int32 ``[N]``; spans: int64 ``[N]``.
+    """
+    places = np.full((len(numbers), order), -1, dtype=np.int64)
+    for token in range(len(numbers)):
+        if order > 0:
+            direct_places(histories[token], order, numbers[token], spans[token], size, places[token])
+    return places
+
+
+class Layer(NamedTuple):
+    """The softmax over classes, or those over the words of a class.
+
+    numbers: float32 ``[L]``, logits, then probabilities, row i is ``starts[i]:starts[i + 1]``; chosen: int64 ``[N]``,
+    for each token the place in its row; places: as in ``SoftmaxTargets``; tokens: int64 ``[rows]``, of each row.
+    """
+
+    numbers: np.ndarray
+    starts: np.ndarray
+    chosen: np.ndarray
+    places: np.ndarray
+    tokens: np.ndarray
 
 
 @kernel(**ANY_ORDER)
-def normalise_rows(
-    logits: np.ndarray,
-    starts: np.ndarray,
-    chosen: np.ndarray,
-    direct: np.ndarray,
-    places: np.ndarray,
-    tokens: np.ndarray,
-    scores: np.ndarray,
-) -> None:
-    """Add the direct features, turn logits into probabilities, and add the chosen one's log to the token's score.
-
-    logits: float32 ``[L]``, row i is ``starts[i]:starts[i + 1]``; chosen: int64 ``[rows]``, places in a row; direct:
-    float32, all weights; places, tokens: as in ``SoftmaxTargets``, ``tokens[i]`` is the token of row i; scores: float32
-    ``[N]``.
+def normalise_rows(layer: Layer, direct: np.ndarray, scores: np.ndarray) -> None:
+    """Add the direct features (float32, all weights), turn logits into probabilities, and add the log of the chosen one
+    to the token's score (float32 ``[N]``).
     """
+    logits, starts, chosen, places, tokens = layer
     for row in range(len(tokens)):
         token, first = tokens[row], starts[row]
         span = starts[row + 1] - first
@@ -59,16 +147,7 @@ def normalise_rows(
 
 @kernel(**ANY_ORDER)
 def differentiate_rows(
-    probabilities: np.ndarray,
-    starts: np.ndarray,
-    chosen: np.ndarray,
-    gradient: np.ndarray,
-    places: np.ndarray,
-    tokens: np.ndarray,
-    errors: np.ndarray,
-    slots: np.ndarray,
-    values: np.ndarray,
-    filled: int,
+    layer: Layer, gradient: np.ndarray, errors: np.ndarray, slots: np.ndarray, values: np.ndarray, filled: int
 ) -> int:
     """Write to ``errors`` (float32 ``[L]``) the gradient of the logits, one minus probability or minus probability.
 
@@ -76,6 +155,7 @@ def differentiate_rows(
     ``values`` (float32) from ``filled`` on, slots more than once where several tokens use them; returns how many there
     are then.
     """
+    probabilities, starts, chosen, places, tokens = layer
     for row in range(len(tokens)):
         token, first = tokens[row], starts[row]
         span = starts[row + 1] - first
@@ -166,11 +246,11 @@ class ClassSoftmax(torch.autograd.Function):
         grouped = known[targets.by_class]
         classes = known @ class_output.t()
         words = torch.empty(targets.logits)
-        for start, stop, first, last, logits in targets.groups:
-            room = words[logits : logits + (stop - start) * (last - first)].view(stop - start, last - first)
-            torch.mm(grouped[start:stop], word_output[first:last].t(), out=room)
-        for logits, starts, chosen, places, tokens in _layers(classes, words, targets):
-            normalise_rows(logits, starts, chosen, direct.numpy(), places, tokens, scores.numpy())
+        for group in targets.groups:
+            units = word_output[group.first : group.last]
+            torch.mm(grouped[group.start : group.stop], units.t(), out=group.rows(words))
+        for layer in _layers(classes, words, targets):
+            normalise_rows(layer, direct.numpy(), scores.numpy())
         ctx.save_for_backward(known, grouped, classes, words, class_output, word_output)
         ctx.targets, ctx.size = targets, direct.shape
         return scores
@@ -184,17 +264,14 @@ class ClassSoftmax(torch.autograd.Function):
         room = (classes.numel() + words.numel()) * targets.class_places.shape[1]
         slots, values, filled = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.float32), 0
         gradients, errors = gradient.contiguous().numpy(), (class_errors.numpy().reshape(-1), word_errors.numpy())
-        for (probabilities, starts, chosen, places, tokens), error in zip(
-            _layers(classes, words, targets), errors, strict=True
-        ):
-            filled = differentiate_rows(
-                probabilities, starts, chosen, gradients, places, tokens, error, slots, values, filled
-            )
+        for layer, error in zip(_layers(classes, words, targets), errors, strict=True):
+            filled = differentiate_rows(layer, gradients, error, slots, values, filled)
         d_grouped, d_word_output = torch.empty_like(grouped), torch.zeros_like(word_output)
-        for start, stop, first, last, logits in targets.groups:
-            error = word_errors[logits : logits + (stop - start) * (last - first)].view(stop - start, last - first)
-            torch.mm(error, word_output[first:last], out=d_grouped[start:stop])
-            torch.mm(error.t(), grouped[start:stop], out=d_word_output[first:last])
+        for group in targets.groups:
+            tokens, units = slice(group.start, group.stop), slice(group.first, group.last)
+            error = group.rows(word_errors)
+            torch.mm(error, word_output[units], out=d_grouped[tokens])
+            torch.mm(error.t(), grouped[tokens], out=d_word_output[units])
         d_known = (class_errors @ class_output).index_add_(0, targets.by_class, d_grouped)
         d_direct = None
         if ctx.needs_input_grad[3]:
@@ -203,16 +280,14 @@ class ClassSoftmax(torch.autograd.Function):
         return d_known, class_errors.t() @ known, d_word_output, d_direct, None
 
 
-def _layers(classes: Tensor, words: Tensor, targets: SoftmaxTargets) -> list[tuple[np.ndarray, ...]]:
-    """Of the softmax over classes and of those within classes what the kernels read: logits or probabilities, where the
-    rows start, which of a row's outputs is chosen, the places of direct features, the token of each row.
-    """
+def _layers(classes: Tensor, words: Tensor, targets: SoftmaxTargets) -> tuple[Layer, Layer]:
+    """The softmax over classes and those within classes, of all logits or probabilities of each."""
     count, spans = classes.shape
     lengths = [np.full(group.stop - group.start, group.last - group.first) for group in targets.groups]
     word_starts = np.concatenate([np.zeros(1, dtype=np.int64), *lengths]).cumsum()
-    class_starts = np.arange(count + 1) * spans
     chosen, within, by_class = (part.numpy() for part in (targets.classes, targets.within, targets.by_class))
-    return [
-        (classes.numpy().reshape(-1), class_starts, chosen, targets.class_places.numpy(), np.arange(count)),
-        (words.numpy(), word_starts, within, targets.word_places.numpy(), by_class),
-    ]
+    class_starts, class_places, word_places = np.arange(count + 1) * spans, targets.class_places, targets.word_places
+    return (
+        Layer(classes.numpy().reshape(-1), class_starts, chosen, class_places.numpy(), np.arange(count)),
+        Layer(words.numpy(), word_starts, within, word_places.numpy(), by_class),
+    )

@@ -1,20 +1,18 @@
-"""What a recurrent model is made of, without PyTorch: sizes, word classes, weights, auxiliary inputs.
+"""What a recurrent model is made of, without PyTorch: sizes, word classes, auxiliary inputs.
 
 The auxiliary input f_t of the joint model (Auli et al. 2013, sections 2 and 5) is what is known of the source: a few
 vectors out of one table, one after the other, a single one for a representation of the sentence, one for each word of a
 window around the source words that the predicted word is aligned to. Predictions that know the same share one input.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.folder import RECURRENT, NetworkConfig
+from neural_smt.networks.folder import NetworkConfig
 from neural_smt.vocabulary import BOS
 
 
@@ -29,8 +27,7 @@ class RecurrentConfig(NetworkConfig):
     direct_order: longest n-gram of these features, counting the predicted word.
     """
 
-    kind = RECURRENT
-    sizes = ("words", "classes", "hidden", "direct_order")
+    kind, title, sides = "recurrent", "a recurrent model", ("target",)
 
     words: int
     classes: int
@@ -42,7 +39,6 @@ class RecurrentConfig(NetworkConfig):
     direct_order: int = 3
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if (self.slots > 0) != (self.dimensions > 0) or min(self.slots, self.dimensions, self.input_rows) < 0:
             raise UserError(
                 f"the recurrent model's input has {self.slots} slots of {self.dimensions} dimensions; set both above 0"
@@ -127,50 +123,3 @@ class AuxiliaryInputs:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    def vectors(self, inputs: np.ndarray, table: np.ndarray | None = None) -> np.ndarray:
-        """float32 ``[n, slots * dimensions]``: f of the inputs numbered ``inputs`` (int ``[n]``).
-
-        table: the learned vectors, where none are given here.
-        """
-        chosen = self.table if table is None else table
-        if chosen is None:
-            raise ValueError("these inputs have no table of their own; pass the network's")
-        return chosen[self.rows[inputs]].reshape(len(inputs), -1)
-
-
-class RecurrentWeights(NamedTuple):
-    """All float32 and contiguous. V words, H hidden units, C classes, D inputs (0 without auxiliary input).
-
-    embedding (U transposed): ``[V, H]``; recurrent (W): ``[H, H]``, outputs first; input_hidden (F): ``[H, D]``;
-    class_output, word_output (V and G side by side): ``[C, H + D]`` and ``[V - 1, H + D]``, a row for every class and
-    every unit; direct: ``[direct_size]``; offsets: int64 ``[C + 1]``; unit_of_word, class_of_word: int32 ``[V]``, -1
-    for ``BOS``; direct_order: longest n-gram of the direct features.
-    """
-
-    embedding: np.ndarray
-    recurrent: np.ndarray
-    input_hidden: np.ndarray
-    class_output: np.ndarray
-    word_output: np.ndarray
-    direct: np.ndarray
-    offsets: np.ndarray
-    unit_of_word: np.ndarray
-    class_of_word: np.ndarray
-    direct_order: int
-
-    @classmethod
-    def of(cls, config: RecurrentConfig, classes: WordClasses, weights: Mapping[str, np.ndarray]) -> "RecurrentWeights":
-        """From the network's parameters by name; those that the configuration does without are empty."""
-        empty = {"input_hidden": (config.hidden, 0), "direct": (0,)}
-        arrays = {}
-        for name in cls._fields[:6]:
-            array = weights[name] if name in weights else np.zeros(empty[name])
-            arrays[name] = np.ascontiguousarray(array, dtype=np.float32)
-        return cls(
-            **arrays,
-            offsets=np.ascontiguousarray(classes.offsets, dtype=np.int64),
-            unit_of_word=classes.unit_of_word,
-            class_of_word=classes.class_of_word,
-            direct_order=config.direct_order,
-        )

@@ -1,6 +1,9 @@
-"""The recurrent language model and the joint model (Auli et al. 2013, section 2), and their model folder."""
+"""The recurrent language model and the joint model (Auli et al. 2013, section 2), and their batches.
 
-from pathlib import Path
+A batch is time-major and packed, so that there is no padding to mask. A token is a prediction: a word of a sentence or
+its end.
+"""
+
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,12 +11,59 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from neural_smt.errors import UserError
-from neural_smt.networks.folder import RECURRENT, WEIGHTS, read_folder, read_weights, save_folder, with_weights
-from neural_smt.networks.recurrent.class_softmax import class_log_probabilities
-from neural_smt.networks.recurrent.configuration import RecurrentConfig, RecurrentWeights, WordClasses
-from neural_smt.networks.recurrent.packing import SentenceBatch
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.networks.folder import SavedNetwork
+from neural_smt.networks.recurrent.class_softmax import SoftmaxTargets, class_log_probabilities
+from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
+from neural_smt.vocabulary import BOS, EOS
+
+
+class SentenceBatch(NamedTuple):
+    """reads: int64 ``[N]``, the word before each token; sizes: tokens of each step; targets: what is predicted; inputs:
+    f of each token, float ``[N, D]``, or int64 ``[N, slots]`` where its vectors are learned, rows of their table;
+    tokens: int64 ``[N]``, the number of each token when they are counted sentence by sentence.
+    """
+
+    reads: Tensor
+    sizes: list[int]
+    targets: SoftmaxTargets
+    inputs: Tensor | None
+    tokens: np.ndarray
+
+
+def pack_sentences(
+    config: RecurrentConfig,
+    classes: WordClasses,
+    sentences: Ragged,
+    device: torch.device,
+    rows: np.ndarray | None = None,
+    table: Tensor | None = None,
+) -> SentenceBatch:
+    """Pack int32 sentences of word ids without boundaries.
+
+    rows: int ``[tokens, slots]``, the rows of the table of inputs that make up f of each token, sentence by sentence;
+    table: float ``[R, dimensions]`` on ``device``, or None where the network learns it.
+    """
+    if (rows is not None) != (config.inputs > 0):
+        raise ValueError("rows of inputs are for models with auxiliary input, and these need them")
+    # Time-major: the tokens of step t are those of the sentences that still go on, by falling length.
+    lengths = sentences.lengths + 1
+    ranks = np.argsort(-lengths, kind="stable")
+    steps = np.arange(lengths.max(initial=0))[:, None]
+    alive = steps < lengths[ranks]
+    tokens = (offsets_of(lengths)[ranks] + steps)[alive]
+    closed = np.insert(sentences.values, sentences.offsets[1:], EOS)
+    # the word of each token and those before it, latest first
+    back, step = np.arange(max(config.direct_order, 2)), np.broadcast_to(steps, alive.shape)[alive]
+    words = np.where(back <= step[:, None], closed[np.maximum(tokens[:, None] - back, 0)], np.int32(BOS))
+    inputs = None
+    if rows is not None:
+        inputs = torch.from_numpy(rows[tokens].astype(np.int64)).to(device)
+        if table is not None:
+            inputs = table[inputs].flatten(1)
+    reads = torch.from_numpy(words[:, 1].astype(np.int64)).to(device)
+    targets = SoftmaxTargets.of(config, classes, words, device)
+    return SentenceBatch(reads, alive.sum(axis=1).tolist(), targets, inputs, tokens)
 
 
 class Recurrence(torch.autograd.Function):
@@ -79,7 +129,7 @@ class Backpropagation(NamedTuple):
     cutoff: float = 0.0
 
 
-class RecurrentNetwork(nn.Module):
+class RecurrentNetwork(SavedNetwork, nn.Module):
     """h_t = s(U w_t + W h_{t-1} + F f_t);  p = p(class) p(word | class), softmaxes of V h_t + G f_t + direct features.
 
     Parameters, ``V`` words, ``H`` units, ``D`` inputs, ``C`` classes: embedding (U transposed) ``[V, H]``; recurrent
@@ -91,6 +141,8 @@ class RecurrentNetwork(nn.Module):
     Weights start as sums of three numbers uniform within 0.1 of 0, as in the RNNLM toolkit, those of direct features at
     0. Scores are always float32; a lower precision rounds only the products with F, V and G on a GPU.
     """
+
+    Config = RecurrentConfig
 
     def __init__(self, config: RecurrentConfig, classes: WordClasses, seed: int = 0):
         super().__init__()
@@ -117,6 +169,16 @@ class RecurrentNetwork(nn.Module):
         self.register_buffer("offsets", torch.from_numpy(np.asarray(classes.offsets, dtype=np.int64)), False)
         self.register_buffer("no_direct", torch.zeros(0), False)
 
+    def other_tensors(self) -> dict[str, Tensor]:
+        """See ``SavedNetwork``: the word classes."""
+        return {f"classes.{name}": torch.from_numpy(getattr(self.classes, name)) for name in ("units", "offsets")}
+
+    @classmethod
+    def build(cls, config: RecurrentConfig, tensors: dict[str, Tensor]) -> "RecurrentNetwork":
+        """See ``SavedNetwork``."""
+        units, offsets = (tensors.pop(f"classes.{name}").numpy() for name in ("units", "offsets"))
+        return cls(config, WordClasses(units.astype(np.int32), offsets.astype(np.int64)))
+
     def forward(self, batch: SentenceBatch) -> Tensor:
         """Natural log p of every token of the batch: ``[N]``."""
         sums = nn.functional.embedding(batch.reads, self.embedding, sparse=True)
@@ -132,34 +194,6 @@ class RecurrentNetwork(nn.Module):
         outputs = self.class_output, self.word_output, direct
         return class_log_probabilities(known, *outputs, self.offsets, batch.targets)
 
-    def arrays(self) -> RecurrentWeights:
+    def arrays(self) -> dict[str, np.ndarray]:
         """The weights as plain arrays, on the CPU."""
-        weights = {name: parameter.detach().cpu().numpy() for name, parameter in self.named_parameters()}
-        return RecurrentWeights.of(self.config, self.classes, weights)
-
-
-class TrainedRecurrent(NamedTuple):
-    """A recurrent or joint model's network and the words that it knows."""
-
-    network: RecurrentNetwork
-    vocabulary: Vocabulary
-
-
-def save_recurrent(folder: Path, trained: TrainedRecurrent) -> None:
-    """Write the folder of a recurrent model, all or nothing; its word classes lie beside the weights."""
-    classes = trained.network.classes
-    tensors = {"classes.units": torch.from_numpy(classes.units), "classes.offsets": torch.from_numpy(classes.offsets)}
-    save_folder(folder, RECURRENT, trained.network, {"target": trained.vocabulary}, tensors)
-
-
-def load_recurrent(folder: Path, device: torch.device) -> TrainedRecurrent:
-    """Read what ``save_recurrent`` wrote; raises ``UserError`` as ``load_model`` does."""
-    config, vocabularies = read_folder(folder, RECURRENT, RecurrentConfig.from_json, ("target",))
-    weights = read_weights(folder)
-    path = Path(folder) / WEIGHTS
-    try:
-        units, offsets = (weights.pop(f"classes.{name}").numpy() for name in ("units", "offsets"))
-        network = RecurrentNetwork(config, WordClasses(units.astype(np.int32), offsets.astype(np.int64)))
-    except (KeyError, ValueError, IndexError) as error:
-        raise UserError(f"{path}: its word classes cannot be used ({error}); train the model again") from None
-    return TrainedRecurrent(with_weights(folder, network, device, weights), vocabularies["target"])
+        return {name: parameter.detach().cpu().numpy() for name, parameter in self.named_parameters()}

@@ -9,13 +9,14 @@ for each distinct input. Matrix products of all that is computed together go thr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.distinct import number_rows
-from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentWeights
+from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.scorer_primitives import (
     InputLayer,
     Output,
@@ -38,30 +39,25 @@ def writable(array: np.ndarray, dtype: type) -> np.ndarray:
 
 
 class RecurrentScorer:
-    """A recurrent model made ready for inference.
+    """A recurrent model made ready for inference. weights: float32, those of a ``RecurrentNetwork`` by name."""
 
-    weights: see there; input_table: float32 ``[R, dimensions]``, where the network learned the vectors of its inputs.
-    """
-
-    def __init__(self, weights: RecurrentWeights, input_table: np.ndarray | None = None):
-        hidden = weights.recurrent.shape[0]
-        self.weights = weights
-        self.input_table = input_table
-        self.hidden_size = hidden
-        self.classes = len(weights.offsets) - 1
-        self.class_of_word = writable(weights.class_of_word, np.int32)
-        self.embedding = writable(weights.embedding, np.float32)
-        self.recurrent = np.ascontiguousarray(weights.recurrent.T, dtype=np.float32)
-        self.class_hidden = np.ascontiguousarray(weights.class_output[:, :hidden].T, dtype=np.float32)
-        self.input_hidden = np.ascontiguousarray(weights.input_hidden.T, dtype=np.float32)
-        self.input_classes = np.ascontiguousarray(weights.class_output[:, hidden:].T, dtype=np.float32)
-        self.input_words = np.ascontiguousarray(weights.word_output[:, hidden:].T, dtype=np.float32)
+    def __init__(self, config: RecurrentConfig, classes: WordClasses, weights: Mapping[str, np.ndarray]):
+        hidden, nothing = config.hidden, np.zeros(0, dtype=np.float32)
+        self.hidden_size, self.classes = hidden, len(classes)
+        self.input_table = weights.get("input_table")
+        self.class_of_word = classes.class_of_word
+        self.embedding = writable(weights["embedding"], np.float32)
+        self.recurrent = np.ascontiguousarray(weights["recurrent"].T)
+        self.class_hidden = np.ascontiguousarray(weights["class_output"][:, :hidden].T)
+        self.input_hidden = np.ascontiguousarray(weights.get("input_hidden", nothing).T)
+        self.input_classes = np.ascontiguousarray(weights["class_output"][:, hidden:].T)
+        self.input_words = np.ascontiguousarray(weights["word_output"][:, hidden:].T)
         self.output = Output(
-            np.array(weights.word_output[:, :hidden], dtype=np.float32, order="C"),
-            writable(weights.direct, np.float32),
-            writable(weights.offsets, np.int64),
-            writable(weights.unit_of_word, np.int32),
-            int(weights.direct_order),
+            np.array(weights["word_output"][:, :hidden], order="C"),
+            writable(weights.get("direct", nothing), np.float32),
+            writable(classes.offsets, np.int64),
+            classes.unit_of_word,
+            config.direct_order,
         )
 
     def input_layer(self, tries: Tries, inputs: AuxiliaryInputs | None, chosen: np.ndarray) -> InputLayer:
@@ -107,18 +103,13 @@ class RecurrentScorer:
             words[starts[part.start] : starts[part.stop]] = products.ravel()
         return words, starts[number]
 
-    def advance(self, rows: Rows, sources: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """r = U w + W h, float32 ``[n, H]``, and the histories after the words w (int32 ``[n]``) that follow the h of
-        the rows ``sources`` (int64 ``[n]``).
+    def advance(self, hidden: np.ndarray, history: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """r = U w + W h, float32 ``[n, H]``, of words w (int32 ``[n]``) after h (float32 ``[n, H]``), and the histories
+        (int32 ``[n, order - 1]``, changed in place) that the words have joined.
         """
-        hidden, history = gather_hidden(rows, sources)
-        return self.followed(hidden, history, words), history
-
-    def followed(self, hidden: np.ndarray, history: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """r of the same words after h themselves (float32 ``[n, H]``); the words join ``history``."""
         sums = hidden @ self.recurrent
         add_words(sums, history, self.embedding, words)
-        return sums
+        return sums, history
 
 
 def new_rows(tries: Tries, slots: np.ndarray, most: np.ndarray, hidden: int, width: int) -> Rows:
@@ -223,10 +214,10 @@ class RecurrentWalk(Walk):
         hidden: float32 ``[G, H]``, history: int32 ``[G, order - 1]`` (changed), words: int32 ``[G]``: the state of a
         root comes after this word, which followed this h and, newest first, these words.
         """
-        self._score_batches(0, (self.scorer.followed(hidden, history, words), history))
+        self._score_batches(0, self.scorer.advance(hidden, history, words))
 
     def _after(self, sources: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.scorer.advance(self.rows, sources, words)
+        return self.scorer.advance(*gather_hidden(self.rows, sources), words)
 
     def _score_batch(self, batch: int, states: tuple[np.ndarray, np.ndarray]) -> None:
         tries, rows, scorer = self.tries, self.rows, self.scorer
