@@ -16,7 +16,6 @@ from lib import SHARED
 
 from neural_smt.planning.calibration import Run, fit_throughputs, observe, read_runs
 from neural_smt.planning.forecasts import forecast_jobs
-from neural_smt.planning.quantities import Experiment
 from neural_smt.planning.sizes import expect_sizes
 
 REPOSITORY = Path(__file__).parents[1]
@@ -31,8 +30,8 @@ def leave_one_out(runs: Sequence[Run], run: Run, by_rule: bool) -> pd.DataFrame:
     throughputs = fit_throughputs([other for other in runs if other is not run])
     seen = observe(run).set_index("benchmark")["cpu"]
     sizes = expect_sizes(run.config, throughputs.ratios, Path("/nonexistent"))
-    experiment = Experiment(run.config, sizes, throughputs.hazards, {})
-    forecasts = forecast_jobs([job for job in run.jobs if job.benchmark in seen], experiment, throughputs)
+    jobs = [job for job in run.jobs if job.benchmark in seen]
+    forecasts = forecast_jobs(jobs, run.config, sizes, throughputs)
     columns = ["stage", "rule", "predicted s", "measured s"]
     rows = [(one.job.stage, one.job.rule, one.cpu_seconds, seen[one.job.benchmark]) for one in forecasts]
     groups = pd.DataFrame(rows, columns=columns).groupby(["stage", "rule"] if by_rule else ["stage"])

@@ -25,7 +25,7 @@ rule show_phrases:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        **step("analysis.steps:show_phrases"),
+        **step("analysis.phrase_tables:show_phrases"),
         about=EVERY_PAGE["phrases"]["about"],
         settings=config["analysis"],
         seed=config["seed"],
@@ -52,7 +52,7 @@ rule plot_pair_scores:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        **step("analysis.steps:plot_pair_scores"),
+        **step("analysis.plots:plot_pair_scores"),
         settings=config["analysis"],
         seed=config["seed"],
     script:
@@ -75,7 +75,7 @@ rule embed_words:
         mem_mb=memory(4),
         runtime="4h",
     params:
-        **step("analysis.steps:embed_words"),
+        **step("analysis.embedding:embed_words"),
         settings=config["analysis"],
         seed=config["seed"],
     script:
@@ -95,7 +95,7 @@ use rule embed_words as embed_phrases with:
     benchmark:
         "results/{experiment}/benchmarks/analysis/embed_phrases.tsv"
     params:
-        **step("analysis.steps:embed_phrases"),
+        **step("analysis.embedding:embed_phrases"),
 
 
 rule plot_embedding:
@@ -116,7 +116,7 @@ rule plot_embedding:
         mem_mb=memory(2),
         runtime="4h",
     params:
-        **step("analysis.steps:plot_embedding"),
+        **step("analysis.plots:plot_embedding"),
         title=lambda wildcards: f"Source {wildcards.points}",
         settings=config["analysis"],
     script:
@@ -145,7 +145,7 @@ rule show_map:
         mem_mb=memory(2),
         runtime="4h",
     params:
-        **step("analysis.steps:show_map"),
+        **step("analysis.maps:show_map"),
         about=EVERY_PAGE["map"]["about"],
         title=f"Words and phrases of {config['experiment']}",
     script:

@@ -49,7 +49,7 @@ rule compare_neighbours:
     """Test the systems that stand for the paper's rows against each other, each against the one before."""
     input:
         reference=lambda wildcards: INPUTS.raw_text(wildcards.set, TARGET),
-        depends=lambda wildcards: listed_paths(FILES.translations(FILES.paper_rows.values(), wildcards.set)),
+        depends=lambda wildcards: listed_paths(FILES.translations(FILES.paper_rows().values(), wildcards.set)),
     output:
         output="results/{experiment}/evaluation/order/{set}.json",
     log:
@@ -62,7 +62,7 @@ rule compare_neighbours:
         mem_mb=memory(2),
     params:
         **step("evaluation.steps:compare_neighbours"),
-        systems=lambda wildcards: FILES.translations(FILES.paper_rows.values(), wildcards.set),
+        systems=lambda wildcards: FILES.translations(FILES.paper_rows().values(), wildcards.set),
         settings={key: config["evaluation"][key] for key in ("test", "trials")},
         seed=config["seed"],
     script:

@@ -52,7 +52,7 @@ rule plot_scores:
 rule write_data_table:
     """Write the table of data: selected pairs beside all of the pool and a random draw of it."""
     input:
-        depends=listed_paths(FILES.data(), FILES.scores(FILES.data()), FILES.significance()),
+        depends=listed_paths(FILES.data_files(), FILES.scores(FILES.data_files()), FILES.significance()),
     output:
         csv_output="results/{experiment}/report/data.csv",
         markdown_output="results/{experiment}/report/data.md",
@@ -66,7 +66,7 @@ rule write_data_table:
         mem_mb=memory(2),
     params:
         **step("report.scores:write_table"),
-        data=FILES.data(),
+        data=FILES.data_files(),
         scores=FILES.scores(),
         significance=FILES.significance(),
         labels=FILES.labels,
@@ -78,7 +78,7 @@ rule write_data_table:
 rule write_networks_table:
     """Write the table of networks: size, training, speed."""
     input:
-        depends=listed_paths(FILES.networks()),
+        depends=listed_paths(FILES.network_files()),
     output:
         csv_output="results/{experiment}/report/networks.csv",
         markdown_output="results/{experiment}/report/networks.md",
@@ -91,7 +91,7 @@ rule write_networks_table:
         "../envs/neural_smt.yaml"
     params:
         **step("report.networks:write_networks_table"),
-        networks=FILES.networks(),
+        networks=FILES.network_files(),
         title=f"Networks of {EXPERIMENT}",
     script:
         "../workflow_scripts/run_step.py"
@@ -100,7 +100,7 @@ rule write_networks_table:
 rule write_paper_order:
     """Write the systems beside Table 1 of Cho et al. (2014), with what may explain another order."""
     input:
-        depends=listed_paths(FILES.scores(FILES.paper_rows.values())),
+        depends=listed_paths(FILES.scores(FILES.paper_rows().values())),
         order=results("evaluation/order/{set}.json", set=SETS),
         networks="results/{experiment}/report/networks.csv",
         phrase_table="results/{experiment}/phrases/table",
@@ -120,7 +120,7 @@ rule write_paper_order:
         mem_mb=memory(2),
     params:
         **step("report.cho2014:write_paper_order"),
-        rows=FILES.paper_rows,
+        rows=FILES.paper_rows(),
         scores=FILES.scores(),
         sets=SETS,
         remarks=config["report"]["remarks"],

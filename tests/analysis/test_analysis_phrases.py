@@ -1,30 +1,28 @@
 """Tables 2 and 3 and Figure 3 on a small table and network."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from moses_tables import moses_vocabularies, read_moses
-from scipy.stats import spearmanr
 
 from neural_smt.analysis import plots
 from neural_smt.analysis.phrase_tables import (
-    Preferred,
-    Sampled,
+    PREFERRED,
+    SAMPLED,
     draw_groups,
     known_phrases,
     phrase_counts,
-    phrases_page,
     preferred,
     sampled,
+    show_phrases,
+    write_phrases,
 )
-from neural_smt.analysis.steps import plot_pair_scores, show_phrases
+from neural_smt.analysis.plots import plot_pair_scores
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_csv, write_lines
@@ -97,16 +95,14 @@ def test_preferred_target_phrases_of_both_models(table: tuple) -> None:
     scores = {"x": -3.0, "y": -1.0, "x y": -4.0, "y x <z>": -2.0}
     column[start : start + 4] = [scores[text] for text in own]
     rows = preferred(phrases, column, {"frequent": np.array([number])}, vocabularies)
-    assert [row[:6] for row in rows] == [
-        ("frequent", "e f g h", 30, "translation model", 1, "x"),
-        ("frequent", "e f g h", 30, "translation model", 2, "y"),
-        ("frequent", "e f g h", 30, "translation model", 3, "x y"),
-        ("frequent", "e f g h", 30, "network", 1, "y"),
-        ("frequent", "e f g h", 30, "network", 2, "y x <z>"),
-        ("frequent", "e f g h", 30, "network", 3, "x"),
+    assert list(rows.columns) == PREFERRED
+    assert (rows[["group", "source", "extracted"]] == ["frequent", "e f g h", 30]).all(axis=None)
+    assert rows[["model", "rank", "target"]].values.tolist() == [
+        *(["translation model", rank, text] for rank, text in enumerate(["x", "y", "x y"], start=1)),
+        *(["network", rank, text] for rank, text in enumerate(["y", "y x <z>", "x"], start=1)),
     ]
-    np.testing.assert_allclose([row.log_probability for row in rows[:3]], np.log(PROBABILITIES[:3]), rtol=1e-6)
-    assert [row.log_probability for row in rows[3:]] == [-1.0, -2.0, -3.0]
+    scores = [*np.log(PROBABILITIES[:3]), -1.0, -2.0, -3.0]
+    np.testing.assert_allclose(rows["log_probability"], scores, rtol=1e-6)
 
 
 def test_samples_are_ranked_by_the_networks_score(table: tuple) -> None:
@@ -115,57 +111,45 @@ def test_samples_are_ranked_by_the_networks_score(table: tuple) -> None:
     ids = shortlist_ids(vocabularies[0], model.source)
     groups = {"frequent": np.array([1, 2]), "rare": np.array([3])}
     rows = sampled(model, ids, phrases, groups, 30, seed=1)
-    assert [row.group for row in rows] == ["frequent"] * 10 + ["rare"] * 5
-    assert [row.rank for row in rows] == [1, 2, 3, 4, 5] * 3
-    for start in (0, 5, 10):
-        part = rows[start : start + 5]
-        assert len({row.target for row in part}) == 5
-        assert [row.log_probability for row in part] == sorted((row.log_probability for row in part), reverse=True)
-        assert 5 <= sum(row.samples for row in part) <= 30
-    source, target = (v.encode(row[side] for row in rows) for v, side in zip(vocabularies, (1, 3), strict=True))
+    assert list(rows.columns) == SAMPLED and rows["group"].tolist() == ["frequent"] * 10 + ["rare"] * 5
+    assert rows["rank"].tolist() == [1, 2, 3, 4, 5] * 3
+    for _, part in rows.groupby("source"):
+        assert part["target"].is_unique and part["log_probability"].is_monotonic_decreasing
+        assert 5 <= part["samples"].sum() <= 30
+    source, target = (v.encode(rows[side]) for v, side in zip(vocabularies, ("source", "target"), strict=True))
     scores, _ = PairScorer(model.network).score(source, target, 8)
-    np.testing.assert_allclose([row.log_probability for row in rows], scores, atol=1e-4)
+    np.testing.assert_allclose(rows["log_probability"], scores, atol=1e-4)
 
 
-def test_the_page_escapes_what_it_shows() -> None:
+def test_the_page_escapes_what_it_shows(tmp_path: Path) -> None:
     favourites = [
-        Preferred("rare", "a <b>", 2, "translation model", 1, "l&apos; un", -0.5),
-        Preferred("rare", "a <b>", 2, "network", 1, "x & y", -1.25),
+        ("rare", "a <b>", 2, "translation model", 1, "l&apos; un", -0.5),
+        ("rare", "a <b>", 2, "network", 1, "x & y", -1.25),
     ]
-    page = "\n".join(phrases_page(favourites, [Sampled("rare", "a <b>", 1, "l&apos; un", 7, -2.0)], 50))
+    samples = pd.DataFrame([("rare", "a <b>", 1, "l&apos; un", 7, -2.0)], columns=SAMPLED)
+    write_phrases(tmp_path / "page.html", pd.DataFrame(favourites, columns=PREFERRED), samples, 50)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "a &lt;b&gt; <small>extracted 2 times</small>" in page
     assert page.count('<li class="both">l&#39; un <small>') == 2
     assert "x &amp; y <small>-1.25</small>" in page and "×7, -2.00" in page
     assert "Long, rare source phrases" in page and "Best of 50 samples" in page
 
 
-def test_rank_correlation_is_spearmans() -> None:
-    random = np.random.default_rng(1)
-    first, second = random.integers(0, 5, 50).astype(float), random.normal(size=50)
-    assert plots.rank_correlation(first, second) == pytest.approx(spearmanr(first, second).statistic)
-    assert plots.rank_correlation(np.ones(3), np.arange(3.0)) == 0.0
-
-
 def test_the_scatter_names_its_axes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     figures = []
-
-    @contextmanager
-    def kept(path: Path, width: float, height: float) -> Iterator[Figure]:
-        figures.append(Figure(figsize=(width, height)))
-        FigureCanvasAgg(figures[0])
-        yield figures[0]
-
-    monkeypatch.setattr(plots, "drawing", kept)
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
     plots.draw_scatter(tmp_path / "x.png", np.array([-1.0, -2.0]), np.array([-3.0, -1.0]), np.array([1, 9]))
-    left, right = figures[0].axes[:2]
+    left, right, *bars = figures[0].axes
     assert left.get_xlabel() == right.get_xlabel() == "network, log p(target | source) (nats)"
     assert left.get_ylabel() == "translation model, log p(target | source) (nats)"
     assert left.get_title() == "2 phrase pairs, rank correlation -1.00"
-    assert {axes.get_ylabel() for axes in figures[0].axes[2:]} == {
+    assert {axes.get_ylabel() for axes in bars} == {
         "phrase pairs in a cell (log scale)",
         "times the source phrase was extracted",
     }
     np.testing.assert_array_equal(right.collections[0].get_offsets(), [[-1.0, -3.0], [-2.0, -1.0]])
+    plots.draw_scatter(tmp_path / "x.png", np.ones(3), -np.arange(3.0), np.ones(3))
+    assert figures[1].axes[0].get_title() == "3 phrase pairs, rank correlation 0.00", "one of them is constant"
 
 
 def test_steps_write_tables_page_and_plot(table: tuple, tmp_path: Path) -> None:

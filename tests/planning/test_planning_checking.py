@@ -73,16 +73,12 @@ def whole() -> dict[str, Any]:
     return complete(OF_ONES_OWN)
 
 
-def test_good_texts_are_counted(checked: Any) -> None:
+def test_texts_that_are_here_are_counted_and_others_left_to_the_workflow(checked: Any) -> None:
     status, out, err = checked()
     assert (status, err) == (0, "")
     sources = ["more: 5 lines (fr)", "talks: 3 lines (en, fr)", "old: 2 lines (en, fr)"]
     assert out[:4] == [*sources, "gold: 1 lines (en, fr, alignment)"]
-    assert out[4].startswith("disk: ")
-    assert out[5] == "GPU: not asked for (device: auto)"
-
-
-def test_texts_elsewhere_are_left_to_the_workflow(checked: Any) -> None:
+    assert out[4].startswith("disk: ") and out[5] == "GPU: not asked for (device: auto)"
     Path("talks.en").unlink()
     talks = {"en": {"url": "https://example.org/talks.en"}, "size": {"sentences": 9, "words": 99}}
     status, out, err = checked(corpus={"sources": {"talks": talks}})
@@ -97,11 +93,7 @@ FAULTS = [
     ("talks.en", b"one\n", f"talks.en has 1 lines but talks.fr.gz has 3; {LENGTHS}"),
     ("old.fr", b"", "old.fr: empty; give a text, one sentence a line"),
     ("old.en", b"one\ncaf\xe9\n", "old.en, line 2: not valid UTF-8 (byte 0xe9); convert the file to UTF-8"),
-    (
-        "talks.fr.gz",
-        gzip.compress(b"a\n")[:-8],
-        f"talks.fr.gz: {CUT_OFF}; fetch or write the file again",
-    ),
+    ("talks.fr.gz", gzip.compress(b"a\n")[:-8], f"talks.fr.gz: {CUT_OFF}; fetch or write the file again"),
     ("g.align", b"0-0\n0-0\n", f"g.en has 1 lines but g.align has 2; {LENGTHS}"),
     ("g.align", b"0:0\n", f"g.align, line 1: {LINKS} format"),
     ("old.fr", None, "corpus.sources.old.fr: old.fr: no such file; correct its path, or set data_mirror"),
@@ -114,8 +106,7 @@ def test_the_first_fault_of_a_text_is_told(checked: Any, name: str, data: bytes 
         Path(name).unlink()
     else:
         Path(name).write_bytes(data)
-    status, _, err = checked()
-    assert (status, err) == (1, f"error: {sentence}\n")
+    assert checked()[::2] == (1, f"error: {sentence}\n")
 
 
 def test_a_nul_is_refused_in_what_is_tokenised_alone(whole: dict[str, Any], tmp_path: Path) -> None:
@@ -126,34 +117,25 @@ def test_a_nul_is_refused_in_what_is_tokenised_alone(whole: dict[str, Any], tmp_
         check_source(whole, "talks", {"en": tmp_path / "a"})
 
 
-def fake_disk(monkeypatch: pytest.MonkeyPatch, free: float, wanted: float) -> None:
-    monkeypatch.setattr(checking.shutil, "disk_usage", lambda place: Usage(1e15, 0, free))
-    monkeypatch.setattr(checking, "_expected_disk", lambda *arguments: wanted)
+def test_a_disk_that_is_too_small_is_refused_or_warned_of(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fake_disk(free: float, wanted: float) -> None:
+        monkeypatch.setattr(checking.shutil, "disk_usage", lambda place: Usage(1e15, 0, free))
+        monkeypatch.setattr(checking, "_expected_disk", lambda *arguments: wanted)
 
-
-def test_a_disk_that_is_clearly_too_small_is_refused(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_disk(monkeypatch, free=2e9, wanted=5e9)
-    status, _, err = checked()
+    fake_disk(free=2e9, wanted=5e9)
     told = f"{Path('results').absolute()}: the experiment will take about 5.0 GB of the disk, where 2.0 GB are free "
     told += "and 0 kB its own"
     stop = "make room, run it elsewhere, or set check: {disk: false} to start nevertheless"
-    assert (status, err) == (1, f"error: {told}; {stop}\n")
+    assert checked()[::2] == (1, f"error: {told}; {stop}\n")
     status, out, err = checked(check={"disk": False})
-    assert (status, err) == (0, f"warning: {told}; make room if you can\n")
-    assert out[4] == "disk: about 5.0 GB of 2.0 GB"
-
-
-def test_a_disk_that_may_be_too_small_is_warned_of(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_disk(monkeypatch, free=2e9, wanted=3e9)
+    assert (status, out[4], err) == (0, "disk: about 5.0 GB of 2.0 GB", f"warning: {told}; make room if you can\n")
+    fake_disk(free=2e9, wanted=3e9)
     status, _, err = checked()
-    assert status == 0
-    assert err.startswith("warning: ")
-
-
-def test_what_earlier_runs_take_counts_as_room(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert status == 0 and err.startswith("warning: ")
+    # what earlier runs take counts as room
     Path("results/mine").mkdir(parents=True)
     Path("results/mine/table").write_bytes(bytes(3000))
-    fake_disk(monkeypatch, free=2000, wanted=4000)
+    fake_disk(free=2000, wanted=4000)
     assert checked()[1][4] == "disk: about 4 kB of 5 kB"
 
 
@@ -185,11 +167,8 @@ def test_a_network_too_large_for_the_gpu_is_refused(checked: Any, monkeypatch: p
 
 def test_a_gpu_that_is_asked_for_must_be_there(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    status, _, err = checked(device="cuda")
-    assert status == 1
-    assert err == (
-        "error: device is cuda, but PyTorch finds no CUDA device; set it to auto or cpu, or run where a GPU is\n"
-    )
+    told = "device is cuda, but PyTorch finds no CUDA device; set it to auto or cpu, or run where a GPU is"
+    assert checked(device="cuda")[::2] == (1, f"error: {told}\n")
 
 
 def test_memory_is_that_of_each_gpu(whole: dict[str, Any], repository: Path) -> None:
@@ -199,7 +178,7 @@ def test_memory_is_that_of_each_gpu(whole: dict[str, Any], repository: Path) -> 
         config["training"] = {"processes": processes}
         made = complete(config)
         sizes = checking.expect_sizes(made, checking.RATIOS, Path("nowhere"))
-        needs[processes] = checking.gpu_needs(checking.Experiment(made, sizes, checking.HAZARDS, {}))
+        needs[processes] = checking.gpu_needs(checking.Experiment(made, sizes))
     assert {"encoder_decoder", "cslm", "attention"} <= set(needs[1])
     for name, (weights, memory) in needs[1].items():
         assert needs[4][name][0] == weights

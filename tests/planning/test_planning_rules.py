@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from neural_smt import STAGES
 from neural_smt.cli import main
 from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete, read_configuration
@@ -15,38 +16,31 @@ from neural_smt.experiment.settings import load_schema
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
-from neural_smt.planning.forecasts import DOWNLOAD, PACKED, START, Cost, Line, Throughputs, costs, forecast_jobs
-from neural_smt.planning.jobs import Job, dependencies, list_jobs, rule_stages
-from neural_smt.planning.quantities import (
-    HAZARDS,
-    Experiment,
-    Quantities,
-    compile_formula,
-    expected_iterations,
-    expected_lists,
-    table,
-)
+from neural_smt.planning import forecasts
+from neural_smt.planning.forecasts import START, Experiment, Line, Quantities, Throughputs, costs, forecast_jobs, table
+from neural_smt.planning.jobs import Job, dependencies, list_jobs
 from neural_smt.planning.sizes import RATIOS, Sizes, expect_sizes
 from neural_smt.selection import curve
 
 
-def rules_with_files(repository: Path) -> set[str]:
-    """Names of rules that make files, read off the rules."""
-    found = set()
+def stages_of_rules(repository: Path) -> dict[str, str]:
+    """Rules that make files, read off the rules, and the stages that their benchmarks lie in."""
+    found = {}
     for path in (repository / "rules").rglob("*.smk"):
-        parts = re.split(r"^\s*(?=rule \w+:|use rule)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-        for part in parts:
-            if named := re.match(r"rule (\w+):", part):
-                found |= {named[1]} if re.search(r"^\s+output:", part, flags=re.MULTILINE) else set()
-            elif named := re.match(r"use rule \w+ as (\w+)", part):
-                found.add(named[1])
+        text = path.read_text(encoding="utf-8")
+        for part in re.split(r"^(?=rule|use rule)", text, flags=re.MULTILINE):
+            named = re.match(r"rule (\w+):(?=[\s\S]*^\s+output:)|use rule \w+ as (\w+)", part, flags=re.MULTILINE)
+            if named:
+                found[named[1] or named[2]] = re.search(r"/benchmarks/(\w+)/", part)[1]
     return found
 
 
-def test_every_rule_that_makes_files_has_an_entry(repository: Path) -> None:
-    rules = rules_with_files(repository)
-    assert {"tokenise", "extract_phrases", "train_network"} <= rules
-    assert rules == {rule.split("/")[0] for rule in costs()}
+def test_every_rule_that_makes_files_has_an_entry_and_a_benchmark_of_its_stage(repository: Path) -> None:
+    stages = stages_of_rules(repository)
+    assert stages.keys() == {rule.split("/")[0] for rule in costs()} and set(stages.values()) <= set(STAGES)
+    known = {"decode_lists": "decoding", "write_table": "report", "train_network": "training"}
+    assert {rule: stages[rule] for rule in known} == known
+    assert Job("tune", benchmark="results/x/data/all/benchmarks/tuning/tune/a.run1.tsv").stage == "tuning"
     measured = {f"measure_network/{name}" for name, kind in KINDS.items() if kind.measured}
     assert {f"train_network/{name}" for name in KINDS} | measured <= set(costs())
 
@@ -58,14 +52,6 @@ def test_rules_that_stand_in_for_others_are_there_and_lead_somewhere() -> None:
             assert rule not in seen
             seen.append(rule)
             rule = costs()[rule].like
-
-
-def test_stages_are_the_files_that_rules_stand_in(repository: Path) -> None:
-    stages = rule_stages(repository / "Snakefile")
-    assert stages["decode_lists"] == "decoding" and stages["write_table"] == "report"
-    assert stages["extract_phrases"] == "phrases"
-    assert stages["train_network"] == "training"
-    assert {rule.split("/")[0] for rule in costs()} <= set(stages)
 
 
 def test_a_job_needs_those_whose_files_or_folders_it_reads() -> None:
@@ -95,10 +81,9 @@ def test_rates_come_from_the_rule_or_from_one_like_it() -> None:
 
 
 def test_pages_of_mapped_tables_are_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(costs(), "decode", Cost(memory="7", mapped="1000 * rows"))
+    monkeypatch.setitem(costs(), "decode", forecasts.Cost(memory="7", mapped="1000 * rows"))
     lines = Throughputs({"decode": dict.fromkeys(START, Line(100.0, 2.0))})
-    nothing = Experiment({"networks": {}, "systems": {}, "data_mirror": ""}, Sizes(), {}, {})
-    (found,) = forecast_jobs([Job("decode")], nothing, lines)
+    (found,) = forecast_jobs([Job("decode")], {"networks": {}, "systems": {}, "data_mirror": ""}, Sizes(), lines)
     assert found.memory == pytest.approx(114.0)
 
 
@@ -110,7 +95,7 @@ def test_formulas_name_what_there_is() -> None:
     for cost in costs().values():
         formulas += [cost.cpu, cost.memory, cost.mapped, cost.disk, cost.download, *cost.gpu]
     for formula in filter(None, formulas):
-        assert compile_formula(formula)[1] <= known, formula
+        assert forecasts.compile_formula(formula)[1] <= known, formula
 
 
 def test_memory_that_stages_bound_is_planned_as_they_bound_it() -> None:
@@ -118,16 +103,16 @@ def test_memory_that_stages_bound_is_planned_as_they_bound_it() -> None:
 
 
 def test_iterations_end_by_chance_or_at_the_last() -> None:
-    assert expected_iterations(3, 0.0) == 3
-    assert expected_iterations(3, 0.5) == pytest.approx(1 + 0.5 + 0.25)
-    assert expected_iterations(100, 0.1) == pytest.approx(10, rel=0.01)
-    assert expected_lists(2) == 1 + 1.75
+    assert forecasts.expected_iterations(3, 0.0) == 3
+    assert forecasts.expected_iterations(3, 0.5) == pytest.approx(1 + 0.5 + 0.25)
+    assert forecasts.expected_iterations(100, 0.1) == pytest.approx(10, rel=0.01)
+    assert forecasts.expected_lists(2) == 1 + 1.75
 
 
 def planned(config: dict[str, Any], rule: str, known: dict[str, int] | None = None, **wildcards: str) -> Quantities:
     """The quantities of a job of an experiment that keeps all its lines; known: iterations of loops."""
     sizes = expect_sizes(config, RATIOS | {"kept lines": 1.0, "kept words": 1.0}, Path("nowhere"))
-    return Quantities(Job(rule, wildcards), Experiment(config, sizes, HAZARDS, known or {}))
+    return Quantities(Job(rule, wildcards), Experiment(config, sizes, iterations=known or {}))
 
 
 def amounts(config: dict[str, Any], rule: str, **wildcards: str) -> dict[str, float]:
@@ -198,9 +183,11 @@ def test_downloads_take_time_of_their_own(declared: dict[str, Any]) -> None:
     rates = Throughputs({"fetch": {"cpu": Line(1.0, 0.0), "memory": Line(5.0, 0.0), "disk": Line(0.0, 2.0)}})
     fetch = Job("fetch", {"source": "pool", "side": "en"})
     sizes = expect_sizes(declared, RATIOS, Path("nowhere"))
-    for mirror, downloading, basis in (("", 20_000 * PACKED / DOWNLOAD, "assumed"), ("/data", 0.0, "measured")):
-        experiment = Experiment(declared | {"data_mirror": mirror}, sizes, HAZARDS, {})
-        (found,) = forecast_jobs([fetch], experiment, rates)
+    for mirror, downloading, basis in (
+        ("", 20_000 * forecasts.PACKED / forecasts.DOWNLOAD, "assumed"),
+        ("/data", 0.0, "measured"),
+    ):
+        (found,) = forecast_jobs([fetch], declared | {"data_mirror": mirror}, sizes, rates)
         assert (found.seconds, found.disk, found.basis) == (1 + downloading, 40_000, basis)
 
 

@@ -5,17 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neural_smt.errors import UserError
-from neural_smt.planning.forecasts import Forecast, Machine, critical_path, schedule
+from neural_smt.planning.forecasts import Forecast
 from neural_smt.planning.jobs import Job
 from neural_smt.planning.sizes import quantity
-from neural_smt.planning.steps import duration, render, summarise
+from neural_smt.planning.steps import Machine, critical_path, duration, render_plan, schedule, summarise
 
 
 def forecast(
     name: str, seconds: float, needs: tuple[str, ...] = (), threads: int = 1, gpus: int = 0, memory: float = 100.0
 ) -> Forecast:
     """A job that makes a file of this name out of others."""
-    made = Job("align", {}, "alignment", needs, (f"results/x/{name}",), "", threads, gpus, 1000)
+    benchmark = "results/x/benchmarks/alignment/align.tsv"
+    made = Job("align", {}, needs, (f"results/x/{name}",), benchmark, threads, gpus, 1000)
     return Forecast(made, seconds, seconds, memory, 1e6, "measured")
 
 
@@ -31,15 +32,12 @@ DIAMOND = [
 ]
 
 
-def test_the_longest_chain_goes_by_the_slower_side() -> None:
-    assert [step.seconds for step in critical_path(DIAMOND)] == [3, 5, 2]
-
-
 @pytest.mark.parametrize(
     ("nodes", "cores", "ends"), [(1, 1, [3, 8, 9, 11]), (1, 2, [3, 8, 4, 10]), (2, 1, [3, 8, 4, 10])]
 )
 def test_a_schedule_uses_all_cores_and_nodes(nodes: int, cores: int, ends: list[int]) -> None:
     assert schedule(DIAMOND, Machine(nodes, cores, 0)) == ends
+    assert [step.seconds for step in critical_path(DIAMOND)] == [3, 5, 2], "by the slower side"
 
 
 def test_jobs_wait_for_a_gpu_and_take_no_more_cores_than_there_are() -> None:
@@ -49,13 +47,9 @@ def test_jobs_wait_for_a_gpu_and_take_no_more_cores_than_there_are() -> None:
     # without GPUs they run all the same: the plan of a machine that has none
     assert max(schedule(two[:2], Machine(1, 2, 0))) == 4
 
-
-def test_what_leads_furthest_starts_first() -> None:
+    # what leads furthest starts first
     jobs = [forecast("a", 2), forecast("b", 2), forecast("c", 9, needing("b"))]
     assert schedule(jobs, Machine(1, 1, 0))[1] == 2
-
-
-def test_machines_without_cores_are_refused() -> None:
     with pytest.raises(UserError, match="at least one node"):
         Machine(1, 0, 0)
 
@@ -83,7 +77,7 @@ def test_summaries_mark_what_asks_for_too_little_memory() -> None:
     made = summarise([forecast("a", 90 * 60, memory=2500.0), forecast("b", 30)], Machine(1, 1, 0))
     assert made["memory_mb"] == 2500
     assert (made["seconds"], made["disk_bytes"]) == (5430.0, 2_000_000)
-    lines = render(made, False)
+    lines = render_plan(made, False)
     assert lines[2] == "| alignment | 2 | 1.5 h | 1.5 h | 2.5 GB ! | 2.0 MB |"
     told = "! more memory than the rule asks for at its first try; to ask for it at once, with a tenth more:"
     assert lines[lines.index(told) + 1] == "--set-resources align:mem_mb=3000"

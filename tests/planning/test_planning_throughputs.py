@@ -11,8 +11,7 @@ import pytest
 
 from neural_smt.errors import UserError
 from neural_smt.planning.calibration import fit_line, fit_lines, fit_throughputs, logged_seconds
-from neural_smt.planning.forecasts import START, Line, Throughputs
-from neural_smt.planning.quantities import HAZARDS
+from neural_smt.planning.forecasts import HAZARDS, START, Line, Throughputs
 from neural_smt.planning.sizes import RATIOS
 from neural_smt.workflow.code_digest import PACKAGE
 from neural_smt.workflow.job_usage import read_benchmark, used
@@ -25,17 +24,11 @@ def benchmark(path: Path, seconds: float, sampled: str) -> Path:
     return path
 
 
-def test_lines_through_exact_times_are_found() -> None:
+def test_lines_are_exact_never_fall_and_follow_no_job_that_was_disturbed() -> None:
     amounts = np.array([10.0, 200, 50, 7000])
     np.testing.assert_allclose(fit_line(amounts, 2 + 0.5 * amounts, np.ones(4)), (2.0, 0.5), rtol=1e-3)
-
-
-def test_no_rate_is_negative() -> None:
     fixed, rate = fit_line(np.array([1.0, 2, 3]), np.array([3.0, 2.0, 1.0]), np.ones(3))
     assert rate >= 0 and fixed > 0
-
-
-def test_one_job_that_was_disturbed_changes_little() -> None:
     amounts = np.arange(1, 10) * 100.0
     measured = 1 + 0.1 * amounts
     measured[4] *= 10
@@ -43,28 +36,22 @@ def test_one_job_that_was_disturbed_changes_little() -> None:
     np.testing.assert_allclose(fixed + rate * amounts, 1 + 0.1 * amounts, rtol=0.15)
 
 
-def observations(*rows: tuple[str, float, float, float | None]) -> pd.DataFrame:
-    """Phrase tables that were built: experiment, rows, CPU seconds, bytes on disk."""
+def lines_of(*rows: tuple[str, float, float, float | None]) -> dict[str, Line]:
+    """The lines of phrase tables that were built: experiment, rows, CPU seconds, bytes on disk."""
     table = pd.DataFrame(rows, columns=["experiment", "rows", "cpu", "disk"])
     amounts = {f"{kind} quantity": table["rows"] for kind in START}
-    return table.assign(rule="build_phrase_table", memory=300 + table["rows"] / 1e4, **amounts)
+    seen = table.assign(rule="build_phrase_table", memory=300 + table["rows"] / 1e4, **amounts)
+    return fit_lines(seen)["build_phrase_table"]
 
 
-def test_experiments_count_alike_however_many_jobs_they_have() -> None:
-    few = observations(("a", 1e6, 10.0, 5e6), *[("b", 1e6, 20.0, 5e6)] * 50)
-    fixed, rate = fit_lines(few)["build_phrase_table"]["cpu"]
-    assert 11 < fixed + 1e6 * rate < 18
-
-
-def test_without_other_sizes_time_grows_with_the_work() -> None:
-    fixed, rate = fit_lines(observations(("a", 1e6, 100.0, 5e6)))["build_phrase_table"]["cpu"]
-    assert rate * 1e6 > 90 and fixed < 2
-
-
-def test_disk_is_that_of_files_which_are_still_there() -> None:
-    assert "disk" not in fit_lines(observations(("a", 1e6, 10.0, None)))["build_phrase_table"]
-    both = fit_lines(observations(("a", 1e6, 10.0, None), ("b", 1e6, 10.0, 8e6)))
-    assert both["build_phrase_table"]["disk"].rate == pytest.approx(8, rel=0.05)
+def test_lines_of_few_and_of_many_jobs() -> None:
+    fixed, rate = lines_of(("a", 1e6, 10.0, 5e6), *[("b", 1e6, 20.0, 5e6)] * 50)["cpu"]
+    assert 11 < fixed + 1e6 * rate < 18, "experiments count alike however many jobs they have"
+    fixed, rate = lines_of(("a", 1e6, 100.0, 5e6))["cpu"]
+    assert rate * 1e6 > 90 and fixed < 2, "without other sizes time grows with the work"
+    assert "disk" not in lines_of(("a", 1e6, 10.0, None)), "the files are gone"
+    both = lines_of(("a", 1e6, 10.0, None), ("b", 1e6, 10.0, 8e6))
+    assert both["disk"].rate == pytest.approx(8, rel=0.05)
 
 
 def test_cpu_time_is_carried_on_from_the_last_sample(tmp_path: Path) -> None:
@@ -130,17 +117,13 @@ def test_throughputs_are_kept_as_they_are(tmp_path: Path) -> None:
     made.save(tmp_path / "t.json")
     assert Throughputs.load(tmp_path / "t.json") == made
     (tmp_path / "other.json").write_text("{}")
-    with pytest.raises(UserError, match=r"other\.json: not a file of throughputs"):
+    with pytest.raises(UserError, match=r"other\.json: has no 'lines'; write throughputs with `make bench`"):
         Throughputs.load(tmp_path / "other.json")
 
 
 def test_what_no_run_tells_stays_known() -> None:
-    known = Throughputs(
-        {"tune": {"cpu": Line(1.0, 0.5)}},
-        dict.fromkeys(RATIOS, 2.0),
-        dict.fromkeys(HAZARDS, 0.25),
-        ("news",),
-    )
+    lines = {"tune": {"cpu": Line(1.0, 0.5)}}
+    known = Throughputs(lines, dict.fromkeys(RATIOS, 2.0), dict.fromkeys(HAZARDS, 0.25), ("news",))
     assert fit_throughputs([], known) == known
     assert fit_throughputs([]) == Throughputs({})
 

@@ -78,28 +78,18 @@ def test_a_lattice_shows_words_scores_and_its_axis() -> None:
     assert svg(draw_lattice(LATTICE)[0], titles) == svg(draw_lattice(LATTICE)[0], titles)
 
 
-def test_links_are_drawn_by_what_became_of_them() -> None:
-    _, axes = matrix(["x", "y"], ["u", "v"], LANGUAGES)
+def test_a_matrix_names_its_axes_and_words_and_marks_what_belongs_together() -> None:
+    figure, axes = matrix(["x", "$y$"], ["u", "v"], LANGUAGES)
+    names = "source words (en) \u2192", "\u2190 target words (fr)"
+    assert texts(drawn(svg(figure, {}))) == ["x", "$y$", names[0], "u", "v", names[1]]
     mark_links(axes, {(0, 0), (1, 0)}, {(0, 0)}, {(0, 0)}, {(0, 0), (1, 1)})
     assert {marks.get_label(): marks.get_offsets().tolist() for marks in axes.collections} == {
         "gold": [[0, 0], [1, 1]],
         "kept": [[0, 0]],
         "one direction": [[1, 0]],
     }
-
-
-def test_the_area_of_a_square_is_its_weight() -> None:
-    _, axes = matrix(["x", "y", "z"], ["u"], LANGUAGES)
     assert mark_weights(axes, [[0.25, 0.0, 1.0]]) == {"weight0.0": "0.250", "weight0.2": "1.000"}
-    assert [patch.get_width() for patch in axes.patches] == pytest.approx([0.45, 0.9])
-
-
-def test_a_matrix_names_its_axes_and_words() -> None:
-    figure, _ = matrix(["x", "$y$"], ["u"], LANGUAGES)
-    assert texts(drawn(svg(figure, {}))) == [
-        *("x", "$y$", "source words (en) \u2192"),
-        *("u", "\u2190 target words (fr)"),
-    ]
+    assert [patch.get_width() for patch in axes.patches] == pytest.approx([0.45, 0.9]), "the area is the weight"
 
 
 def test_the_pages_of_lattices_and_attention(tmp_path: Path) -> None:
@@ -117,7 +107,7 @@ def test_the_pages_of_lattices_and_attention(tmp_path: Path) -> None:
     show_lattices(explanations={"network": files["network"]}, output=tmp_path / "none.html")
     assert "No system has a lattice" in (tmp_path / "none.html").read_text()
     write_json(tmp_path / "search.json", {"sentences": []})
-    with pytest.raises(UserError, match=r"search\.json: not made by this version of the report"):
+    with pytest.raises(UserError, match=r"search\.json: has no 'lattice'; run the step that makes it again"):
         show_lattices(explanations=files, output=tmp_path / "lattices.html")
 
 

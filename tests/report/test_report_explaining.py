@@ -22,11 +22,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
     monkeypatch.chdir(tmp_path)
     write_lines(Path("text"), LINES)
     write_json(Path("chosen.json"), {"sentences": [0, 1, 2], "drawn": 2})
-    return {
-        "text": Path("text"),
-        "chosen": Path("chosen.json"),
-        "output": Path("o.json"),
-    }
+    return {"text": Path("text"), "chosen": Path("chosen.json"), "output": Path("o.json")}
 
 
 def test_a_search_tells_its_phrases_and_draws_its_lattice(files: dict) -> None:

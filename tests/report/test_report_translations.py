@@ -64,22 +64,14 @@ def test_phrases_are_shown_with_the_words_they_translate() -> None:
 
 
 def test_page_shows_source_reference_and_systems(tmp_path: Path) -> None:
-    for name, lines in {
-        "source": ["the <cat>", "yes"],
-        "reference": ["le chat", "oui"],
-        "first": ["le chien", "oui"],
-        "second": ["le chat", "oui"],
-    }.items():
-        write_lines(tmp_path / name, lines)
+    texts = {"source": "the <cat>\nyes", "reference": "le chat\noui", "first": "le chien\noui"}
+    for name, text in (texts | {"second": texts["reference"]}).items():
+        (tmp_path / name).write_text(f"{text}\n")
     write_json(tmp_path / "chosen.json", {"sentences": [0], "drawn": 0})
     explained = Explained(["the", "<cat>"], ["le", "chien"], [[0, 2, 0, 2]])
     write_json(tmp_path / "first.json", asdict(Explanation([explained])))
-    arguments = {
-        "source": tmp_path / "source",
-        "reference": tmp_path / "reference",
-        "chosen": tmp_path / "chosen.json",
-        "output": tmp_path / "page.html",
-    }
+    arguments = {name: tmp_path / name for name in ("source", "reference")}
+    arguments |= {"chosen": tmp_path / "chosen.json", "output": tmp_path / "page.html"}
     show_translations(
         **arguments,
         systems={"A & B": str(tmp_path / "first"), "C": str(tmp_path / "second")},
@@ -94,15 +86,8 @@ def test_page_shows_source_reference_and_systems(tmp_path: Path) -> None:
     write_lines(tmp_path / "first", ["le chien"])
     with pytest.raises(UserError, match=r"first has 1 lines but .*source has 2"):
         show_translations(**arguments, systems={"A": str(tmp_path / "first")})
-
-
-def test_many_systems_are_not_shown_all_at_once(tmp_path: Path) -> None:
-    for name in ("source", "reference", "target"):
-        write_lines(tmp_path / name, ["s"])
-    write_json(tmp_path / "chosen.json", {"sentences": [0], "drawn": 0})
-    files = {name: tmp_path / name for name in ("source", "reference")}
-    systems = {f"n{number}": str(tmp_path / "target") for number in range(10)}
-    show_translations(**files, systems=systems, chosen=tmp_path / "chosen.json", output=tmp_path / "page.html")
+    # many systems are not shown all at once
+    show_translations(**arguments, systems={f"n{number}": str(tmp_path / "second") for number in range(10)})
     page = (tmp_path / "page.html").read_text()
     assert page.count(" checked>") == 8 and len(re.findall(r'data-show="\d+">', page)) == 2
     assert re.findall(r'data-system="(\d)" hidden', page) == ["8", "9"]

@@ -1,50 +1,54 @@
-"""Points in the plane for words and phrases (t-SNE, Cho et al. 2014, section 4.4), and a page on which people explore
-them: search, zoom, drag and hover, in one file.
-"""
+"""Points in the plane for words and phrases (t-SNE, Cho et al. 2014, section 4.4)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from html import unescape
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from bokeh.embed import components
-from bokeh.models import BooleanFilter, CDSView, ColumnDataSource, HoverTool, Plot, TabPanel, Tabs
-from bokeh.plotting import figure
-from bokeh.resources import Resources
-from scipy.spatial import cKDTree
+import pandas as pd
 
+from neural_smt.analysis.phrase_tables import known_phrases, load_network, phrase_counts
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, write_csv
-from neural_smt.io.plots import BLUE
+from neural_smt.experiment.settings import section_settings
 from neural_smt.io.ragged import Ragged
-from neural_smt.report.pages import render, to_html
+from neural_smt.io.tables import formatted, write_frame
+from neural_smt.phrases.table import PhraseTable
+from neural_smt.shortlist import shortlist_ids
+from neural_smt.vocabulary import RESERVED, Vocabulary
 
 if TYPE_CHECKING:
     from neural_smt.networks.encoder_decoder import EncoderDecoder
 
-HEADER = ("text", "count", "x", "y")
-NEIGHBOURS = 24
-"""Points that a zoomed region is built around."""
+
+def embed_words(*, model: Path, output: Path, settings: dict[str, Any], seed: int) -> None:
+    """Project the embeddings of the most frequent source words to the plane (Figure 4); CSV: text, count, x, y."""
+    chosen = section_settings("analysis", settings)
+    trained = load_network(model)
+    words = slice(len(RESERVED), len(RESERVED) + chosen.words)
+    vectors = trained.network.source_embedding.weight.detach().numpy()[words]
+    places = project(vectors, chosen.perplexity, seed)
+    write_points(output, trained.source.words[words], trained.source.counts[words], places)
 
 
-class Point(NamedTuple):
-    """A word or phrase, its running count, and where it lies."""
+def embed_phrases(
+    *, phrase_table: Path, model: Path, source_vocabulary: Path, output: Path, settings: dict[str, Any], seed: int
+) -> None:
+    """Project the representations c of long source phrases to the plane (Figure 5); CSV: text, count, x, y.
 
-    text: str
-    count: int
-    x: float
-    y: float
-
-
-class Region(NamedTuple):
-    """A square of the plane: its lower left corner and its side."""
-
-    x: float
-    y: float
-    side: float
+    Phrases of at least ``min_words`` words, all of them known to the network, drawn at random.
+    """
+    chosen = section_settings("analysis", settings)
+    trained, vocabulary = load_network(model), Vocabulary.load(source_vocabulary)
+    table, ids = PhraseTable.load(phrase_table), shortlist_ids(vocabulary, trained.source)
+    pool = np.flatnonzero((table.source.lengths >= chosen.min_words) & known_phrases(table, ids))
+    drawn = np.random.default_rng(seed).choice(pool, min(chosen.long_phrases, len(pool)), replace=False)
+    drawn.sort()
+    phrases = table.source.take(drawn)
+    vectors = summaries(trained.network, Ragged(ids[phrases.values], phrases.offsets))
+    places = project(vectors, chosen.perplexity, seed)
+    write_points(output, [vocabulary.text(phrase) for phrase in phrases], phrase_counts(table)[drawn], places)
 
 
 def summaries(network: EncoderDecoder, phrases: Ragged, batch: int = 1024) -> np.ndarray:
@@ -79,99 +83,7 @@ def project(vectors: np.ndarray, perplexity: float, seed: int) -> np.ndarray:
 
 
 def write_points(path: Path, texts: Sequence[str], counts: np.ndarray, places: np.ndarray) -> None:
-    """Write points as CSV, most frequent first."""
+    """Write points as CSV, most frequent first: text, running count, where it lies."""
+    points = pd.DataFrame({"text": texts, "count": counts, "x": places[:, 0], "y": places[:, 1]})
     order = np.argsort(-counts, kind="stable")
-    rows = ((texts[i], int(counts[i]), f"{places[i, 0]:.4f}", f"{places[i, 1]:.4f}") for i in order.tolist())
-    write_csv(path, HEADER, rows)
-
-
-def read_points(path: Path) -> list[Point]:
-    """Inverse of ``write_points``."""
-    return [Point(row["text"], int(row["count"]), float(row["x"]), float(row["y"])) for row in read_csv(path)]
-
-
-def densest_regions(places: np.ndarray, count: int, neighbours: int = NEIGHBOURS) -> list[Region]:
-    """Squares around the densest places of ``[n, 2]`` points, which do not overlap.
-
-    The centre of each is the point with the nearest ``neighbours``-th neighbour among those from which no earlier
-    square can be touched; the square just holds these neighbours, and has at least a fortieth of the picture's side.
-    """
-    neighbours = min(neighbours, len(places) - 1)
-    distances, nearest = cKDTree(places).query(places, neighbours + 1)
-    smallest = float(np.ptp(places, axis=0).max()) / 40
-    regions: list[Region] = []
-    for number in np.argsort(distances[:, -1], kind="stable").tolist():
-        if len(regions) == count:
-            break
-        members = places[nearest[number]]
-        low, high = members.min(axis=0), members.max(axis=0)
-        side = max(1.1 * float((high - low).max()), smallest)
-        corner = (low + high - side) / 2
-        region = Region(float(corner[0]), float(corner[1]), side)
-        if not any(_touch(region, other) for other in regions):
-            regions.append(region)
-    return regions
-
-
-def _touch(first: Region, second: Region) -> bool:
-    apart = max(first.side, second.side)  # a little room between them, so that they show different things
-    return all(
-        first[axis] < second[axis] + second.side + apart and second[axis] < first[axis] + first.side + apart
-        for axis in (0, 1)
-    )
-
-
-NEAR = 5
-"""Neighbours that are named beside a point."""
-
-TOOLTIPS = [("", "@text"), ("seen", "@count{0,0} times"), ("near", "@near")]
-
-
-def map_page(layers: Mapping[str, Sequence[Point]], title: str = "", about: str = "") -> list[str]:
-    """The page: a tab for each layer (name -> points, most frequent first); about: Markdown.
-
-    Characters that the tokeniser wrote as entities are shown as themselves. Which labels fit is decided in the browser,
-    most frequent points first.
-    """
-    titles = {layer: f"{layer.capitalize()} {len(points):,}" for layer, points in layers.items()}
-    panels = [TabPanel(child=_plane(layer, points), title=titles[layer]) for layer, points in layers.items()]
-    script, element = components(Tabs(tabs=panels, name="layers", sizing_mode="stretch_both"))
-    libraries = Resources(mode="inline", components=["bokeh"]).js_raw
-    name = title or "Words and phrases as the encoder sees them"
-    return render("map.html", title=name, about=to_html(about), libraries=libraries, script=script, element=element)
-
-
-def _plane(name: str, points: Sequence[Point]) -> Plot:
-    """The points of a layer with their labels; the browser chooses which of these it shows."""
-    words = [unescape(point.text) for point in points]
-    places = np.array([(point.x, point.y) for point in points], dtype=np.float64).reshape(-1, 2).round(3)
-    source = ColumnDataSource(
-        {
-            "text": words,
-            "count": [point.count for point in points],
-            "x": places[:, 0].tolist(),
-            "y": places[:, 1].tolist(),
-            "near": _neighbours(words, places),
-        },
-        name=name,
-    )
-    options = {"tools": "pan,wheel_zoom,reset", "active_scroll": "wheel_zoom", "match_aspect": True}
-    plane = figure(name=name, sizing_mode="stretch_both", **options)
-    dots = plane.scatter("x", "y", source=source, size=5, color=BLUE, alpha=0.7, nonselection_alpha=0.25)
-    dots.selection_glyph = dots.glyph.clone(fill_color="#b93a0b", line_color="#b93a0b", size=9)
-    labels = CDSView(filter=BooleanFilter([False] * len(words)))
-    style = {"text_font_size": "12px", "text_baseline": "middle", "x_offset": 6}
-    plane.text("x", "y", "text", source=source, view=labels, name="labels", **style)
-    plane.add_tools(HoverTool(renderers=[dots], tooltips=TOOLTIPS))
-    plane.axis.axis_label = "t-SNE coordinate (no unit)"
-    plane.toolbar.logo = None
-    return plane
-
-
-def _neighbours(words: Sequence[str], places: np.ndarray) -> list[str]:
-    """The nearest points of each."""
-    if not words:
-        return []
-    count = min(NEAR + 1, len(words))
-    _, nearest = cKDTree(places).query(places, list(range(1, count + 1)))
-    return [" · ".join(words[i] for i in row if i != number) for number, row in enumerate(nearest.tolist())]
+    write_frame(path, formatted(points.iloc[order], {"x": ".4f", "y": ".4f"}))

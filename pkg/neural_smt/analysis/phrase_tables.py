@@ -2,31 +2,98 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import unescape
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from neural_smt.experiment.settings import Settings
+from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.ragged import Ragged
-from neural_smt.phrases.table import PhraseTable
-from neural_smt.report.pages import render, to_html
+from neural_smt.io.tables import formatted, write_frame
+from neural_smt.phrases.table import PhraseTable, load_column
+from neural_smt.report.pages import to_html, write_page
+from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import UNK, Vocabulary
 
 if TYPE_CHECKING:
+    from neural_smt.networks.encoder_decoder import EncoderDecoder
     from neural_smt.networks.folder import Trained
 
+HEADINGS = {"frequent": "Long, frequent source phrases", "rare": "Long, rare source phrases"}
+"""Groups of source phrases, and what stands above each."""
 
-FREQUENT, RARE = "frequent", "rare"
+PREFERRED = ["group", "source", "extracted", "model", "rank", "target", "log_probability"]
+"""Columns of Table 2. extracted: how often the source phrase was; log_probability: natural, of the model that prefers
+the target phrase.
+"""
 
-TARGETS = 3
-"""Table 2 shows so many target phrases, so a source phrase needs as many."""
+SAMPLED = ["group", "source", "rank", "target", "samples", "log_probability"]
+"""Columns of Table 3. samples: how many of all samples were this target phrase."""
+
+TRANSLATION_MODEL, NETWORK = "translation model", "network"
+
+DIRECT = 2
+"""The column of p(e|f), direct translation probability, among the scores of a phrase table."""
+
+TARGETS, BEST_SAMPLES = 3, 5
+"""Target phrases that Tables 2 and 3 show; a source phrase needs as many as Table 2 does."""
 
 SHARED_WORDS = 3
 """Phrases of a group have no such number of words in a row in common: one long phrase is not shown in pieces."""
+
+
+def show_phrases(
+    *,
+    phrase_table: Path,
+    column: Path,
+    model: Path,
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    preferences: Path,
+    samples: Path,
+    page: Path,
+    settings: dict[str, Any],
+    seed: int,
+    device: str = "cpu",
+    about: str = "",
+) -> None:
+    """Show which target phrases translation model and network prefer, and samples (Tables 2 and 3).
+
+    column: the network's scores of the table. Writes both tables as CSV (``preferences``, ``samples``) and as one page
+    (HTML). settings: the section ``analysis``; which source phrases are drawn: see ``draw_groups``.
+    """
+    chosen = section_settings("analysis", settings)
+    table, scores, vocabularies = scored_table(phrase_table, column, source_vocabulary, target_vocabulary)
+    trained = load_network(model, device)
+    ids = shortlist_ids(vocabularies[0], trained.source)
+    groups = draw_groups(table, ids, chosen, seed)
+    favourites = preferred(table, scores, groups, vocabularies)
+    drawn = sampled(trained, ids, table, groups, chosen.samples, seed)
+    for path, rows in ((preferences, favourites), (samples, drawn)):
+        write_frame(path, formatted(rows, {"log_probability": ".4f"}))
+    write_phrases(page, favourites, drawn, chosen.samples, about)
+
+
+def scored_table(
+    phrase_table: Path, column: Path, source_vocabulary: Path, target_vocabulary: Path
+) -> tuple[PhraseTable, np.ndarray, tuple[Vocabulary, Vocabulary]]:
+    """A phrase table, a network's scores of its entries, and the vocabularies that it was made with."""
+    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
+    table = PhraseTable.load(phrase_table)
+    table.check_vocabularies(*vocabularies)
+    return table, load_column(column, table), vocabularies
+
+
+def load_network(model: Path, device: str = "cpu") -> Trained[EncoderDecoder]:
+    """An encoder-decoder that reads source phrases."""
+    # PyTorch takes a second to load, and pictures need none of it.
+    from neural_smt.networks.device import select_device
+    from neural_smt.networks.encoder_decoder import load_forward_model
+
+    return load_forward_model(model, select_device(device))
 
 
 def phrase_counts(table: PhraseTable) -> np.ndarray:
@@ -52,7 +119,7 @@ def draw_groups(table: PhraseTable, ids: np.ndarray, settings: Settings, seed: i
     often = often[np.argsort(-counts[often], kind="stable")][: settings.frequent]
     seldom = np.flatnonzero(usable & (counts <= settings.rare))
     groups = {}
-    for number, (name, pool) in enumerate({FREQUENT: often, RARE: seldom}.items()):
+    for number, (name, pool) in enumerate(zip(HEADINGS, (often, seldom), strict=True)):
         drawn = _distinct(table.source, np.random.default_rng([seed, number]).permutation(pool), settings.phrases)
         groups[name] = drawn[np.argsort(-counts[drawn], kind="stable")]
     return groups
@@ -73,40 +140,9 @@ def _distinct(phrases: Ragged, order: np.ndarray, count: int) -> np.ndarray:
     return np.array(chosen, dtype=np.int64)
 
 
-TRANSLATION_MODEL, NETWORK = "translation model", "network"
-DIRECT = 2
-"""The column of p(e|f), direct translation probability, among the scores of a phrase table."""
-
-
 def direct_scores(table: PhraseTable, entries: np.ndarray | slice = slice(None)) -> np.ndarray:
     """float64 ``[n]``: natural log p(e|f) of entries of the table."""
     return np.log(np.maximum(np.asarray(table.scores[entries, DIRECT], dtype=np.float64), 1e-300))
-
-
-BEST_SAMPLES = 5
-
-
-class Preferred(NamedTuple):
-    """A row of Table 2; log_probability is natural, of the model that prefers the target phrase."""
-
-    group: str
-    source: str
-    extracted: int
-    model: str
-    rank: int
-    target: str
-    log_probability: float
-
-
-class Sampled(NamedTuple):
-    """A row of Table 3; samples: how many of all samples were this target phrase."""
-
-    group: str
-    source: str
-    rank: int
-    target: str
-    samples: int
-    log_probability: float
 
 
 def preferred(
@@ -114,8 +150,9 @@ def preferred(
     column: np.ndarray,
     groups: Mapping[str, np.ndarray],
     vocabularies: tuple[Vocabulary, Vocabulary],
-) -> list[Preferred]:
-    """The three target phrases of the table that translation model and network score highest, for each source phrase.
+) -> pd.DataFrame:
+    """The three target phrases of the table that translation model and network score highest, for each source phrase:
+    a row of ``PREFERRED`` for each.
 
     column: the network's natural log p(e|f) of every entry. Equal scores keep the order of the table.
     """
@@ -129,14 +166,15 @@ def preferred(
                 best = start + np.argsort(-scores[start:end], kind="stable")[:TARGETS]
                 for rank, entry in enumerate(best.tolist(), start=1):
                     target, score = vocabularies[1].text(table.target[entry]), float(scores[entry])
-                    rows.append(Preferred(group, source, int(counts[number]), model, rank, target, score))
-    return rows
+                    rows.append((group, source, int(counts[number]), model, rank, target, score))
+    return pd.DataFrame(rows, columns=PREFERRED)
 
 
 def sampled(
     model: Trained, ids: np.ndarray, table: PhraseTable, groups: Mapping[str, np.ndarray], samples: int, seed: int
-) -> list[Sampled]:
-    """The five best-scored distinct target phrases among ``samples`` drawn from the network for each source phrase.
+) -> pd.DataFrame:
+    """The five best-scored distinct target phrases among ``samples`` drawn from the network for each source phrase:
+    a row of ``SAMPLED`` for each.
 
     ids: int32, the shortlist id of every id of the source vocabulary. Samples without an end symbol are left out.
     """
@@ -147,35 +185,26 @@ def sampled(
     names = [group for group, members in groups.items() for _ in members]
     phrases = table.source.take(numbers)
     drawn = sample(model.network, Ragged(ids[phrases.values], phrases.offsets), samples, seed=seed)
-    found = [Counter() for _ in names]
-    scores: list[dict[str, float]] = [{} for _ in names]
-    for row in np.flatnonzero(drawn.complete).tolist():
-        text, source = model.target.text(drawn.phrases[row]), int(drawn.source[row])
-        found[source][text] += 1
-        scores[source][text] = float(drawn.scores[row])
-    rows = []
-    for number, group in enumerate(names):
-        # one shortlist may hold fewer words than the vocabulary, so the source is spelt with its own words
-        source = model.source.text(ids[phrases[number]])
-        best = sorted(scores[number], key=lambda text, own=scores[number]: (-own[text], text))[:BEST_SAMPLES]
-        for rank, text in enumerate(best, start=1):
-            rows.append(Sampled(group, source, rank, text, found[number][text], scores[number][text]))
-    return rows
+    complete = np.flatnonzero(drawn.complete)
+    texts = [model.target.text(drawn.phrases[row]) for row in complete]
+    columns = {"number": drawn.source[complete], "target": texts, "log_probability": drawn.scores[complete]}
+    found = pd.DataFrame(columns).astype({"log_probability": float}).groupby(["number", "target"], as_index=False)
+    rows = found.agg(samples=("target", "size"), log_probability=("log_probability", "last"))
+    rows = rows.sort_values(["number", "log_probability", "target"], ascending=[True, False, True])
+    rows = rows.groupby("number").head(BEST_SAMPLES)
+    # one shortlist may hold fewer words than the vocabulary, so the source is spelt with its own words
+    sources = [model.source.text(ids[phrases[number]]) for number in rows["number"]]
+    groups_of_rows = [names[number] for number in rows["number"]]
+    return rows.assign(group=groups_of_rows, source=sources, rank=rows.groupby("number").cumcount() + 1)[SAMPLED]
 
 
-HEADINGS = {"frequent": "Long, frequent source phrases", "rare": "Long, rare source phrases"}
-
-
-def phrases_page(favourites: Sequence[Preferred], samples: Sequence[Sampled], drawn: int, about: str = "") -> list[str]:
-    """Tables 2 and 3 side by side as a page: a row for each source phrase; ``drawn`` samples were taken of each.
+def write_phrases(path: Path, favourites: pd.DataFrame, written: pd.DataFrame, drawn: int, about: str = "") -> None:
+    """Write Tables 2 and 3 side by side as a page: a row for each source phrase; ``drawn`` samples were taken of each.
 
     about: Markdown. Characters that the tokeniser wrote as entities are shown as themselves.
     """
-    preferences, written = (
-        pd.DataFrame(rows, columns=kind._fields) for rows, kind in ((favourites, Preferred), (samples, Sampled))
-    )
     groups = []
-    for group, own in preferences.groupby("group", sort=False):
+    for group, own in favourites.groupby("group", sort=False):
         phrases = []
         for source, rows in own.groupby("source", sort=False):
             lists = [_items(rows[rows["model"] == model]) for model in (TRANSLATION_MODEL, NETWORK)]
@@ -183,9 +212,9 @@ def phrases_page(favourites: Sequence[Preferred], samples: Sequence[Sampled], dr
             shaded = {words for words, _ in lists[0]}
             shown = {"source": unescape(source), "extracted": rows["extracted"].iloc[0], "shaded": shaded}
             phrases.append(shown | {"lists": [*lists, _items(best)]})
-        groups.append({"heading": HEADINGS.get(group, group), "phrases": phrases})
+        groups.append({"heading": HEADINGS[group], "phrases": phrases})
     title = "Preferred and sampled phrases"
-    return render("phrases.html", title=title, about=to_html(about), groups=groups, drawn=drawn)
+    write_page(path, "phrases.html", title=title, about=to_html(about), groups=groups, drawn=drawn)
 
 
 def _items(rows: pd.DataFrame) -> list[tuple[str, str]]:

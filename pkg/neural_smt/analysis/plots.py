@@ -3,18 +3,24 @@
 from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Bbox
-from scipy.stats import rankdata
+from scipy.spatial import cKDTree
+from scipy.stats import spearmanr
 
-from neural_smt.analysis.embedding import Point, Region, densest_regions
+from neural_smt.analysis.phrase_tables import direct_scores, scored_table
+from neural_smt.experiment.settings import section_settings
 from neural_smt.io.plots import COLOURS, GREY, clean, drawing
+from neural_smt.io.tables import read_frame
+
+NEIGHBOURS = 24
+"""Points that a zoomed region is built around."""
 
 OFFSETS = (
     (5, 0, "left", "center"),
@@ -34,17 +40,31 @@ SHARES = {"left": 0.0, "bottom": 0.0, "center": 0.5, "right": 1.0, "top": 1.0}
 MOVES = np.array([place[:2] for place in OFFSETS])
 BACK = np.array([[SHARES[alignment] for alignment in place[2:]] for place in OFFSETS])
 
-HALO = [withStroke(linewidth=1.5, foreground="white")]
-
 WHOLE_LABELS = 160
 """Labels in the whole picture, which shows where things are; the enlarged ones are for reading."""
 
 
-def draw_embedding(path: Path, points: Sequence[Point], title: str, zooms: int) -> None:
-    """Draw all points (most frequent first) with labels where there is room, and the densest regions enlarged."""
-    places = np.array([(point.x, point.y) for point in points])
-    regions = densest_regions(places, zooms)
-    with drawing(path, 13.0, 13.0) as figure:
+class Region(NamedTuple):
+    """A square of the plane: its lower left corner and its side."""
+
+    x: float
+    y: float
+    side: float
+
+
+def read_points(path: Path) -> pd.DataFrame:
+    """What ``embed_words`` or ``embed_phrases`` wrote: text, count, x, y, most frequent first."""
+    return read_frame(path, ["text", "count", "x", "y"]).astype({"count": int, "x": float, "y": float})
+
+
+def plot_embedding(*, points: Path, plot: Path, title: str, settings: dict[str, Any]) -> None:
+    """Draw projected words or phrases, with labels where there is room, and their densest regions enlarged (Figures 4
+    and 5).
+    """
+    found = read_points(points)
+    words, places = [*map(unescape, found["text"])], found[["x", "y"]].to_numpy()
+    regions = densest_regions(places, section_settings("analysis", settings).zooms)
+    with drawing(plot, 13.0, 13.0) as figure:
         grid = figure.add_gridspec(2, 2)
         whole = figure.add_subplot(grid[0, 0])
         panels = [figure.add_subplot(grid[number // 2, number % 2]) for number in range(1, len(regions) + 1)]
@@ -53,7 +73,7 @@ def draw_embedding(path: Path, points: Sequence[Point], title: str, zooms: int) 
             whole.add_patch(
                 Rectangle(region[:2], region.side, region.side, fill=False, edgecolor=colour, linewidth=1.8)
             )
-        whole.set_title(f"{title}: {len(points):,} points", fontsize=11)
+        whole.set_title(f"{title}: {len(words):,} points", fontsize=11)
         for axes, region, colour in zip(panels, regions, COLOURS, strict=False):
             _zoom(axes, places, region, colour)
         for axes in (whole, *panels):
@@ -62,9 +82,40 @@ def draw_embedding(path: Path, points: Sequence[Point], title: str, zooms: int) 
             axes.yaxis.label.set_size(8)
             axes.tick_params(labelsize=7)
         figure.draw_without_rendering()
-        _label(figure, whole, points, places, 6.0, most=WHOLE_LABELS)
+        _label(whole, words, places, 6.0, most=WHOLE_LABELS)
         for axes in panels:
-            _label(figure, axes, points, places, 8.0, clear=2.0)
+            _label(axes, words, places, 8.0, clear=2.0)
+
+
+def densest_regions(places: np.ndarray, count: int, neighbours: int = NEIGHBOURS) -> list[Region]:
+    """Squares around the densest places of ``[n, 2]`` points, which do not overlap.
+
+    The centre of each is the point with the nearest ``neighbours``-th neighbour among those from which no earlier
+    square can be touched; the square just holds these neighbours, and has at least a fortieth of the picture's side.
+    """
+    neighbours = min(neighbours, len(places) - 1)
+    distances, nearest = cKDTree(places).query(places, neighbours + 1)
+    smallest = float(np.ptp(places, axis=0).max()) / 40
+    regions: list[Region] = []
+    for number in np.argsort(distances[:, -1], kind="stable").tolist():
+        if len(regions) == count:
+            break
+        members = places[nearest[number]]
+        low, high = members.min(axis=0), members.max(axis=0)
+        side = max(1.1 * float((high - low).max()), smallest)
+        corner = (low + high - side) / 2
+        region = Region(float(corner[0]), float(corner[1]), side)
+        if not any(_touch(region, other) for other in regions):
+            regions.append(region)
+    return regions
+
+
+def _touch(first: Region, second: Region) -> bool:
+    apart = max(first.side, second.side)  # a little room between them, so that they show different things
+    return all(
+        first[axis] < second[axis] + second.side + apart and second[axis] < first[axis] + first.side + apart
+        for axis in (0, 1)
+    )
 
 
 def _zoom(axes: Axes, places: np.ndarray, region: Region, colour: str) -> None:
@@ -77,37 +128,25 @@ def _zoom(axes: Axes, places: np.ndarray, region: Region, colour: str) -> None:
 
 
 def _label(
-    figure: Figure,
-    axes: Axes,
-    points: Sequence[Point],
-    places: np.ndarray,
-    size: float,
-    most: int = 10000,
-    clear: float = 0.0,
-) -> int:
-    """Write the labels of points inside ``axes``, the most frequent first, where none is there yet; how many were.
+    axes: Axes, words: Sequence[str], places: np.ndarray, size: float, most: int = 10000, clear: float = 0.0
+) -> None:
+    """Write the labels of points inside ``axes``, the most frequent first, where none is there yet.
 
     most: labels at most; clear: half the side (points) of the square around every point that stays free of labels, 0
     for none.
     """
+    figure = axes.figure
     renderer = figure.canvas.get_renderer()
     frame = axes.get_window_extent(renderer)
-    written = 0
     pixels = axes.transData.transform(places)
     inside = np.flatnonzero([frame.contains(x, y) for x, y in pixels])
     margin = clear * figure.dpi / 72
     taken = np.hstack((pixels[inside] - margin, pixels[inside] + margin)) if clear else np.empty((0, 4))
     for number in inside.tolist():
-        if written == most:
+        if len(axes.texts) == most:
             break
-        text = axes.annotate(
-            unescape(points[number].text),
-            places[number],
-            xytext=(0, 0),
-            textcoords="offset points",
-            fontsize=size,
-            clip_on=True,
-        )
+        style = {"textcoords": "offset points", "fontsize": size, "clip_on": True}
+        text = axes.annotate(words[number], places[number], xytext=(0, 0), **style)
         # drawn once: to lay a text out takes most of the time
         extent = np.array(text.get_window_extent(renderer).size)
         corners = pixels[number] + MOVES * (figure.dpi / 72) - BACK * extent
@@ -119,8 +158,6 @@ def _label(
         right, up, horizontal, vertical = OFFSETS[free[0]]
         text.set(position=(right, up), ha=horizontal, va=vertical)
         taken = np.vstack((taken, boxes[free[0]]))
-        written += 1
-    return written
 
 
 def _are_free(boxes: np.ndarray, taken: np.ndarray, frame: Bbox) -> np.ndarray:
@@ -128,6 +165,25 @@ def _are_free(boxes: np.ndarray, taken: np.ndarray, frame: Bbox) -> np.ndarray:
     inside = (boxes[:, :2] >= frame.min).all(axis=1) & (boxes[:, 2:] <= frame.max).all(axis=1)
     low, high = boxes[:, None, :2] < taken[:, 2:], taken[:, :2] < boxes[:, None, 2:]
     return inside & ~(low & high).all(axis=2).any(axis=1)
+
+
+def plot_pair_scores(
+    *,
+    phrase_table: Path,
+    column: Path,
+    source_vocabulary: Path,
+    target_vocabulary: Path,
+    plot: Path,
+    settings: dict[str, Any],
+    seed: int,
+) -> None:
+    """Draw the network's scores of phrase pairs against those of the translation model (Figure 3)."""
+    chosen = section_settings("analysis", settings)
+    table, scores, _ = scored_table(phrase_table, column, source_vocabulary, target_vocabulary)
+    entries = np.random.default_rng(seed).choice(len(table), min(chosen.pairs, len(table)), replace=False)
+    entries.sort()
+    network, extracted = np.asarray(scores[entries], dtype=np.float64), np.asarray(table.counts[entries, 1])
+    draw_scatter(plot, network, direct_scores(table, entries), extracted)
 
 
 def draw_scatter(path: Path, network: np.ndarray, translation: np.ndarray, extracted: np.ndarray) -> None:
@@ -166,7 +222,5 @@ def draw_scatter(path: Path, network: np.ndarray, translation: np.ndarray, extra
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     """Spearman's rank correlation with mean ranks for ties; 0 where one of them is constant."""
-    ranks = [rankdata(values) for values in (first, second)]
-    deviations = [values - values.mean() for values in ranks]
-    scale = np.sqrt((deviations[0] ** 2).sum() * (deviations[1] ** 2).sum())
-    return float((deviations[0] * deviations[1]).sum() / scale) if scale > 0 else 0.0
+    constant = min(np.ptp(first), np.ptp(second)) == 0
+    return 0.0 if constant else float(spearmanr(first, second).statistic)

@@ -24,10 +24,10 @@ from neural_smt.corpus.splitting import (
 from neural_smt.errors import UserError
 from neural_smt.init.experiment import SOURCES, Material, Sides, render
 from neural_smt.io.files import atomic
-from neural_smt.planning.forecasts import Machine, Throughputs
+from neural_smt.planning.forecasts import Throughputs
 from neural_smt.planning.jobs import complete_configuration
 from neural_smt.planning.sizes import quantity
-from neural_smt.planning.steps import duration, predict
+from neural_smt.planning.steps import Machine, duration, predict
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 """The checkout that the package belongs to."""

@@ -14,9 +14,8 @@ from scipy.special import huber
 
 from neural_smt.experiment.configuration import read_configuration
 from neural_smt.experiment.systems import Systems
-from neural_smt.planning.forecasts import START, Line, Throughputs, costs
+from neural_smt.planning.forecasts import HAZARDS, START, Experiment, Line, Quantities, Throughputs, costs
 from neural_smt.planning.jobs import Job, complete_configuration, list_jobs, whole_target
-from neural_smt.planning.quantities import HAZARDS, Experiment, Quantities
 from neural_smt.planning.sizes import RATIOS, Sizes, count_text, disk_use, measure_sizes
 from neural_smt.workflow.job_usage import read_benchmark
 
@@ -73,7 +72,7 @@ def observe(run: Run) -> pd.DataFrame:
 
     Jobs that wrote no benchmark, or one of a part of their work, are left out; disk is missing where files are gone.
     """
-    experiment = Experiment(run.config, run.sizes, HAZARDS, run.iterations)
+    experiment = Experiment(run.config, run.sizes, iterations=run.iterations)
     rows = []
     for job in run.jobs:
         if not job.benchmark or not run.path(job.benchmark).is_file():

@@ -12,9 +12,8 @@ from neural_smt.corpus.fetching import is_url, locations, published_name
 from neural_smt.corpus.sources import ALIGNMENT, published_sources
 from neural_smt.errors import UserError
 from neural_smt.io.files import unequal_lengths, write_json
-from neural_smt.planning.forecasts import Throughputs, forecast_jobs
+from neural_smt.planning.forecasts import Experiment, Quantities, Throughputs, forecast_jobs, table
 from neural_smt.planning.jobs import Job, complete_configuration, list_jobs, whole_target
-from neural_smt.planning.quantities import HAZARDS, Experiment, Quantities, table
 from neural_smt.planning.sizes import RATIOS, Sizes, Text, count_text, disk_use, expect_sizes, quantity
 
 log = logging.getLogger(__name__)
@@ -91,8 +90,7 @@ def _check_disk(config: Mapping[str, Any], sizes: Sizes, snakefile: Path, throug
 
 def _expected_disk(config: Mapping[str, Any], sizes: Sizes, snakefile: Path, throughputs: Path) -> float:
     jobs = list_jobs(snakefile, config, whole_target(config))
-    experiment = Experiment(config, sizes, HAZARDS, {})
-    return sum(forecast.disk for forecast in forecast_jobs(jobs, experiment, Throughputs.load(throughputs)))
+    return sum(forecast.disk for forecast in forecast_jobs(jobs, config, sizes, Throughputs.load(throughputs)))
 
 
 def _check_gpu(config: Mapping[str, Any], sizes: Sizes, device: str) -> str:
@@ -100,7 +98,7 @@ def _check_gpu(config: Mapping[str, Any], sizes: Sizes, device: str) -> str:
     if device != "cuda":
         return f"GPU: not asked for (device: {device})"
     total = gpu_memory()
-    needs = gpu_needs(Experiment(config, sizes, HAZARDS, {}))
+    needs = gpu_needs(Experiment(config, sizes))
     for name, (weights, memory) in needs.items():
         if memory > total and config["check"]["gpu"]:
             raise UserError(

@@ -1,18 +1,223 @@
-"""What jobs will take, out of a fitted line of each rule for CPU seconds, memory and disk; and when they would run."""
+"""What jobs will take: quantities that follow from an experiment's settings and sizes (words, phrase pairs, hypotheses,
+MACs), and a fitted line of each rule for CPU seconds, memory and disk over them.
+"""
 
-import heapq
-from collections.abc import Mapping, Sequence
+import math
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
-from graphlib import TopologicalSorter
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from neural_smt.errors import UserError
-from neural_smt.io.files import read_json, write_json
-from neural_smt.planning.jobs import Job, dependencies
-from neural_smt.planning.quantities import HAZARDS, Experiment, Quantities, table
-from neural_smt.planning.sizes import RATIOS
+from neural_smt.corpus.sources import archive_name
+from neural_smt.experiment.systems import Systems
+from neural_smt.io.files import read_object, read_yaml, write_json
+from neural_smt.planning.jobs import Job
+from neural_smt.planning.sizes import RATIOS, Sizes, Text, joined
+from neural_smt.vocabulary_selection.candidates import PIECE
+
+HAZARDS = {"tuning": 0.15, "choosing": 0.15, "epochs": 0.12}
+"""Chance that a loop ends with an iteration before its last: MERT with searches, MERT among candidates that are there,
+and epochs of a recurrent model.
+"""
+
+RENEWAL = 0.75
+"""Of the candidates that an iteration adds, as many as this share are new again in the next one."""
+
+
+def expected_iterations(most: int, hazard: float) -> float:
+    """Mean number of iterations of a loop that ends after each with the chance ``hazard`` and after ``most`` anyway."""
+    return sum((1 - hazard) ** before for before in range(most))
+
+
+def expected_lists(most: int, hazard: float = 0.0) -> float:
+    """Mean number of lists that the iterations of such a loop read together: each its own new candidates and all those
+    before.
+    """
+    return sum((1 - RENEWAL ** (before + 1)) / (1 - RENEWAL) * (1 - hazard) ** before for before in range(most))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A complete configuration with its sizes.
+
+    iterations: measured ones of single runs, by outputs' folder (``tuning/baseline/run1``, ``training/recurrent``);
+    hazards: for all others, see ``HAZARDS``.
+    """
+
+    config: Mapping[str, Any]
+    sizes: Sizes
+    hazards: Mapping[str, float] = field(default_factory=lambda: dict(HAZARDS))
+    iterations: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def systems(self) -> Systems:
+        """What it consists of."""
+        return Systems(self.config)
+
+
+@cache
+def table() -> dict[str, dict[str, Any]]:
+    """What ``costs.yaml`` says: quantities by name, those of kinds of networks, and entries by rule."""
+    return read_yaml(Path(__file__).with_name("costs.yaml"))
+
+
+FUNCTIONS = {"len": len, "max": max, "min": min, "sum": sum, "expected_lists": expected_lists}
+"""What formulas may call besides methods of ``Quantities``."""
+
+
+@cache
+def compile_formula(formula: str) -> tuple[Callable[[Mapping[str, Any]], Any], frozenset[str]]:
+    """A formula of ``costs.yaml`` as a function of the values of its names, and the names."""
+    from jinja2 import Environment, meta  # every dry run imports this module, and few plan
+
+    environment = Environment()
+    names = meta.find_undeclared_variables(environment.parse(f"{{{{ {formula} }}}}")) - FUNCTIONS.keys()
+    expression = environment.compile_expression(formula, undefined_to_none=False)
+    return lambda values: expression(FUNCTIONS, **values), frozenset(names)
+
+
+class Quantities:
+    """What formulas of ``costs.yaml`` may name of a job, by name."""
+
+    def __init__(self, job: Job, experiment: Experiment) -> None:
+        self.rule, self.wildcards = job.rule, job.wildcards
+        self.experiment, self.config, self.sizes = experiment, experiment.config, experiment.sizes
+        kinds = table()["kinds"]
+        self.formulas = ChainMap(kinds.get(self.network.get("kind"), {}), table()["quantities"])
+        self.known: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.known:
+            if name in self.formulas:
+                self.known[name] = self.evaluate(str(self.formulas[name]))
+            else:
+                own = hasattr(type(self), name) or name in vars(self)
+                self.known[name] = getattr(self, name) if own else self.config[name]
+        return self.known[name]
+
+    def evaluate(self, formula: str) -> Any:
+        """What a formula amounts to for this job."""
+        expression, names = compile_formula(formula)
+        return expression({name: self[name] for name in names})
+
+    def value(self, formula: str) -> float:
+        """The same as a number; '' is nothing."""
+        return float(self.evaluate(formula)) if formula else 0.0
+
+    @property
+    def entry(self) -> str:
+        """The entry of the job's rule, which may be one for a kind of network."""
+        network = self.wildcards.get("network") or self.rescoring_network
+        by_kind = f"{self.rule}/{self.config['networks'].get(network, {}).get('kind')}"
+        return by_kind if by_kind in table()["rules"] else self.rule
+
+    # texts
+
+    def text(self, name: str) -> Text:
+        """A set, or the training text."""
+        return self.sizes.data["selected"] if name == "train" else self.sizes.sources[name]
+
+    def joined(self, names: Iterable[str]) -> Text:
+        """Such texts together."""
+        return joined(map(self.text, names))
+
+    def joined_sources(self, names: Iterable[str]) -> Text:
+        """Sources together."""
+        return joined(self.sizes.sources[name] for name in names)
+
+    def spoken_words(self, text: Text) -> float:
+        """Words of a text in the language, or on the side, that the job works on; 0 where there is no such text."""
+        language = self.wildcards.get("side") or self.wildcards["language"]
+        sides = {name: side for side, name in self.config["languages"].items()}
+        return getattr(text, sides[language]) if text and language in sides else 0.0
+
+    def largest_piece(self, names: Iterable[str]) -> float:
+        """Source words in a piece of such a text, whose target vocabularies are in memory together, at most."""
+        return max(text.source * min(PIECE / max(text.lines, 1), 1.0) for text in map(self.text, names))
+
+    @property
+    def archive_words(self) -> float:
+        """Words of all members of an archive that the experiment takes."""
+        total = 0.0
+        for name, text in self.sizes.sources.items():
+            for side, language in self.config["languages"].items():
+                declared = self.config["corpus"]["sources"][name].get(language, {})
+                if "member" in declared and archive_name(declared) == self.wildcards["archive"]:
+                    total += getattr(text, side)
+        return total
+
+    @property
+    def data(self) -> str:
+        """The choice of data that the job works on."""
+        if "system" in self.wildcards:
+            return self.experiment.systems.data(self.wildcards["system"])
+        _, _, chosen = self.wildcards.get("data", "").partition("/data/")
+        return chosen or self.wildcards.get("variant", "selected")
+
+    @property
+    def memory_bytes(self) -> float:
+        """Memory of a language model; without end for shares of the machine's."""
+        amount, scale = self.config["language_model"]["memory"], {"b": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+        return float(amount[:-1]) * scale.get(amount[-1], math.inf)
+
+    @property
+    def vocabularies(self) -> dict[str, dict[str, int]]:
+        """Sizes that target vocabularies of sentences are made with."""
+        return self.experiment.systems.sentence_vocabularies
+
+    # systems and networks
+
+    @property
+    def system(self) -> Mapping[str, Any]:
+        """The system that a job works with; nothing where there is none."""
+        return self.config["systems"].get(self.wildcards.get("system"), {})
+
+    @property
+    def rescoring_network(self) -> str | None:
+        """The network that this system chooses with; None for none."""
+        return self.experiment.systems.rescoring_network(self.wildcards["system"]) if self.system else None
+
+    @property
+    def searching_network(self) -> str | None:
+        """The network that takes part in its search; None for none."""
+        return self.experiment.systems.searched_network(self.wildcards["system"])
+
+    @property
+    def network_name(self) -> str | None:
+        """The network that a job trains or works with; None for none."""
+        if "network" in self.wildcards or "system" not in self.wildcards:
+            return self.wildcards.get("network", "encoder_decoder")
+        return self.system.get("translate", {}).get("network") or self.rescoring_network or self.searching_network
+
+    @cached_property
+    def network(self) -> Mapping[str, Any]:
+        """Settings of that network, with its kind; nothing where there is none."""
+        return self.config["networks"].get(self.network_name, {})
+
+    @property
+    def input(self) -> Mapping[str, Any]:
+        """What a joint model reads of the source; nothing for other networks."""
+        return self.experiment.systems.joint_inputs.get(self.network_name, {})
+
+    @property
+    def input_width(self) -> float:
+        """Numbers that a joint model reads beside its words: dimensions of its vectors; 0 for other networks."""
+        if not self.input:
+            return 0
+        width = 50 if self.input["kind"] == "word_rnn" else self.input["dimensions"]
+        if self.input["kind"] in ("sentence_lsa", "projected_lsa"):
+            return width
+        return width * sum(map(int, self.input["window"].translate(str.maketrans("pnc", "   ")).split()))
+
+    def loop(self, key: str, most: int, hazard: str) -> tuple[float, float]:
+        """Iterations of a loop, measured or expected, and lists of candidates that they read (``expected_lists``)."""
+        count, hazard = self.experiment.iterations.get(key), self.experiment.hazards[hazard]
+        if count:
+            return count, expected_lists(count)
+        return expected_iterations(most, hazard), expected_lists(most, hazard)
+
 
 GPU_MACS = 2.5e13
 """MACs a second of one GPU, assumed: a twentieth of what an H100's tensor cores do in bf16 at best."""
@@ -89,12 +294,9 @@ class Throughputs:
     @classmethod
     def load(cls, path: Path) -> "Throughputs":
         """Read what ``save`` wrote; ``UserError`` for another file."""
-        read = read_json(path)
-        try:
-            lines = {rule: {cost: Line(*line) for cost, line in own.items()} for rule, own in read["lines"].items()}
-            return cls(**{**read, "lines": lines, "experiments": tuple(read["experiments"])})
-        except (TypeError, KeyError):
-            raise UserError(f"{path}: not a file of throughputs; write one with `make bench`") from None
+        read = read_object(path, "write throughputs with `make bench`")
+        lines = {rule: {cost: Line(*line) for cost, line in own.items()} for rule, own in read["lines"].items()}
+        return cls(**{**read, "lines": lines, "experiments": tuple(read["experiments"])})
 
 
 @dataclass(frozen=True)
@@ -113,12 +315,9 @@ class Forecast:
     basis: Basis
 
 
-def forecast_jobs(jobs: Sequence[Job], experiment: Experiment, throughputs: Throughputs) -> list[Forecast]:
-    """The forecast of every job."""
-    return [_forecast(job, Quantities(job, experiment), throughputs) for job in jobs]
-
-
-def _forecast(job: Job, quantities: Quantities, throughputs: Throughputs) -> Forecast:
+def forecast(job: Job, experiment: Experiment, throughputs: Throughputs) -> Forecast:
+    """The forecast of a job."""
+    quantities = Quantities(job, experiment)
     cost = costs()[quantities.entry]
     amounts = [quantities.value(expression) for expression in (cost.cpu, cost.memory, cost.disk)]
     found = {kind: throughputs.of(quantities.entry, kind) for kind in START}
@@ -136,76 +335,9 @@ def _forecast(job: Job, quantities: Quantities, throughputs: Throughputs) -> For
     return Forecast(job, seconds, cpu, memory, disk, basis)
 
 
-@dataclass(frozen=True)
-class Machine:
-    """Nodes that are all alike; gpus: of each."""
-
-    nodes: int
-    cores: int
-    gpus: int
-
-    def __post_init__(self) -> None:
-        if self.nodes < 1 or self.cores < 1 or self.gpus < 0:
-            raise UserError(
-                "--nodes, --cores, --gpus: a plan needs at least one node and one core, and no negative number of GPUs"
-                "; give others"
-            )
-
-
-def _remaining(forecasts: Sequence[Forecast], needed: Sequence[tuple[int, ...]]) -> tuple[list[float], list[int]]:
-    """For each job the seconds of the longest chain from its start to the end of all, and the next job of it or -1."""
-    after, following = [0.0] * len(forecasts), [-1] * len(forecasts)
-    longest = [0.0] * len(forecasts)
-    for number in reversed(list(TopologicalSorter(dict(enumerate(needed))).static_order())):
-        longest[number] = forecasts[number].seconds + after[number]
-        for maker in needed[number]:
-            if following[maker] < 0 or longest[number] > after[maker]:
-                after[maker], following[maker] = longest[number], number
-    return longest, following
-
-
-def critical_path(forecasts: Sequence[Forecast]) -> list[Forecast]:
-    """The chain of jobs, each waiting for the one before, that takes longest: no machine is faster than that."""
-    longest, following = _remaining(forecasts, dependencies([forecast.job for forecast in forecasts]))
-    number = max(range(len(forecasts)), key=lambda job: longest[job], default=-1)
-    chain = []
-    while number >= 0:
-        chain.append(forecasts[number])
-        number = following[number]
-    return chain
-
-
-def schedule(forecasts: Sequence[Forecast], machine: Machine) -> list[float]:
-    """The second at which each job would end; a job that wants more than a node has takes all that it has.
-
-    Whenever a place is free, of the jobs whose inputs are there that with the longest chain after it starts, on the
-    first node with room.
-    """
-    needed = dependencies([forecast.job for forecast in forecasts])
-    longest, _ = _remaining(forecasts, needed)
-    sorter = TopologicalSorter(dict(enumerate(needed)))
-    sorter.prepare()
-    # of a node: cores and GPUs
-    wanted = [(min(one.job.threads, machine.cores), min(one.job.gpus, machine.gpus)) for one in forecasts]
-    free = [[machine.cores, machine.gpus] for _ in range(machine.nodes)]
-    ready: list[int] = []
-    running: list[tuple[float, int, int]] = []
-    ends = [0.0] * len(forecasts)
-    now = 0.0
-    while sorter.is_active():
-        waiting, ready = sorted([*ready, *sorter.get_ready()], key=lambda job: (-longest[job], job)), []
-        for number in waiting:
-            cores, gpus = wanted[number]
-            node = next((n for n, (c, g) in enumerate(free) if c >= cores and g >= gpus), None)
-            if node is None:
-                ready.append(number)
-                continue
-            free[node][0] -= cores
-            free[node][1] -= gpus
-            heapq.heappush(running, (now + forecasts[number].seconds, number, node))
-        now, number, node = heapq.heappop(running)
-        ends[number] = now
-        free[node][0] += wanted[number][0]
-        free[node][1] += wanted[number][1]
-        sorter.done(number)
-    return ends
+def forecast_jobs(
+    jobs: Iterable[Job], config: Mapping[str, Any], sizes: Sizes, throughputs: Throughputs
+) -> list[Forecast]:
+    """The forecasts of jobs of an experiment that is still to run."""
+    experiment = Experiment(config, sizes, throughputs.hazards)
+    return [forecast(job, experiment, throughputs) for job in jobs]

@@ -1,7 +1,6 @@
 """The jobs of an experiment as Snakemake would run them, were nothing done yet."""
 
 import logging
-import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from neural_smt import STAGES
 from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete, read_configuration
 from neural_smt.experiment.systems import Systems
 from neural_smt.io.files import read_yaml
+from neural_smt.workflow.job_usage import Place
 
 
 @dataclass(frozen=True)
@@ -26,13 +25,18 @@ class Job:
 
     rule: str
     wildcards: Mapping[str, str] = field(default_factory=dict)
-    stage: str = ""
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     benchmark: str = ""
     threads: int = 1
     gpus: int = 0
     declared_memory: int = 0
+
+    @property
+    def stage(self) -> str:
+        """The stage that its benchmark lies in."""
+        place = Place.of(Path(self.benchmark))
+        return place.stage if place else ""
 
 
 def complete_configuration(snakefile: Path, configfiles: Sequence[Path], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +76,7 @@ def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, co
 
     snakefile = Path(snakefile).absolute()
     _check_file(snakefile)
-    collector = _Collector(snakefile)
+    collector = _Collector()
     # what Snakemake says goes to the collector alone
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -107,17 +111,15 @@ def _default_resources(snakefile: Path) -> Any:
 class _Collector(logging.Handler):
     """Takes the jobs out of what Snakemake logs of a dry run, and all else that it says away."""
 
-    def __init__(self, snakefile: Path) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.jobs: list[Job] = []
-        self.stages = rule_stages(snakefile)
 
     def emit(self, record: logging.LogRecord) -> None:
         said = vars(record)
         if getattr(said.get("event"), "value", "") == "job_info" and said["output"]:
             job = Job(
                 rule=said["rule_name"],
-                stage=self.stages[said["rule_name"]],
                 wildcards=dict(said["wildcards"]),
                 inputs=tuple(map(str, said["input"])),
                 outputs=tuple(map(str, said["output"])),
@@ -137,22 +139,6 @@ class _Collector(logging.Handler):
             yield
         finally:
             logger.handlers[:], logger.propagate = handlers, propagates
-
-
-def rule_stages(snakefile: Path) -> dict[str, str]:
-    """Every rule -> its stage: a file under rules/, or a folder of such files, is named after it, or begins with it
-    (``decoding_lists``).
-    """
-    stages, folder = {}, Path(snakefile).parent / "rules"
-    for path in sorted(folder.rglob("*.smk")):
-        place = path.relative_to(folder).parts[0].removesuffix(".smk")
-        stage = next((stage for stage in STAGES if f"{place}_".startswith(f"{stage}_")), place)
-        for rule in _RULE.finditer(path.read_text(encoding="utf-8")):
-            stages[rule[1] or rule[2]] = stage
-    return stages
-
-
-_RULE = re.compile(r"^\s*(?:rule (\w+):|use rule .* as (\w+))", re.MULTILINE)
 
 
 def dependencies(jobs: Sequence[Job]) -> list[tuple[int, ...]]:

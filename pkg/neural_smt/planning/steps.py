@@ -1,11 +1,13 @@
-"""Plans: what an experiment will take, by stage or rule, as a table and as data; and the rates for that."""
+"""Plans: what an experiment will take, by stage or rule, as a table and as data; when its jobs would run; the rates."""
 
 import datetime
+import heapq
 import math
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,10 @@ import pandas as pd
 from neural_smt import STAGES
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_json
-from neural_smt.planning.forecasts import Forecast, Machine, Throughputs, critical_path, forecast_jobs, schedule
-from neural_smt.planning.jobs import complete_configuration, list_jobs, whole_target
-from neural_smt.planning.quantities import Experiment
+from neural_smt.planning.forecasts import Forecast, Throughputs, forecast_jobs
+from neural_smt.planning.jobs import complete_configuration, dependencies, list_jobs, whole_target
 from neural_smt.planning.sizes import expect_sizes, quantity
+from neural_smt.report.pages import render
 
 NOTES = {
     "measured": "",
@@ -25,6 +27,81 @@ NOTES = {
     "assumed": "* assumed: GPUs, downloads and rules that no finished run has",
 }
 """What a plan says of rates (``Basis``); a note's first character marks the rows that it is about."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Nodes that are all alike; gpus: of each."""
+
+    nodes: int
+    cores: int
+    gpus: int
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1 or self.cores < 1 or self.gpus < 0:
+            raise UserError(
+                "--nodes, --cores, --gpus: a plan needs at least one node and one core, and no negative number of GPUs"
+                "; give others"
+            )
+
+
+def _remaining(forecasts: Sequence[Forecast], needed: Sequence[tuple[int, ...]]) -> tuple[list[float], list[int]]:
+    """For each job the seconds of the longest chain from its start to the end of all, and the next job of it or -1."""
+    after, following = [0.0] * len(forecasts), [-1] * len(forecasts)
+    longest = [0.0] * len(forecasts)
+    for number in reversed(list(TopologicalSorter(dict(enumerate(needed))).static_order())):
+        longest[number] = forecasts[number].seconds + after[number]
+        for maker in needed[number]:
+            if following[maker] < 0 or longest[number] > after[maker]:
+                after[maker], following[maker] = longest[number], number
+    return longest, following
+
+
+def critical_path(forecasts: Sequence[Forecast]) -> list[Forecast]:
+    """The chain of jobs, each waiting for the one before, that takes longest: no machine is faster than that."""
+    longest, following = _remaining(forecasts, dependencies([forecast.job for forecast in forecasts]))
+    number = max(range(len(forecasts)), key=lambda job: longest[job], default=-1)
+    chain = []
+    while number >= 0:
+        chain.append(forecasts[number])
+        number = following[number]
+    return chain
+
+
+def schedule(forecasts: Sequence[Forecast], machine: Machine) -> list[float]:
+    """The second at which each job would end; a job that wants more than a node has takes all that it has.
+
+    Whenever a place is free, of the jobs whose inputs are there that with the longest chain after it starts, on the
+    first node with room.
+    """
+    needed = dependencies([forecast.job for forecast in forecasts])
+    longest, _ = _remaining(forecasts, needed)
+    sorter = TopologicalSorter(dict(enumerate(needed)))
+    sorter.prepare()
+    # of a node: cores and GPUs
+    wanted = [(min(one.job.threads, machine.cores), min(one.job.gpus, machine.gpus)) for one in forecasts]
+    free = [[machine.cores, machine.gpus] for _ in range(machine.nodes)]
+    ready: list[int] = []
+    running: list[tuple[float, int, int]] = []
+    ends = [0.0] * len(forecasts)
+    now = 0.0
+    while sorter.is_active():
+        waiting, ready = sorted([*ready, *sorter.get_ready()], key=lambda job: (-longest[job], job)), []
+        for number in waiting:
+            cores, gpus = wanted[number]
+            node = next((n for n, (c, g) in enumerate(free) if c >= cores and g >= gpus), None)
+            if node is None:
+                ready.append(number)
+                continue
+            free[node][0] -= cores
+            free[node][1] -= gpus
+            heapq.heappush(running, (now + forecasts[number].seconds, number, node))
+        now, number, node = heapq.heappop(running)
+        ends[number] = now
+        free[node][0] += wanted[number][0]
+        free[node][1] += wanted[number][1]
+        sorter.done(number)
+    return ends
 
 
 def plan(
@@ -57,7 +134,7 @@ def plan(
         write_json(output, made)
     rates, jobs = made["throughputs"], sum(row["jobs"] for row in made["stages"])
     print(f"{whole['experiment']}: {jobs} jobs; rates of {rates['machine']}, {rates['date']}\n")
-    print("\n".join(render(made, rules)))
+    print(*render_plan(made, rules), sep="\n")
 
 
 def calibrate(
@@ -100,9 +177,8 @@ def predict(
     folder: where ``results/`` of earlier runs may lie; target: what is to be made (all that its systems need).
     """
     sizes = expect_sizes(config, throughputs.ratios, folder)
-    experiment = Experiment(config, sizes, throughputs.hazards, {})
     jobs = list_jobs(snakefile, config, target or whole_target(config), machine.cores)
-    made = summarise(forecast_jobs(jobs, experiment, throughputs), machine)
+    made = summarise(forecast_jobs(jobs, config, sizes, throughputs), machine)
     rates = {"machine": throughputs.machine, "date": throughputs.date}
     return made | {"experiment": config["experiment"], "throughputs": rates}
 
@@ -111,7 +187,8 @@ def summarise(forecasts: Sequence[Forecast], machine: Machine) -> dict[str, Any]
     """The plan as plain data: rows of stages and rules, the longest chain, seconds on that machine."""
     chain = critical_path(forecasts)
     columns = ["stage", "rule", "gpus", "declared_memory", "seconds", "cpu_seconds", "memory", "disk", "basis"]
-    table = pd.DataFrame([{**vars(one.job), **vars(one)} for one in forecasts], columns=columns)
+    rows = [{"stage": one.job.stage, **vars(one.job), **vars(one)} for one in forecasts]
+    table = pd.DataFrame(rows, columns=columns)
     table["rule"] = table["stage"] + ": " + table["rule"]
     return {
         "machine": {"nodes": machine.nodes, "cores": machine.cores, "gpus": machine.gpus},
@@ -156,39 +233,15 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def render(plan: dict[str, Any], by_rule: bool) -> list[str]:
+def render_plan(plan: dict[str, Any], by_rule: bool) -> list[str]:
     """The plan as lines of Markdown."""
     rows = sorted(plan["rules" if by_rule else "stages"], key=lambda row: STAGES.index(row["name"].split(":")[0]))
-    lines = [
-        f"| {'rule' if by_rule else 'stage'} | jobs | time in all | longest job | largest job | disk |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
-    for row in rows:
-        mark, beyond = NOTES[row["basis"]][:1], " !" if row["beyond_request"] else ""
-        times = f"{duration(row['seconds'])}{mark} | {duration(row['longest_seconds'])}{mark}"
-        sizes = f"{quantity(row['memory_mb'] * 1e6)}{beyond} | {quantity(row['disk_bytes'])}"
-        lines.append(f"| {row['name']} | {row['jobs']} | {times} | {sizes} |")
-    notes = [note for basis, note in NOTES.items() if note and any(row["basis"] == basis for row in rows)]
     # what Snakemake is told so that rules ask for the memory that they are planned to need
     requests = [
         f"{row['name'].partition(': ')[2]}:mem_mb={math.ceil(1.1 * row['memory_mb'] / 1000) * 1000}"
         for row in plan["rules"]
         if row["beyond_request"]
     ]
-    if requests:
-        notes.append("! more memory than the rule asks for at its first try; to ask for it at once, with a tenth more:")
-        notes.append("--set-resources " + " ".join(requests))
     chain = [step for step in plan["chain"] if step["seconds"] >= 0.01 * plan["chain_seconds"]]
-    machine = plan["machine"]
-    return [
-        *lines,
-        "",
-        *notes,
-        "",
-        f"Longest chain: {duration(plan['chain_seconds'])}: "
-        + ", ".join(f"{step['output']} ({duration(step['seconds'])})" for step in chain),
-        f"CPU time {duration(plan['cpu_seconds'])}, GPU time {duration(plan['gpu_seconds'])}, "
-        f"disk {quantity(plan['disk_bytes'])}, largest job {quantity(plan['memory_mb'] * 1e6)}",
-        f"On {machine['nodes']} node(s) of {machine['cores']} cores and {machine['gpus']} GPUs: "
-        f"{duration(plan['seconds'])}",
-    ]
+    says = {"duration": duration, "quantity": quantity, "notes": NOTES, "heading": "rule" if by_rule else "stage"}
+    return render("plan.txt", plan=plan, rows=rows, requests=requests, chain=chain, **says)

@@ -9,19 +9,18 @@ from typing import ClassVar
 
 import pandas as pd
 
-from neural_smt.io.files import write_lines
 from neural_smt.io.plots import BLUE, GREY, clean, drawing
 from neural_smt.io.tables import read_frame
 from neural_smt.report.comparison import (
     Comparison,
-    Number,
     compare_orders,
     means_of_runs,
+    numbers,
     with_figures,
     write_numbers,
 )
 from neural_smt.report.networks import of_sets
-from neural_smt.report.pages import render
+from neural_smt.report.pages import write_page
 from neural_smt.report.papers import Paper, load_paper
 from neural_smt.report.scores import Scores, read_scores
 
@@ -69,7 +68,7 @@ def write_joint_tables(
     """
     results = read_results(**files)
     write_numbers(csv_output, all_numbers(results))
-    write_lines(markdown_output, page(results, title, remarks))
+    write_joint_page(markdown_output, results, title, remarks)
     draw_figure(plot, results)
 
 
@@ -106,11 +105,12 @@ def _read_oracles(path: Path) -> dict[str, float]:
     return dict(zip(rows["candidates"], rows["bleu"].astype(float), strict=True))
 
 
-def page(results: Results, title: str, remarks: str = "") -> list[str]:
-    """The page as lines of Markdown; rows without a system are left out, and tables without a row of their own."""
+def write_joint_page(path: Path, results: Results, title: str, remarks: str = "") -> None:
+    """Write the page (Markdown); rows without a system are left out, and tables without a row of their own."""
     seconds = results.test["seconds"].dropna()
     known, failing = orders(results)
-    return render(
+    write_page(
+        path,
         "auli2013.md",
         title=title,
         set=results.sets[-1],
@@ -151,23 +151,24 @@ def orders(results: Results) -> tuple[list[tuple[str, str]], list[tuple[str, str
     return compare_orders(PAPER.facts["orders"], results.test["perplexity"])
 
 
-def all_numbers(results: Results) -> Iterator[Number]:
+def all_numbers(results: Results) -> Iterator[pd.DataFrame]:
     """Every number of every table beside the paper's."""
-    for row in results.candidates.itertuples():
-        where = "1", row.label, row.system, row.set
-        yield *where, "bleu", row.bleu, row.here_sacrebleu
-        yield *where, "oracle", row.oracle, row.here_oracle
-        yield *where, "seconds", row.seconds, row.here_seconds
+    names = {"bleu": "sacrebleu", "oracle": "oracle", "seconds": "seconds"}
+    yield numbers(results.candidates, *(("1", name, name, f"here_{here}") for name, here in names.items()))
     for name in SYSTEM_TABLES:
-        for row in results.beside_on_sets(results.rows(name)).itertuples():
-            where = name, row.label, row.system, row.set
-            yield *where, "bleu", row.paper, row.here_sacrebleu
-            if row.set == results.sets[-1]:
-                yield *where, "perplexity", row.perplexity, row.here_perplexity
-    for row in PAPER.rows("6").itertuples():
-        for system, paper in ((row.forward_system, row.forward), (row.both_system, row.both)):
-            if (here := results.test_mean(system)) is not None:
-                yield "6", row.label, system, "tests", "bleu", paper, here
+        bleu, perplexity = (
+            (name, "bleu", "paper", "here_sacrebleu"),
+            (name, "perplexity", "perplexity", "here_perplexity"),
+        )
+        found = numbers(results.beside_on_sets(results.rows(name)), bleu, perplexity)
+        yield found[(found["quantity"] == "bleu") | (found["set"] == results.sets[-1])]
+    channel = PAPER.rows("6").assign(set="tests")
+    parts = []
+    for name in ("forward", "both"):
+        systems = channel[f"{name}_system"]
+        own = channel.assign(system=systems, here=systems.map(results.test_mean))
+        parts.append(numbers(own, ("6", "bleu", name, "here")))
+    yield pd.concat(parts).sort_index(kind="stable").dropna(subset="here")
 
 
 def draw_figure(path: Path, results: Results) -> None:

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import MAKE_AGAIN, read_json, read_object, write_lines
+from neural_smt.io.files import MAKE_AGAIN, read_json, read_object
 from neural_smt.io.tables import formatted, markdown, read_frame, table, texts, write_frame
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.report.pages import render
+from neural_smt.report.pages import write_page
 from neural_smt.report.papers import load_paper
 from neural_smt.report.scores import p_value_text, read_scores, score_texts, set_names
 from neural_smt.shortlist import shortlist_ids
@@ -54,11 +54,12 @@ def write_paper_order(
         "perplexities": read_object(perplexity) if perplexity else {},
         "unknown": int(np.count_nonzero(target.count(unknown))),
         "rows": len(target),
-        "gains": gains(steps),
+        "steps": steps.to_dict("records"),
     }
     formats = {"paper": ".2f", "difference": ".4f", "p_value": ".6f"}
     write_frame(csv_output, formatted(steps[["set", "after", "before", *formats, "holds"]], formats))
-    page = render(
+    write_page(
+        markdown_output,
         "cho2014.md",
         title=title,
         bleu=markdown(bleu_table(paper, bleu)),
@@ -68,7 +69,6 @@ def write_paper_order(
         diagnosis=diagnosis,
         remarks=remarks,
     )
-    write_lines(markdown_output, page)
 
 
 def read_steps(paper: pd.DataFrame, order: Mapping[str, str | Path], rows: Mapping[str, str], dev: str) -> pd.DataFrame:
@@ -134,12 +134,4 @@ def verdicts(steps: pd.DataFrame) -> list[str]:
     return [
         f"{holds}, but not significant" if p_value >= 0.05 else holds
         for holds, p_value in zip(steps["holds"], steps["p_value"], strict=True)
-    ]
-
-
-def gains(steps: pd.DataFrame) -> list[dict[str, Any]]:
-    """The gain of each step on the development set, which it was tuned on, and those on the other sets."""
-    return [
-        {"dev": dev, "others": steps[~steps["dev"] & (steps["step"] == dev["step"])].to_dict("records")}
-        for dev in steps[steps["dev"]].to_dict("records")
     ]

@@ -15,10 +15,8 @@ from neural_smt.io.tables import formatted, markdown, table, texts, write_frame
 from neural_smt.report.papers import Paper
 from neural_smt.report.scores import p_value_text, score_texts, set_names
 
-Number = tuple[str, str, str, str, str, float | None, float | None]
-
-NUMBERS = ("table", "row", "system", "set", "quantity", "paper", "here")
-"""Columns of a CSV with one number of the paper and ours in each row (``Number``), where there are any."""
+NUMBERS = ["table", "row", "system", "set", "quantity", "paper", "here"]
+"""Columns of a CSV with one number of the paper and ours in each row, where there are any."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +123,20 @@ def compare_orders(
     return known, [(low, high) for low, high in known if values[low] >= values[high]]
 
 
-def write_numbers(path: Path, numbers: Iterable[Number]) -> None:
-    """Write every number of every table beside the paper's (CSV)."""
-    frame = pd.DataFrame(numbers, columns=NUMBERS, dtype=object)
-    write_frame(path, formatted(frame, {"paper": ".6g", "here": ".6g"}))
+def numbers(rows: pd.DataFrame, *quantities: tuple[str, str, str, str]) -> pd.DataFrame:
+    """The numbers of rows (with their ``label``, ``system`` and ``set``) beside the paper's, row by row: ``NUMBERS``.
+
+    quantities: of each its table, its name, the column of the paper's number ('' for none) and that of ours.
+    """
+    own = rows.reset_index(drop=True).rename(columns={"label": "row"})
+    places = own.reindex(columns=["row", "system", "set"], fill_value="")
+    parts = [
+        places.assign(table=table, quantity=quantity, paper=own.get(paper), here=own[here])
+        for table, quantity, paper, here in quantities
+    ]
+    return pd.concat(parts).astype(object).sort_index(kind="stable")
+
+
+def write_numbers(path: Path, tables: Iterable[pd.DataFrame]) -> None:
+    """Write every number of every table beside the paper's (CSV); tables: see ``numbers``."""
+    write_frame(path, formatted(pd.concat(tables)[NUMBERS], {"paper": ".6g", "here": ".6g"}))

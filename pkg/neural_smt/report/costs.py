@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
+from scipy.stats import linregress
 
 from neural_smt import STAGES
 from neural_smt.errors import UserError
@@ -86,30 +86,6 @@ def _draw_costs(path: Path, stages: pd.DataFrame) -> None:
             clean(axes, grid="x")
 
 
-class Line(NamedTuple):
-    """Seconds as a straight line over pairs: ``fixed`` + ``each`` x pairs, by least squares.
-
-    explained: the fraction of the variance of the seconds that the line explains (R squared).
-    """
-
-    fixed: float
-    each: float
-    explained: float
-
-    def at(self, pairs: float | pd.Series) -> float | pd.Series:
-        """Seconds for so many pairs."""
-        return self.fixed + self.each * pairs
-
-
-def fit_line(numbers: Iterable[float], seconds: Iterable[float]) -> Line:
-    """The line through seconds by number of pairs (two numbers or more)."""
-    pairs, values = np.asarray(numbers, dtype=np.float64), np.asarray(seconds, dtype=np.float64)
-    each, fixed = np.polyfit(pairs, values, 1)
-    variance = np.sum((values - values.mean()) ** 2)
-    rest = np.sum((values - fixed - each * pairs) ** 2)
-    return Line(float(fixed), float(each), float(1.0 - rest / variance) if variance > 0 else 1.0)
-
-
 def write_scaling_table(*, benchmarks: dict, output: Path, plot: Path) -> None:
     """Show how time and memory grow with the number of sentence pairs (CSV and plot).
 
@@ -121,7 +97,9 @@ def write_scaling_table(*, benchmarks: dict, output: Path, plot: Path) -> None:
 
 
 def scaling_table(benchmarks: Mapping[int, Iterable[Path]]) -> pd.DataFrame:
-    """A row for each stage and number of pairs, those of all stages together last, with the line through them."""
+    """A row for each stage and number of pairs, those of all stages together last, with the least-squares line through
+    them.
+    """
     if len(benchmarks) < 2:
         raise UserError(
             "scaling: one number of pairs shows no growth; give systems with two or more numbers of 'pairs'"
@@ -129,10 +107,10 @@ def scaling_table(benchmarks: Mapping[int, Iterable[Path]]) -> pd.DataFrame:
     jobs = pd.concat([read_jobs(files).assign(pairs=pairs) for pairs, files in sorted(benchmarks.items())])
     table = pd.concat([summed(part, ["pairs", "stage"]) for part in (jobs, jobs.assign(stage=TOTAL))])
     table = table.sort_values("pairs", kind="stable").sort_values("stage", key=in_order, kind="stable")
-    fitted = [
-        fit_line(own["pairs"], own["processor_seconds"]).at(own["pairs"])
-        for _, own in table.groupby("stage", sort=False)
-    ]
+    fitted = []
+    for _, own in table.groupby("stage", sort=False):
+        line = linregress(own["pairs"], own["processor_seconds"])
+        fitted.append(line.intercept + line.slope * own["pairs"])
     return table.assign(fitted_seconds=np.concatenate(fitted))
 
 
@@ -140,7 +118,7 @@ def _draw_scaling(path: Path, table: pd.DataFrame) -> None:
     """Seconds of each stage with their lines, and the highest memory of one job, over pairs."""
     stages = [stage for stage in table["stage"].unique() if stage != TOTAL]
     total = table[table["stage"] == TOTAL]
-    line = fit_line(total["pairs"], total["processor_seconds"])
+    line = linregress(total["pairs"], total["processor_seconds"])
     with drawing(path, 10.0, 4.2) as figure:
         times, memory = figure.subplots(1, 2)
         for number, stage in enumerate([TOTAL, *stages]):
@@ -151,7 +129,8 @@ def _draw_scaling(path: Path, table: pd.DataFrame) -> None:
             times.plot(own["pairs"], own["fitted_seconds"], "-", color="black" if stage == TOTAL else GREY, linewidth=1)
             if stage != TOTAL:
                 memory.plot(own["pairs"], own["peak_memory_mb"], "o-", color=colour)
-        times.set_title(f"{1000 * line.each:.2f} s per 1,000 pairs + {line.fixed:.0f} s (R² {line.explained:.3f})")
+        rate, explained = 1000 * line.slope, line.rvalue**2
+        times.set_title(f"{rate:.2f} s per 1,000 pairs + {line.intercept:.0f} s (R² {explained:.3f})")
         times.legend(frameon=False, fontsize="small")
         _finish(times, "CPU time of all jobs (s)")
         _finish(memory, "peak memory of one job (MB)")

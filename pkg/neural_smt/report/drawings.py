@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,14 @@ from matplotlib.path import Path as Curve
 from neural_smt.alignment.pharaoh import check_alignments, check_lines, parse_alignments, read_marked_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.errors import UserError
-from neural_smt.io.files import open_text, write_lines
 from neural_smt.io.plots import BLUE, svg
 from neural_smt.io.ragged import Ragged
-from neural_smt.report.pages import render, to_html
+from neural_smt.io.streams import stream_lines
+from neural_smt.report.pages import to_html, write_page
 from neural_smt.report.translations import Arc, DrawnLattice, Explanation, spelled
+
+PAGE = "drawings.html"
+"""The template of ``parts``: heading, text and SVG of each drawing; ``nothing``: what it says where there are none."""
 
 STEP, LANE, LETTER = 1.0, 0.48, 0.08
 """Inches of a translated source word, at the least, between arcs that lie above each other, and of a letter."""
@@ -124,7 +127,7 @@ def show_lattices(*, explanations: dict, output: Path, about: str = "") -> None:
             kept = f"{len(lattice.arcs)} of {lattice.arcs_in_all:,} phrase pairs in the lattice are drawn."
             parts.append({"heading": name, "text": kept, "svg": svg(*draw_lattice(lattice))})
     nothing = "No system has a lattice of its own of a sentence with words."
-    _write_page(output, "Lattice of a sentence", about, parts, nothing)
+    write_page(output, PAGE, title="Lattice of a sentence", about=to_html(about), parts=parts, nothing=nothing)
 
 
 READ = 2000
@@ -218,8 +221,13 @@ def show_alignments(
     texts = [_first_lines(sources), _first_lines(targets)]
     check_lines(targets[0], sources[0], len(texts[1]), len(texts[0]))
     lengths = [np.array([len(line.split()) for line in text], dtype=np.int64) for text in texts]
-    directions = [_read_links(path, lengths, sources[0]) for path in (forward, backward)]
-    right = _read_gold(gold, len(texts[0])) if gold else None
+    directions = [parse_alignments(_first_lines([path]), path) for path in (forward, backward)]
+    for links, path in zip(directions, (forward, backward), strict=True):
+        check_alignments(links, *lengths, path, sources[0])
+    right = Ragged.concatenate([read_marked_alignments(path)[0] for path in gold]) if gold else None
+    if right is not None and len(right) < len(texts[0]):
+        counts = f"{len(right)} alignments made by hand of {len(texts[0])} pairs"
+        raise UserError(f"{gold[0]}: {counts}; give one line for each pair")
     longest = np.maximum(*lengths)
     fitting = np.flatnonzero(
         (longest >= SHOWN_LENGTHS.start) & (longest < SHOWN_LENGTHS.stop) & (np.minimum(*lengths) > 0)
@@ -229,34 +237,15 @@ def show_alignments(
     parts = []
     for place, number in enumerate(drawn.tolist()):
         figure, axes = matrix(*(spelled(text[number].split()) for text in texts), languages)
-        gold_links = _cells(right[number]) if right else set()
+        gold_links = _cells(right[number]) if right is not None else set()
         mark_links(axes, *(_cells(part[number]) for part in directions), _cells(kept[place]), gold_links)
         parts.append({"heading": f"Sentence pair {number + 1}", "text": "", "svg": svg(figure, {})})
-    _write_page(output, "Word alignments", about, parts)
+    write_page(output, PAGE, title="Word alignments", about=to_html(about), parts=parts, nothing="")
 
 
 def _first_lines(paths: list[Path]) -> list[str]:
     """The first ``READ`` lines of texts that stand one after the other."""
-    lines: list[str] = []
-    for path in paths:
-        with open_text(path) as stream:
-            lines += [line.rstrip("\n") for line in islice(stream, READ - len(lines))]
-    return lines
-
-
-def _read_links(path: Path, lengths: list[np.ndarray], text: Path) -> Ragged:
-    links = parse_alignments(_first_lines([path]), path)
-    check_alignments(links, *lengths, path, text)
-    return links
-
-
-def _read_gold(paths: list[Path], lines: int) -> Ragged:
-    gold = Ragged.concatenate([read_marked_alignments(path)[0] for path in paths])
-    if len(gold) < lines:
-        raise UserError(
-            f"{paths[0]}: {len(gold)} alignments made by hand of {lines} pairs; give one line for each pair"
-        )
-    return gold
+    return [*islice(chain.from_iterable(map(stream_lines, paths)), READ)]
 
 
 def _cells(links: np.ndarray) -> set[tuple[int, int]]:
@@ -276,10 +265,4 @@ def show_attention(*, explanations: dict, output: Path, languages: dict, about: 
                 figure, axes = matrix([*explained.source, end], [*explained.target, end], languages)
                 titles = mark_weights(axes, explained.attention)
                 parts.append({"heading": name, "text": "", "svg": svg(figure, titles)})
-    _write_page(output, "Attention of the networks", about, parts)
-
-
-def _write_page(output: Path, title: str, about: str, parts: Sequence[Mapping[str, str]], nothing: str = "") -> None:
-    """parts: ``heading``, ``text`` and ``svg`` of each drawing; nothing: what the page says where there are none."""
-    page = render("drawings.html", title=title, about=to_html(about), parts=parts, nothing=nothing)
-    write_lines(output, page)
+    write_page(output, PAGE, title="Attention of the networks", about=to_html(about), parts=parts, nothing="")

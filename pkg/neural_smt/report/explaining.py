@@ -1,6 +1,5 @@
 """The step of the report that asks systems how they translate single sentences."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +10,10 @@ from neural_smt.decoding.lattices.lattice import Lattice, max_marginals, prune
 from neural_smt.decoding.search import Decoder
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
-from neural_smt.io.files import read_lines, write_json
+from neural_smt.io.files import read_lines, read_object, write_json
 from neural_smt.io.ragged import Ragged
-from neural_smt.report.translations import Arc, Chosen, DrawnLattice, Explained, Explanation, spelled
-from neural_smt.translation.translators import Candidate, SearchTranslator, load_translator
+from neural_smt.report.translations import Arc, DrawnLattice, Explained, Explanation, spelled
+from neural_smt.translation.translators import SearchTranslator, load_translator
 
 if TYPE_CHECKING:
     from neural_smt.networks.attention.network import AttentionNetwork
@@ -30,29 +29,28 @@ def explain_sentences(*, system: Path, run: int, text: Path, chosen: Path, outpu
 
     system: see ``system_folder``; chosen: what ``choose_sentences`` wrote.
     """
-    numbers, lines = Chosen.load(chosen), read_lines(text)
-    last = max(numbers.sentences, default=-1)
+    numbers, lines = read_object(chosen), read_lines(text)
+    last = max(numbers["sentences"], default=-1)
     if last >= len(lines):
         raise UserError(f"{chosen}: names line {last + 1}, but {text} has {len(lines)}; choose sentences again")
-    sentences = [lines[number].split() for number in numbers.sentences]
-    drawn = None if numbers.drawn is None else numbers.sentences.index(numbers.drawn)
+    sentences = [lines[number].split() for number in numbers["sentences"]]
+    drawn = None if numbers["drawn"] is None else numbers["sentences"].index(numbers["drawn"])
     explained_system = System.load(system)
     translator = load_translator(explained_system, run, device)
     if explained_system["kind"] == "attention":
         explanation = Explanation(_with_attention(translator, sentences, drawn))  # type: ignore[arg-type]
     else:
-        found = [translated.best for translated in translator.translate(sentences)]
-        explained = [_explained(tokens, best) for tokens, best in zip(sentences, found, strict=True)]
+        explained = []
+        for tokens, translated in zip(sentences, translator.translate(sentences), strict=True):
+            best = translated.best
+            phrases = [[*phrase.source, *phrase.target] for phrase in best.phrases]
+            links = [list(link) for link in sorted(best.alignment)]
+            explained.append(Explained(spelled(tokens), spelled(best.tokens), phrases, links))
         lattice = None
         if drawn is not None and isinstance(translator, SearchTranslator) and translator.decoder.feature is None:
             lattice = draw_lattice(translator.decoder, sentences[drawn])
         explanation = Explanation(explained, lattice)
     write_json(output, asdict(explanation))
-
-
-def _explained(source: list[str], best: Candidate) -> Explained:
-    phrases = [[*phrase.source, *phrase.target] for phrase in best.phrases]
-    return Explained(spelled(source), spelled(best.tokens), phrases, [list(link) for link in sorted(best.alignment)])
 
 
 def _with_attention(
@@ -86,7 +84,11 @@ def draw_lattice(decoder: Decoder, tokens: list[str], most: int = ARCS) -> Drawn
         Arc(int(tail), int(head), [int(start), int(stop)], spelled(words[number]), round(max(behind[number], 0.0), 4))
         for number, (tail, head, start, stop) in enumerate(places)
     ]
-    return DrawnLattice(spelled(tokens), _covered(lattice), arcs, len(whole.tails))
+    # how many source words each node has translated; arcs leave nodes that others have reached before
+    covered = [0] * (len(lattice.arc_offsets) - 1)
+    for arc in arcs:
+        covered[arc.head] = covered[arc.tail] + arc.source[1] - arc.source[0]
+    return DrawnLattice(spelled(tokens), covered, arcs, len(whole.tails))
 
 
 def _pruned(lattice: Lattice, most: int) -> Lattice:
@@ -96,15 +98,6 @@ def _pruned(lattice: Lattice, most: int) -> Lattice:
         if len(smaller.tails) <= most:
             return smaller
     return prune(lattice, density=1.0)
-
-
-def _covered(lattice: Lattice) -> list[int]:
-    """How many source words each node has translated."""
-    covered = [0] * (len(lattice.arc_offsets) - 1)
-    sizes: Mapping[int, int] = dict(enumerate((lattice.stops - lattice.starts).tolist()))
-    for arc, (tail, head) in enumerate(zip(lattice.tails.tolist(), lattice.heads.tolist(), strict=True)):
-        covered[head] = covered[tail] + sizes[arc]
-    return covered
 
 
 def attention_weights(model: "Trained[AttentionNetwork]", source: list[str], words: np.ndarray) -> list[list[float]]:

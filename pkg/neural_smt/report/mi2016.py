@@ -11,21 +11,19 @@ import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import read_settings
-from neural_smt.io.files import write_lines
 from neural_smt.io.plots import BLUE, GREY, RED, clean, drawing
 from neural_smt.io.tables import read_frame, texts
 from neural_smt.networks.folder import count_parameters
 from neural_smt.report.comparison import (
     Comparison,
-    Number,
     compare_orders,
     means_of_runs,
+    numbers,
     with_figures,
     write_numbers,
 )
 from neural_smt.report.networks import TRAINING_FIGURES, read_training
-from neural_smt.report.pages import render
+from neural_smt.report.pages import write_page
 from neural_smt.report.papers import Paper, load_paper
 from neural_smt.report.scores import Scores, read_scores
 from neural_smt.vocabulary_selection.coverage_steps import COLUMNS as COVERAGE
@@ -43,13 +41,16 @@ UNION = "V^P + V^D + V^T"
 WANTED = 0.9
 """Share of the reference that the paper's default sets cover on its development set, and more."""
 
-TOOK = (
-    *("seconds", "sentences_per_second", "words", "unknown_words", "unfinished", "grown"),
-    "mean_vocabulary",
-)
+WRITTEN = ("mean_vocabulary", "words", "unknown_words", "seconds")
+TOOK = (*WRITTEN, "sentences_per_second", "unfinished", "grown")
 """What a network's translation of a set took, mean over runs: seconds of search; words, unknown_words: written by the
 network, before any replacement; unfinished: sentences without an end; grown: those whose vocabulary had to grow;
 mean_vocabulary: words that a sentence is predicted from.
+"""
+
+MADE = ["label", "network", "vocabulary", "replace_unknown", "frequent"]
+"""How a system is made: its name in tables, and of one that a network translates with the network, the name of the
+candidate sets at decoding (``all`` for all words), whether unknown words are replaced, and N of V^T of its sets.
 """
 
 EPOCHS = ("epoch", "updates", "perplexity", "bleu")
@@ -57,30 +58,15 @@ EPOCHS = ("epoch", "updates", "perplexity", "bleu")
 
 
 @dataclass(frozen=True)
-class System:
-    """label: its name in tables; network: that translates, None for a phrase-based system; vocabulary: name of the
-    candidate sets at decoding, ``all`` for all words; replace_unknown: whether unknown words are replaced; frequent: N
-    of V^T of its sets.
-    """
-
-    label: str
-    network: str | None = None
-    vocabulary: str | None = None
-    replace_unknown: bool = False
-    frequent: int | None = None
-
-
-@dataclass(frozen=True)
 class Results(Comparison):
     """What the tables are made of.
 
-    systems: further columns are ``TOOK``, NaN where no network translated; made: how each system translates;
-    trainings: a row for each network, its ``parameters`` and ``TRAINING_FIGURES``; epochs: network -> a row of
-    ``EPOCHS`` for each; coverage: see ``read_coverage``.
+    systems: further columns are ``MADE`` and ``TOOK``, the latter NaN where no network translated; trainings: a row for
+    each network, its ``parameters`` and ``TRAINING_FIGURES``; epochs: network -> a row of ``EPOCHS`` for each;
+    coverage: see ``read_coverage``.
     """
 
     paper: ClassVar[Paper] = PAPER
-    made: Mapping[str, System]
     trainings: pd.DataFrame
     epochs: Mapping[str, pd.DataFrame]
     coverage: pd.DataFrame
@@ -92,12 +78,12 @@ class Results(Comparison):
 
     def counterpart(self, system: str) -> str:
         """The paper's system that does with unknown words what a system does."""
-        return REPLACED if self.made[system].replace_unknown else LIMITED
+        return REPLACED if self.test["replace_unknown"][system] else LIMITED
 
     @property
     def own_system(self) -> str | None:
         """The paper's system, or the same with unknown words replaced."""
-        return next((name for name in (LIMITED, REPLACED) if name in self.made), None)
+        return next((name for name in (LIMITED, REPLACED) if name in self.test.index), None)
 
 
 def write_attention_tables(
@@ -108,10 +94,9 @@ def write_attention_tables(
     files: arguments of ``read_results``; remarks: Markdown.
     """
     results = read_results(**files)
-    lines = page(results, title, remarks)
+    write_attention_page(markdown_output, results, title, remarks)
     write_numbers(csv_output, all_numbers(results))
     draw_epochs(plot, results.epochs, results.dev)
-    write_lines(markdown_output, lines)
 
 
 def read_results(
@@ -125,25 +110,22 @@ def read_results(
 ) -> Results:
     """Read the files of an experiment.
 
-    systems: system -> ``System``; scores, significance: as in ``read_scores``; translations: system -> set -> what
-    ``translate_attention`` measured, a file per run; curves: network -> ``curve``, its learning curve, ``model``, its
-    folder, and ``keep``, the weights that were kept (``last`` or ``best``); epochs: network -> what
+    systems: system -> those of ``MADE`` that it has; scores, significance: as in ``read_scores``; translations: system
+    -> set -> what ``translate_attention`` measured, a file per run; curves: network -> ``curve``, its learning curve,
+    ``model``, its folder, and ``keep``, the weights that were kept (``last`` or ``best``); epochs: network -> what
     ``measure_epochs`` wrote; coverage: the CSV of ``measure_candidates``.
     """
     if not systems:
         raise UserError("no system translates with an attention network, and there is nothing to report on; add one")
-    for name in systems:
-        if name not in scores:
-            raise UserError(f"system {name!r} has no scores to report on; those that have are {', '.join(scores)}")
     measured = read_scores({name: scores[name] for name in systems}, significance)
+    made = pd.DataFrame([systems[name] for name in systems], list(systems), MADE)
+    made["replace_unknown"] = made["replace_unknown"].eq(True)
     trainings = [
-        read_training(files["curve"], files.get("keep", "last"))
-        | {"parameters": count_parameters(Path(files["model"]))}
+        read_training(files["curve"], files["keep"]) | {"parameters": count_parameters(Path(files["model"]))}
         for files in curves.values()
     ]
     return Results(
-        with_figures(measured, means_of_runs(translations, TOOK), TOOK),
-        {name: read_settings(System, values, f"systems.{name}") for name, values in systems.items()},
+        with_figures(measured, means_of_runs(translations, TOOK), TOOK).join(made, on="system"),
         pd.DataFrame(trainings, list(curves), ["parameters", *TRAINING_FIGURES]),
         {name: _read_epochs(Path(path)) for name, path in epochs.items()},
         read_coverage(Path(coverage)),
@@ -203,14 +185,15 @@ def _paper_sizes(parts: str, top: float) -> tuple[float | None, float | str | No
     return fractions.get(column), sentence if column == (UNION, 10) else None, None
 
 
-def page(results: Results, title: str, remarks: str = "") -> list[str]:
-    """The page as lines of Markdown; rows without a system are left out, and tables without a row of their own."""
+def write_attention_page(path: Path, results: Results, title: str, remarks: str = "") -> None:
+    """Write the page (Markdown); rows without a system are left out, and tables without a row of their own."""
     coverage = default_rows(results.coverage, results.dev)
     union = coverage[coverage["parts"] == UNION].iloc[0]
     parts = coverage[coverage["parts"].isin(["V^P", "V^D"])]
     sizes, best, decoding = size_rows(results), best_rows(results), decoding_rows(results)
     known, failing = orders(results)
-    return render(
+    write_page(
+        path,
         "mi2016.md",
         title=title,
         paper=PAPER,
@@ -239,12 +222,10 @@ def size_rows(results: Results) -> pd.DataFrame:
     As the other rows do, the default one replaces unknown words or does not, if there is such a system.
     """
     rows = PAPER.rows("3")
-    others = [name for name in rows["system"] if name in results.made and name != LIMITED]
+    others = [name for name in rows["system"] if name in results.test.index and name != LIMITED]
     default = results.counterpart(others[0]) if others else LIMITED
     rows = rows.replace({"system": {LIMITED: default}})
-    rows = rows[rows["system"].isin(results.made) & bool(others)]
-    found = results.beside(rows, results.dev)
-    return found.assign(here_frequent=[results.made[system].frequent for system in rows["system"]])
+    return results.beside(rows[rows["system"].isin(results.test.index) & bool(others)], results.dev)
 
 
 def table_rows(results: Results, name: str) -> pd.DataFrame:
@@ -254,7 +235,7 @@ def table_rows(results: Results, name: str) -> pd.DataFrame:
     """
     rows = results.rows(name)
     if name == "Further":
-        others = [(system.label, other) for other, system in results.made.items() if other not in PAPER.systems]
+        others = [(label, system) for system, label in results.test["label"].items() if system not in PAPER.systems]
         rows = pd.concat([rows, pd.DataFrame(others, columns=["label", "system"])], ignore_index=True)
     return rows[[not rows["system"].isin(PAPER.facts["familiar"][name]).all()] * len(rows)]
 
@@ -267,16 +248,15 @@ def _systems_table(results: Results, name: str) -> str:
         strict=True,
     )
     unknown_words = [f"{count} ({part} %)" if count else "" for count, part in unknown]
-    names = [results.made[system].label for system in rows["system"]]
-    return results.shown(rows.assign(name=names, unknown=unknown_words), "systems", left=2)
+    return results.shown(rows.assign(unknown=unknown_words), "systems", left=2)
 
 
 def orders(results: Results) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """The pairs of systems, lower and higher in the paper, that there are, and those whose mean BLEU over the test sets
     is not in this order.
     """
-    parts = [(name, results.counterpart(name)) for name in PAPER.facts["parts"] if name in results.made]
-    means = pd.Series({name: results.test_mean(name) for name in results.made})
+    parts = [(name, results.counterpart(name)) for name in PAPER.facts["parts"] if name in results.test.index]
+    means = pd.Series({name: results.test_mean(name) for name in results.test.index})
     return compare_orders([*PAPER.facts["orders"], *parts], means)
 
 
@@ -321,8 +301,8 @@ def training_rows(results: Results) -> pd.DataFrame:
     as Jean et al. (2015) have.
     """
     rows, paper = results.trainings, PAPER.facts["training_slowdown"]
-    own = results.made[results.own_system].network if results.own_system else None
-    slow = {results.made[name].network for name in paper["systems"] if name in results.made}
+    networks = results.test["network"]
+    own, slow = networks.get(results.own_system), set(networks.reindex(paper["systems"]))
     speeds = rows["updates_per_second"]
     return rows.assign(
         network=rows.index,
@@ -339,46 +319,38 @@ def decoding_rows(results: Results) -> pd.DataFrame:
     speeds = rows["sentences_per_second"]
     own = rows[rows["system"] == results.own_system].set_index("set")["sentences_per_second"]
     return rows.assign(
-        label=[results.made[system].label for system in rows["system"]],
-        vocabulary=[results.made[system].vocabulary or "" for system in rows["system"]],
         slowdown=rows["set"].map(own) / speeds.clip(lower=1e-9),
     )
 
 
-def all_numbers(results: Results) -> Iterator[Number]:
+def all_numbers(results: Results) -> Iterator[pd.DataFrame]:
     """Every number of every table beside the paper's; tables have the names that the page gives them."""
-    for row in default_rows(results.coverage, results.dev).itertuples():
-        yield "1", row.label, "", row.text, "coverage", row.paper_coverage, row.percentage
-        yield "2", row.label, "", row.text, "sentence_size", row.paper_sentence, row.sentence
-        yield "2", row.label, "", row.text, "batch_size", row.paper_batch, row.batch
-    for row in size_rows(results).itertuples():
-        where = "3", f"N = {row.frequent}", row.system, row.set
-        yield *where, "frequent", row.frequent, row.here_frequent
-        yield *where, "bleu", row.bleu, row.here_sacrebleu
-        yield *where, "mean_vocabulary", row.size, row.here_mean_vocabulary
+    coverage = default_rows(results.coverage, results.dev).assign(set=lambda rows: rows["text"])
+    sizes = (("2", f"{name}_size", f"paper_{name}", name) for name in ("sentence", "batch"))
+    yield numbers(coverage, ("1", "coverage", "paper_coverage", "percentage"), *sizes)
+    rows = size_rows(results)
+    quantities = ("frequent", "frequent", "here_frequent"), ("bleu", "bleu", "here_sacrebleu")
+    quantities += (("mean_vocabulary", "size", "here_mean_vocabulary"),)
+    yield numbers(rows.assign(label="N = " + rows["frequent"].astype(str)), *(("3", *one) for one in quantities))
+    quantities = ("bleu", "paper", "here_sacrebleu"), ("tokenised_bleu", "paper", "here_tokenised")
+    quantities += tuple((name, "", f"here_{name}") for name in ("p_value", *WRITTEN))
     for name in ("4", "Further"):
-        for row in results.beside_on_sets(table_rows(results, name)).itertuples():
-            where = name, row.label, row.system, row.set
-            yield *where, "bleu", row.paper, row.here_sacrebleu
-            yield *where, "tokenised_bleu", row.paper, row.here_tokenised
-            yield *where, "p_value", None, row.here_p_value
-            if pd.notna(row.here_seconds):
-                for quantity in ("mean_vocabulary", "words", "unknown_words", "seconds"):
-                    yield *where, quantity, None, getattr(row, f"here_{quantity}")
-    for best in best_rows(results).itertuples():
-        where = "Figure 2", "best", best.network, results.dev
-        yield *where, "epoch", best.paper_epoch, best.epoch
-        yield *where, "tokenised_bleu", best.paper_bleu, best.bleu
-        for epoch in results.epochs[best.network].itertuples():
-            where = "Figure 2", f"epoch {epoch.epoch}", best.network, results.dev
-            yield *where, "tokenised_bleu", None, epoch.bleu
-            yield *where, "perplexity", None, epoch.perplexity
-    for row in training_rows(results).itertuples():
-        where = "Training", row.network, row.network, ""
-        for quantity in ("parameters", "updates_per_second", "words_per_second", "perplexity"):
-            yield *where, quantity, None, getattr(row, quantity)
-        yield *where, "slowdown", row.paper, row.slowdown
-    for row in decoding_rows(results).itertuples():
-        where = "Decoding", row.label, row.system, row.set
-        for quantity in ("sentences_per_second", "grown", "unfinished", "slowdown"):
-            yield *where, quantity, None, getattr(row, quantity)
+        found = numbers(results.beside_on_sets(table_rows(results, name)), *((name, *one) for one in quantities))
+        yield found[~found["quantity"].isin(WRITTEN) | found["here"].notna()]
+    for _, best in best_rows(results).iterrows():
+        figure = {"system": best["network"], "set": results.dev}
+        epochs = pd.DataFrame([best]).assign(label="best", **figure)
+        yield numbers(
+            epochs, ("Figure 2", "epoch", "paper_epoch", "epoch"), ("Figure 2", "tokenised_bleu", "paper_bleu", "bleu")
+        )
+        epochs = results.epochs[best["network"]]
+        epochs = epochs.assign(label="epoch " + epochs["epoch"].astype(str), **figure)
+        yield numbers(epochs, ("Figure 2", "tokenised_bleu", "", "bleu"), ("Figure 2", "perplexity", "", "perplexity"))
+    rows = training_rows(results)
+    rows = rows.assign(label=rows["network"], system=rows["network"])
+    names = ("parameters", "updates_per_second", "words_per_second", "perplexity")
+    yield numbers(
+        rows, *(("Training", name, "", name) for name in names), ("Training", "slowdown", "paper", "slowdown")
+    )
+    names = ("sentences_per_second", "grown", "unfinished", "slowdown")
+    yield numbers(decoding_rows(results), *(("Decoding", name, "", name) for name in names))

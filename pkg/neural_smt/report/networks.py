@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from neural_smt.io.files import read_object, write_lines
+from neural_smt.io.files import read_object
 from neural_smt.io.tables import Column, markdown, read_frame, readable, rounded, write_frame
 from neural_smt.networks.folder import count_parameters
-from neural_smt.report.pages import render
+from neural_smt.report.pages import write_page
 
 NETWORKS = {
     "network": Column("Network"),
@@ -69,7 +69,7 @@ def write_networks_table(*, networks: dict, csv_output: Path, markdown_output: P
     rows = pd.DataFrame([network_row(name, **files) for name, files in networks.items()], columns=list(NETWORKS))
     found = rounded(rows, NETWORKS)
     write_frame(csv_output, found)
-    write_lines(markdown_output, render("networks.md", title=title, table=markdown(readable(found, NETWORKS))))
+    write_page(markdown_output, "networks.md", title=title, table=markdown(readable(found, NETWORKS)))
 
 
 def network_row(
@@ -107,10 +107,10 @@ def write_classes_table(
     networks: name -> arguments of ``class_row``, of recurrent models that differ in their classes alone; sets: whose
     perplexity is shown, the one that the comparison names last.
     """
-    perplexities = {f"{name}:perplexity": Column(f"PPL of {name}", ".4f", ".2f") for name in sets}
-    costs = {f"{name}:cost": Column("", ".4f") for name in sets}
-    order = [f"{name}:{figure}" for name in sets for figure in ("perplexity", "cost")]
-    columns = CLASSES | {name: (perplexities | costs)[name] for name in order}
+    columns, perplexities = dict(CLASSES), [f"{name}:perplexity" for name in sets]
+    for name in sets:
+        columns[f"{name}:perplexity"] = Column(f"PPL of {name}", ".4f", ".2f")
+        columns[f"{name}:cost"] = Column("", ".4f")
     rows = pd.DataFrame([class_row(name, sets, **files) for name, files in networks.items()])
     found = rounded(rows, columns)
     write_frame(csv_output, found)
@@ -119,7 +119,7 @@ def write_classes_table(
     numbers = found.apply(pd.to_numeric, errors="coerce").assign(network=rows["network"])
     fastest, best = numbers["cost"].idxmin(), numbers[f"{sets[-1]}:perplexity"].idxmin()
     comparison = {"set": sets[-1], "fastest": numbers.loc[fastest], "best": numbers.loc[best], "same": fastest == best}
-    write_lines(markdown_output, render("classes.md", title=title, table=wide, comparison=comparison))
+    write_page(markdown_output, "classes.md", title=title, table=wide, comparison=comparison)
 
 
 def class_row(

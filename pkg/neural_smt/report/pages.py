@@ -53,6 +53,11 @@ def render(template: str, **values: Any) -> list[str]:
     return text.split("\n")
 
 
+def write_page(path: Path, template: str, **values: Any) -> None:
+    """Write a template with values in it."""
+    write_lines(path, render(template, **values))
+
+
 def show_page(*, title: str, about: str, output: Path, figures: list[Path] = (), tables: list[Path] = ()) -> None:  # type: ignore[assignment]
     """Write a page (HTML, self-contained) of figures (PNG) and tables (Markdown, CSV) with what is to know of them.
 
@@ -65,7 +70,8 @@ def show_page(*, title: str, about: str, output: Path, figures: list[Path] = (),
         raise UserError(f"{unknown}: neither a table in Markdown (.md) nor in CSV (.csv)")
     written = {path.with_suffix("") for path in paths if path.suffix == ".md"}
     alone = [path for path in paths if path.suffix == ".csv" and path.with_suffix("") not in written]
-    page = render(
+    write_page(
+        output,
         "figures.html",
         title=title,
         about=to_html(about),
@@ -74,7 +80,6 @@ def show_page(*, title: str, about: str, output: Path, figures: list[Path] = (),
         tables=[{"name": _name(path) if len(alone) > 1 else "", **table_html(path)} for path in alone],
         files=[{"name": path.name, "data": _encoded(path)} for path in paths if path.suffix == ".csv"],
     )
-    write_lines(output, page)
 
 
 def table_html(path: Path) -> dict[str, Any]:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import open_text, read_object, write_lines
+from neural_smt.io.files import read_object
 from neural_smt.io.plots import BLUE, COLOURS, GREY, clean, drawing
+from neural_smt.io.streams import stream_lines
 from neural_smt.io.tables import Column, formatted, markdown, read_frame, readable, rounded, table, texts, write_frame
-from neural_smt.report.pages import render
+from neural_smt.report.pages import render, write_page
 
 Scores = Mapping[str, Mapping[str, Sequence[str]]]
 """System -> set -> the evaluation files of its runs, in the order in which tables show them."""
@@ -141,7 +141,7 @@ def write_table(
     if data:
         wide = pd.concat([wide.iloc[:, :1], readable(found, DATA), wide.iloc[:, 1:]], axis=1)
     template = "data.md" if data else "table1.md"
-    write_lines(markdown_output, render(template, title=title, table=markdown(wide), runs=runs(found)))
+    write_page(markdown_output, template, title=title, table=markdown(wide), runs=runs(found))
 
 
 def read_facts(data: str, text: Path, perplexity: Path, phrase_table: Path) -> dict[str, str | int | float]:
@@ -150,26 +150,16 @@ def read_facts(data: str, text: Path, perplexity: Path, phrase_table: Path) -> d
     data: its name; text: target side of the training pairs; perplexity: what ``measure_language_model`` wrote;
     phrase_table: folder.
     """
-    pairs, words = count_words(text)
+    lengths = [len(line.split()) for line in stream_lines(Path(text))]
     measured = read_object(Path(perplexity))
     return {
         "data": data,
-        "pairs": pairs,
-        "target_words": words,
+        "pairs": len(lengths),
+        "target_words": sum(lengths),
         "unknown": measured["unknown"],
         "perplexity": measured["comparable_perplexity"],
         "phrase_pairs": read_object(Path(phrase_table) / "meta.json")["rows"],
     }
-
-
-def count_words(text: Path) -> tuple[int, int]:
-    """Lines and words of a tokenised text."""
-    try:
-        with open_text(text) as stream:
-            lengths = [len(line.split()) for line in stream]
-    except FileNotFoundError:
-        raise UserError(f"{text}: no such file; run the selection stage again") from None
-    return len(lengths), sum(lengths)
 
 
 def shown(found: pd.DataFrame) -> pd.DataFrame:
@@ -229,7 +219,14 @@ def plot_scores(*, scores: dict, plot: Path, title: str = "", labels: dict[str, 
         for axes, name in zip(panels, sets, strict=True):
             for row, system in enumerate(systems):
                 own = found[(found["system"] == system) & (found["set"] == name)]
-                _draw_system(axes, row, own["sacrebleu"].tolist())
+                values = own["sacrebleu"].tolist()
+                middle, deviation = statistics.fmean(values), spread(values)
+                if len(values) > 1:
+                    axes.plot([middle - deviation, middle + deviation], [row, row], color=BLUE, linewidth=1.5)
+                axes.plot(values, [row] * len(values), "o", color=GREY, markersize=5)
+                axes.plot([middle], [row], "|", color=BLUE, markersize=16, markeredgewidth=2.5)
+                label = {"ha": "center", "color": BLUE, "fontsize": 8, "textcoords": "offset points"}
+                axes.annotate(f"{middle:.2f}", (middle, row), xytext=(0, 10), **label)
             axes.set(title=name, xlabel="sacreBLEU (of 100)")
             axes.set_yticks(range(len(systems)), [(labels or {}).get(system, system) for system in systems])
             axes.set_ylim(len(systems) - 0.5, -0.5)
@@ -237,17 +234,6 @@ def plot_scores(*, scores: dict, plot: Path, title: str = "", labels: dict[str, 
             clean(axes)
         if title:
             figure.suptitle(title)
-
-
-def _draw_system(axes: Axes, row: int, values: list[float]) -> None:
-    middle, deviation = statistics.fmean(values), spread(values)
-    if len(values) > 1:
-        axes.plot([middle - deviation, middle + deviation], [row, row], color=BLUE, linewidth=1.5)
-    axes.plot(values, [row] * len(values), "o", color=GREY, markersize=5)
-    axes.plot([middle], [row], "|", color=BLUE, markersize=16, markeredgewidth=2.5)
-    axes.annotate(
-        f"{middle:.2f}", (middle, row), xytext=(0, 10), textcoords="offset points", ha="center", color=BLUE, fontsize=8
-    )
 
 
 def plot_tuning(*, histories: dict, plot: Path, title: str = "", labels: dict[str, str] | None = None) -> None:

@@ -8,32 +8,18 @@ from difflib import SequenceMatcher
 from html import unescape
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_json, read_lines, read_parallel, write_json, write_lines
-from neural_smt.report.pages import render, to_html
+from neural_smt.io.files import read_lines, read_object, read_parallel, write_json
+from neural_smt.report.pages import to_html, write_page
 
 DRAWN_WORDS = 9
 """Words of the sentence that is drawn, if there is one of so many: it fills a page and no more."""
 
 SHOWN = 8
 """Systems that are shown at first; others when their boxes are checked."""
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """Numbers of lines, from 0: of the sentences that are shown, and of the one among them that is drawn (or None)."""
-
-    sentences: list[int]
-    drawn: int | None
-
-    @classmethod
-    def load(cls, path: Path) -> Chosen:
-        """As ``choose_sentences`` wrote it."""
-        return cls(**_known(read_json(path), path, {"sentences", "drawn"}))
 
 
 @dataclass(frozen=True)
@@ -87,7 +73,7 @@ class Explanation:
     @classmethod
     def load(cls, path: Path) -> Explanation:
         """As ``explain_sentences`` wrote it."""
-        content = _known(read_json(path), path, {"sentences", "lattice"})
+        content = read_object(path)
         sentences = [Explained(**sentence) for sentence in content["sentences"]]
         lattice = content["lattice"]
         if lattice is not None:
@@ -100,14 +86,9 @@ def spelled(tokens: list[str]) -> list[str]:
     return [unescape(token) for token in tokens]
 
 
-def _known(content: Any, path: Path, names: set[str]) -> dict[str, Any]:
-    if not isinstance(content, dict) or set(content) != names:
-        raise UserError(f"{path}: not made by this version of the report; run its rule again")
-    return content
-
-
 def choose_sentences(*, source: Path, systems: dict, sentences: int, seed: int, output: Path) -> None:
-    """Draw up to ``sentences`` lines that the systems translate differently, and one of them to draw (JSON).
+    """Draw up to ``sentences`` lines that the systems translate differently, and one of them to draw; write (JSON)
+    their numbers, from 0, as ``sentences``, and that of the one (or none) as ``drawn``.
 
     source: tokenised text; systems: name -> its translation of the text.
     """
@@ -158,7 +139,7 @@ def show_translations(
     texts, first = _translations(systems, source), next(iter(systems), "")
     explained = {name: Explanation.load(Path(path)) for name, path in (explanations or {}).items()}
     sentences = []
-    for place, number in enumerate(Chosen.load(chosen).sentences):
+    for place, number in enumerate(read_object(chosen)["sentences"]):
         shown = []
         for name, lines in texts.items():
             baseline = None if name == first else texts[first][number]
@@ -167,7 +148,8 @@ def show_translations(
             shown.append({"name": name, "pieces": pieces, "phrases": phrases})
         texts_of = {"source": sources[number], "reference": references[number]}
         sentences.append({"number": number + 1, "systems": shown, **texts_of})
-    page = render(
+    write_page(
+        output,
         "translations.html",
         title="Translations side by side",
         about=to_html(about),
@@ -176,7 +158,6 @@ def show_translations(
         languages={"source": "", "target": ""} | (languages or {}),
         shown=SHOWN,
     )
-    write_lines(output, page)
 
 
 def differing(text: str, other: str) -> list[bool]:
