@@ -32,8 +32,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     # nothing is left for the second process
     "single_pairs": ("encoder_decoder", LOOP | {"conventions": "paper", "batch": 1}),
     "cslm": ("cslm", LOOP | {"batch": 33}),
-    "sgd": ("recurrent", EPOCHS | {"optimiser": "sgd", "rate": 0.01}),  # with larger steps rounding grows
-    "adagrad": ("recurrent", EPOCHS),
+    # with larger steps rounding grows
+    "sgd": ("recurrent", EPOCHS | {"optimiser": "sgd", "rate": 0.01}),
+    "adagrad": ("recurrent", EPOCHS | {"rate": 0.03}),
     "attention": ("attention", LOOP),
     "candidates": ("attention", LOOP | {"by_epoch": True, "fix_embeddings": 1}),
     "tau": ("attention", LOOP | {"tau": 14}),
