@@ -32,9 +32,9 @@ from neural_smt.decoding.lattices import oracle
 from neural_smt.decoding.lattices.flat import FlatLattices, list_paths
 from neural_smt.decoding.lattices.oracle import encode_references
 from neural_smt.decoding.moses.ini import read_sections, read_weights
+from neural_smt.decoding.oracles import oracle_rows
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.push_forward import LatticeScorer, Rescored, push_forward, rescore_lists
-from neural_smt.decoding.reranking_steps import oracle_rows
 from neural_smt.decoding.scorers.recurrent import RecurrentScoring
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.experiment.settings import section_settings

@@ -10,8 +10,7 @@ import subprocess
 import time
 import warnings
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 FLAGS = (
     "--headless",
@@ -84,12 +83,6 @@ class Browser:
         os.close(self._commands)
         os.close(self._answers)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
     def send(self, method: str, patience: float = PATIENCE, **parameters: Any) -> dict[str, Any]:
         """Give a command; its result within so many seconds."""
         self._number += 1
@@ -122,17 +115,17 @@ class Browser:
                 self._answered[message["id"]] = message
 
     def _note(self, message: dict[str, Any]) -> None:
-        parameters = message.get("params", {})
-        if message.get("method") == "Network.requestWillBeSent":
-            self.requests.append(parameters["request"]["url"])
-        if message.get("method") == "Network.loadingFailed" and not parameters.get("canceled"):
-            self.failures.append(json.dumps(parameters))
-        if message.get("method") == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "assert"):
-            self.faults.append(json.dumps(parameters["args"]))
-        if message.get("method") == "Runtime.exceptionThrown":
-            self.faults.append(json.dumps(parameters["exceptionDetails"]))
-        if message.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error":
-            self.faults.append(parameters["entry"]["text"])
+        match message:
+            case {"method": "Network.requestWillBeSent", "params": {"request": {"url": address}}}:
+                self.requests.append(address)
+            case {"method": "Network.loadingFailed", "params": failed} if not failed.get("canceled"):
+                self.failures.append(json.dumps(failed))
+            case {"method": "Runtime.consoleAPICalled", "params": {"type": "error" | "assert", "args": said}}:
+                self.faults.append(json.dumps(said))
+            case {"method": "Runtime.exceptionThrown", "params": {"exceptionDetails": thrown}}:
+                self.faults.append(json.dumps(thrown))
+            case {"method": "Log.entryAdded", "params": {"entry": {"level": "error", "text": said}}}:
+                self.faults.append(said)
 
     def window(self, width: int, height: int, phone: bool = False) -> None:
         """The size of what is seen, in CSS pixels."""
@@ -159,9 +152,9 @@ class Browser:
             self._start()
             self.send("Page.navigate", url=address)
 
-    def value(self, expression: str) -> Any:
+    def value(self, expression: str, **context: Any) -> Any:
         """The value of a JavaScript expression."""
-        found = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        found = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, **context)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
@@ -172,9 +165,7 @@ class Browser:
             return None
         (child,) = children
         world = self.send("Page.createIsolatedWorld", frameId=child["frame"]["id"])["executionContextId"]
-        found = self.send("Runtime.evaluate", expression=expression, returnByValue=True, contextId=world)
-        assert "exceptionDetails" not in found, found["exceptionDetails"]
-        return found["result"].get("value")
+        return self.value(expression, contextId=world)
 
     def wait(self, expression: str, framed: bool = False) -> None:
         """Wait until a JavaScript expression is true, in the page or in its frame."""

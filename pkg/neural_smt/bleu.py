@@ -16,32 +16,24 @@ MATCHES = slice(0, 2 * ORDER, 2)
 TOTALS = slice(1, 2 * ORDER, 2)
 
 
-def bleu_statistics(hypothesis: Sequence[Hashable], *references: Sequence[Hashable]) -> np.ndarray:
-    """The statistics of one hypothesis, int32 ``[9]``; tokens may be ids or strings, the same kind on both sides."""
-    return corpus_statistics([hypothesis], *([reference] for reference in references))[0]
-
-
 def corpus_statistics(
     hypotheses: Iterable[Sequence[Hashable]], *references: Iterable[Sequence[Hashable]]
 ) -> np.ndarray:
     """The statistics of many hypotheses, int32 ``[n, 9]``; each of ``references`` holds one reference for each.
 
+    Tokens may be ids or strings, the same kind on both sides.
     Raises ``ValueError`` when the numbers of hypotheses and references differ or there is no reference.
     """
     if not references:
         raise ValueError("BLEU needs at least one reference")
     index: dict[Hashable, int] = {}
 
-    def encode(tokens: Sequence[Hashable]) -> np.ndarray:
-        if isinstance(tokens, np.ndarray) and tokens.dtype == np.int32:
-            tokens = tokens.tolist()
-        return np.array([index.setdefault(token, len(index)) for token in tokens], dtype=np.int32)
-
     rows = []
-    for hypothesis, *answers in zip(hypotheses, *references, strict=True):
-        encoded = [encode(answer) for answer in answers]
-        offsets = np.cumsum([0, *(len(answer) for answer in encoded)])
-        rows.append(count_statistics(encode(hypothesis), np.concatenate(encoded), offsets))
+    for texts in zip(hypotheses, *references, strict=True):
+        words = (text.tolist() if isinstance(text, np.ndarray) else text for text in texts)
+        encoded = [np.array([index.setdefault(w, len(index)) for w in text], dtype=np.int32) for text in words]
+        offsets = np.cumsum([0, *(len(reference) for reference in encoded[1:])])
+        rows.append(count_statistics(encoded[0], np.concatenate(encoded[1:]), offsets))
     return np.array(rows, dtype=np.int32).reshape(-1, SIZE)
 
 
@@ -53,13 +45,7 @@ def bleu(statistics: np.ndarray) -> float:
     total = _summed(statistics)
     if not total[MATCHES].all():
         return 0.0
-    return float(brevity_penalty(total) * np.exp(np.log(precisions(total)).mean()))
-
-
-def precisions(statistics: np.ndarray) -> np.ndarray:
-    """The clipped n-gram precisions of orders 1 to 4 over the corpus, float64 ``[4]``; 0 where nothing was counted."""
-    total = _summed(statistics)
-    return total[MATCHES] / np.maximum(total[TOTALS], 1)
+    return float(brevity_penalty(total) * np.exp(np.log(total[MATCHES] / total[TOTALS]).mean()))
 
 
 def brevity_penalty(statistics: np.ndarray) -> float:

@@ -1,6 +1,7 @@
 """Beam search with an attention network against all sequences of a toy network, and what it must not depend on."""
 
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -58,15 +59,13 @@ def of_lists(*ids: list[int]) -> CandidateSets:
     return CandidateSets.from_ids(Ragged.from_lists(ids), 7)
 
 
-def described(found: list[list[Hypothesis]]) -> list[list[tuple]]:
-    return [
-        [(h.words.tolist(), h.looked_at.tolist(), h.aligned.tolist(), h.complete) for h in hypotheses]
-        for hypotheses in found
-    ]
-
-
-def scores_of(found: list[list[Hypothesis]]) -> np.ndarray:
-    return np.array([hypothesis.score for hypotheses in found for hypothesis in hypotheses])
+def assert_same(found: list[list[Hypothesis]], expected: list[list[Hypothesis]], **tolerance: float) -> None:
+    """The same translations with the same links, and log p within the tolerance."""
+    assert [len(hypotheses) for hypotheses in found] == [len(hypotheses) for hypotheses in expected]
+    for one, other in zip(chain.from_iterable(found), chain.from_iterable(expected), strict=True):
+        for name in ("words", "looked_at", "aligned", "complete"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        np.testing.assert_allclose(one.score, other.score, **tolerance)
 
 
 @pytest.mark.parametrize("limited", [False, True])
@@ -78,19 +77,11 @@ def test_what_is_found_depends_neither_on_the_batch_nor_on_the_order(limited: bo
     expected = beam_search(network, source, settings, sets)
     assert len({tuple(hypotheses[0].words.tolist()) for hypotheses in expected}) > 8
     for batch in (1, 7):
-        found = beam_search(network, source, settings.replace(batch=batch), sets)
-        assert described(found) == described(expected)
-        np.testing.assert_allclose(scores_of(found), scores_of(expected), atol=1e-5)
+        assert_same(beam_search(network, source, settings.replace(batch=batch), sets), expected, atol=1e-5)
     order = np.random.default_rng(2).permutation(30)
-    shuffled = replace_sets(sets, order) if sets else None
+    shuffled = sets and replace(sets, own=sets.own.take(order))
     found = beam_search(network, source.take(order), settings.replace(batch=4), shuffled)
-    expected = [expected[row] for row in order]
-    assert described(found) == described(expected)
-    np.testing.assert_allclose(scores_of(found), scores_of(expected), atol=1e-5)
-
-
-def replace_sets(sets: CandidateSets, order: np.ndarray) -> CandidateSets:
-    return replace(sets, own=sets.own.take(order))
+    assert_same(found, [expected[row] for row in order], atol=1e-5)
 
 
 def test_only_words_of_the_sentence_are_written_and_scores_are_those_of_its_set() -> None:
@@ -123,8 +114,7 @@ def test_full_sets_find_what_the_full_vocabulary_finds() -> None:
     network, source = lively(), random_sentences(8, 20)
     sets = CandidateSets.from_ids(Ragged.from_lists([np.arange(400)] * 8), 400)
     full, limited = (beam_search(network, source, decoding_settings(beam=5), given) for given in (None, sets))
-    assert described(full) == described(limited)
-    np.testing.assert_allclose(scores_of(limited), scores_of(full), rtol=1e-11)
+    assert_same(limited, full, rtol=1e-11)
 
 
 def test_words_look_where_the_attention_recomputed_is_largest() -> None:
@@ -219,14 +209,6 @@ def test_a_small_beam_is_searched_as_one_sentence_after_the_other_would_be(size:
     assert compared > 4
 
 
-def test_a_network_that_gives_no_numbers_gives_nothing_unfinished() -> None:
-    network = toy()
-    with torch.no_grad():
-        network.output.bias += torch.nan
-    ((hypothesis,),) = beam_search(network, Ragged.from_lists([[3]]), decoding_settings())
-    assert (len(hypothesis.words), hypothesis.complete) == (0, False)
-
-
 def test_bfloat16_is_near() -> None:
     network, source = toy(ending=1.0).float(), Ragged.from_lists([[3], [4, 8]])
     for sets in (None, of_lists([UNK, EOS, 3, 6], [UNK, BOS, EOS, 4, 5])):
@@ -238,12 +220,16 @@ def test_bfloat16_is_near() -> None:
             assert len(found) == len(one)
 
 
-def test_sentences_without_words_and_texts_without_sentences() -> None:
+def test_texts_and_sentences_without_words_and_networks_without_numbers() -> None:
     network = toy()
     assert beam_search(network, Ragged.from_lists([]), decoding_settings()) == []
     (first,), second = beam_search(network, Ragged.from_lists([[], [4]]), decoding_settings(beam=3))
     assert (first.words.tolist(), first.score, first.complete) == ([], 0.0, True)
     assert len(second) > 0
+    with torch.no_grad():
+        network.output.bias += torch.nan
+    ((hypothesis,),) = beam_search(network, Ragged.from_lists([[3]]), decoding_settings())
+    assert (len(hypothesis.words), hypothesis.complete) == (0, False)
 
 
 def test_unknown_words_are_written_only_when_allowed() -> None:
@@ -281,6 +267,4 @@ def test_cuda_finds_what_the_cpu_finds(limited: bool) -> None:
     network, source = lively(), random_sentences(30, 20)
     sets = random_sets(30, 400) if limited else None
     expected = beam_search(network, source, decoding_settings(), sets)
-    found = beam_search(network.to("cuda"), source, decoding_settings(), sets)
-    assert described(found) == described(expected)
-    np.testing.assert_allclose(scores_of(found), scores_of(expected), atol=1e-9)
+    assert_same(beam_search(network.to("cuda"), source, decoding_settings(), sets), expected, atol=1e-9)

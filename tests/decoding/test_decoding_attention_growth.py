@@ -43,44 +43,42 @@ def expected_score(others: int) -> float:
     return first + 10.0 - np.log(others + np.e + np.exp(10))
 
 
+def sets_of(*own: list[int], common: list[int] = (UNK, EOS, 3, 4), **origins: str) -> CandidateSets:
+    return CandidateSets(Ragged.from_lists(own), np.array(common, dtype=np.int32), WORDS, origins)
+
+
+PAIR = Ragged.from_lists([[3, 4]])
+
+
 def test_a_sentence_that_cannot_end_within_its_words_gets_twice_as_many_until_it_can() -> None:
-    own = Ragged.from_lists([[30, 40], [LAST, 30], [200]])
-    sets = CandidateSets(own, np.array([UNK, EOS, 3, 4], dtype=np.int32), WORDS)
     source = Ragged.from_lists([[3, 4], [5], [6, 7, 8]])
-    found = search(ending_after(), source, SETTINGS, sets)
-    assert [[h.complete for h in hypotheses[:1]] for hypotheses in found.hypotheses] == [[True]] * 3
-    assert [hypotheses[0].words.tolist() for hypotheses in found.hypotheses] == [[LAST]] * 3
+    found = search(ending_after(), source, SETTINGS, sets_of([30, 40], [LAST, 30], [200]))
+    best = [hypotheses[0] for hypotheses in found.hypotheses]
+    assert [(h.words.tolist(), h.complete) for h in best] == [([LAST], True)] * 3
     # 2, 4, 8 and then 16 frequent words; the second sentence keeps its own
     assert found.words.tolist() == [2 + 16 + 2, 6, 2 + 16 + 1]
     assert found.grown.tolist() == [True, False, True]
-    scores = [hypotheses[0].score for hypotheses in found.hypotheses]
-    assert scores == pytest.approx([expected_score(words - 2) for words in found.words], rel=1e-12)
+    assert [h.score for h in best] == pytest.approx([expected_score(words - 2) for words in found.words], rel=1e-12)
 
 
 def test_it_can_be_switched_off() -> None:
-    sets = CandidateSets(Ragged.from_lists([[30, 40]]), np.array([UNK, EOS, 3, 4], dtype=np.int32), WORDS)
-    source = Ragged.from_lists([[3, 4]])
-    found = search(ending_after(), source, SETTINGS.replace(expand_on_failure=False), sets)
+    found = search(ending_after(), PAIR, SETTINGS.replace(expand_on_failure=False), sets_of([30, 40]))
     assert [hypothesis.complete for hypothesis in found.hypotheses[0]] == [False]
     assert (found.words.tolist(), found.grown.tolist()) == ([6], [False])
 
 
 def test_in_the_end_it_is_all_words() -> None:
-    sets = CandidateSets(Ragged.from_lists([[30, 40]]), np.array([UNK, EOS, 3, 4], dtype=np.int32), WORDS)
-    source = Ragged.from_lists([[3, 4]])
     for word in (WORDS - 1, UNK):  # after the last word, and where nothing that is written lets a sentence end
         settings = SETTINGS.replace(unknown=False)
-        found = search(ending_after(word), source, settings, sets)
-        expected = beam_search(ending_after(word), source, settings)
-        assert (found.words.tolist(), found.grown.tolist()) == ([WORDS], [True])
-        assert found.hypotheses[0][0].complete == (word != UNK)
-        assert found.hypotheses[0][0].words.tolist() == expected[0][0].words.tolist()
-        assert found.hypotheses[0][0].score == expected[0][0].score
+        found = search(ending_after(word), PAIR, settings, sets_of([30, 40]))
+        best, expected = found.hypotheses[0][0], beam_search(ending_after(word), PAIR, settings)[0][0]
+        assert (found.words.tolist(), found.grown.tolist(), best.complete) == ([WORDS], [True], word != UNK)
+        assert (best.words.tolist(), best.score) == (expected.words.tolist(), expected.score)
 
 
 def test_sets_without_frequent_words_get_some() -> None:
     sets = CandidateSets.from_ids(Ragged.from_lists([[UNK, EOS, 50]]), WORDS)
-    found = search(ending_after(), Ragged.from_lists([[3, 4]]), SETTINGS, sets)
+    found = search(ending_after(), PAIR, SETTINGS, sets)
     assert frequent_words(sets) == 0
     assert (found.words.tolist(), found.grown.tolist()) == ([2 + FIRST], [True])
 
@@ -92,8 +90,7 @@ def test_without_sets_all_words_are_searched_once() -> None:
 
 
 def test_sets_with_more_frequent_words() -> None:
-    own = Ragged.from_lists([[5, 9, 200], [7], [], [10, 11]])
-    sets = CandidateSets(own, np.array([UNK, EOS, 3, 4], dtype=np.int32), WORDS, {"source": "abc"})
+    sets = sets_of([5, 9, 200], [7], [], [10, 11], source="abc")
     larger = with_frequent(sets, np.array([0, 3, 2]), 7)
     assert larger.common.tolist() == [UNK, EOS, *range(3, 10)]
     assert [ids.tolist() for ids in larger.own] == [[200], [10, 11], []]
@@ -101,8 +98,7 @@ def test_sets_with_more_frequent_words() -> None:
     # BOS counts in p where it was in a set
     kept = with_frequent(CandidateSets.from_ids(Ragged.from_lists([[UNK, BOS, EOS, 5]]), WORDS), np.array([0]), 4)
     assert kept.own[0].tolist() == [BOS]
-    gaps = CandidateSets(own.take(np.array([2])), np.array([UNK, EOS, 3, 5], dtype=np.int32), WORDS)
-    assert frequent_words(gaps) == 1
+    assert frequent_words(sets_of([], common=[UNK, EOS, 3, 5])) == 1
 
 
 def test_what_grows_is_searched_as_if_it_had_been_larger_from_the_start() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attention_world import attention, log_probabilities, random_network, save_sets, save_translator
+from attention_world import attention, decoding_settings, log_probabilities, random_network, save_sets, save_translator
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import change_system
@@ -14,8 +14,7 @@ from tiny_models import change_system
 from neural_smt.alignment.lexical import lexical_table
 from neural_smt.cli import steps
 from neural_smt.decoding.attention.results import Hypothesis
-from neural_smt.decoding.attention.search import plan_batches, shard_members
-from neural_smt.decoding.attention.translator import best_translations, replacement, spell
+from neural_smt.decoding.attention.search import Translator, best_translations, plan_batches, replacement, shard_members
 from neural_smt.decoding.attention_steps import translate_attention
 from neural_smt.decoding.joining_steps import join_translations
 from neural_smt.decoding.nbest import read_nbest
@@ -113,10 +112,8 @@ def test_shards_make_the_whole(world: dict[str, Any], tmp_path: Path, count: int
     arguments = world | {"candidates": sets_of(tmp_path / "sets", lines)}
     translate_attention(**arguments, alignment=tmp_path / "links")
     parts = [tmp_path / f"{number}-of-{count}" for number in range(1, count + 1)]
-    files = {
-        "part_statistics": [part.with_suffix(".json") for part in parts],
-        "part_alignments": [part.with_suffix(".align") for part in parts],
-    }
+    suffixes = {"part_statistics": ".json", "part_alignments": ".align"}
+    files = {name: [part.with_suffix(suffix) for part in parts] for name, suffix in suffixes.items()}
     for part, statistics, alignment in zip(parts, *files.values(), strict=True):
         written = {"output": part, "statistics": statistics, "alignment": alignment, "shard": part.name}
         translate_attention(**arguments | written)
@@ -160,52 +157,42 @@ def test_each_sentence_is_translated_with_its_own_words(world: dict[str, Any], t
     assert (statistics["mean_vocabulary"], statistics["grown"]) == (3, 0)
 
 
-def test_sets_grow_where_sentences_do_not_end(world: dict[str, Any], tmp_path: Path) -> None:
+def test_sentences_that_do_not_end_are_named_and_their_sets_grow(
+    world: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     Trained(network(ending=-np.inf), KNOWN, TARGET).save(tmp_path / "model")
+    settings = {"beam": 2, "max_length_ratio": 1, "max_length_extra": 1}
+    with caplog.at_level(logging.WARNING):
+        translate(world, settings)
+    assert [len(line.split()) for line in read_lines(world["output"])] == [5, 0, 4, 4, 2]
+    assert "4 sentences have no finished translation, the best unfinished is given: 1, 3, 4, 5" in caplog.text
     candidates = sets_of(tmp_path / "sets", SOURCE)
     # four sentences of five have words
-    for grow, expected in ((True, (4, round((4 * len(TARGET) + 3) / 5, 2))), (False, (0, 3))):
-        settings = {"beam": 2, "max_length_ratio": 1, "max_length_extra": 1, "expand_on_failure": grow}
-        translate(world, settings, candidates=candidates)
+    for grow, expected in ((True, (4, round((4 * len(TARGET) + 3) / 5, 2), 4)), (False, (0, 3, 4))):
+        translate(world, settings | {"expand_on_failure": grow}, candidates=candidates)
         statistics = read_json(world["statistics"])
-        assert (statistics["grown"], statistics["mean_vocabulary"]) == expected
-        assert statistics["unfinished"] == 4
+        assert tuple(statistics[name] for name in ("grown", "mean_vocabulary", "unfinished")) == expected
 
 
 def test_a_text_without_sentences(world: dict[str, Any], tmp_path: Path) -> None:
     write_lines(world["text"], [])
     translate_attention(**world, alignment=tmp_path / "links", nbest=tmp_path / "nbest")
-    for name in ("output", "links", "nbest"):
-        assert read_lines(tmp_path / name) == []
+    assert [read_lines(tmp_path / name) for name in ("output", "links", "nbest")] == [[]] * 3
     assert read_json(world["statistics"])["sentences"] == 0
 
 
-def test_sentences_that_do_not_end_are_named(
-    world: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    Trained(network(ending=-np.inf), KNOWN, TARGET).save(tmp_path / "model")
-    with caplog.at_level(logging.WARNING):
-        translate(world, {"beam": 2, "max_length_ratio": 1, "max_length_extra": 1})
-    lengths = [len(line.split()) for line in read_lines(world["output"])]
-    assert lengths == [5, 0, 4, 4, 2]
-    assert read_json(world["statistics"])["unfinished"] == 4
-    assert "4 sentences have no finished translation, the best unfinished is given: 1, 3, 4, 5" in caplog.text
-
-
 @pytest.mark.parametrize(
-    ("word", "found"),
+    ("heuristic", "expected"),
     [
-        ("Haus", ("Haus", "building", "Haus")),
-        ("rot", ("rot", "red", "red")),
-        ("unerhört", ("unerhört", "unerhört", "unerhört")),
-        ("Unerhört", ("Unerhört", "Unerhört", "Unerhört")),
-        ("1984", ("1984", "year", "1984")),
-        ("über", ("über", "over", "over")),
+        (0, "Haus rot unerhört Unerhört 1984 über"),
+        (1, "building red unerhört Unerhört year over"),
+        (2, "Haus red unerhört Unerhört 1984 over"),
     ],
 )
-def test_the_three_heuristics(word: str, found: tuple[str, str, str]) -> None:
+def test_the_three_heuristics(heuristic: int, expected: str) -> None:
     dictionary = {"Haus": "building", "rot": "red", "1984": "year", "über": "over"}
-    assert tuple(replacement(word, heuristic, dictionary) for heuristic in (0, 1, 2)) == found
+    words = ["Haus", "rot", "unerhört", "Unerhört", "1984", "über"]
+    assert " ".join(replacement(word, heuristic, dictionary) for word in words) == expected
 
 
 def test_unknown_words_are_replaced_where_they_look() -> None:
@@ -214,10 +201,13 @@ def test_unknown_words_are_replaced_where_they_look() -> None:
     # The third word looks at the end symbol most, and after it at "Haus".
     hypothesis = Hypothesis(words, -1.0, np.array([2, 0, 4, 3]), positions, complete=True)
     source, dictionary = ["das", "Haus", "rot", "Berlin"], {"rot": "red", "Haus": "house"}
-    assert spell(hypothesis, source, TARGET) == ["<unk>", "the", "<unk>", "<unk>"]
-    assert spell(hypothesis, source, TARGET, 0, dictionary) == ["rot", "the", "Haus", "Berlin"]
-    assert spell(hypothesis, source, TARGET, 1, dictionary) == ["red", "the", "house", "Berlin"]
-    assert spell(hypothesis, source, TARGET, 2, dictionary) == ["red", "the", "Haus", "Berlin"]
+    model = Trained(network(), KNOWN, TARGET)
+    expected = {0: "rot the Haus Berlin", 1: "red the house Berlin", 2: "red the Haus Berlin"}
+    plain = decoding_settings().replace(replace_unknown=False)
+    assert Translator(model, plain).tokens(hypothesis, source) == ["<unk>", "the", "<unk>", "<unk>"]
+    for heuristic, words in expected.items():
+        settings = plain.replace(replace_unknown=True, heuristic=heuristic)
+        assert " ".join(Translator(model, settings, dictionary).tokens(hypothesis, source)) == words
 
 
 def test_the_dictionary_is_the_most_probable_word_of_each(tmp_path: Path) -> None:
@@ -257,38 +247,29 @@ def test_a_dictionary_must_be_given_where_it_is_needed(world: dict[str, Any]) ->
     translate(world, {"replace_unknown": True, "heuristic": 0})
 
 
-def test_sets_of_something_else_are_refused(world: dict[str, Any], tmp_path: Path) -> None:
+def test_sets_and_settings_that_do_not_fit_are_refused(world: dict[str, Any], tmp_path: Path) -> None:
     other = Vocabulary.from_sentences(["quite different words"])
-    shorter = tmp_path / "shorter"
-    CandidateSets.from_ids(Ragged.from_lists([[UNK, EOS]] * 4), len(TARGET)).save(shorter)
-    sized = tmp_path / "sized"
-    CandidateSets.from_ids(Ragged.from_lists([[UNK, EOS, 99]] * 5), 100).save(sized)
+    for name, ids, size in (("shorter", [[UNK, EOS]] * 4, len(TARGET)), ("sized", [[UNK, EOS, 99]] * 5, 100)):
+        CandidateSets.from_ids(Ragged.from_lists(ids), size).save(tmp_path / name)
     refused = {
         "another network vocabulary": sets_of(tmp_path / "a", SOURCE, vocabulary=other.digest),
         "another source text": sets_of(tmp_path / "b", [*SOURCE[:-1], "grün"]),
-        "target vocabularies of 4 sentences, but .* has 5": shorter,
-        "network of 100 words": sized,
+        "target vocabularies of 4 sentences, but .* has 5": tmp_path / "shorter",
+        "network of 100 words": tmp_path / "sized",
         "holds the words of references": sets_of(tmp_path / "c", SOURCE, reference="abc"),
     }
     for message, candidates in refused.items():
         with pytest.raises(UserError, match=message):
             translate_attention(**world, candidates=candidates)
-    assert not world["output"].exists()
-
-
-def test_settings_and_sizes_of_lists_are_checked(world: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"decoding\.attention: unknown key 'width'"):
-        translate(world, {"width": 3})
     with pytest.raises(UserError, match="n-best size is -1"):
         translate_attention(**world, nbest=tmp_path / "nbest", nbest_size=-1)
-
-
-def test_steps_of_the_command_line() -> None:
-    found = steps("decoding")
-    assert found["translate_attention"] is translate_attention
-    assert {"decode", "decode_lattices", "measure_epochs", "rerank", "score_lists"} < set(found)
+    with pytest.raises(UserError, match=r"decoding\.attention: unknown key 'width'"):
+        translate(world, {"width": 3})
+    assert not world["output"].exists()
 
 
 def test_phrase_based_decoding_does_not_depend_on_it() -> None:
     reached = {str(path.relative_to(PACKAGE)) for path in reached_files("neural_smt.decoding.steps")}
     assert not [name for name in reached if name.startswith(("decoding/attention", "networks/attention"))]
+    known = {"decode", "decode_lattices", "measure_epochs", "rerank", "score_lists", "translate_attention"}
+    assert known < set(steps("decoding"))

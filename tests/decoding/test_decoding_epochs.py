@@ -9,12 +9,11 @@ from attention_world import random_network, save_sets, save_translator
 
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.decoding import attention_steps
-from neural_smt.decoding.attention.translator import Translator
+from neural_smt.decoding.attention.search import Translator
 from neural_smt.decoding.attention_steps import measure_epochs, translate_attention
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_json, read_lines, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
 from neural_smt.networks.folder import Trained
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets
@@ -52,12 +51,14 @@ def translate(folder: Path, epoch: int, **further: Any) -> list[list[str]]:
     return [line.split() for line in read_lines(folder / "written")]
 
 
-def count_searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Has an entry for every text that is translated from now on."""
+def count_searches(monkeypatch: pytest.MonkeyPatch, most: int = 100) -> list[int]:
+    """Has an entry for every text that is translated from now on; most: so many are, then the program is killed."""
     searches: list[int] = []
     original = Translator.search
 
     def counted(self: Translator, lines: list[str], *rest: Any) -> Any:
+        if len(searches) == most:
+            raise KeyboardInterrupt
         searches.append(len(lines))
         return original(self, lines, *rest)
 
@@ -65,22 +66,21 @@ def count_searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return searches
 
 
-def scores(path: Path) -> list[float]:
-    return [float(row["bleu"]) for row in read_csv(path)]
+def measure(world: dict[str, Any], **further: Any) -> list[float]:
+    """Run the step; the BLEU of every epoch."""
+    measure_epochs(**world, **further)
+    return [float(row["bleu"]) for row in read_csv(world["output"])]
 
 
 def test_each_epoch_has_the_bleu_of_its_translations(world: dict[str, Any], tmp_path: Path) -> None:
-    measure_epochs(**world)
+    found = measure(world)
     answers = [line.split() for line in read_lines(world["reference"])]
     expected = [100 * bleu(corpus_statistics(translate(tmp_path, epoch), answers)) for epoch in (1, 2, 3)]
-    assert scores(world["output"]) == pytest.approx(expected, abs=1e-4)
+    assert found == pytest.approx(expected, abs=1e-4)
     assert expected[1] > expected[2] > expected[0]
     rows = read_csv(world["output"])
-    assert [(row["epoch"], row["updates"], row["perplexity"]) for row in rows] == [
-        ("1", "50", "9.5000"),
-        ("2", "100", ""),
-        ("3", "150", "8.2500"),
-    ]
+    found = [(row["epoch"], row["updates"], row["perplexity"]) for row in rows]
+    assert found == [("1", "50", "9.5000"), ("2", "100", ""), ("3", "150", "8.2500")]
     assert all(float(row["seconds"]) > 0 for row in rows)
 
 
@@ -89,23 +89,19 @@ def test_each_sentence_keeps_to_its_own_words(world: dict[str, Any], tmp_path: P
     for name, origin in (("sets", {}), ("others", {"source": "another"})):
         ids = [[UNK, EOS, *range(3, 4 + number % 6)] for number in range(len(lines))]
         save_sets(tmp_path / name, ids, lines, WORDS, **origin)
-    measure_epochs(**world)
-    freely = scores(world["output"])
-    measure_epochs(**world, candidates=tmp_path / "sets")
+    freely, limited = measure(world), measure(world, candidates=tmp_path / "sets")
     answers = [line.split() for line in read_lines(world["reference"])]
     written = translate(tmp_path, 2, candidates=tmp_path / "sets")
-    assert scores(world["output"])[1] == pytest.approx(100 * bleu(corpus_statistics(written, answers)), abs=1e-4)
-    assert scores(world["output"]) != freely
+    assert limited[1] == pytest.approx(100 * bleu(corpus_statistics(written, answers)), abs=1e-4)
+    assert limited != freely
     with pytest.raises(UserError, match="another source text"):
         measure_epochs(**world, candidates=tmp_path / "others")
 
 
 def test_unknown_words_are_not_replaced(world: dict[str, Any]) -> None:
-    measure_epochs(**world)
-    plain = scores(world["output"])
+    plain = measure(world)
     world["settings"] |= {"heuristic": 2}  # would need a dictionary
-    measure_epochs(**world)
-    assert scores(world["output"]) == plain
+    assert measure(world) == plain
 
 
 def test_what_is_measured_is_not_translated_again(world: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,27 +110,18 @@ def test_what_is_measured_is_not_translated_again(world: dict[str, Any], monkeyp
     searches = count_searches(monkeypatch)
     world["output"].unlink()
     measure_epochs(**world)
-    assert world["output"].read_bytes() == whole
-    assert searches == []
+    assert (world["output"].read_bytes(), searches) == (whole, [])
     save_random(world["epochs"] / "3", 7, 150)
     save_random(world["epochs"] / "4", 2, 200)
-    measure_epochs(**world)
+    found = measure(world)
     assert searches == [12, 12]  # the third has other weights, the fourth those of the second but more updates
-    assert scores(world["output"])[3] == scores(world["output"])[1]
+    assert found[3] == found[1]
     assert len(read_json(world["state"])) == 4
 
 
 def test_a_killed_measurement_goes_on(world: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    original, searches = Translator.search, []
-
-    def killed(self: Translator, lines: list[str], *rest: Any) -> Any:
-        if len(searches) == 2:
-            raise KeyboardInterrupt
-        searches.append(1)
-        return original(self, lines, *rest)
-
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Translator, "search", killed)
+        count_searches(patch, most=2)
         measure_epochs(**world)
     assert not world["output"].exists()
     again = count_searches(monkeypatch)
@@ -166,14 +153,13 @@ def test_whatever_decides_on_it_is_measured_again(
 
 def test_inputs_that_do_not_go_together_are_refused(world: dict[str, Any], tmp_path: Path) -> None:
     write_lines(tmp_path / "short", ["w1"])
-    with pytest.raises(UserError, match=r"has 12 lines but .* has 1"):
-        measure_epochs(**world | {"reference": tmp_path / "short"})
-    with pytest.raises(UserError, match="holds no models of epochs"):
-        measure_epochs(**world | {"epochs": tmp_path})
-    with pytest.raises(UserError, match=r"decoding\.attention: unknown key 'width'"):
-        measure_epochs(**world | {"settings": {"width": 3}})
-    loaded = AttentionNetwork(AttentionConfig(len(WORDS), len(WORDS), 6, 5, 7, 4, 3))
-    Trained(loaded, WORDS, WORDS).save(world["epochs"] / "1")
-    with pytest.raises(UserError, match="does not say after how many updates"):
-        measure_epochs(**world)
+    Trained(random_network(len(WORDS), len(WORDS)), WORDS, WORDS).save(tmp_path / "old" / "1")
+    for change, message in (
+        ({"reference": tmp_path / "short"}, r"has 12 lines but .* has 1"),
+        ({"epochs": tmp_path}, "holds no models of epochs"),
+        ({"settings": {"width": 3}}, r"decoding\.attention: unknown key 'width'"),
+        ({"epochs": tmp_path / "old"}, "does not say after how many updates"),
+    ):
+        with pytest.raises(UserError, match=message):
+            measure_epochs(**world | change)
     assert not world["output"].exists()

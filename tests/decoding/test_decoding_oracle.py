@@ -1,14 +1,13 @@
 """Oracles against all combinations and all derivations, and on the lattices of real sentences."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
 from moses_folder import write_model
 from tiny_models import EVERYTHING, SENTENCES, TARGET, all_derivations, random_model
 
-from neural_smt.bleu import bleu, bleu_statistics, sentence_bleu
+from neural_smt.bleu import bleu, corpus_statistics, sentence_bleu
 from neural_smt.cli import main
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.oracle import (
@@ -18,7 +17,8 @@ from neural_smt.decoding.lattices.oracle import (
     encode_references,
     sentence_oracle,
 )
-from neural_smt.decoding.oracles import lattices_of_lists, oracle_table
+from neural_smt.decoding.oracles import lattices_of_lists, oracle_rows
+from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.io.files import read_csv
 from neural_smt.io.ragged import Ragged
@@ -47,7 +47,7 @@ def test_list_oracles_against_all_combinations(seed):
     lattices = lattices_of_lists(Ragged.from_lists(itertools.chain(*lists)), np.arange(0, 17, 4))
     encoded = Ragged.from_lists(references)
     by_sentence, by_corpus = (find(lattices, encoded, beam=0) for find in (sentence_oracle, corpus_oracle))
-    entries = np.array([[bleu_statistics(e, r) for e in part] for part, r in zip(lists, references, strict=True)])
+    entries = np.array([corpus_statistics(part, [r] * len(part)) for part, r in zip(lists, references, strict=True)])
     assert sentence_bleu(by_sentence.statistics).tolist() == sentence_bleu(entries).max(axis=1).tolist()
     chosen = by_corpus.arcs.values
     assert by_corpus.statistics.tolist() == entries.reshape(16, -1)[chosen].tolist()
@@ -94,10 +94,10 @@ def test_lattice_oracle_is_the_best_of_all_derivations_a_beam_close_and_the_corp
     for sentence, reference, arcs, row, ids in zip(
         SENTENCES, references, found.arcs, found.statistics, encoded, strict=True
     ):
-        assert bleu_statistics(words_of(flat, arcs), ids.tolist()).tolist() == row.tolist()
+        assert corpus_statistics([words_of(flat, arcs)], [ids])[0].tolist() == row.tolist()
         if sentence:
             derivations = {d.tokens for d in all_derivations(model, sentence, decoder.feature_set, decoder.vector)}
-            best = max(float(sentence_bleu(bleu_statistics(tokens, reference))) for tokens in derivations)
+            best = sentence_bleu(corpus_statistics(derivations, [reference] * len(derivations))).max()
             assert float(sentence_bleu(row)) == pytest.approx(best)
         else:
             assert len(arcs) == 0 and row.tolist() == [0] * 8 + [len(reference)]
@@ -118,7 +118,7 @@ def test_corpus_oracle_cannot_be_improved_by_one_sentence():
     for number in (0, 1):
         for tokens in {d.tokens for d in best[number]}:
             other = found.statistics.copy()
-            other[number] = bleu_statistics(tokens, references[number])
+            other[number] = corpus_statistics([tokens], [references[number]])[0]
             assert bleu(other) <= found.bleu + 1e-12
 
 
@@ -163,7 +163,8 @@ def test_oracles_of_real_lattices_beat_lists(real):
     """Lattice above 100-best above 1-best, for the mean of sentences and for the corpus."""
     sentences, references = real.sentences[:40], real.references[:40]
     decoder = Decoder(real.model, SearchSettings(algorithm="cube", pop_limit=100, stack_size=50), real.ini.weights)
-    rows = {(row.candidates, row.oracle): row for row in oracle_table(decoder, sentences, references, [100], math.inf)}
+    lattices = AlignedLattices.of(decoder.lattices(sentences), decoder)
+    rows = {(row.candidates, row.oracle): row for row in oracle_rows(lattices, references, [100])}
     first, best = rows["1-best", "model"], {name: rows[name, "sentence"] for name in ("100-best", "lattice")}
     means = [row.mean_sentence_bleu for row in (first, best["100-best"], best["lattice"])]
     assert means[2] > means[1] > means[0] + 5
@@ -174,5 +175,5 @@ def test_oracles_of_real_lattices_beat_lists(real):
     assert 100 * found.mean_sentence_bleu == best["lattice"].mean_sentence_bleu
     for number in range(len(sentences)):
         words = words_of(flat, found.arcs[number])
-        assert bleu_statistics(words, encoded[number].tolist()).tolist() == found.statistics[number].tolist()
+        assert corpus_statistics([words], [encoded[number]])[0].tolist() == found.statistics[number].tolist()
         assert (flat.tails[found.arcs[number]][0]) == flat.node_offsets[number]

@@ -7,9 +7,9 @@ import pytest
 from recurrent_world import KINDS, MODEL, SENTENCES, linked_lattices, random_world, word_scores
 from tiny_models import TARGET
 
+from neural_smt.decoding.oracles import oracle_rows
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices, model_ids
 from neural_smt.decoding.reranking.push_forward import order_paths, push_forward, rescore_lists, score_paths
-from neural_smt.decoding.reranking_steps import oracle_rows
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_json, write_lines
 from neural_smt.io.ragged import Ragged, offsets_of

@@ -8,14 +8,15 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
 from neural_smt.errors import UserError
-from neural_smt.evaluation.significance import (
+from neural_smt.evaluation.steps import (
     TESTS,
     approximate_randomisation,
+    compare,
+    compare_neighbours,
     corpus_scores,
     paired_bootstrap,
     sentence_statistics,
 )
-from neural_smt.evaluation.steps import compare, compare_neighbours
 from neural_smt.io.files import read_json, write_lines
 
 WORDS = np.array(list("abcdefghij"))
@@ -62,13 +63,8 @@ def test_scores_from_statistics_are_sacrebleus(texts: dict, statistics: dict) ->
 )
 def test_p_values_are_close_to_sacrebleus(texts: dict, statistics: dict, test, short: str, trials: int) -> None:
     names = ["baseline", "similar", "better"]
-    paired = PairedTest(
-        [(name, texts[name]) for name in names],
-        {"BLEU": BLEU()},
-        [texts["reference"]],
-        test_type=short,
-        n_samples=trials,
-    )
+    named, metrics = [(name, texts[name]) for name in names], {"BLEU": BLEU()}
+    paired = PairedTest(named, metrics, [texts["reference"]], test_type=short, n_samples=trials)
     expected = [result.p_value for result in paired()[1]["BLEU"]]
     for name, p_value in list(zip(names, expected, strict=True))[1:]:
         found = test(statistics["baseline"], statistics[name], trials, np.random.default_rng(1))
@@ -98,77 +94,76 @@ def test_false_alarms_are_as_rare_as_promised() -> None:
     assert alarms <= 14
 
 
-def test_compare_writes_one_entry_a_system(texts: dict, tmp_path: Path) -> None:
+@pytest.fixture
+def files(texts: dict, tmp_path: Path) -> dict[str, str]:
+    """The texts as files."""
     for name, lines in texts.items():
         write_lines(tmp_path / name, lines)
+    return {name: str(tmp_path / name) for name in texts}
+
+
+def test_compare_writes_one_entry_a_system(texts: dict, files: dict, tmp_path: Path) -> None:
     arguments = {
-        "systems": {
-            "baseline": [str(tmp_path / "baseline"), str(tmp_path / "similar")],
-            "better": [str(tmp_path / "better")],
-        },
-        "reference": tmp_path / "reference",
+        "systems": {"baseline": [files["baseline"], files["similar"]], "better": [files["better"]]},
+        "reference": files["reference"],
         "baseline": "baseline",
         "settings": {"test": "approximate_randomisation", "trials": 500},
         "seed": 7,
     }
-    compare(**arguments, output=tmp_path / "one.json")
-    compare(**arguments, output=tmp_path / "two.json")
+    for name in ("one.json", "two.json"):
+        compare(**arguments, output=tmp_path / name)
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
-    results = read_json(tmp_path / "one.json")
-    scores = [
-        BLEU().corpus_score(texts[name], [texts["reference"]]).score for name in ("baseline", "similar", "better")
-    ]
-    baseline, better = results["baseline"], results["better"]
-    assert baseline["bleu"] == pytest.approx(scores[:2])
-    assert baseline["bleu_mean"] == pytest.approx(np.mean(scores[:2]))
-    assert baseline["bleu_std"] == pytest.approx(np.std(scores[:2], ddof=1))
-    assert (baseline["delta"], baseline["p_value"], baseline["runs"]) == (0.0, None, 2)
-    assert better["delta"] == pytest.approx(scores[2] - np.mean(scores[:2]))
-    assert better["bleu_std"] == 0.0
-    assert better["p_value"] == pytest.approx(1 / 501)
-
-
-def test_neighbours_are_compared_with_each_other(texts: dict, tmp_path: Path) -> None:
-    for name, lines in texts.items():
-        write_lines(tmp_path / name, lines)
-    systems = {
-        "baseline": [str(tmp_path / "baseline"), str(tmp_path / "similar")],
-        "better": [str(tmp_path / "better")],
-        "again": [str(tmp_path / "better")],
+    metric = BLEU()
+    scores = {name: metric.corpus_score(texts[name], [texts["reference"]]).score for name in texts}
+    pair = [scores["baseline"], scores["similar"]]
+    common = {"test": "approximate_randomisation", "trials": 500, "signature": str(metric.get_signature())}
+    expected = {
+        "baseline": {"bleu": pair, "bleu_std": np.std(pair, ddof=1), "delta": 0.0, "p_value": None, "runs": 2},
+        "better": {"bleu": [scores["better"]], "bleu_std": 0.0, "delta": scores["better"] - np.mean(pair), "runs": 1},
     }
-    common = {"reference": tmp_path / "reference", "settings": {"test": "bootstrap", "trials": 500}, "seed": 7}
+    expected["better"]["p_value"] = 1 / 501
+    results = read_json(tmp_path / "one.json")
+    assert list(results) == list(expected)
+    for name, row in expected.items():
+        assert results[name].pop("bleu") == pytest.approx(row["bleu"])
+        row |= {"bleu_mean": np.mean(row.pop("bleu")), **common}
+        assert results[name] == pytest.approx(row)
+
+
+def test_neighbours_are_compared_with_each_other(files: dict, tmp_path: Path) -> None:
+    systems = {"baseline": [files["baseline"], files["similar"]], "better": [files["better"]]}
+    systems["again"] = systems["better"]
+    common = {"reference": files["reference"], "settings": {"test": "bootstrap", "trials": 500}, "seed": 7}
     compare_neighbours(systems=systems, **common, output=tmp_path / "order.json")
     compare(systems=systems, baseline="baseline", **common, output=tmp_path / "compared.json")
-    first, second = read_json(tmp_path / "order.json")
     better = read_json(tmp_path / "compared.json")["better"]
-    assert (first["before"], first["after"]) == ("baseline", "better")
-    assert (first["delta"], first["p_value"]) == (pytest.approx(better["delta"]), better["p_value"])
-    assert first["delta"] > 1
-    assert second == {"before": "better", "after": "again", "delta": 0.0, "p_value": 1.0}
+    first = {"before": "baseline", "after": "better", "delta": better["delta"], "p_value": better["p_value"]}
+    second = {"before": "better", "after": "again", "delta": 0.0, "p_value": 1.0}
+    found = read_json(tmp_path / "order.json")
+    assert found[0]["delta"] > 1
+    assert found == [pytest.approx(first), second]
     with pytest.raises(UserError, match=r"evaluation\.test: 't' is not one of"):
         compare_neighbours(**(common | {"settings": {"test": "t"}}), systems=systems, output=tmp_path / "o")
 
 
-def test_wrong_input_is_named(texts: dict, tmp_path: Path) -> None:
-    write_lines(tmp_path / "reference", texts["reference"])
-    write_lines(tmp_path / "short", texts["baseline"][:-1])
-    write_lines(tmp_path / "empty", [])
-    short, settings = {"a": [str(tmp_path / "short")]}, {"test": "bootstrap", "trials": 100}
-
-    def message(systems: dict, baseline: str, settings: dict, reference: str = "reference") -> str:
-        with pytest.raises(UserError) as error:
-            compare(
-                systems=systems,
-                reference=tmp_path / reference,
-                baseline=baseline,
-                settings=settings,
-                seed=1,
-                output=tmp_path / "o",
-            )
-        return str(error.value)
-
-    assert "evaluation.baseline: 'b' is no system; use one of a" in message(short, "b", settings)
-    assert "evaluation.test: 't' is not one of" in message(short, "a", {"test": "t", "trials": 100})
-    assert "119 lines but" in message(short, "a", settings)
-    assert "system 'a' has no translations" in message({"a": []}, "a", settings)
-    assert "holds no sentence to compare" in message({"a": [str(tmp_path / "empty")]}, "a", settings, "empty")
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"baseline": "b"}, "evaluation.baseline: 'b' is no system; use one of a"),
+        ({"settings": {"test": "t", "trials": 100}}, "evaluation.test: 't' is not one of"),
+        ({}, "119 lines but"),
+        ({"systems": {"a": []}}, "system 'a' has no translations"),
+        ({"systems": {"a": ["empty"]}, "reference": Path("empty")}, "holds no sentence to compare"),
+    ],
+)
+def test_wrong_input_is_named(
+    texts: dict, files: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_lines(Path("short"), texts["baseline"][:-1])
+    write_lines(Path("empty"), [])
+    arguments = {"systems": {"a": ["short"]}, "reference": Path("reference"), "baseline": "a", "seed": 1}
+    arguments |= {"settings": {"test": "bootstrap", "trials": 100}, "output": Path("o")}
+    with pytest.raises(UserError) as error:
+        compare(**arguments | changes)
+    assert message in str(error.value)

@@ -1,5 +1,6 @@
 """Results of an experiment small enough to write by hand: what translating with its systems reads; and its server."""
 
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,50 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+from attention_world import random_network
 from tiny_models import SOURCE, TARGET, random_model
 
 from neural_smt.alignment.lexical import lexical_table
-from neural_smt.decoding.features import Weights
-from neural_smt.decoding.model import TranslationModel
 from neural_smt.experiment.system_folder import FILE, write_description
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
+from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.folder import Trained
 from neural_smt.translation.experiment import Experiment
-from neural_smt.translation.server import Limits, Server, Service, open_server
+from neural_smt.translation.server import Limits, Server, Service
 from neural_smt.translation.translators import Translator, load_translator
-from neural_smt.vocabulary import EOS
-
-CONFIG = """
-experiment: small
-languages: {source: en, target: fr}
-corpus:
-  sources:
-    text: {en: {path: text.en}, fr: {path: text.fr}}
-  train: [text]
-  dev: text
-  test: [text]
-tuning: {runs: 2}
-vocabulary_selection: {dictionary: 1, phrases: 1, frequent: 1}
-networks:
-  reading: {base: recurrent, input: {kind: sentence_lsa, side: target}}
-  whole: {base: attention, vocabulary: all}
-systems:
-  baseline: {label: The baseline, features: [phrase, language_model, reordering]}
-  untuned: {base: baseline, features: [unknown_penalty]}
-  network: {features: [], translate: {}}
-  replacing: {features: [], translate: {network: whole, replace_unknown: true}}
-  oracle: {base: baseline, features: [], rescore: [reading]}
-evaluation: {baseline: baseline}
-"""
-"""Five systems of the words a, b, c and x, y, z, q."""
 
 
 def write_experiment(folder: Path) -> Path:
     """Configuration and results of the systems that are tuned; the configuration file."""
-    config = folder / "small.yaml"
-    config.write_text(CONFIG, encoding="utf-8")
+    config = Path(shutil.copy(Path(__file__).with_name("small.yaml"), folder))
     results = folder / "results" / "small"
     model, weights = random_model(5)
     model.phrase_table.save(results / "phrases" / "table")
@@ -83,7 +56,7 @@ ABOUT = {"experiment": "small", "system": "baseline", "label": "The baseline", "
 def serving(text: Any, system: str = "baseline") -> Iterator[Server]:
     """A server of a text translator, in a thread."""
     about = ABOUT | {"system": system, "label": f"The {system}"}
-    with open_server(Service(text, about, Limits(burst=1000)), 0) as server:
+    with Server(Service(text, about, Limits(burst=1000)), 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
@@ -98,21 +71,7 @@ def write_dictionary(folder: Path) -> None:
 
 def network() -> AttentionNetwork:
     """Random weights under which translations soon end, and unknown words are common."""
-    made = AttentionNetwork(
-        AttentionConfig(len(SOURCE), len(TARGET), hidden=6, embedding=5, attention=7, maxout=4, rank=3)
-    )
-    generator = np.random.default_rng(8)
-    with torch.no_grad():
-        for parameter in made.parameters():
-            parameter += torch.from_numpy(generator.normal(0.0, 0.8, parameter.shape)).float()
-        made.output.bias[EOS] += 1.0
-        made.output.bias[0] += 1.5
-    return made
-
-
-def model_and_weights() -> tuple[TranslationModel, Weights]:
-    """Those of the baseline, in memory."""
-    return random_model(5)
+    return random_network(len(SOURCE), len(TARGET), unknown=1.5, ending=1.0)
 
 
 def load(folder: Path) -> Experiment:

@@ -1,7 +1,7 @@
 """The served page in a browser: what is drawn, by mouse and by keyboard, on a desk and on a phone."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -34,7 +34,7 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("browser")) as opened:
+    with closing(Browser(tmp_path_factory.mktemp("browser"))) as opened:
         yield opened
 
 
@@ -53,17 +53,21 @@ def translate(browser: Browser, text: str) -> None:
     browser.wait(SHOWN)
 
 
+def text_of(browser: Browser, chosen: str) -> list[str]:
+    """The text of all that a CSS selector finds."""
+    return browser.value(f"[...document.querySelectorAll({chosen!r})].map((found) => found.textContent)")
+
+
 def test_a_sentence_is_drawn_with_its_phrases(browser: Browser, addresses: dict[str, str]) -> None:
     open_page(browser, addresses["baseline"])
     assert browser.value("document.title") == "English \u2192 French \u2013 The baseline"
     translate(browser, 'a b "c" <i>c</i>')
     boxes = "[...document.querySelectorAll('svg .item')].map((item) => item.querySelectorAll('rect').length)"
     assert set(browser.value(boxes)) == {2}, "each phrase has a box on either side"
-    words = "[...document.querySelectorAll('article svg > text:not(.side)')].map((word) => word.textContent)"
-    assert browser.value(words)[:4] == ["a", "b", '"', "c"]
-    assert browser.value("document.querySelector('article p').textContent") == 'a b "c" <i>c</i>'
-    assert browser.value("document.querySelectorAll('article i').length") == 0, "text is no markup"
-    assert browser.value("document.querySelectorAll('article table tr').length") > 2
+    assert text_of(browser, "article svg > text:not(.side)")[:4] == ["a", "b", '"', "c"]
+    assert text_of(browser, "article p")[0] == 'a b "c" <i>c</i>'
+    assert text_of(browser, "article i") == [], "text is no markup"
+    assert len(text_of(browser, "article table tr")) > 2
     assert browser.faults == []
     assert all(request.startswith(addresses["baseline"]) for request in browser.requests if "about:" not in request)
 
@@ -79,12 +83,12 @@ def test_phrases_are_chosen_with_the_keyboard(browser: Browser, addresses: dict[
     browser.key("ArrowRight")
     second = browser.value(FOCUSED)
     assert second != first
-    assert browser.value("document.querySelectorAll('.item[aria-pressed=true]').length") == 1
-    assert browser.value("document.querySelectorAll('article caption')[1].textContent") == second
+    assert len(text_of(browser, ".item[aria-pressed=true]")) == 1
+    assert text_of(browser, "article caption")[1] == second
     browser.key("ArrowLeft")
     assert browser.value(FOCUSED) == first
     browser.key(" ")
-    assert browser.value("document.querySelectorAll('article caption')[1].textContent") == first
+    assert text_of(browser, "article caption")[1] == first
     browser.key("Tab")
     assert browser.value("document.activeElement.tagName") == "BUTTON", "one stop for all phrases, then the list"
     assert browser.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
@@ -93,11 +97,10 @@ def test_phrases_are_chosen_with_the_keyboard(browser: Browser, addresses: dict[
 def test_another_translation_of_the_list_is_shown(browser: Browser, addresses: dict[str, str]) -> None:
     open_page(browser, addresses["baseline"])
     translate(browser, "a b")
-    listed = "[...document.querySelectorAll('.others button span:first-child')].map((entry) => entry.textContent)"
-    texts = browser.value(listed)
+    texts = text_of(browser, ".others button span:first-child")
     assert len(texts) == 3
     browser.value("document.querySelectorAll('.others button')[2].click()")
-    assert browser.value("document.querySelector('h2').textContent") == texts[2]
+    assert text_of(browser, "h2")[0] == texts[2]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -116,33 +119,12 @@ def test_nothing_is_wider_than_the_window(
     assert (tmp_path / "page.png").stat().st_size > 10_000
 
 
-CONTRAST = """
-(() => {
-  const number = (part) => { part /= 255; return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4; };
-  const light = (colour) => {
-    const [r, g, b] = colour.match(/[\\d.]+/g).map(Number);
-    return 0.2126 * number(r) + 0.7152 * number(g) + 0.0722 * number(b);
-  };
-  const ratio = (one, other) => {
-    const [high, low] = [light(one), light(other)].sort((a, b) => b - a);
-    return (high + 0.05) / (low + 0.05);
-  };
-  const style = (chosen, name) => getComputedStyle(document.querySelector(chosen))[name];
-  const word = style('svg text:not(.side)', 'fill');
-  const boxes = [...document.querySelectorAll('svg rect.box')].map((box) => ratio(word, getComputedStyle(box).fill));
-  return [...boxes, ratio(style('h2', 'color'), style('article', 'backgroundColor')),
-    ratio(style('figcaption', 'color'), style('article', 'backgroundColor')),
-    ratio(style('#translate', 'color'), style('#translate', 'backgroundColor'))];
-})()
-"""
-
-
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_can_be_read(browser: Browser, addresses: dict[str, str], dark: bool) -> None:
     browser.dark(dark)
     open_page(browser, addresses["baseline"])
     translate(browser, "c c c c c c c")
-    ratios = browser.value(CONTRAST)
+    ratios = browser.value(Path(__file__).with_name("contrast.js").read_text(encoding="utf-8"))
     browser.dark(False)
     assert len(ratios) >= 9 and min(ratios) >= 4.5, "WCAG 2 AA"
 
@@ -150,9 +132,9 @@ def test_text_can_be_read(browser: Browser, addresses: dict[str, str], dark: boo
 def test_faults_are_said_beside_the_form(browser: Browser, addresses: dict[str, str]) -> None:
     open_page(browser, addresses["baseline"])
     browser.value("document.getElementById('translate').click()")
-    assert browser.value("document.getElementById('status').textContent") == "There is no text to translate."
+    assert text_of(browser, "#status") == ["There is no text to translate."]
     browser.type("a" * 2001)
-    assert browser.value("document.getElementById('count').textContent") == "2001 of 2000 characters"
+    assert text_of(browser, "#count") == ["2001 of 2000 characters"]
     browser.value("document.getElementById('translate').click()")
     browser.wait("document.getElementById('status').textContent.startsWith('the text has 2001 characters')")
     assert browser.value("document.getElementById('translate').disabled") is False

@@ -24,16 +24,16 @@ def main(text: str, pattern: str, *names: str) -> None:
         translator = load_translator(opened)
         found = TextTranslator(translator, "en", "fr").translate(lines)
         written = read_lines(Path(pattern.format(system)))
-        different = sum(sentence.text != line for sentence, line in zip(found, written, strict=True))
+        different = sum(sentence.best.text != line for sentence, line in zip(found, written, strict=True))
         listed = TextTranslator(translator, "en", "fr").translate(lines[:3], nbest=4, explained=True)
-        scores = [[candidate.score for candidate in sentence.translated.candidates] for sentence in listed]
+        scores = [[candidate.score for candidate in sentence.candidates] for sentence in listed]
         good = all(row == sorted(row, reverse=True) for row in scores) and any(len(row) == 4 for row in scores)
-        same = all(one.text == other.text for one, other in zip(listed, found, strict=False))
+        same = all(one.best.text == other.best.text for one, other in zip(listed, found, strict=False))
         with TemporaryDirectory() as folder:
             pack_system(opened, Path(folder, "packed"))
             elsewhere = load_translator(System.load(Path(folder, "packed").rename(Path(folder, "moved"))))
             packed = TextTranslator(elsewhere, "en", "fr").translate(lines)
-        same = same and [sentence.text for sentence in packed] == [sentence.text for sentence in found]
+        same = same and [sentence.best.text for sentence in packed] == [sentence.best.text for sentence in found]
         print(system, different, good and same)
 
 

@@ -5,26 +5,21 @@ import json
 import logging
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from neural_smt.alignment.pharaoh import write_alignments
 from neural_smt.bleu import bleu, corpus_statistics
-from neural_smt.decoding.attention.results import AttentionStatistics, Hypothesis
+from neural_smt.decoding.attention.results import AttentionStatistics
 from neural_smt.decoding.attention.search import shard_members
 from neural_smt.decoding.nbest import write_entries
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_csv, read_json, read_lines, read_parallel, write_csv, write_json, write_lines
-from neural_smt.io.ragged import Ragged
 from neural_smt.shards import Shard
 from neural_smt.vocabulary_selection.candidates import CandidateSets, read_sets, text_digest
 from neural_smt.workflow.code_digest import code_digest
-
-if TYPE_CHECKING:
-    from neural_smt.decoding.attention.translator import Translator
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +51,7 @@ def translate_attention(
     if nbest_size < 0:
         raise UserError(f"the n-best size is {nbest_size}; set it to 0 or more")
     # They load PyTorch, which most systems need none of.
-    from neural_smt.decoding.attention.translator import Translator
+    from neural_smt.decoding.attention.search import Translator
     from neural_smt.networks.device import describe_device, select_device
 
     translator = Translator.load(System.load(system), device)
@@ -73,19 +68,14 @@ def translate_attention(
     best = [hypotheses[0] for hypotheses in found.hypotheses]
     write_lines(output, (" ".join(translator.tokens(h, s)) for h, s in zip(best, sources, strict=True)))
     if alignment:
-        write_alignments(alignment, _links(best, sources))
+        links = (h.links(len(source)) for h, source in zip(best, sources, strict=True))
+        write_lines(alignment, (" ".join(f"{i}-{j}" for i, j in sentence) for sentence in links))
     if nbest:
         shown = [hypotheses[: nbest_size or None] for hypotheses in found.hypotheses]
         listed = zip(members, shown, sources, strict=True)
         write_entries(nbest, (translator.listed(n, h, source) for n, all_of, source in listed for h in all_of))
-    write_json(statistics, result.summarise() if shard is None else result.content())
+    write_json(statistics, result.summarise() if shard is None else vars(result))
     result.log_result()
-
-
-def _links(best: list[Hypothesis], sources: list[list[str]]) -> Ragged:
-    links = [hypothesis.links(len(source)) for hypothesis, source in zip(best, sources, strict=True)]
-    flat = Ragged.from_lists([np.array(sentence).reshape(-1) for sentence in links], dtype=np.int16)
-    return Ragged(flat.values.reshape(-1, 2), flat.offsets // 2)
 
 
 def measure_epochs(
@@ -110,7 +100,7 @@ def measure_epochs(
     ``state`` and not translated again while models, texts, settings and program are the same.
     """
     # They load PyTorch, which most systems need none of.
-    from neural_smt.decoding.attention.translator import Translator
+    from neural_smt.decoding.attention.search import Translator
     from neural_smt.networks.attention.network import AttentionNetwork
     from neural_smt.networks.device import select_device
     from neural_smt.networks.folder import Trained, read_training
@@ -133,7 +123,11 @@ def measure_epochs(
         if key not in known:
             translator = Translator(Trained.load(folder, AttentionNetwork, place), chosen)
             own = None if candidates is None else read_sets(candidates, translator.model.target, lines, text)
-            known[key] = _measure(translator, lines, own, answers)
+            began = time.perf_counter()
+            found = translator.search(lines, own)
+            seconds = time.perf_counter() - began
+            best = [translator.tokens(hypotheses[0], ()) for hypotheses in found.hypotheses]
+            known[key] = [100.0 * bleu(corpus_statistics(best, answers)), seconds]
             write_json(state, known)  # at once, so that a run that is killed finds it
         score, seconds = kept[key] = known[key]
         perplexity = perplexities.get(str(updates), "")
@@ -141,17 +135,6 @@ def measure_epochs(
         log.info("epoch %d: BLEU %.2f, perplexity %s", epoch, score, perplexity or "not measured")
     write_json(state, kept)
     write_csv(output, HEADER, rows)
-
-
-def _measure(
-    translator: "Translator", lines: list[str], sets: CandidateSets | None, references: list[list[str]]
-) -> list[float]:
-    """BLEU on tokens (0 to 100), and seconds of search."""
-    began = time.perf_counter()
-    found = translator.search(lines, sets)
-    seconds = time.perf_counter() - began
-    best = [translator.tokens(hypotheses[0], ()) for hypotheses in found.hypotheses]
-    return [100.0 * bleu(corpus_statistics(best, references)), seconds]
 
 
 def _digest(model: Path, inputs: list[Any]) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.decoding.lattices.lattice import prune
+from neural_smt.decoding.lattices.flat import FlatLattices, list_paths
 from neural_smt.decoding.lattices.oracle import BEAM, ROUNDS, corpus_oracle, encode_references, sentence_oracle
-from neural_smt.decoding.options import PreparedSentences
-from neural_smt.decoding.search import Decoder
+from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.io.ragged import Ragged, offsets_of
 
 LIST_ROUNDS = 20
@@ -43,32 +41,35 @@ class OracleRow(NamedTuple):
 HEADER = OracleRow._fields
 
 
-def oracle_table(
-    decoder: Decoder,
-    sentences: Sequence[list[str]],
+def oracle_rows(
+    lattices: AlignedLattices,
     references: Sequence[list[str]],
-    nbest_sizes: Sequence[int],
-    density: float,
+    sizes: Iterable[int],
+    listed: AlignedLattices | None = None,
+    seconds: float = 0.0,
 ) -> list[OracleRow]:
-    """Rows for the 1-best, each size of distinct n-best list, and the lattices, pruned to ``density`` arcs a word."""
-    prepared = decoder.prepare(list(sentences))
-    encoded = encode_references(references, decoder.model.target_vocabulary, prepared.unknown_words)
+    """Rows for the 1-best, for distinct lists of each size, and for the lattices.
+
+    Lists are made under the weights that the lattices were made with; listed: the lattices that they are drawn from,
+    where those are others; seconds: of making the lattices, which those of listing and oracle are added to.
+    """
+    drawn = listed or lattices
     rows = []
-    for size in [1, *sorted(set(nbest_sizes) - {1})]:
-        rows += _of_lists(decoder, prepared, encoded, size)
-    began = time.perf_counter()
-    lattices = [lattice and prune(lattice, density=density) for lattice in decoder.lattices(prepared)]
-    flat = FlatLattices.of(lattices, decoder.feature_set.size)
-    return rows + score_oracles("lattice", flat, encoded, time.perf_counter() - began)
+    for size in [1, *sorted(set(sizes) - {1})]:
+        rows += _of_lists(drawn, encode_references(references, drawn.vocabulary, drawn.copied), size, seconds)
+    encoded = encode_references(references, lattices.vocabulary, lattices.copied)
+    return rows + score_oracles("lattice", lattices.flat, encoded, seconds)
 
 
-def _of_lists(decoder: Decoder, prepared: PreparedSentences, references: Ragged, size: int) -> list[OracleRow]:
+def _of_lists(lattices: AlignedLattices, references: Ragged, size: int, seconds: float) -> list[OracleRow]:
     began = time.perf_counter()
-    lists = [translation.nbest for translation in decoder.decode(prepared, nbest=size)]
-    offsets = offsets_of([len(entries) for entries in lists])
-    words = Ragged.concatenate([entries.words for entries in lists])
-    seconds = time.perf_counter() - began
-    return score_oracles(f"{size}-best", lattices_of_lists(words, offsets), references, seconds, len(words))
+    paths, first = list_paths(lattices.flat, lattices.made_with, size)
+    empty = first[:-1][np.diff(first) == 0]  # an empty sentence has one translation, which is empty
+    words = lattices.flat.translations(paths)
+    translations = Ragged(words.values, np.insert(words.offsets, empty, words.offsets[empty]))
+    offsets = first + offsets_of(np.diff(first) == 0)
+    lists, seconds = lattices_of_lists(translations, offsets), seconds + time.perf_counter() - began
+    return score_oracles(f"{size}-best", lists, references, seconds, len(paths))
 
 
 def lattices_of_lists(words: Ragged, offsets: np.ndarray) -> FlatLattices:

@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.decoding.features import Weights
-from neural_smt.decoding.lattices.flat import best_paths, list_paths
-from neural_smt.decoding.lattices.oracle import encode_references
+from neural_smt.decoding.lattices.flat import best_paths
 from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.nbest import ListedTranslation, read_blocks, read_nbest, write_entries
-from neural_smt.decoding.oracles import HEADER, OracleRow, lattices_of_lists, score_oracles
+from neural_smt.decoding.oracles import HEADER, oracle_rows
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.push_forward import LatticeScorer, Rescored, push_forward, rescore_lists
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText
@@ -303,33 +302,3 @@ def measure_oracles(
     write_csv(table, HEADER, [row.cells() for row in rows])
     for row in rows:
         log.info("%s, %s oracle: BLEU %.2f", row.candidates, row.oracle, row.bleu)
-
-
-def oracle_rows(
-    lattices: AlignedLattices,
-    references: Sequence[list[str]],
-    sizes: Iterable[int],
-    listed: AlignedLattices | None = None,
-) -> list[OracleRow]:
-    """Rows for the 1-best, for distinct lists of each size, and for the lattices.
-
-    Lists are made under the weights that the lattices were made with; listed: the lattices that they are drawn from,
-    where those are others; seconds are those of listing and oracle.
-    """
-    drawn = listed or lattices
-    rows = []
-    for size in [1, *sorted(set(sizes) - {1})]:
-        rows += _of_lists(drawn, encode_references(references, drawn.vocabulary, drawn.copied), size)
-    encoded = encode_references(references, lattices.vocabulary, lattices.copied)
-    return rows + score_oracles("lattice", lattices.flat, encoded, 0.0)
-
-
-def _of_lists(lattices: AlignedLattices, references: Ragged, size: int) -> list[OracleRow]:
-    began = time.perf_counter()
-    paths, first = list_paths(lattices.flat, lattices.made_with, size)
-    empty = first[:-1][np.diff(first) == 0]  # an empty sentence has one translation, which is empty
-    words = lattices.flat.translations(paths)
-    translations = Ragged(words.values, np.insert(words.offsets, empty, words.offsets[empty]))
-    offsets = first + offsets_of(np.diff(first) == 0)
-    lists, seconds = lattices_of_lists(translations, offsets), time.perf_counter() - began
-    return score_oracles(f"{size}-best", lists, references, seconds, len(paths))

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -15,18 +15,18 @@ from neural_smt.io.files import read_json
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, kw_only=True)
 class ShardStatistics:
-    """What a shard keeps, a dataclass of values that JSON has: single ones, and lists with an entry for each sentence.
-    Its ``summarise`` gives what is reported of a whole text, its ``log_result`` logs a line about the search.
+    """What a shard keeps: values that JSON has, single ones and lists with an entry for each sentence.
 
-    members: numbers of the sentences in the text.
+    members: numbers of the sentences in the text; scores: of the model, or natural log p; unknown: words that the model
+    does not know; seconds: of the search for all of them.
     """
 
     members: list[int]
-
-    def content(self) -> dict[str, Any]:
-        """What is written as JSON."""
-        return asdict(self)
+    scores: list[float]
+    unknown: list[int]
+    seconds: float
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -54,36 +54,35 @@ class ShardStatistics:
                 joined[name] = sum_counts(values) if isinstance(first, dict) else sum(values)
         return cls(**joined)
 
-
-@dataclass(frozen=True)
-class PartStatistics(ShardStatistics):
-    """A search of sentences, with their model scores and unknown words; counts: what a network computed."""
-
-    members: list[int]
-    scores: list[float]
-    unknown: list[int]
-    seconds: float
-    threads: int
-    counts: dict[str, Any]
-
     def summarise(self) -> dict[str, Any]:
-        """Sentences, seconds of search, sentences per second, mean model score, unknown words, and what a network
-        computed.
+        """What is reported of a whole text: sentences, seconds of search, sentences per second, mean score, unknown
+        words.
         """
-        count = len(self.scores)
+        count = len(self.members)
         return {
             "sentences": count,
             "seconds": round(self.seconds, 3),
             "sentences_per_second": round(count / max(self.seconds, 1e-9), 2),
             "mean_score": float(np.mean(self.scores)) if count else 0.0,
             "unknown_words": sum(self.unknown),
-            "threads": self.threads,
-            **self.counts,
         }
 
     def log_result(self) -> None:
-        """See ``ShardStatistics``."""
-        log.info("translated %d sentences in %.1f s", len(self.scores), self.seconds)
+        """Log a line about the search."""
+        mean = self.summarise()["mean_score"]
+        log.info("translated %d sentences in %.1f s, mean score %.4f", len(self.members), self.seconds, mean)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartStatistics(ShardStatistics):
+    """A search of sentences; counts: what a network computed."""
+
+    threads: int
+    counts: dict[str, Any]
+
+    def summarise(self) -> dict[str, Any]:
+        """Threads, and what a network computed, besides."""
+        return super().summarise() | {"threads": self.threads, **self.counts}
 
 
 def sum_counts(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

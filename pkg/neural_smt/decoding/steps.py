@@ -56,8 +56,10 @@ def decode(
     counts = {group: feature.statistics() for group, name in groups if name == feature.name}
     scores = [translation.score for translation in translations]
     unknown = [sum(token not in model.source_vocabulary for token in tokens) for tokens in sentences]
-    result = PartStatistics(members, scores, unknown, seconds, threads, counts)
-    write_json(statistics, result.summarise() if shard is None else result.content())
+    result = PartStatistics(
+        members=members, scores=scores, unknown=unknown, seconds=seconds, threads=threads, counts=counts
+    )
+    write_json(statistics, result.summarise() if shard is None else vars(result))
     if feature:
         log.info("%s", feature.describe())
     result.log_result()

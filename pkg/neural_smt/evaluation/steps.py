@@ -1,7 +1,15 @@
-"""Steps of the evaluation stage: sacreBLEU on text as a reader sees it, BLEU on tokens as papers report it, tests."""
+"""Steps of the evaluation stage: sacreBLEU on text as a reader sees it, BLEU on tokens as papers report it, tests.
+
+Is a system better than the baseline? Paired tests on corpus BLEU over several tuning runs: Clark et al. (2011) ask for
+several optimiser runs of every system and pool their outputs. The runs' outputs of one sentence are near copies of each
+other, so they are no independent evidence: here a sentence with all its runs is drawn, or swapped between the systems,
+as one. Repeating a run therefore leaves every p-value as it is; how much the runs differ is reported beside it, as a
+standard deviation.
+"""
 
 import logging
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,14 +18,18 @@ import numpy as np
 from sacrebleu.metrics import BLEU
 from sacremoses import MosesDetokenizer
 
-from neural_smt.bleu import REFERENCE_LENGTH, bleu, brevity_penalty, corpus_statistics
+from neural_smt.bleu import ORDER, REFERENCE_LENGTH, bleu, brevity_penalty, corpus_statistics
 from neural_smt.errors import UserError
-from neural_smt.evaluation.significance import TESTS, corpus_scores, sentence_statistics
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_lines, read_parallel, write_json, write_lines
 
 log = logging.getLogger(__name__)
 
+MATCHES, TOTALS = slice(2, 2 + ORDER), slice(2 + ORDER, 2 + 2 * ORDER)
+"""Where these stand among sacreBLEU's statistics, after the lengths of hypothesis and reference."""
+
+CHUNK = 2**22
+"""How many (trial, sentence) cells are drawn at once, to bound memory."""
 
 _AMOUNT = re.compile(rf"(\d [{MosesDetokenizer.IsSc}])(?=[^\W\d_]|\()")
 """A number with a currency sign after it, to which Moses' detokeniser joins what follows: ``3,50 €im Jahr``."""
@@ -30,33 +42,6 @@ def detokenise_lines(lines: list[str], language: str) -> list[str]:
     """
     detokenizer = MosesDetokenizer(lang=language)
     return [_AMOUNT.sub(r"\1 ", detokenizer.detokenize(line.split())) for line in lines]
-
-
-def score_translation(
-    hypothesis_tokens: list[str], hypothesis_text: list[str], reference_tokens: list[str], reference_text: list[str]
-) -> dict[str, Any]:
-    """Scores of a translation against its reference, both as tokens and as text; all of equal length.
-
-    ``sacrebleu`` (0 to 100, with its ``signature``) compares detokenised text; ``tokenised_bleu`` (0 to 100) and the
-    figures after it compare tokens by the definition of Moses' ``multi-bleu.perl``: cased, not smoothed.
-    """
-    metric = BLEU()
-    score = metric.corpus_score(hypothesis_text, [reference_text])
-    statistics = corpus_statistics(
-        (line.split() for line in hypothesis_tokens), [line.split() for line in reference_tokens]
-    )
-    total = statistics.sum(axis=0, dtype=int).tolist()
-    hypothesis_words, reference_words = total[1], total[REFERENCE_LENGTH]
-    return {
-        "sacrebleu": score.score,
-        "signature": str(metric.get_signature()),
-        "tokenised_bleu": 100.0 * bleu(statistics),
-        "brevity_penalty": brevity_penalty(statistics),
-        "length_ratio": hypothesis_words / max(reference_words, 1),
-        "sentences": len(hypothesis_tokens),
-        "hypothesis_words": hypothesis_words,
-        "reference_words": reference_words,
-    }
 
 
 def detokenise(*, text: Path, language: str, output: Path) -> None:
@@ -76,18 +61,93 @@ def evaluate(
     """Score a tokenised translation: sacreBLEU on detokenised text, BLEU on tokens.
 
     ``reference_text`` is the reference as it was published, ``reference_tokens`` the same tokenised. The detokenised
-    text is written to ``translation`` where that is given.
+    text is written to ``translation`` where that is given. ``sacrebleu`` (0 to 100, with its ``signature``) compares
+    detokenised text; ``tokenised_bleu`` (0 to 100) and the figures after it compare tokens by the definition of Moses'
+    ``multi-bleu.perl``: cased, not smoothed.
     """
     lines, tokens = read_parallel(hypothesis, reference_tokens)
     _, text = read_parallel(hypothesis, reference_text)
     if not lines:
         raise UserError(f"{hypothesis}: holds no sentence to score; translate the set again")
-    translated = detokenise_lines(lines, language)
-    scores = score_translation(lines, translated, tokens, text)
+    translated, metric = detokenise_lines(lines, language), BLEU()
+    statistics = corpus_statistics((line.split() for line in lines), [line.split() for line in tokens])
+    total = statistics.sum(axis=0, dtype=int).tolist()
+    scores = {
+        "sacrebleu": metric.corpus_score(translated, [text]).score,
+        "signature": str(metric.get_signature()),
+        "tokenised_bleu": 100.0 * bleu(statistics),
+        "brevity_penalty": brevity_penalty(statistics),
+        "length_ratio": total[1] / max(total[REFERENCE_LENGTH], 1),
+        "sentences": len(lines),
+        "hypothesis_words": total[1],
+        "reference_words": total[REFERENCE_LENGTH],
+    }
     log.info("sacreBLEU %.2f, tokenised BLEU %.2f", scores["sacrebleu"], scores["tokenised_bleu"])
     if translation is not None:
         write_lines(translation, translated)
     write_json(output, scores)
+
+
+def sentence_statistics(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
+    """sacreBLEU's sufficient statistics, float64 ``[sentences, 10]``: lengths of both sides, matches, totals."""
+    return np.array(metric._extract_corpus_statistics(hypotheses, [references]), dtype=np.float64).reshape(-1, 10)
+
+
+def corpus_scores(statistics: np.ndarray) -> np.ndarray:
+    """BLEU (0 to 100) of summed statistics ``[..., 10]``, zero matches smoothed exponentially as by sacreBLEU."""
+    matches, totals = statistics[..., MATCHES], statistics[..., TOTALS]
+    halvings = np.cumsum(matches == 0, axis=-1)
+    smoothed = np.where(matches > 0, matches, 0.5**halvings)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(smoothed / totals).mean(axis=-1)
+        penalty = np.minimum(0.0, 1.0 - statistics[..., 1] / statistics[..., 0])
+        scores = 100.0 * np.exp(logs + penalty)
+    return np.where((matches > 0).any(axis=-1) & (totals > 0).all(axis=-1), scores, 0.0)
+
+
+def approximate_randomisation(
+    baseline: np.ndarray, system: np.ndarray, trials: int, generator: np.random.Generator
+) -> float:
+    """Two-sided p-value of the difference in BLEU under swaps of sentences by chance (Riezler and Maxwell 2005).
+
+    baseline, system: statistics ``[sentences, 10]``, summed (or averaged) over runs.
+    """
+    observed = abs(corpus_scores(system.sum(axis=0)) - corpus_scores(baseline.sum(axis=0)))
+    both, difference = (system + baseline).sum(axis=0), system - baseline
+    extreme = 0
+    for size in _chunks(trials, len(system)):
+        swapped = generator.integers(0, 2, size=(size, len(system)), dtype=np.int8)
+        shuffled = baseline.sum(axis=0) + swapped.astype(np.float64) @ difference
+        gaps = np.abs(corpus_scores(shuffled) - corpus_scores(both - shuffled))
+        extreme += int((gaps >= observed - 1e-9).sum())
+    return (extreme + 1) / (trials + 1)
+
+
+def paired_bootstrap(baseline: np.ndarray, system: np.ndarray, trials: int, generator: np.random.Generator) -> float:
+    """p-value of the difference in BLEU by resampling sentences (Koehn 2004), counted as sacreBLEU counts it.
+
+    baseline, system: statistics ``[sentences, 10]``, summed (or averaged) over runs.
+    """
+    observed = abs(corpus_scores(system.sum(axis=0)) - corpus_scores(baseline.sum(axis=0)))
+    sentences, gaps = len(system), []
+    for size in _chunks(trials, sentences):
+        drawn = generator.integers(0, sentences, size=(size, sentences))
+        cells = (drawn + sentences * np.arange(size)[:, None]).ravel()
+        times = np.bincount(cells, minlength=size * sentences).reshape(size, sentences).astype(np.float64)
+        gaps.append(np.abs(corpus_scores(times @ system) - corpus_scores(times @ baseline)))
+    differences = np.concatenate(gaps)
+    extreme = int((differences - differences.mean() >= observed - 1e-9).sum())
+    return (extreme + 1) / (trials + 1)
+
+
+TESTS = {"approximate_randomisation": approximate_randomisation, "bootstrap": paired_bootstrap}
+"""The tests by their names in the configuration."""
+
+
+def _chunks(trials: int, sentences: int) -> list[int]:
+    """Split ``trials`` into sizes that keep the drawn table within ``CHUNK`` cells."""
+    size = max(1, CHUNK // max(sentences, 1))
+    return [min(size, trials - start) for start in range(0, trials, size)]
 
 
 def compare(
@@ -109,15 +169,14 @@ def compare(
     if baseline not in systems:
         raise UserError(f"setting evaluation.baseline: {baseline!r} is no system; use one of {', '.join(systems)}")
     results, runs = {}, _Runs(systems, reference, settings, seed)
-    scores = runs.scores
-    for name in systems:
+    for name, scores in runs.scores.items():
         p_value = None if name == baseline else runs.p_value(baseline, name)
         results[name] = {
-            "bleu": scores[name].tolist(),
-            "bleu_mean": float(scores[name].mean()),
-            "bleu_std": float(scores[name].std(ddof=1)) if len(scores[name]) > 1 else 0.0,
-            "runs": len(scores[name]),
-            "delta": float(scores[name].mean() - scores[baseline].mean()),
+            "bleu": scores.tolist(),
+            "bleu_mean": float(scores.mean()),
+            "bleu_std": float(scores.std(ddof=1)) if len(scores) > 1 else 0.0,
+            "runs": len(scores),
+            "delta": float(scores.mean() - runs.scores[baseline].mean()),
             "p_value": p_value,
             "test": runs.settings.test,
             "trials": runs.settings.trials,
@@ -145,29 +204,26 @@ def compare_neighbours(
 
 
 class _Runs:
-    """BLEU statistics and scores (0 to 100) of all runs of systems, and the test that compares them."""
+    """BLEU statistics (float64 ``[runs, sentences, 10]``) and scores (0 to 100) of all runs of systems, and the test
+    that compares them.
+    """
 
     def __init__(self, systems: dict[str, list[str]], reference: Path, settings: dict[str, Any], seed: int):
         self.settings, self.seed, self.metric = section_settings("evaluation", settings), seed, BLEU()
-        self.statistics = {
-            name: _run_statistics(self.metric, name, paths, reference) for name, paths in systems.items()
-        }
+        self.statistics = {}
+        for name, paths in systems.items():
+            if not paths:
+                raise UserError(f"system {name!r} has no translations to compare; set tuning.runs to at least 1")
+            self.statistics[name] = np.stack([self._count(Path(path), reference) for path in paths])
         self.scores = {name: corpus_scores(rows.sum(axis=1)) for name, rows in self.statistics.items()}
+
+    def _count(self, path: Path, reference: Path) -> np.ndarray:
+        lines, references = read_parallel(path, reference)
+        if not lines:
+            raise UserError(f"{path}: holds no sentence to compare; translate the set again")
+        return sentence_statistics(self.metric, lines, references)
 
     def p_value(self, first: str, second: str) -> float:
         """Every comparison draws the same trials, so a p-value does not depend on which others there are."""
         pooled = (self.statistics[name].mean(axis=0) for name in (first, second))
         return TESTS[self.settings.test](*pooled, self.settings.trials, np.random.default_rng(self.seed))
-
-
-def _run_statistics(metric: BLEU, name: str, paths: list[str], reference: Path) -> np.ndarray:
-    """BLEU statistics of all runs of one system, float64 ``[runs, sentences, 10]``."""
-    if not paths:
-        raise UserError(f"system {name!r} has no translations to compare; set tuning.runs to at least 1")
-    statistics = []
-    for path in paths:
-        lines, references = read_parallel(Path(path), reference)
-        if not lines:
-            raise UserError(f"{path}: holds no sentence to compare; translate the set again")
-        statistics.append(sentence_statistics(metric, lines, references))
-    return np.stack(statistics)

@@ -41,7 +41,7 @@ PATHS = (
 )
 """Keys of a description, at any depth, whose values are a path or several; ``columns`` is a mapping of paths."""
 
-LEAST = {"beam": 1, "nbest": 0, "list_size": 0}
+LEAST = {"beam": 1, "nbest": 0, "list_size": 1}
 """Least values of numbers in descriptions of systems that rerank."""
 
 

@@ -43,8 +43,8 @@ def explain_sentences(*, system: Path, run: int, text: Path, chosen: Path, outpu
         explained = []
         for tokens, translated in zip(sentences, translator.translate(sentences), strict=True):
             best = translated.best
-            phrases = [[*phrase.source, *phrase.target] for phrase in best.phrases]
-            links = [list(link) for link in sorted(best.alignment)]
+            phrases = [list(span) for span in best.trace.segmentation]
+            links = [list(link) for link in sorted(best.trace.alignment)]
             explained.append(Explained(spelled(tokens), spelled(best.tokens), phrases, links))
         lattice = None
         if drawn is not None and isinstance(translator, SearchTranslator) and translator.decoder.feature is None:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from neural_smt.decoding.attention.results import Hypothesis
-from neural_smt.decoding.attention.translator import FEATURE
-from neural_smt.decoding.attention.translator import Translator as Network
+from neural_smt.decoding.attention.search import FEATURE
+from neural_smt.decoding.attention.search import Translator as Network
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.networks.folder import VOCABULARY
-from neural_smt.translation.translators import Candidate, Origin, Translated
+from neural_smt.translation.translators import Candidate, Origin, Translated, no_phrases
 from neural_smt.vocabulary import RESERVED, UNK
 from neural_smt.vocabulary_selection.building import Sources, build_sets, load_sources
 from neural_smt.vocabulary_selection.candidates import SIZES, CandidateSets
@@ -35,7 +35,7 @@ class SetMaker:
         made_of = network["candidates"]
         if made_of is None:
             return None
-        files = {"lexical": None, "phrase_table": None, **{k: path for k, path in made_of.items() if k != "sizes"}}
+        files = {key: path for key, path in made_of.items() if key != "sizes"}
         words = network["model"] / f"{VOCABULARY}.target"
         settings = section_settings(SIZES, made_of["sizes"])
         return cls(load_sources(network_vocabulary=words, settings=settings, **files), settings)
@@ -69,37 +69,36 @@ class AttentionTranslator:
         """See ``Translator``."""
         lines = [" ".join(tokens) for tokens in sentences]
         found = self.network.search(lines, self.maker.sets(lines) if self.maker and lines else None)
-        return [
-            Translated(tokens, self._candidates(tokens, hypotheses[: max(1, nbest)], explained))
-            for tokens, hypotheses in zip(sentences, found.hypotheses, strict=True)
-        ]
-
-    def _candidates(self, source: list[str], hypotheses: list[Hypothesis], explained: bool) -> list[Candidate]:
-        reasons = self.maker.reasons(" ".join(source)) if explained and self.maker else {}
-        normalise = self.network.settings.normalise
-        return [
-            Candidate(
-                self.network.tokens(hypothesis, source),
-                hypothesis.ranked_by(normalise),
-                np.array([hypothesis.score]),
-                hypothesis.links(len(source)),
-                origins=self._origins(hypothesis, reasons) if explained else [],
-            )
-            for hypothesis in hypotheses
-        ]
+        result = []
+        for source, line, hypotheses in zip(sentences, lines, found.hypotheses, strict=True):
+            reasons = self.maker.reasons(line) if explained and self.maker else {}
+            candidates = [
+                Candidate(
+                    self.network.tokens(hypothesis, source),
+                    np.array([hypothesis.score]),
+                    hypothesis.ranked_by(self.network.settings.normalise),
+                    no_phrases(1, hypothesis.links(len(source))),
+                    self._origins(hypothesis, reasons) if explained else [],
+                )
+                for hypothesis in hypotheses[: max(1, nbest)]
+            ]
+            result.append(Translated(source, candidates))
+        return result
 
     def _origins(self, hypothesis: Hypothesis, reasons: Mapping[int, Reasons]) -> list[Origin]:
-        replaces = self.network.settings.replace_unknown
-        pairs = zip(hypothesis.words.tolist(), hypothesis.aligned.tolist(), strict=True)
-        return [origin(word, reasons, at if replaces and word == UNK else None) for word, at in pairs]
-
-
-def origin(word: int, reasons: Mapping[int, Reasons], replaced: int | None = None) -> Origin:
-    """Where a word (network id) comes from; one that is in no list was brought by its frequency."""
-    why = reasons.get(word, Reasons(frequent=max(word - FIRST_RANK, 0)))
-    return Origin(
-        [(source, given) for source, _, given in sorted(why.dictionary, key=lambda entry: -entry[-1])],
-        [(source, target, given) for source, _, target, given in sorted(why.phrases, key=lambda entry: -entry[-1])],
-        why.frequent,
-        replaced,
-    )
+        """Where each word comes from; one that is in no list was brought by its frequency."""
+        origins = []
+        for word, at in zip(hypothesis.words.tolist(), hypothesis.aligned.tolist(), strict=True):
+            why = reasons.get(word, Reasons(frequent=max(word - FIRST_RANK, 0)))
+            dictionary = sorted(why.dictionary, key=lambda entry: -entry[-1])
+            phrases = sorted(why.phrases, key=lambda entry: -entry[-1])
+            replaced = self.network.settings.replace_unknown and word == UNK
+            origins.append(
+                Origin(
+                    [(source, given) for source, _, given in dictionary],
+                    [(source, target, given) for source, _, target, given in phrases],
+                    why.frequent,
+                    at if replaced else None,
+                )
+            )
+        return origins

@@ -1,7 +1,7 @@
 """A system by its folder, or by the name of its experiment, with the command that makes results which are missing."""
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,41 +40,31 @@ class Experiment:
         files = (_find(name, Path(folder)), *map(Path, further))
         return cls(complete(read_configuration(files)), files, Path(folder))
 
-    def choose_system(self, system: str | None, run: int) -> str:
-        """The name of a system of this experiment; ``UserError`` where there is no such system or run of it."""
-        systems = self.config["systems"]
-        if system not in systems:
-            fault = "name a system with --system" if system is None else f"there is no system '{system}'"
-            raise UserError(f"{fault}; experiment {self.config['experiment']} has {', '.join(systems)}")
-        runs = len(self.layout.runs(system))
-        if not 1 <= run <= runs:
-            raise UserError(f"--run {run}: system '{system}' has run{'s 1 to ' if runs > 1 else ' '}{runs}")
-        return system
-
     def open(self, system: str | None, run: int | None = None) -> System:
         """A system whose results are there, with its run, and its experiment, label and device of the configuration.
 
         Raises ``UserError`` where there is no such system or run, where it cannot translate new text, and for the first
         result that is missing.
         """
-        run = 1 if run is None else run
-        name = self.choose_system(system, run)
-        check_inputs(System(Path(), self.layout.description(name)))
-        chosen = self.config["systems"][name]
-        chain = [name, chosen["base"]] if self.layout.is_rescored(name) else [name]
+        systems, run = self.config["systems"], 1 if run is None else run
+        if system not in systems:
+            fault = "name a system with --system" if system is None else f"there is no system '{system}'"
+            raise UserError(f"{fault}; experiment {self.config['experiment']} has {', '.join(systems)}")
+        chosen = systems[system]
+        runs = len(self.layout.runs(system))
+        if not 1 <= run <= runs:
+            raise UserError(f"--run {run}: system '{system}' has run{'s 1 to ' if runs > 1 else ' '}{runs}")
+        check_inputs(System(Path(), self.layout.description(system)))
+        chain = [system, chosen["base"]] if self.layout.is_rescored(system) else [system]
         weights = [] if chosen.get("translate") else [self.layout.weights(one, run) for one in chain]
         # the weights are made last: the command that makes them makes all the others
-        inputs = self.layout.system_inputs(name)
-        self.need([*weights, *inputs["depends"], inputs["system"]])
-        opened = System.load(self.folder / self.layout.system(name))
-        further = {"experiment": self.config["experiment"], "label": chosen.get("label", name), "run": run}
-        return System(opened.file, {**opened.content, **further, "device": self.config["device"]})
-
-    def need(self, paths: Iterable[str]) -> None:
-        """Raise ``UserError`` for the first result (relative to the folder) that is missing, with what makes it."""
-        for path in paths:
+        inputs = self.layout.system_inputs(system)
+        for path in (*weights, *inputs["depends"], inputs["system"]):
             if not (self.folder / path).exists():
                 raise UserError(f"{self.folder / path}: not made yet; run: {self.command(path)}")
+        opened = System.load(self.folder / self.layout.system(system))
+        further = {"experiment": self.config["experiment"], "label": chosen.get("label", system), "run": run}
+        return System(opened.file, {**opened.content, **further, "device": self.config["device"]})
 
     def command(self, target: str) -> str:
         """What a person types to make a result."""

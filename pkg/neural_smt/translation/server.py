@@ -14,8 +14,7 @@ from socketserver import TCPServer
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.translation.formats import as_data
-from neural_smt.translation.text import TextTranslator
+from neural_smt.translation.text import TextTranslator, as_data
 
 log = logging.getLogger(__name__)
 
@@ -144,7 +143,7 @@ class Service:
 
 
 class Server(ThreadingHTTPServer):
-    """Serves a service on this machine alone."""
+    """Serves a service on this machine alone, bound when it is made; ``UserError`` where the port is taken."""
 
     daemon_threads = True
 
@@ -153,7 +152,12 @@ class Server(ThreadingHTTPServer):
         page = files("neural_smt.translation").joinpath("page")
         self.page = {path: (page.joinpath(name).read_bytes(), kind) for path, (name, kind) in PAGE.items()}
         self._places = threading.BoundedSemaphore(CONNECTIONS)
-        super().__init__((HOST, port), _Handler)
+        try:
+            super().__init__((HOST, port), _Handler)
+        except OSError as error:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
+            raise UserError(f"port {port} of {HOST}: {error.strerror}; choose another with --port") from None
 
     def server_bind(self) -> None:
         """Bind without asking for the name of the address."""
@@ -173,16 +177,6 @@ class Server(ThreadingHTTPServer):
             super().process_request_thread(request, client_address)
         finally:
             self._places.release()
-
-
-def open_server(service: Service, port: int) -> Server:
-    """A server that is bound and not yet serving; ``UserError`` where the port is taken."""
-    try:
-        return Server(service, port)
-    except OSError as error:
-        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-            raise
-        raise UserError(f"port {port} of {HOST}: {error.strerror}; choose another with --port") from None
 
 
 class _Handler(BaseHTTPRequestHandler):

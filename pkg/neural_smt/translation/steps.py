@@ -2,17 +2,17 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from neural_smt.decoding.moses.outputs import open_output, read_batches
+from neural_smt.decoding.moses.outputs import open_output, read_batches, write_batch
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System, pack_system
 from neural_smt.translation.experiment import open_system
-from neural_smt.translation.formats import json_line, listed_lines, plain_lines
-from neural_smt.translation.server import Service, open_server
-from neural_smt.translation.text import Sentence, TextTranslator
+from neural_smt.translation.server import Server, Service
+from neural_smt.translation.text import TextTranslator, sentence_lines
 from neural_smt.translation.translators import check_inputs, load_translator
 
 log = logging.getLogger(__name__)
@@ -52,30 +52,18 @@ def translate(
         raise UserError("--nbest and --explain: lists are explained as JSON; add --output json or leave one out")
     chosen = open_system(experiment, system, run, settings, directory)
     text = load_text_translator(chosen, tokenised, device, threads)
+    shown = {"nbest": nbest, "alignment": alignment, "explain": explain, "output": output}
     done, seconds = 0, 0.0
-    with open_output(None) as stream:
-        for path in files or [None]:
-            for lines in read_batches(path, text.translator.batch):
-                began = time.perf_counter()
-                found = text.translate(lines, max(1, nbest), explain)
-                seconds += time.perf_counter() - began
-                for number, sentence in enumerate(found, start=done):
-                    shown = _shown(number, sentence, text, nbest, alignment, explain, output)
-                    stream.write("".join(f"{line}\n" for line in shown))
-                stream.flush()
-                done += len(lines)
+    with ExitStack() as stack:
+        stream = open_output(None, stack)
+        for lines in chain.from_iterable(read_batches(path, text.translator.batch) for path in files or [None]):
+            began = time.perf_counter()
+            found = text.translate(lines, max(1, nbest), explain)
+            seconds += time.perf_counter() - began
+            numbered = enumerate(found, start=done)
+            write_batch(stream, (line for n, s in numbered for line in sentence_lines(n, s, text.translator, **shown)))
+            done += len(lines)
     log.info("translated %d lines in %.1f s", done, seconds)
-
-
-def _shown(
-    number: int, sentence: Sentence, text: TextTranslator, nbest: int, alignment: bool, explain: bool, output: str
-) -> Iterator[str]:
-    """What is written of a sentence."""
-    if output == "json":
-        return iter([json_line(sentence, text.translator, explain)])
-    if nbest:
-        return listed_lines(number, sentence, text.translator, alignment)
-    return plain_lines(sentence, text.translator, alignment, explain)
 
 
 def load_text_translator(system: System, tokenised: bool, device: str | None, threads: int) -> TextTranslator:
@@ -109,7 +97,7 @@ def serve(
     about = {key: chosen[key] for key in ("experiment", "label", "run")} | {"system": chosen["name"]}
     about |= {"source": text.source, "target": text.target}
     text.translate(["."])  # compiled code is loaded before anybody waits
-    with open_server(Service(text, about), port) as server:
+    with Server(Service(text, about), port) as server:
         print(f"http://{server.server_name}:{server.server_port}/", flush=True)
         server.serve_forever()
 

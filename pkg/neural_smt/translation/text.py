@@ -1,14 +1,20 @@
-"""Raw text in, detokenised text out; very long lines in pieces, as the search needs room that grows with the square."""
+"""Raw text in; out of it detokenised text, lists and explanations as lines for people, and JSON for machines.
 
-from collections.abc import Sequence
+Very long lines are translated in pieces, as the search needs room that grows with the square.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import unescape
+from typing import Any
 
 import numpy as np
 
 from neural_smt.corpus.tokenisation import accept_tokens, tokenise_lines
+from neural_smt.decoding.nbest import ListedTranslation, Trace, entry_line
 from neural_smt.evaluation.steps import detokenise_lines
-from neural_smt.translation.translators import Candidate, Phrase, Translated, Translator
+from neural_smt.translation.translators import Candidate, Origin, Translated, Translator
 
 LONGEST = 250
 """Words that are translated together; no line of a corpus that the experiments clean is longer."""
@@ -16,29 +22,11 @@ LONGEST = 250
 _STOPS = ((".", "!", "?"), (";", ":"), (",",))
 """Words after which a line is cut, the best ones first."""
 
+LISTED = 3
+"""Words and phrases that brought a word which are shown, the most probable first."""
 
-@dataclass(frozen=True)
-class Sentence:
-    """A line of text, its translation, and the texts of all candidates (best first, at least one)."""
-
-    line: str
-    translated: Translated
-    texts: list[str]
-
-    @property
-    def text(self) -> str:
-        """The translation."""
-        return self.texts[0]
-
-    @property
-    def source(self) -> list[str]:
-        """The words of the line as a person spells them."""
-        return spelled(self.translated.source)
-
-    @property
-    def listed(self) -> list[tuple[str, Candidate]]:
-        """The candidates, each with its text."""
-        return list(zip(self.texts, self.translated.candidates, strict=True))
+LEAST = 5e-7
+"""Shares below this are none: sums of float32 and of float64 differ by as much."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +38,7 @@ class TextTranslator:
     target: str
     tokenised: bool = False
 
-    def translate(self, lines: Sequence[str], nbest: int = 1, explained: bool = False) -> list[Sentence]:
+    def translate(self, lines: Sequence[str], nbest: int = 1, explained: bool = False) -> list[Translated]:
         """At most ``nbest`` translations of each line; a line without words has an empty one."""
         prepared = map(accept_tokens, lines) if self.tokenised else tokenise_lines(lines, self.source)
         pieces = [cut(line.split()) for line in prepared]
@@ -58,8 +46,8 @@ class TextTranslator:
         whole = [join([next(found) for _ in line], nbest) for line in pieces]
         texts = iter(detokenise_lines([" ".join(c.tokens) for t in whole for c in t.candidates], self.target))
         return [
-            Sentence(line, translated, [next(texts) for _ in translated.candidates])
-            for line, translated in zip(lines, whole, strict=True)
+            Translated(t.source, [replace(c, text=next(texts)) for c in t.candidates], line)
+            for line, t in zip(lines, whole, strict=True)
         ]
 
 
@@ -94,20 +82,149 @@ def join(pieces: Sequence[Translated], nbest: int) -> Translated:
 
 
 def _join(parts: Sequence[Candidate], lengths: Sequence[int]) -> Candidate:
-    tokens, alignment, phrases, origins = [], [], [], []
+    tokens, alignment, segmentation, origins = [], [], [], []
     source = 0
     for part, length in zip(parts, lengths, strict=True):
         target = len(tokens)
         tokens += part.tokens
-        alignment += [(source + i, target + j) for i, j in part.alignment]
-        phrases += [_moved(phrase, source, target) for phrase in part.phrases]
+        alignment += [(source + i, target + j) for i, j in part.trace.alignment]
+        segmentation += [(source + i, source + j, target + k, target + m) for i, j, k, m in part.trace.segmentation]
         origins += [o if o.replaced is None else replace(o, replaced=source + o.replaced) for o in part.origins]
         source += length
-    features = np.sum([part.features for part in parts], axis=0)
-    return Candidate(tokens, sum(part.score for part in parts), features, alignment, phrases, origins)
+    features = np.sum([part.features for part in parts], axis=0, dtype=np.float64)
+    trace = Trace(alignment, segmentation, np.concatenate([part.trace.features for part in parts]))
+    return Candidate(tokens, features, sum(part.score for part in parts), trace, origins)
 
 
-def _moved(phrase: Phrase, source: int, target: int) -> Phrase:
-    start, stop = phrase.source
-    begin, end = phrase.target
-    return Phrase((source + start, source + stop), (target + begin, target + end), phrase.features)
+def sentence_lines(
+    number: int,
+    sentence: Translated,
+    translator: Translator,
+    *,
+    nbest: int,
+    alignment: bool,
+    explain: bool,
+    output: str,
+) -> Iterator[str]:
+    """What is written of the ``number``-th line of a text, counted from 0.
+
+    output: ``json`` for a line of JSON, see ``as_data``; otherwise, with ``nbest``, a list in the format of Moses'
+    n-best lists, as text, or the translation alone, with ``explain`` followed by how it came about, each line indented.
+    alignment: whether the positions of linked words (source-target), counted from 0 in the tokenised sentences, follow.
+    """
+    best = sentence.best
+    if output == "json":
+        yield json.dumps(as_data(sentence, translator, explain), ensure_ascii=False, allow_nan=False)
+    elif nbest:
+        for candidate in sentence.candidates:
+            scores = _by_feature(translator, candidate.features)
+            links = sorted(candidate.trace.alignment) if alignment else None
+            yield entry_line(ListedTranslation(number, [candidate.text], scores, candidate.score, links))
+    else:
+        links = " ".join(f"{i}-{j}" for i, j in sorted(best.trace.alignment))
+        yield f"{best.text} ||| {links}" if alignment else best.text
+        if explain:
+            yield from (f"  {line}" for line in explanation_lines(sentence, translator))
+
+
+def explanation_lines(sentence: Translated, translator: Translator) -> Iterator[str]:
+    """How the best translation came about: its score by features, its phrases or where its words come from."""
+    best = sentence.best
+    source, target = spelled(sentence.source), spelled(best.tokens)
+    yield f"score {best.score:.3f}: {_listed(feature_shares(translator, best.features))}"
+    for (start, stop, begin, end), features in zip(best.trace.segmentation, best.trace.features, strict=True):
+        shares = feature_shares(translator, features)
+        words = f"{' '.join(source[start:stop])} -> {' '.join(target[begin:end])}"
+        yield f"{words}: {sum(shares.values()):.3f} ({_listed(shares)})"
+    if rest := rest_shares(translator, best):
+        yield f"whole sentence: {sum(rest.values()):.3f} ({_listed(rest)})"
+    looked_at = {j: i for i, j in best.trace.alignment}
+    for position, origin in enumerate(best.origins):
+        at = source[looked_at[position]] if position in looked_at else "(the end)"
+        yield f"{target[position]} <- {at}: {'; '.join(_reasons(origin, source))}"
+
+
+def _listed(shares: dict[str, float]) -> str:
+    """The shares that are not 0, the largest first."""
+    largest = sorted(((name, share) for name, share in shares.items() if share), key=lambda entry: -abs(entry[1]))
+    return ", ".join(f"{name} {share:.3f}" for name, share in largest) or "nothing"
+
+
+def _reasons(origin: Origin, source: list[str]) -> Iterator[str]:
+    """Where a word comes from, as parts of a sentence."""
+    if origin.replaced is not None:
+        yield f"for '{source[origin.replaced]}', in place of an unknown word"
+    if origin.dictionary:
+        yield "dictionary: " + ", ".join(f"{unescape(word)} {p:.2f}" for word, p in origin.dictionary[:LISTED])
+    if origin.phrases:
+        yield "phrases: " + ", ".join(f"{unescape(s)} -> {unescape(t)} {p:.2f}" for s, t, p in origin.phrases[:LISTED])
+    if origin.frequent is not None:
+        yield f"frequent: number {origin.frequent}" if origin.frequent else "in every set"
+
+
+def as_data(sentence: Translated, translator: Translator, explained: bool) -> dict[str, Any]:
+    """A sentence as nested dictionaries and lists: line, its words, and the candidates, best first.
+
+    Each has text, words, score, scores (name -> value) and alignment (pairs of word positions); explained: also shares
+    of the features in its score, its phrases (ranges of words, their shares) with what remains for the whole sentence,
+    and of attention networks where each word comes from (replaced: the source word that it stands for).
+    """
+    return {
+        "line": sentence.line,
+        "words": spelled(sentence.source),
+        "translation": sentence.best.text,
+        "candidates": [_candidate(candidate, translator, explained) for candidate in sentence.candidates],
+    }
+
+
+def _candidate(candidate: Candidate, translator: Translator, explained: bool) -> dict[str, Any]:
+    made = candidate.trace
+    data: dict[str, Any] = {
+        "text": candidate.text,
+        "words": spelled(candidate.tokens),
+        "score": candidate.score,
+        "scores": dict(zip(translator.names, candidate.features.tolist(), strict=True)),
+        "alignment": [list(link) for link in sorted(made.alignment)],
+    }
+    if explained:
+        data["shares"] = feature_shares(translator, candidate.features)
+        data["phrases"] = [
+            {"source": list(span[:2]), "target": list(span[2:]), "shares": feature_shares(translator, features)}
+            for span, features in zip(made.segmentation, made.features, strict=True)
+        ]
+        data["whole_sentence"] = rest_shares(translator, candidate)
+        data["origins"] = [
+            {
+                "dictionary": [[unescape(word), p] for word, p in origin.dictionary],
+                "phrases": [[unescape(source), unescape(target), p] for source, target, p in origin.phrases],
+                "frequent": origin.frequent,
+                "replaced": origin.replaced,
+            }
+            for origin in candidate.origins
+        ]
+    return data
+
+
+def feature_shares(translator: Translator, features: np.ndarray) -> dict[str, float]:
+    """Weighted scores (float64 ``[F]``) by feature, those of one with several (``TranslationModel0_2``) added up."""
+    shares = {name: sum(parts) for name, parts in _by_feature(translator, translator.weights * features).items()}
+    return {name: share if abs(share) >= LEAST else 0.0 for name, share in shares.items()}
+
+
+def rest_shares(translator: Translator, candidate: Candidate) -> dict[str, float]:
+    """What a translation made of phrases scores beside them, by feature: networks that score whole sentences."""
+    if not candidate.trace.segmentation:
+        return {}
+    rest = candidate.features - candidate.trace.features.sum(axis=0, dtype=np.float64)
+    shares = feature_shares(translator, rest)
+    largest = max((abs(share) for share in feature_shares(translator, candidate.features).values()), default=0.0)
+    return {name: share for name, share in shares.items() if abs(share) > 1e-4 * max(1.0, largest)}
+
+
+def _by_feature(translator: Translator, scores: np.ndarray) -> dict[str, list[float]]:
+    """Scores (float64 ``[F]``) by feature: ``TranslationModel0`` has those of the name ``TranslationModel0_2``."""
+    found: dict[str, list[float]] = {}
+    for name, score in zip(translator.names, scores.tolist(), strict=True):
+        head, line, number = name.rpartition("_")
+        found.setdefault(head if line and number.isdecimal() else name, []).append(score)
+    return found

@@ -1,30 +1,16 @@
 """What translating a sentence gives, whatever the system; the translator of a system, here that of searched ones."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
-from neural_smt.decoding.features import Weights
 from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.nbest import NBestEntry, Trace
-from neural_smt.decoding.search import Decoder, Translation
+from neural_smt.decoding.search import Decoder
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
-
-
-@dataclass(frozen=True)
-class Phrase:
-    """A phrase pair that was used.
-
-    source, target: half-open ranges of words; features: float64 ``[F]``, what it adds to the scores, unweighted. What a
-    network says of whole translations alone is in no phrase.
-    """
-
-    source: tuple[int, int]
-    target: tuple[int, int]
-    features: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -46,25 +32,26 @@ class Origin:
 class Candidate:
     """One translation.
 
-    features: float64 ``[F]``; score: what candidates are ordered by; alignment: (source, target) word positions;
-    phrases: in target order, of systems that use some; origins: of each word, of systems that write word by word, where
-    that was asked for.
+    features: float ``[F]``; score: what candidates are ordered by; trace: its links, and its phrases where it is made
+    of some, which have nothing of what a network says of whole translations alone; origins: of each word, of systems
+    that write word by word, where that was asked for; text: as a person spells it, of a line of text.
     """
 
     tokens: list[str]
-    score: float
     features: np.ndarray
-    alignment: list[tuple[int, int]] = field(default_factory=list)
-    phrases: list[Phrase] = field(default_factory=list)
+    score: float
+    trace: Trace
     origins: list[Origin] = field(default_factory=list)
+    text: str = ""
 
 
 @dataclass(frozen=True)
 class Translated:
-    """A sentence and its translations, best first, at least one."""
+    """A sentence (its tokens) and its translations, best first, at least one; line: the text that it is made of."""
 
     source: list[str]
     candidates: list[Candidate]
+    line: str = ""
 
     @property
     def best(self) -> Candidate:
@@ -96,14 +83,13 @@ def load_translator(system: System, run: int = 1, device: str = "cpu", threads: 
         from neural_smt.translation.attention import AttentionTranslator  # loads PyTorch
 
         return AttentionTranslator.load(system, device)
+    tuned = system.weights(run)
     if system["kind"] == "search":
-        return SearchTranslator(load_decoder(system, system.weights(run), threads, device))
+        return SearchTranslator(load_decoder(system, tuned, threads, device))
     from neural_smt.translation.reranking import LatticeTranslator, ListTranslator
 
-    weights = Weights.load(system.weights(run))
-    decoder = load_decoder(system.base, system.base.weights(run), threads, device)
     kind = LatticeTranslator if system["kind"] == "lattices" else ListTranslator
-    return kind.load(system, decoder, weights, device)
+    return kind.load(system, load_decoder(system.base, system.base.weights(run), threads, device), tuned, device)
 
 
 def check_inputs(system: System) -> None:
@@ -134,27 +120,21 @@ class SearchTranslator:
     def translate(self, sentences: Sequence[list[str]], nbest: int = 1, explained: bool = False) -> list[Translated]:
         """See ``Translator``."""
         found = self.decoder.decode(list(sentences), nbest, traced=True)
-        whole = whole_scores(self.decoder)
         return [
-            Translated(source, [candidate(entry, whole) for entry in listed(translation)])
+            Translated(source, [self._candidate(entry) for entry in translation.nbest])
             for source, translation in zip(sentences, found, strict=True)
         ]
 
+    def _candidate(self, entry: NBestEntry) -> Candidate:
+        """An entry of a list; what the search only estimates of a feature is in none of its phrases."""
+        made = entry.trace or no_phrases(len(entry.features))
+        if self.decoder.feature and self.decoder.feature.estimated:
+            rows = made.features.copy()
+            rows[:, self.decoder.column] = 0.0
+            made = replace(made, features=rows)
+        return Candidate(entry.tokens, entry.features, entry.score, made)
 
-def whole_scores(decoder: Decoder) -> list[int]:
-    """The scores that only whole translations have exactly: that of a feature that the search only estimates."""
-    return [decoder.column] if decoder.feature and decoder.feature.estimated else []
 
-
-def listed(translation: Translation) -> Sequence[NBestEntry]:
-    """The entries of the list of a translation: one at least."""
-    return translation.nbest or [NBestEntry(translation.tokens, translation.features, translation.score)]
-
-
-def candidate(entry: NBestEntry, whole: list[int]) -> Candidate:
-    """An entry of an n-best list, with its phrases, which have nothing of the scores ``whole``."""
-    trace = entry.trace or Trace([], [], np.zeros((0, len(entry.features)), np.float32))
-    rows = trace.features.astype(np.float64)
-    rows[:, whole] = 0.0
-    phrases = [Phrase(tuple(s[:2]), tuple(s[2:]), row) for s, row in zip(trace.segmentation, rows, strict=True)]
-    return Candidate(entry.tokens, entry.score, entry.features.astype(np.float64), trace.alignment, phrases)
+def no_phrases(scores: int, alignment: Sequence[tuple[int, int]] = ()) -> Trace:
+    """The trace of a translation of so many scores that is made of no phrases."""
+    return Trace(list(alignment), [], np.zeros((0, scores), dtype=np.float32))

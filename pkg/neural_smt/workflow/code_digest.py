@@ -12,7 +12,7 @@ IMPORTS = re.compile(
 )
 """A statement, as its lines begin: to parse all files would double the time that Snakemake takes to start."""
 
-DATA = re.compile(r"\"((?!schema\.)\w+\.(?:css|html|js|md|tsv|yaml))\"")
+DATA = re.compile(r"\"((?!schema\.)\w+\.(?:css|html|ini|js|md|tsv|yaml))\"")
 """The name of a file of data (a template, a table), which lies beside the module that names it or in a folder there.
 
 Not the schema: jobs get settings as params, and a new description of one changes nothing that is made.

@@ -67,58 +67,42 @@ def strongest(alphas: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return np.stack([alphas.argmax(1), np.where(lengths > 0, outside.argmax(1), -1)], axis=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AttentionStatistics(ShardStatistics):
-    """The best translations of sentences, in lists with an entry for each.
+    """The best translations of sentences.
 
-    members: numbers of the sentences in their text; scores: natural log p; words, unknown: words of the translation,
-    and how many of these are the unknown word; complete: whether it was finished; vocabulary: the number of words it
-    was predicted from; grown: whether these had to be more than its own; seconds: of the search for all of them.
+    words: of the translation; complete: whether it was finished; vocabulary: the number of words it was predicted from;
+    grown: whether these had to be more than its own. Of ``unknown`` are words of the translation.
     """
 
-    members: list[int]
-    scores: list[float]
     words: list[int]
-    unknown: list[int]
     complete: list[bool]
     vocabulary: list[int]
     grown: list[bool]
-    seconds: float
 
     @classmethod
     def of(cls, found: Found, members: Sequence[int], seconds: float) -> Self:
         """Those of what was found."""
         best = [hypotheses[0] for hypotheses in found.hypotheses]
         return cls(
-            list(members),
-            [hypothesis.score for hypothesis in best],
-            [len(hypothesis.words) for hypothesis in best],
-            [int((hypothesis.words == UNK).sum()) for hypothesis in best],
-            [hypothesis.complete for hypothesis in best],
-            found.words.tolist(),
-            found.grown.tolist(),
-            seconds,
+            members=list(members),
+            scores=[hypothesis.score for hypothesis in best],
+            unknown=[int((hypothesis.words == UNK).sum()) for hypothesis in best],
+            seconds=seconds,
+            words=[len(hypothesis.words) for hypothesis in best],
+            complete=[hypothesis.complete for hypothesis in best],
+            vocabulary=found.words.tolist(),
+            grown=found.grown.tolist(),
         )
 
-    @property
-    def mean_score(self) -> float:
-        """Mean log p; 0 without sentences."""
-        return float(np.mean(self.scores)) if self.scores else 0.0
-
     def summarise(self) -> dict[str, Any]:
-        """Sentences, seconds, sentences per second, mean log p, words, unknown words, sentences without a finished
-        translation, the mean number of words that one was predicted from, and those whose words had to grow.
+        """Words, sentences without a finished translation, the mean number of words that one was predicted from, and
+        those whose words had to grow, besides.
         """
-        count = len(self.members)
-        return {
-            "sentences": count,
-            "seconds": round(self.seconds, 3),
-            "sentences_per_second": round(count / max(self.seconds, 1e-9), 2),
-            "mean_score": self.mean_score,
+        return super().summarise() | {
             "words": sum(self.words),
-            "unknown_words": sum(self.unknown),
-            "unfinished": count - sum(self.complete),
-            "mean_vocabulary": round(float(np.mean(self.vocabulary)), 2) if count else 0.0,
+            "unfinished": len(self.members) - sum(self.complete),
+            "mean_vocabulary": round(float(np.mean(self.vocabulary)), 2) if self.members else 0.0,
             "grown": sum(self.grown),
         }
 
@@ -130,5 +114,4 @@ class AttentionStatistics(ShardStatistics):
             log.warning(
                 "%d sentences have no finished translation, the best unfinished is given: %s", len(lines), named
             )
-        count, mean = len(self.members), self.mean_score
-        log.info("translated %d sentences in %.1f s, mean log p %.4f", count, self.seconds, mean)
+        super().log_result()

@@ -9,7 +9,8 @@ import hashlib
 import logging
 import os
 import uuid
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,31 +36,26 @@ MAKERS = (read_moses_text, PhraseTable, arpa_model, NgramModel)
 AUTO, OFF = "auto", "off"
 
 
-@dataclass(frozen=True)
-class Source:
-    """A file as it was when read. path: absolute; size: bytes; changed: its time of change, ns; sha256: hex."""
+Source = dict[str, Any]
+"""A file as it was when read: path (absolute), size (bytes), changed (its time of change, ns), and sha256 (hex)."""
 
-    path: str
-    size: int
-    changed: int
-    sha256: str = ""
 
-    @classmethod
-    def of(cls, path: Path) -> "Source":
-        """The file as it is now, its contents not read."""
-        try:
-            found = Path(path).stat()
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read ({error.strerror}); correct the path") from None
-        return cls(str(Path(path).resolve()), found.st_size, found.st_mtime_ns)
+def _look_at(path: Path) -> Source:
+    """The file as it is now, without a digest of its contents."""
+    try:
+        found = Path(path).stat()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); correct the path") from None
+    return {"path": str(Path(path).resolve()), "size": found.st_size, "changed": found.st_mtime_ns}
 
-    def hashed(self) -> "Source":
-        """This source with the digest of its contents; ``UserError`` when they have changed since ``of``."""
-        with open(self.path, "rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        if Source.of(Path(self.path)) != replace(self, sha256=""):
-            raise UserError(f"{self.path}: changed while it was being read; start again when it is complete")
-        return replace(self, sha256=digest)
+
+def _read_digest(source: Source) -> Source:
+    """This source with the digest of its contents; ``UserError`` when they have changed since it was looked at."""
+    with open(source["path"], "rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    if _look_at(source["path"]) != source:
+        raise UserError(f"{source['path']}: changed while it was being read; start again when it is complete")
+    return source | {"sha256": digest}
 
 
 def load_model(ini: MosesIni, compiled: str = AUTO) -> TranslationModel:
@@ -87,7 +83,7 @@ def default_folders(ini: Path) -> list[Path]:
 
 def _sources(ini: MosesIni) -> list[Source]:
     reordering = [ini.reordering_table] if ini.reordering_table else []
-    return [Source.of(path) for path in (ini.phrase_table, *reordering, *ini.language_models)]
+    return [_look_at(path) for path in (ini.phrase_table, *reordering, *ini.language_models)]
 
 
 def _expected() -> dict[str, str]:
@@ -104,8 +100,8 @@ def _load_first(places: list[Path], ini: MosesIni) -> TranslationModel | None:
             continue
         try:
             meta = read_json(folder / META)
-            recorded = [Source(**record) for record in meta["sources"]]
-            if any(meta.get(key) != value for key, value in _expected().items()) or not _same(recorded, sources):
+            recorded = _renewed(meta["sources"], sources)
+            if any(meta.get(key) != value for key, value in _expected().items()) or not recorded:
                 continue
             if _files(folder) != meta["files"]:
                 log.info("%s is damaged; it is made again", folder)
@@ -116,10 +112,26 @@ def _load_first(places: list[Path], ini: MosesIni) -> TranslationModel | None:
         except (OSError, KeyError, TypeError, ValueError, AttributeError, UserError) as error:
             log.info("%s cannot be used (%s); it is made again", folder, error)
             continue
-        if [source.changed for source in recorded] != [source.changed for source in sources]:
-            _note_times(folder, meta, sources)
+        if recorded != meta["sources"]:
+            with suppress(OSError):
+                write_json(folder / META, meta | {"sources": recorded})
         return model
     return None
+
+
+def _renewed(recorded: list[Source], present: list[Source]) -> list[Source]:
+    """What is recorded, with the present times of change; nothing where the files hold something else.
+
+    Only where just the time of change differs are they read.
+    """
+    if [(old["path"], old["size"]) for old in recorded] != [(new["path"], new["size"]) for new in present]:
+        return []
+    renewed = []
+    for old, new in zip(recorded, present, strict=True):
+        renewed.append(old if old["changed"] == new["changed"] else _read_digest(new))
+        if renewed[-1]["sha256"] != old["sha256"]:
+            return []
+    return renewed
 
 
 def _files(folder: Path) -> dict[str, int]:
@@ -140,26 +152,15 @@ def _load(folder: Path, ini: MosesIni) -> TranslationModel:
     return _assemble(ini, table, models, source, target)
 
 
-def _note_times(folder: Path, meta: dict[str, Any], sources: list[Source]) -> None:
-    """Write down the new times of sources whose contents are the old ones, where that is possible."""
-    records = [
-        asdict(replace(source, sha256=record["sha256"]))
-        for source, record in zip(sources, meta["sources"], strict=True)
-    ]
-    try:
-        write_json(folder / META, meta | {"sources": records})
-    except OSError as error:
-        log.debug("%s: %s", folder, error)
-
-
 def _build(places: list[Path], ini: MosesIni) -> TranslationModel:
     """Read the text files and keep the compiled form in the first place that can be written."""
     sources = _sources(ini)
     log.info("reading the text files of %s", ini.path)
     model = read_text_model(ini)
-    sources = [source.hashed() for source in sources]
+    sources = [_read_digest(source) for source in sources]
     for folder in places:
-        _refuse_foreign(folder)
+        if folder.exists() and not (folder / META).is_file() and not (folder.is_dir() and not any(folder.iterdir())):
+            raise UserError(f"{folder}: holds something else than a compiled model; name another folder")
         try:
             _save(folder, model, sources)
         except OSError as error:
@@ -170,12 +171,6 @@ def _build(places: list[Path], ini: MosesIni) -> TranslationModel:
     return _load_first(places, ini) or model
 
 
-def _refuse_foreign(folder: Path) -> None:
-    """``UserError`` where a folder that is no compiled model would be replaced."""
-    if folder.exists() and not (folder / META).is_file() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise UserError(f"{folder}: holds something else than a compiled model; name another folder")
-
-
 def _save(folder: Path, model: TranslationModel, sources: list[Source]) -> None:
     with atomic(folder, directory=True) as temporary:
         model.source_vocabulary.save(temporary / "source.tsv")
@@ -183,17 +178,8 @@ def _save(folder: Path, model: TranslationModel, sources: list[Source]) -> None:
         model.phrase_table.save(temporary / "phrase_table")
         for number, language_model in enumerate(model.language_models):
             language_model.save(temporary / f"language_model{number}")
-        records = [asdict(source) for source in sources]
-        made = {"build": uuid.uuid4().hex, "sources": records, "files": _files(temporary)}
+        made = {"build": uuid.uuid4().hex, "sources": sources, "files": _files(temporary)}
         write_json(temporary / META, _expected() | made)
-
-
-def _same(recorded: list[Source], present: list[Source]) -> bool:
-    """Whether files hold what was recorded; only where just the time of change differs are they read."""
-    return [(s.path, s.size) for s in recorded] == [(s.path, s.size) for s in present] and all(
-        old.changed == new.changed or old.sha256 == new.hashed().sha256
-        for old, new in zip(recorded, present, strict=True)
-    )
 
 
 def read_text_model(ini: MosesIni) -> TranslationModel:
@@ -223,5 +209,6 @@ def _assemble(
         raise UserError(
             f"{ini.phrase_table}: has {size} scores but {ini.path} says num-features={ini.phrase_scores}; correct it"
         )
-    features = build_feature_set(ini.groups, len(models), phrase_scores=size)
+    groups = ["phrase", "language_model", *(["reordering"] if ini.reordering_table else [])]
+    features = build_feature_set(groups, len(models), phrase_scores=size)
     return TranslationModel(table, models, {}, source, target, features)

@@ -3,8 +3,8 @@
 import math
 import os
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
@@ -32,6 +32,9 @@ SIMPLE = {
     "Distortion": DISTORTION,
 }
 """Features with one score and no file: kind in the ini -> name here."""
+
+NAMES = {"PhraseDictionaryMemory": TRANSLATION, "LexicalReordering": REORDERING, **SIMPLE}
+"""The same with those that read files, but for language models, which are ``LM0``, ``LM1`` and so on."""
 
 REORDERING_TYPES = ("wbe-msd-bidirectional-fe-allff", "wbe-msd-bidirectional-fe", "msd-bidirectional-fe")
 
@@ -118,11 +121,6 @@ class MosesIni:
     max_phrase_length: int
     threads: int | None
 
-    @property
-    def groups(self) -> list[str]:
-        """The feature groups that it uses."""
-        return ["phrase", "language_model", *(["reordering"] if self.reordering_table else [])]
-
 
 def read_moses_ini(path: Path) -> MosesIni:
     """Read ``moses.ini``; ``UserError`` names the line of whatever would not have the effect it has in Moses."""
@@ -140,6 +138,7 @@ def read_moses_ini(path: Path) -> MosesIni:
         raise UserError(f"{path}: expected one PhraseDictionaryMemory and a KENLM under [feature]; add what is missing")
     table, reordering = of_kind["PhraseDictionaryMemory"][0], next(iter(of_kind["LexicalReordering"]), None)
     names, scores = _names(features), _positive(table, "num-features")
+    every_core = [line.text for line in sections.get("threads", [])][:1] == ["all"]
     return MosesIni(
         path=path,
         phrase_table=_find_file(table),
@@ -149,8 +148,8 @@ def read_moses_ini(path: Path) -> MosesIni:
         weights=_weights(path, sections.get("weight", []), names, scores),
         names=names,
         settings=_settings(path, sections, table),
-        max_phrase_length=_number(sections, "max-phrase-length", LONGEST_SOURCE_PHRASE, least=1),
-        threads=_threads(sections),
+        max_phrase_length=_number(sections, "max-phrase-length", least=1) or LONGEST_SOURCE_PHRASE,
+        threads=os.cpu_count() if every_core else _number(sections, "threads", least=1),
     )
 
 
@@ -171,8 +170,11 @@ def read_sections(path: Path) -> Sections:
     return sections
 
 
-def single_value(lines: list[Line], kind: Callable[[str], Value]) -> Value:
-    """The finite number that a section with one line holds."""
+def _number(sections: Sections, name: str, kind: type[Value] = int, least: float = -math.inf) -> Value | None:
+    """The finite number that a section with one line holds; None where there is no such section, or it is empty."""
+    lines = sections.get(name)
+    if not lines:
+        return None
     if len(lines) != 1:
         raise lines[1].fail("this section takes one value; remove the others")
     try:
@@ -182,6 +184,8 @@ def single_value(lines: list[Line], kind: Callable[[str], Value]) -> Value:
     if not math.isfinite(value):
         wanted = "a whole number" if kind is int else "a number"
         raise lines[0].fail(f"expected {wanted}, not '{lines[0].text}'; correct it")
+    if value < least:
+        raise lines[0].fail(f"[{name}] must be at least {least}; correct it")
     return value
 
 
@@ -258,12 +262,9 @@ def _check_feature(feature: FeatureLine) -> None:
 
 def _names(features: list[FeatureLine]) -> dict[str, str]:
     """Name here -> name in the ini."""
-    named = {}
-    for feature in sorted(features, key=lambda feature: feature.kind not in STATEFUL):
-        models = sum(name.startswith("LM") for name in named)
-        files = {"PhraseDictionaryMemory": TRANSLATION, "LexicalReordering": REORDERING, "KENLM": f"LM{models}"}
-        named[(files | SIMPLE)[feature.kind]] = feature.name
-    return named
+    ordered = sorted(features, key=lambda feature: feature.kind not in STATEFUL)
+    models = (f"LM{number}" for number in count())
+    return {next(models) if feature.kind == "KENLM" else NAMES[feature.kind]: feature.name for feature in ordered}
 
 
 def _weights(path: Path, lines: list[Line], names: dict[str, str], scores: int) -> Weights:
@@ -290,20 +291,18 @@ def _weights(path: Path, lines: list[Line], names: dict[str, str], scores: int) 
 
 def _settings(path: Path, sections: Sections, table: FeatureLine) -> SearchSettings:
     """The search; what the ini does not say is as in Moses."""
-    chosen = {name: single_value(sections[key], kind) for key, (name, kind) in SEARCH.items() if sections.get(key)}
-    chosen = {"distortion_limit": -1} | chosen
+    given = {setting: _number(sections, name, kind) for name, (setting, kind) in SEARCH.items()}
+    chosen = {"distortion_limit": -1} | {setting: value for setting, value in given.items() if value is not None}
     if "table-limit" in table.arguments:
         limit = _positive(table, "table-limit", least=0)
         if chosen.setdefault("table_limit", limit) != limit:
             raise table.fail(f"table-limit={limit} contradicts [ttable-limit]; keep one")
-    if sections.get("search-algorithm"):
-        number = single_value(sections["search-algorithm"], int)
-        if number not in ALGORITHMS:
-            line = sections["search-algorithm"][0]
-            raise line.fail(f"search algorithm {number} is not supported; choose 0 (stacks) or 1 (cube pruning)")
-        chosen["algorithm"] = ALGORITHMS[number]
+    number = _number(sections, "search-algorithm")
+    if number is not None and number not in ALGORITHMS:
+        line = sections["search-algorithm"][0]
+        raise line.fail(f"search algorithm {number} is not supported; choose 0 (stacks) or 1 (cube pruning)")
     try:
-        return SearchSettings(**chosen)
+        return SearchSettings(**chosen, **({} if number is None else {"algorithm": ALGORITHMS[number]}))
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
 
@@ -313,22 +312,6 @@ def _positive(feature: FeatureLine, key: str, least: int = 1) -> int:
     if not text.isdecimal() or int(text) < least:
         raise feature.fail(f"{feature.kind} needs {key}= with a whole number of at least {least}; correct it")
     return int(text)
-
-
-def _number(sections: Sections, name: str, default: int, least: int) -> int:
-    if not sections.get(name):
-        return default
-    value = single_value(sections[name], int)
-    if value < least:
-        raise sections[name][0].fail(f"[{name}] must be at least {least}; correct it")
-    return value
-
-
-def _threads(sections: Sections) -> int | None:
-    lines = sections.get("threads")
-    if lines and lines[0].text == "all":
-        return os.cpu_count()
-    return _number(sections, "threads", 0, least=1) or None
 
 
 def _find_file(feature: FeatureLine) -> Path:
@@ -341,11 +324,8 @@ def _find_file(feature: FeatureLine) -> Path:
     if given is None:
         raise feature.fail(f"{feature.kind} has no path=; add it")
     found = []
-    for folder in (Path(), feature.path.parent):
-        plain = folder / given
-        existing = next((path for path in (plain, Path(f"{plain}.gz")) if path.is_file()), None)
-        if existing is not None:
-            found.append(existing)
+    for place in (Path(given), feature.path.parent / given):
+        found += [path for path in (place, Path(f"{place}.gz")) if path.is_file()][:1]
     if not found:
         raise feature.fail(f"there is no file {given} (nor {given}.gz); correct the path")
     if len(found) == 2 and not found[0].samefile(found[1]):

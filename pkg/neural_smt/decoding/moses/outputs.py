@@ -26,8 +26,6 @@ STANDARD = Path("-")
 _BLOCK = 1 << 16
 
 Lattices = list[Lattice | None]
-Writer = Callable[[int, list[Translation], Lattices], None]
-"""Takes the number of the first sentence of a batch, the translations, and the lattices."""
 
 
 @dataclass(frozen=True)
@@ -71,36 +69,36 @@ class Outputs:
                 raise UserError(f"two outputs go to {'standard output' if name == '-' else name}; name another file")
 
     @contextmanager
-    def open(self, shown: dict[str, slice]) -> Iterator[Writer]:
-        """Yield the writer; files get their names when the block ends well.
+    def open(self, shown: dict[str, slice]) -> Iterator[Callable[[int, list[Translation], Lattices], None]]:
+        """Yield what writes a batch: the number of its first sentence, the translations, and the lattices.
 
-        shown: the features of n-best lists, printed name -> scores.
+        Files get their names when the block ends well. shown: the features of n-best lists, printed name -> scores.
         """
-        writers: list[Writer] = []
-
-        def add(path: Path | None, lines: Callable[[int, list[Translation], Lattices], Iterable[str]]) -> None:
-            stream = stack.enter_context(open_output(path))
-            writers.append(lambda *batch: _write(stream, lines(*batch)))
-
-        def write(first: int, translations: list[Translation], lattices: Lattices) -> None:
-            for writer in writers:
-                writer(first, translations, lattices)
-
         with ExitStack() as stack:
-            add(self.translations, lambda first, found, lattices: (" ".join(t.tokens) for t in found))
-            if self.listing:
-                add(self.listing.path, lambda first, found, lattices: nbest_lines(found, shown, first))
-            if self.alignments:
-                add(self.alignments, lambda first, found, lattices: map(alignment_line, found))
-            if self.lattices and self.lattice_format == "slf":
-                writers.append(_slf_writer(stack.enter_context(open_folder(self.lattices))))
-            elif self.lattices:
-                extended = self.lattice_format == "osgx"
-                add(
-                    self.lattices,
-                    lambda first, found, lattices: search_graph_lines(lattices, first, extended),
-                )
+            streams = {path: open_output(path, stack) for path, _ in self._lines(shown, 0, [], [])}
+            slf = self.lattices and self.lattice_format == "slf"
+            folder = open_folder(self.lattices, stack) if slf else None
+
+            def write(first: int, translations: list[Translation], lattices: Lattices) -> None:
+                for path, lines in self._lines(shown, first, translations, lattices):
+                    write_batch(streams[path], lines)
+                for number, lattice in enumerate(lattices if folder else [], start=first):
+                    with open_text(folder / f"{number}.slf", "w") as stream:
+                        write_batch(stream, slf_lines(number, lattice))
+
             yield write
+
+    def _lines(
+        self, shown: dict[str, slice], first: int, translations: list[Translation], lattices: Lattices
+    ) -> Iterator[tuple[Path | None, Iterable[str]]]:
+        """What a batch adds to each file."""
+        yield self.translations, (" ".join(translation.tokens) for translation in translations)
+        if self.listing:
+            yield self.listing.path, nbest_lines(translations, shown, first)
+        if self.alignments:
+            yield self.alignments, map(alignment_line, translations)
+        if self.lattices and self.lattice_format != "slf":
+            yield self.lattices, search_graph_lines(lattices, first, self.lattice_format == "osgx")
 
     def decode(self, decoder: Decoder, sentences: list[list[str]]) -> tuple[list[Translation], Lattices]:
         """Translations of some sentences, and their lattices where lattices are to be written."""
@@ -111,16 +109,8 @@ class Outputs:
         return [decoder.translate(lattice, size, distinct) for lattice in lattices], lattices
 
 
-def _slf_writer(folder: Path) -> Writer:
-    def write(first: int, translations: list[Translation], lattices: Lattices) -> None:
-        for number, lattice in enumerate(lattices, start=first):
-            with open_text(folder / f"{number}.slf", "w") as stream:
-                stream.writelines(f"{line}\n" for line in slf_lines(number, lattice))
-
-    return write
-
-
-def _write(stream: IO[str], lines: Iterable[str]) -> None:
+def write_batch(stream: IO[str], lines: Iterable[str]) -> None:
+    """Write lines at once, so that whoever reads them need not wait."""
     stream.write("".join(f"{line}\n" for line in lines))
     stream.flush()
 
@@ -170,40 +160,29 @@ def _batches(descriptor: int, size: int) -> Iterator[list[bytes]]:
             del waiting[:size]
 
 
-@contextmanager
-def open_output(path: Path | None) -> Iterator[IO[str]]:
-    """A stream of UTF-8 text: standard output for None or ``-``; a file gets its name when the block ends well.
+def open_output(path: Path | None, stack: ExitStack) -> IO[str]:
+    """A stream of UTF-8 text: standard output for None or ``-``; a file gets its name when ``stack`` ends well.
 
     Devices and pipes are written as they are. ``UserError`` when the path cannot be written.
     """
     if path is None or path == STANDARD:
         sys.stdout.flush()
         stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
-        try:
-            yield stream
-            stream.flush()
-        finally:
-            stream.detach()
-        return
-    with ExitStack() as stack:
-        with _named_errors(path):
-            if path.is_dir():
-                raise UserError(f"{path}: is a folder; name a file")
-            special = path.exists() and not path.is_file()
-            written = path if special else stack.enter_context(atomic(path))
-            stream = stack.enter_context(open_text(written, "w"))
-        yield stream
+        stack.callback(stream.detach)
+        return stream
+    with _named_errors(path):
+        if path.is_dir():
+            raise UserError(f"{path}: is a folder; name a file")
+        special = path.exists() and not path.is_file()
+        return stack.enter_context(open_text(path if special else stack.enter_context(atomic(path)), "w"))
 
 
-@contextmanager
-def open_folder(path: Path) -> Iterator[Path]:
-    """A new folder, which gets its name when the block ends well; ``UserError`` where something is there already."""
-    with ExitStack() as stack:
-        with _named_errors(path):
-            if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-                raise UserError(f"{path}: exists already; name a new folder, or remove it")
-            folder = stack.enter_context(atomic(path, directory=True))
-        yield folder
+def open_folder(path: Path, stack: ExitStack) -> Path:
+    """A new folder, which gets its name when ``stack`` ends well; ``UserError`` where something is there already."""
+    with _named_errors(path):
+        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+            raise UserError(f"{path}: exists already; name a new folder, or remove it")
+        return stack.enter_context(atomic(path, directory=True))
 
 
 @contextmanager

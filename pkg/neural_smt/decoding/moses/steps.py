@@ -4,22 +4,24 @@ import logging
 import math
 import shutil
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from jinja2 import Environment, StrictUndefined
 
-from neural_smt.decoding.features import DISTORTION, LOG_FLOOR, NETWORK_FEATURES, REORDERING, UNKNOWN_WORD, Weights
+from neural_smt.decoding.features import LOG_FLOOR, NETWORK_FEATURES, REORDERING, UNKNOWN_WORD, Weights
+from neural_smt.decoding.lattices.lattice import prune
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import AUTO, load_model
-from neural_smt.decoding.moses.ini import ALGORITHMS, REORDERING_TYPES, SIMPLE, TRANSLATION, MosesIni, read_moses_ini
+from neural_smt.decoding.moses.ini import ALGORITHMS, TRANSLATION, MosesIni, read_moses_ini
 from neural_smt.decoding.moses.outputs import Listing, Outputs, read_batches
-from neural_smt.decoding.oracles import HEADER, oracle_table
+from neural_smt.decoding.oracles import HEADER, oracle_rows
+from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
-from neural_smt.io.files import atomic, read_parallel, write_csv, write_lines
+from neural_smt.io.files import atomic, read_parallel, write_csv
 from neural_smt.phrases.moses_format import write_moses
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,8 @@ LATTICE_BATCH = 32
 """The same when their lattices are kept until they are written."""
 
 INI_NAME = "moses.ini"
+"""Also the name of its template, which lies beside this module."""
+
 PHRASE_TABLE_NAME = "phrase-table.gz"
 REORDERING_TABLE_NAME = "reordering-table.wbe-msd-bidirectional-fe.gz"
 
@@ -78,7 +82,10 @@ def decode_moses(
         pop_limit=pop_limit,
     )
     done, seconds = 0, 0.0
-    with outputs.open(_shown(ini, decoder)) as write:
+    slices = decoder.feature_set.slices
+    # Moses lists the features that can be tuned
+    shown = {own: slices[name] for name, own in ini.names.items() if name != UNKNOWN_WORD}
+    with outputs.open(shown) as write:
         for lines in read_batches(input, LATTICE_BATCH if lattice else BATCH):
             began = time.perf_counter()
             translations, lattices = outputs.decode(decoder, [line.split() for line in lines])
@@ -111,7 +118,11 @@ def oracle_moses(
     if min(nbest_sizes, default=1) < 1 or not density > 0:
         raise UserError("--nbest-sizes must be at least 1 and --density above 0; correct the option")
     decoder = _decoder(read_moses_ini(moses_ini), compiled, threads)
-    rows = oracle_table(decoder, sources, references, nbest_sizes, density)
+    began = time.perf_counter()
+    lattices = decoder.lattices(sources)
+    pruned = [lattice and prune(lattice, density=density) for lattice in lattices]
+    whole, smaller = AlignedLattices.of(lattices, decoder), AlignedLattices.of(pruned, decoder)
+    rows = oracle_rows(smaller, references, nbest_sizes, whole, time.perf_counter() - began)
     write_csv(output, HEADER, [row.cells() for row in rows])
 
 
@@ -124,24 +135,13 @@ def _decoder(ini: MosesIni, compiled: str, threads: int | None, **changes: str |
     return Decoder(load_model(ini, compiled), SearchSettings(**chosen), ini.weights, threads)
 
 
-def _shown(ini: MosesIni, decoder: Decoder) -> dict[str, slice]:
-    """The features of n-best lists under their names in the ini; Moses lists those that can be tuned."""
-    slices = decoder.feature_set.slices
-    return {own: slices[name] for name, own in ini.names.items() if name != UNKNOWN_WORD}
-
-
-def export_moses(
-    *,
-    system: Path,
-    weights: Path,
-    arpas: list[Path],
-    output: Path,
-) -> None:
+def export_moses(*, system: Path, weights: Path, arpas: list[Path], output: Path) -> None:
     """Write a tuned system as a folder that Moses loads: phrase and reordering table, ARPA models and moses.ini.
 
     system: a searched one, see ``system_folder``; weights: its tuned ones; arpas: its language models as text, in the
-    same order. Score columns follow the scores of the phrase table. Paths in the ini are relative to the folder, so
-    start Moses there (``decode --moses-ini`` finds them from anywhere).
+    same order. Score columns follow the scores of the phrase table, as probabilities, and so do their weights; no
+    probability counts less than e^-100 in Moses, so a column's lower scores are raised to that. Paths in the ini are
+    relative to the folder, so start Moses there (``decode --moses-ini`` finds them from anywhere).
     """
     made_of = System.load(system)
     for group in NETWORK_FEATURES:
@@ -151,32 +151,37 @@ def export_moses(
     if len(arpas) != len(model.language_models):
         raise UserError(f"{len(model.language_models)} language models but {len(arpas)} ARPA files; give one for each")
     settings = SearchSettings(**made_of.search)
-    _write_moses_folder(output, model, arpas, Weights.load(weights), settings)
-
-
-def _write_moses_folder(
-    folder: Path, model: TranslationModel, arpas: Sequence[Path], weights: Weights, settings: SearchSettings
-) -> None:
-    """Write phrase table, reordering table, language models and ``moses.ini`` into a new folder, atomically.
-
-    The score columns of the model follow the scores of the phrase table, as probabilities, and so do their weights; no
-    probability counts less than e^-100 in Moses, so a column's lower scores are raised to that. arpas: the language
-    models, in their order. Paths in the ini are relative to the folder.
-    """
-    vector = weights.vector(model.feature_set)
+    vector = Weights.load(weights).vector(model.feature_set)
     _check_words(model)
     for name, column in model.columns.items():
         low = int(np.count_nonzero(column < LOG_FLOOR))
         if low:
             log.warning("%d scores of %s are below %g, which Moses does not go below", low, name, LOG_FLOOR)
-    with atomic(folder, directory=True) as temporary:
+    positions = {name: list(range(part.start, part.stop)) for name, part in model.feature_set.slices.items()}
+    for column in model.columns:
+        positions[TRANSLATION] += positions.pop(column)
+    names = [f"lm{number}.arpa{'.gz' if path.suffix == '.gz' else ''}" for number, path in enumerate(arpas)]
+    ini = Environment(undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True).from_string(
+        Path(__file__).with_name(INI_NAME).read_text(encoding="utf-8")
+    )
+    with atomic(output, directory=True) as temporary:
         reordering = temporary / REORDERING_TABLE_NAME if REORDERING in model.feature_set else None
         vocabularies = model.source_vocabulary, model.target_vocabulary
         write_moses(model.phrase_table, vocabularies, temporary / PHRASE_TABLE_NAME, reordering, model.columns)
-        names = [f"lm{number}.arpa{'.gz' if path.suffix == '.gz' else ''}" for number, path in enumerate(arpas)]
         for name, path in zip(names, arpas, strict=True):
-            _copy(path, temporary / name)
-        write_lines(temporary / INI_NAME, _ini(model, names, vector, settings))
+            try:
+                shutil.copyfile(path, temporary / name)
+            except OSError as error:
+                raise UserError(f"{error.filename}: cannot be copied ({error.strerror})") from None
+        text = ini.render(
+            algorithm=next(number for number, name in ALGORITHMS.items() if name == settings.algorithm),
+            search=settings,
+            phrase_table=PHRASE_TABLE_NAME,
+            reordering_table=reordering and reordering.name,
+            language_models=[(name, lm.order) for name, lm in zip(names, model.language_models, strict=True)],
+            weights={name: vector[own].tolist() for name, own in positions.items()},
+        )
+        (temporary / INI_NAME).write_text(text, encoding="utf-8")
 
 
 def _check_words(model: TranslationModel) -> None:
@@ -190,54 +195,3 @@ def _check_words(model: TranslationModel) -> None:
                     f"the phrase table has the word {word!r}, but Moses takes | for a separator; "
                     "write &#124; for it in the tokenised text"
                 )
-
-
-def _copy(source: Path, target: Path) -> None:
-    try:
-        shutil.copyfile(source, target)
-    except OSError as error:
-        raise UserError(f"{error.filename}: cannot be copied ({error.strerror})") from None
-
-
-def _ini(
-    model: TranslationModel, language_models: list[str], vector: np.ndarray, settings: SearchSettings
-) -> list[str]:
-    features = model.feature_set
-    scores = model.phrase_table.scores.shape[1] + len(model.columns)
-    sections = {
-        "input-factors": ["0"],
-        "mapping": ["0 T 0"],
-        "search-algorithm": [str(number) for number, name in ALGORITHMS.items() if name == settings.algorithm],
-        "stack": [str(settings.stack_size)],
-        "beam-threshold": [repr(settings.beam_threshold)],
-        "cube-pruning-pop-limit": [str(settings.pop_limit)],
-        "distortion-limit": [str(settings.distortion_limit)],
-        "feature": [
-            *(kind for kind, name in SIMPLE.items() if name != DISTORTION),
-            f"PhraseDictionaryMemory name={TRANSLATION} num-features={scores} table-limit={settings.table_limit} "
-            f"path={PHRASE_TABLE_NAME} input-factor=0 output-factor=0",
-        ],
-    }
-    if REORDERING in features:
-        sections["feature"].append(
-            f"LexicalReordering name={REORDERING} num-features=6 type={REORDERING_TYPES[0]} "
-            f"path={REORDERING_TABLE_NAME} input-factor=0 output-factor=0"
-        )
-    sections["feature"].append("Distortion")
-    for number, (name, language_model) in enumerate(zip(language_models, model.language_models, strict=True)):
-        sections["feature"].append(f"KENLM name=LM{number} factor=0 path={name} order={language_model.order}")
-    sections["weight"] = [
-        f"{name}= {' '.join(map(repr, vector[part].tolist()))}" for name, part in _weight_slices(model).items()
-    ]
-    lines = ["# Paths are relative to this folder: start Moses in it."]
-    for name, content in sections.items():
-        lines += ["", f"[{name}]", *content]
-    return lines
-
-
-def _weight_slices(model: TranslationModel) -> dict[str, list[int]]:
-    """Feature name in the ini -> the positions of its weights among those of the system."""
-    positions = {name: list(range(part.start, part.stop)) for name, part in model.feature_set.slices.items()}
-    for column in model.columns:
-        positions[TRANSLATION] += positions.pop(column)
-    return positions
