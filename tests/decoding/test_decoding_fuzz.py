@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_models import GROUPS, SOURCE, TARGET, random_decoder, random_model
+from tiny_models import GROUPS, SOURCE, TARGET, build_table, random_decoder, random_model
 
 from neural_smt.decoding.batches import StatefulFeature
 from neural_smt.decoding.features import Weights
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.errors import UserError
-from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
 
 SYSTEMS = [GROUPS[:2], GROUPS, (*GROUPS, "encoder_decoder")]
@@ -146,17 +145,8 @@ def one_phrase_model(targets):
     """A model that translates the word a in ``targets`` ways of rising probability, and nothing else."""
     model, weights = random_model(0)
     words = 3 + np.arange(3 * targets).reshape(targets, 3) // 4 ** np.arange(3) % 4  # base-4 digits are ids from 3
-    table = replace(
-        model.phrase_table,
-        source=Ragged.from_lists([[3]]),
-        entry_offsets=np.array([0, targets]),
-        target=Ragged(words.astype(np.int32).ravel(), np.arange(0, 3 * targets + 1, 3)),
-        scores=np.tile(np.linspace(0.1, 0.9, targets, dtype=np.float32)[:, None], (1, 4)),
-        alignment=Ragged(np.zeros((targets, 2), dtype=np.uint8), np.arange(targets + 1)),
-        counts=np.ones((targets, 3), dtype=np.int32),
-        reordering=np.full((targets, 6), 1 / 3, dtype=np.float32),
-        max_length=1,
-    )
+    scores = np.tile(np.linspace(0.1, 0.9, targets, dtype=np.float32)[:, None], (1, 4))
+    table = build_table([[3]], [words.tolist()], scores, np.full((targets, 6), 1 / 3))
     return replace(model, phrase_table=table), weights
 
 

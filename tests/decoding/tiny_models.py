@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.decoding.features import LOG_FLOOR, REORDERING, Weights, build_feature_set
+from neural_smt.decoding.features import LOG_FLOOR, REORDERING, Weights, build_feature_set, column_name, is_column
 from neural_smt.decoding.joining_steps import join_translations
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.nbest import read_nbest
@@ -18,7 +18,7 @@ from neural_smt.decoding.steps import decode
 from neural_smt.experiment.settings import Settings
 from neural_smt.experiment.system_folder import map_paths
 from neural_smt.io.files import read_json, write_json
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.phrases.table import PhraseTable, save_column
@@ -63,39 +63,40 @@ def random_model(
     """A model over three source words, with random weights."""
     generator = np.random.default_rng(seed)
     sources = [[3], [4], [3, 4], [4, 5], [3, 4, 5]]  # the word 5, c, has no entry of its own
-    counts = generator.integers(1, 4, len(sources))
-    targets = []
-    for count in counts:
-        distinct = {tuple(generator.integers(3, 7, generator.integers(1, 4)).tolist()) for _ in range(count)}
-        targets.append(sorted(distinct))
-    offsets = np.cumsum([0, *(len(group) for group in targets)]).astype(np.int64)
-    rows = int(offsets[-1])
+    targets = [
+        sorted({tuple(generator.integers(3, 7, generator.integers(1, 4)).tolist()) for _ in range(count)})
+        for count in generator.integers(1, 4, len(sources))
+    ]
+    rows = sum(map(len, targets))
     scores = (0.05 + 0.95 * generator.random((rows, 4))).astype(np.float32)
     scores[0, 1] = 0.0
-    columns = {
-        "".join(part.capitalize() for part in name.split("_")) + "0": (-2 * generator.random(rows)).astype(np.float32)
-        for name in features
-        if name not in ("phrase", "language_model", "reordering")
-    }
-    flat = [target for group in targets for target in group]
-    table = PhraseTable(
-        source=Ragged.from_lists(sources),
-        entry_offsets=offsets,
-        target=Ragged.from_lists(flat),
-        scores=scores,
-        alignment=Ragged(np.zeros((rows, 2), dtype=np.uint8), np.arange(rows + 1, dtype=np.int64)),
-        counts=np.ones((rows, 3), dtype=np.int32),
-        reordering=generator.dirichlet(np.ones(3), (rows, 2)).reshape(rows, 6).astype(np.float32),
-        source_digest=SOURCE.digest,
-        target_digest=TARGET.digest,
-        max_length=3,
-    )
+    columns = {column_name(f): (-2 * generator.random(rows)).astype(np.float32) for f in features if is_column(f)}
+    table = build_table(sources, targets, scores, generator.dirichlet(np.ones(3), (rows, 2)).reshape(rows, 6))
     feature_set = build_feature_set(features, language_models)
     models = tuple(random_language_model(generator, order=3 - number) for number in range(language_models))
     vector = generator.normal(0.3, 0.3, feature_set.size)
     vector[feature_set.slices["UnknownWordPenalty0"]] = 1.0
     weights = Weights.from_vector(feature_set, vector)
     return TranslationModel(table, models, columns, SOURCE, TARGET, feature_set), weights
+
+
+def build_table(
+    sources: list[list[int]], targets: list[list[tuple[int, ...]]], scores: np.ndarray, reordering: np.ndarray
+) -> PhraseTable:
+    """The table of source phrases (ids) and the targets of each, whose first words are aligned."""
+    rows = len(scores)
+    return PhraseTable(
+        source=Ragged.from_lists(sources),
+        entry_offsets=offsets_of([len(group) for group in targets]),
+        target=Ragged.from_lists(itertools.chain(*targets)),
+        scores=scores,
+        alignment=Ragged(np.zeros((rows, 2), dtype=np.uint8), np.arange(rows + 1, dtype=np.int64)),
+        counts=np.ones((rows, 3), dtype=np.int32),
+        reordering=reordering.astype(np.float32),
+        source_digest=SOURCE.digest,
+        target_digest=TARGET.digest,
+        max_length=max(map(len, sources)),
+    )
 
 
 def random_decoder(

@@ -36,9 +36,9 @@ class TargetText:
     """Target words to be scored, and the source sentences that they translate.
 
     sentences: tokens of S source sentences, None where they are not known; numbers: int64 ``[S]``, their numbers in the
-    text that they are from; words:
-    int32 ``[W]``, target words in the network's ids, and owner: int64 ``[W]``, the sentence of each (0 to S - 1);
-    links: what words are aligned to, in the order of the sentences; None where nothing is known of it.
+    text that they are from; words: int32 ``[W]``, target words in the network's ids; owner: int64 ``[W]``, the sentence
+    of each (0 to S - 1); links: what words are aligned to, in the order of the sentences; None where nothing is known
+    of it.
     """
 
     sentences: Sequence[list[str]] | None
