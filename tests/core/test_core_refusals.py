@@ -12,7 +12,6 @@ import yaml
 from neural_smt.analysis.embedding import project
 from neural_smt.corpus.fetching import recorded
 from neural_smt.decoding.features import build_feature_set
-from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.errors import UserError, check_as_many, sentence
 from neural_smt.experiment.settings import section_settings
@@ -62,10 +61,6 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
     "a group of features twice": (
         lambda: build_feature_set(["phrase", "language_model", "phrase"]),
         "a feature group is named twice in phrase, language_model, phrase; name each once",
-    ),
-    "a cache of less than nothing": (
-        lambda: NgramCache(lambda contexts, words: words, -1),
-        "the cache is to hold -1 n-grams; set it to 0 (none) or more",
     ),
     "too few points": (
         lambda: project(np.zeros((3, 2)), 30, 1),

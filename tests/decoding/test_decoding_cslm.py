@@ -64,10 +64,14 @@ class Plain:
     name = "Cslm0"
 
     def __init__(self, folder: Path, model):
-        scorer = CslmScorer(
-            Trained.load(folder, CslmNetwork, select_device("cpu")), model.language_models[0], model.target_vocabulary
-        )
-        self.ngram = cache(lambda *ids: float(scorer(np.array([ids[:-1]], np.int32), np.array(ids[-1:], np.int32))[0]))
+        trained = Trained.load(folder, CslmNetwork, select_device("cpu"))
+        scorer = CslmScorer(trained, model.language_models[0], model.target_vocabulary)
+
+        @cache
+        def ngram(*ids: int) -> float:
+            return float(scorer(np.array([ids[:-1]], np.int32), np.array(ids[-1:], np.int32))[0])
+
+        self.ngram = ngram
 
     def score(self, before, target) -> float:
         ids = [BOS] * HISTORY + [i for _, i in before] + [i for _, i in target]

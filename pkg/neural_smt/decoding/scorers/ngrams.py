@@ -15,7 +15,6 @@ import numpy as np
 
 from neural_smt.decoding.batches import Derivations, NewHypotheses, StatefulFeature
 from neural_smt.decoding.statistics import sum_counts
-from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel, mix
 from neural_smt.networks.normalisers import FingerprintCache, fingerprints
@@ -80,8 +79,6 @@ class NgramCache:
     """
 
     def __init__(self, score: Callable[[np.ndarray, np.ndarray], np.ndarray], capacity: int):
-        if capacity < 0:
-            raise UserError(f"the cache is to hold {capacity} n-grams; set it to 0 (none) or more")
         self.score = score
         counts = "ngrams", "cache_hits", "cache_hit_rate", "matrix_products", "seconds", "ngrams_per_second"
         self.counts: dict[str, float] = dict.fromkeys(counts, 0)
@@ -95,9 +92,7 @@ class NgramCache:
         missing = self.known.look_up(keys, scores)
         new, began = len(missing), time.perf_counter()
         if new:
-            everything = new == len(ngrams)
-            chosen = (contexts, words) if everything else (contexts[missing], words[missing])
-            scores[missing] = self.score(*chosen)
+            scores[missing] = self.score(contexts[missing], words[missing])
             self.known.insert(keys, scores, missing)
         with self._lock:
             self.counts["ngrams"] += len(ngrams)
