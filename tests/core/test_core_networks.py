@@ -26,6 +26,10 @@ def experiment(tiny: Section, networks: Section, systems: Section, **others: Any
     return tiny | {"networks": tiny["networks"] | networks, "systems": tiny["systems"] | systems} | others
 
 
+def systems_of(tiny: Section, networks: Section, systems: Section, **others: Any) -> Systems:
+    return Systems(complete(experiment(tiny, networks, systems, **others)))
+
+
 def rescored(*network: str, **rescoring: Any) -> Section:
     return {"base": "baseline", "features": [], "rescore": list(network), "rescoring": rescoring}
 
@@ -47,33 +51,26 @@ def test_networks_inherit_kind_and_settings(tiny: Section) -> None:
         "whole": {"base": "attention", "vocabulary": "all", "learning_curve": False},
         "other": {"kind": "attention", "hidden": 7},
     }
-    config = complete(experiment(tiny, networks, {}))
-    sizes = {
-        name: (own["hidden"], own["epochs"]) for name, own in Systems(config).networks_of_kind("recurrent").items()
-    }
+    made = systems_of(tiny, networks, {})
+    sizes = {name: (own["hidden"], own["epochs"]) for name, own in made.networks_of_kind("recurrent").items()}
     assert sizes == {"recurrent": (30, 3), "recurrent_source": (50, 3), "small": (30, 2), "lsa": (40, 2)}
-    assert (
-        Systems(config).joint_inputs["lsa"].items()
-        >= {"kind": "sentence_lsa", "dimensions": 8, "side": "source"}.items()
-    )
+    assert made.joint_inputs["lsa"].items() >= {"kind": "sentence_lsa", "dimensions": 8, "side": "source"}.items()
     chosen = ("hidden", "target_words", "vocabulary", "learning_curve")
-    found = {
-        name: tuple(own[key] for key in chosen) for name, own in Systems(config).networks_of_kind("attention").items()
-    }
+    found = {name: tuple(own[key] for key in chosen) for name, own in made.networks_of_kind("attention").items()}
     assert found == {
         "attention": (30, 700, "default", True),
         "whole": (30, 700, "all", False),
         "other": (7, 500_000, "default", False),
     }
-    assert complete(config) == config, "what is complete stays as it is"
-    assert not {"kind", "base", "input", "language"} & Systems(config).training_settings("lsa").keys()
-    assert Systems(config).used_networks() == ["encoder_decoder"]
+    assert complete(made.config) == made.config, "what is complete stays as it is"
+    assert not {"kind", "base", "input", "language"} & made.training_settings("lsa").keys()
+    assert made.used_networks() == ["encoder_decoder"]
 
 
 def test_named_vocabularies_inherit(tiny: Section) -> None:
     vocabularies = {"frequent": 50, "sets": {"words": {"phrases": 0}, "many": {"frequent": 90, "dictionary": 3}}}
-    config = complete(experiment(tiny, {}, {}, vocabulary_selection=vocabularies))
-    sizes = {name: tuple(own.values()) for name, own in Systems(config).sentence_vocabularies.items()}
+    made = systems_of(tiny, {}, {}, vocabulary_selection=vocabularies)
+    sizes = {name: tuple(own.values()) for name, own in made.sentence_vocabularies.items()}
     assert sizes == {"default": (10, 10, 50, 0), "words": (10, 0, 50, 0), "many": (3, 10, 90, 0)}
 
 
@@ -103,14 +100,10 @@ def test_only_networks_that_serve_are_trained(tiny: Section, systems: Section, u
         "third": {"base": "attention"},
         "wide": {"base": "cslm", "projection": 9},
     }
-    config = complete(experiment(tiny, networks, systems))
-    assert Systems(config).used_networks() == ["encoder_decoder", *used]
-    assert Systems(config).used_networks("cslm") == [name for name in used if name in ("cslm", "wide")]
-    assert [Systems(config).lending_network(name) for name in ("lsa", "window", "lent")] == [
-        None,
-        "recurrent_source",
-        "lender",
-    ]
+    made = systems_of(tiny, networks, systems)
+    assert made.used_networks() == ["encoder_decoder", *used]
+    assert made.used_networks("cslm") == [name for name in used if name in ("cslm", "wide")]
+    assert [made.lending_network(name) for name in ("lsa", "window", "lent")] == [None, "recurrent_source", "lender"]
 
 
 def test_an_experiment_of_joint_models_alone_needs_no_encoder_decoder(tiny: Section) -> None:
@@ -122,11 +115,11 @@ def test_an_experiment_of_joint_models_alone_needs_no_encoder_decoder(tiny: Sect
 def test_a_search_asks_the_network_among_its_features(tiny: Section) -> None:
     networks = {"lsa": {"base": "recurrent", "input": {"kind": "sentence_lsa"}}, "wide": {"base": "cslm"}}
     systems = {"one": searched("lsa"), "two": {"base": "rnn", "features": ["wide"]}}
-    config = complete(experiment(tiny, networks, systems))
-    assert [Systems(config).searched_network(name) for name in config["systems"]] == [None, None, "lsa", "wide"]
+    made = systems_of(tiny, networks, systems)
+    assert [made.searched_network(name) for name in made.config["systems"]] == [None, None, "lsa", "wide"]
     classic = ["phrase", "language_model", "reordering"]
-    assert Systems(config).feature_groups("one") == [*classic, "recurrent"]
-    assert Systems(config).feature_groups("two") == [*classic, "encoder_decoder", "cslm"]
+    assert made.feature_groups("one") == [*classic, "recurrent"]
+    assert made.feature_groups("two") == [*classic, "encoder_decoder", "cslm"]
 
 
 def test_models_whose_classes_are_compared_are_trained(tiny: Section) -> None:
@@ -135,34 +128,26 @@ def test_models_whose_classes_are_compared_are_trained(tiny: Section) -> None:
         "clustered": {"base": "recurrent", "classes": {"method": "exchange", "speed": 0}},
         "recurrent": {"hidden": 30},
     }
-    config = complete(experiment(tiny, networks, {}, report={"word_classes": ["recurrent", "clustered"]}))
-    assert Systems(config).used_networks("recurrent") == ["recurrent", "clustered"]
-    assert config["networks"]["clustered"]["classes"] == {"method": "exchange", "count": 0, "speed": 0}
+    made = systems_of(tiny, networks, {}, report={"word_classes": ["recurrent", "clustered"]})
+    assert made.used_networks("recurrent") == ["recurrent", "clustered"]
+    assert made.config["networks"]["clustered"]["classes"] == {"method": "exchange", "count": 0, "speed": 0}
 
 
 def test_lattices_are_chosen_from_with_a_model_or_with_other_weights(tiny: Section) -> None:
-    systems = {
+    lists = {
         "lists": rescored("cslm"),
         "attention_lists": rescored("attention"),
+        "joint_lists": rescored("recurrent", candidates="lists"),
+    }
+    lattices = {
         "lattices": rescored("recurrent", beam=10),
         "without": rescored(drop_features=["TranslationModel0_2"]),
         "attention_lattices": rescored("attention", candidates="lattice"),
-        "joint_lists": rescored("recurrent", candidates="lists"),
     }
-    config = complete(experiment(tiny, {}, systems))
-    found = {
-        name: (Systems(config).is_rescored(name), Systems(config).rescores_lattices(name)) for name in config["systems"]
-    }
-    assert found == {
-        "baseline": (False, False),
-        "rnn": (False, False),
-        "lists": (True, False),
-        "attention_lists": (True, False),
-        "lattices": (True, True),
-        "without": (True, True),
-        "attention_lattices": (True, True),
-        "joint_lists": (True, False),
-    }
+    made = systems_of(tiny, {}, lists | lattices)
+    found = {name: (made.is_rescored(name), made.rescores_lattices(name)) for name in made.config["systems"]}
+    searched_alone = dict.fromkeys(("baseline", "rnn"), (False, False))
+    assert found == searched_alone | dict.fromkeys(lists, (True, False)) | dict.fromkeys(lattices, (True, True))
 
 
 def test_a_system_translates_with_its_own_vocabularies_or_its_networks(tiny: Section) -> None:
@@ -173,9 +158,9 @@ def test_a_system_translates_with_its_own_vocabularies_or_its_networks(tiny: Sec
     }
     networks = {"whole": {"base": "attention", "vocabulary": "all"}}
     sets = {"sets": {"few": {"frequent": 5}}}
-    config = complete(experiment(tiny, networks, systems, vocabulary_selection=sets))
-    assert [Systems(config).translating_words(name) for name in systems] == ["default", "all", "few"]
-    assert [config["systems"][name]["translate"]["replace_unknown"] for name in systems] == [False, False, True]
+    made = systems_of(tiny, networks, systems, vocabulary_selection=sets)
+    assert [made.translating_words(name) for name in systems] == ["default", "all", "few"]
+    assert [made.config["systems"][name]["translate"]["replace_unknown"] for name in systems] == [False, False, True]
 
 
 @pytest.mark.parametrize("row", yaml.safe_load(FAULTS.read_text(encoding="utf-8")), ids=lambda row: row["says"][:40])
@@ -198,7 +183,7 @@ def test_settings_of_old_are_refused_with_their_new_place(tiny: Section, path: s
 
 
 def test_defaults_are_those_of_the_package(tiny: Section) -> None:
-    config = complete(tiny)
+    made = systems_of(tiny, {}, {})
     expected = {"drop_features": [], "candidates": "auto", "beam": 1, "nbest": 100}
-    assert config["systems"]["baseline"]["rescoring"] == expected
-    assert section_settings(SIZES, {}).as_dict() == Systems(config).sentence_vocabularies["default"]
+    assert made.config["systems"]["baseline"]["rescoring"] == expected
+    assert section_settings(SIZES, {}).as_dict() == made.sentence_vocabularies["default"]

@@ -1,12 +1,11 @@
 """The recurrent joint model from the equations of Auli et al. (2013, section 2), one word at a time, in float64."""
 
 import numpy as np
+from references import log_softmax
 
 from neural_smt.networks.primitives import CLASSES, direct_places
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.vocabulary import BOS, EOS
-
-NAMES = ("embedding", "recurrent", "input_hidden", "class_output", "word_output", "direct")
 
 
 def random_weights(config: RecurrentConfig, seed: int) -> dict[str, np.ndarray]:
@@ -26,11 +25,6 @@ def random_weights(config: RecurrentConfig, seed: int) -> dict[str, np.ndarray]:
         "direct": (config.direct_size,),
     }
     return {name: random.normal(0, 0.5, shape).astype(np.float32) for name, shape in shapes.items() if 0 not in shape}
-
-
-def log_softmax(logits: np.ndarray) -> np.ndarray:
-    shifted = logits - logits.max()
-    return shifted - np.log(np.exp(shifted).sum())
 
 
 def reference_scores(
@@ -64,6 +58,6 @@ def reference_scores(
                 count = direct_places(recent, config.direct_order, chosen, len(logits), config.direct_size, places)
                 for place in places[:count]:
                     logits += w["direct"][place : place + len(logits)]
-        scores.append(log_softmax(class_logits)[number] + log_softmax(word_logits)[within])
+        scores.append(log_softmax(class_logits, np)[number] + log_softmax(word_logits, np)[within])
         history = [word, *history[:-1]]
     return np.array(scores)

@@ -10,7 +10,6 @@ from network_cases import enlarge
 from references import cslm_distribution, in_numpy
 
 from neural_smt.errors import UserError
-from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, context_states, score_ngrams, word_mass
 from neural_smt.networks import cslm, normalisers
@@ -88,16 +87,6 @@ def test_ngrams_are_scored_with_their_whole_context(language_model: NgramModel) 
     contexts, words = random_ngrams(300)
     expected = [walked_score(language_model, *ngram) for ngram in zip(contexts, words.tolist(), strict=True)]
     np.testing.assert_allclose(score_ngrams(language_model, contexts, words), expected, rtol=1e-12)
-
-
-def test_the_words_of_a_sentence_add_up_to_its_score() -> None:
-    model = NgramModel.from_tables(estimate(VOCABULARY.encode(LINES), 5).tables, VOCABULARY)
-    sentence = VOCABULARY.ids(["w1", "w2", "w5", "w1", "nowhere", "w7", "w1"]).tolist()
-    padded = [BOS] * 4 + sentence + [EOS]
-    contexts = np.array([padded[i : i + 4] for i in range(len(sentence) + 1)], dtype=np.int32)
-    scores = score_ngrams(model, contexts, np.array([*sentence, EOS], dtype=np.int32))
-    expected = model.score_sentences(Ragged.from_lists([sentence]))[0][0]
-    assert scores.sum() == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_mass_of_words_is_the_sum_of_their_probabilities(language_model: NgramModel) -> None:

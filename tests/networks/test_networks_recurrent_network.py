@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from network_cases import dense
 from recurrent_reference import random_weights, reference_scores
 from torch import Tensor
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.recurrent.class_softmax import ClassSoftmax, pairwise_log_probabilities
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import (
     Backpropagation,
@@ -19,7 +19,6 @@ from neural_smt.networks.recurrent.network import (
     SentenceBatch,
     pack_sentences,
 )
-from neural_smt.vocabulary import BOS
 
 CPU = torch.device("cpu")
 CLASSES = WordClasses(np.array([3, 5, 0, 2, 6, 4, 7, 8], dtype=np.int32), np.array([0, 2, 3, 8]))
@@ -64,10 +63,6 @@ def in_order(scores: Tensor, batch: SentenceBatch) -> np.ndarray:
     return result
 
 
-def dense(parameter: Tensor) -> Tensor:
-    return parameter.grad.to_dense() if parameter.grad.is_sparse else parameter.grad
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_are_those_of_the_equations(kind: str) -> None:
     network, weights, rows, table, inputs = build(kind)
@@ -83,27 +78,19 @@ def test_scores_are_those_of_the_equations(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_both_softmaxes_and_their_gradients_are_equal(kind: str) -> None:
-    """Pairs in float64 against groups and kernels in float32."""
+    """Pairs in float64 against groups and kernels in float32, whose scores are those of the equations."""
     network, _, rows, table, _ = build(kind)
     double = build(kind)[0].double()
     weighting = torch.linspace(-1, 2, TOKENS)
     batch = pack(network, SENTENCES, rows, table)
-    network(batch).mul(weighting).sum().backward()
+    scores = network(batch)
+    scores.mul(weighting).sum().backward()
     wide = batch._replace(inputs=batch.inputs.double()) if table is not None else batch
-    double(wide).mul(weighting.double()).sum().backward()
+    expected = double(wide)
+    expected.mul(weighting.double()).sum().backward()
+    torch.testing.assert_close(scores.double(), expected, rtol=1e-5, atol=1e-5)
     for (name, one), other in zip(network.named_parameters(), double.parameters(), strict=True):
-        torch.testing.assert_close(dense(one).double(), dense(other), rtol=1e-4, atol=1e-5, msg=name)
-
-
-def test_the_softmaxes_alone_are_equal_on_random_states() -> None:
-    config = RecurrentConfig(9, 3, hidden=6, direct_size=64)
-    batch = pack_sentences(config, CLASSES, SENTENCES, CPU)
-    generator = torch.Generator().manual_seed(1)
-    sizes = ((TOKENS, 6), (3, 6), (8, 6), (64,))
-    tensors = [torch.randn(size, generator=generator) for size in sizes]
-    one = ClassSoftmax.apply(*tensors, batch.targets)
-    other = pairwise_log_probabilities(*tensors, torch.from_numpy(CLASSES.offsets), batch.targets)
-    torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(dense(one.grad).double(), dense(other.grad), rtol=1e-4, atol=1e-5, msg=name)
 
 
 @pytest.mark.parametrize("kind", ["direct", "learned"])
@@ -114,7 +101,7 @@ def test_gradients_are_those_of_finite_differences(kind: str) -> None:
     network(batch).sum().backward()
     random = np.random.default_rng(0)
     for name, parameter in network.named_parameters():
-        gradient, flat = dense(parameter).reshape(-1), parameter.data.reshape(-1)
+        gradient, flat = dense(parameter.grad).reshape(-1), parameter.data.reshape(-1)
         chosen = random.choice(len(flat), min(len(flat), 30), replace=False)
         if name == "direct":
             chosen = np.union1d(chosen, np.flatnonzero(gradient.numpy())[::7])
@@ -140,20 +127,6 @@ def test_states_do_not_leak_and_order_does_not_matter(kind: str) -> None:
     other_rows = np.concatenate([rows[starts[number] : starts[number + 1]] for number in turned])
     batch = pack(network, SENTENCES.take(turned), other_rows, table)
     np.testing.assert_allclose(in_order(network(batch), batch), np.concatenate(together[::-1]), rtol=1e-6, atol=1e-6)
-
-
-def test_probabilities_of_all_words_sum_to_one() -> None:
-    """After every history of two words, the end of the sentence included."""
-    network = build("direct")[0]
-    words = [word for word in range(9) if word != BOS]
-    for history in itertools.product((0, 3, 8), (0, 7)):
-        # a sentence ends where EOS is predicted, so that word stands in by itself
-        batch = pack(
-            network, Ragged.from_lists([[*history, word] for word in words if word != 2] + [[*history]]), None, None
-        )
-        scores = in_order(network(batch), batch)
-        third = [*(scores[4 * i + 2] for i in range(len(words) - 1)), scores[-1]]
-        assert np.exp(third).sum() == pytest.approx(1, abs=1e-5)
 
 
 def steps_by_autograd(sums: Tensor, weight: Tensor, sizes: list[int], bptt: int) -> Tensor:

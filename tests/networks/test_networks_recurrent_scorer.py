@@ -69,16 +69,6 @@ def test_vectors_that_the_network_learned_are_read_from_its_table():
     assert found.tolist() == expected.tolist()
 
 
-def test_all_words_that_may_follow_have_probabilities_that_sum_to_1():
-    config, classes, weights = random_model(7, slots=1, dimensions=2)
-    scorer = RecurrentScorer(config, classes, weights)
-    following = [word for word in range(WORDS) if word != 1]
-    words = Ragged.from_lists([[3, UNK], *([3, UNK, word] for word in following)])
-    inputs = random_inputs(8, 1, 2)
-    scores, _ = score_sequences(scorer, words, inputs, np.zeros(len(words.values), dtype=np.int64))
-    np.testing.assert_allclose(np.exp(scores[1:] - scores[0]).sum(), 1, rtol=1e-5)
-
-
 def test_groups_do_not_share_and_their_order_does_not_matter():
     config, classes, weights = random_model(9)
     scorer = RecurrentScorer(config, classes, weights)

@@ -1,8 +1,8 @@
 """A phrase table with the network's proposals, row by row."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from moses_tables import moses_vocabularies, read_moses
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
-from neural_smt.io.files import write_lines
+from neural_smt.io.files import read_json, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.folder import Trained
@@ -66,6 +66,13 @@ def pairs_of(table: PhraseTable, vocabularies: tuple[Vocabulary, Vocabulary]) ->
     }
 
 
+def proposed(world: World, **settings: Any) -> PhraseTable:
+    """The table of ``SENTENCES`` with proposals."""
+    table, model, vocabularies, lexical = world
+    sentences = vocabularies[0].encode(SENTENCES)
+    return propose_table(table, model, vocabularies, lexical, sentences, section_settings("proposals", settings))
+
+
 def proposals(model: Trained[EncoderDecoder], source: str, best: int) -> dict[str, float]:
     """What the network proposes for one phrase by itself, with log p."""
     found = beam_search(model.network, model.source.encode([source]), best)
@@ -80,9 +87,8 @@ def test_phrases_of_a_text_are_its_n_grams_without_unknown_words() -> None:
 
 
 def test_where_the_network_proposes_its_phrases_replace_the_tables(world: World) -> None:
-    table, model, vocabularies, lexical = world
-    settings = section_settings("proposals", {"best": 4, "max_words": 2})
-    new = propose_table(table, model, vocabularies, lexical, vocabularies[0].encode(SENTENCES), settings)
+    _, model, vocabularies, _ = world
+    new = proposed(world, best=4, max_words=2)
     expected = {(source, target) for source in ("a", "b", "a b", "b a") for target in proposals(model, source, 4)}
     # `c` is unknown to the network, `b a b` longer than 2 words: both keep their rows; `d` is not in the text
     expected |= {("c", "z"), ("b a b", "y")}
@@ -94,20 +100,16 @@ def test_where_the_network_proposes_its_phrases_replace_the_tables(world: World)
 
 
 def test_a_network_that_proposes_nothing_leaves_the_table_as_it_is(world: World) -> None:
-    table, model, vocabularies, lexical = world
+    table, model, vocabularies, _ = world
     with torch.no_grad():
         model.network.output.bias[EOS] = -1000.0
-    sentences = vocabularies[0].encode(SENTENCES)
-    new = propose_table(
-        table, model, vocabularies, lexical, sentences, section_settings("proposals", {"best": 2, "max_words": 2})
-    )
+    new = proposed(world, best=2, max_words=2)
     assert set(pairs_of(new, vocabularies)) == {pair for pair in pairs_of(table, vocabularies) if pair[0] != "d"}
 
 
 def test_scores_of_new_pairs_and_rows_of_known_ones(world: World) -> None:
-    table, model, vocabularies, lexical = world
-    settings = section_settings("proposals", {"best": 30, "max_words": 2, "mode": "add", "mu": 0.5})
-    new = propose_table(table, model, vocabularies, lexical, vocabularies[0].encode(SENTENCES), settings)
+    table, model, vocabularies, _ = world
+    new = proposed(world, best=30, max_words=2, mode="add", mu=0.5)
     rows, old = pairs_of(new, vocabularies), pairs_of(table, vocabularies)
     kept = [pair for pair in old if pair[0] != "d"]
     for pair in kept:
@@ -142,26 +144,17 @@ def test_words_are_linked_where_they_are_most_probable() -> None:
 
 def test_the_step_writes_a_table(world: World, tmp_path: Path) -> None:
     table, model, vocabularies, lexical = world
-    table.save(tmp_path / "old")
+    table.save(tmp_path / "phrase_table")
     model.save(tmp_path / "model")
     lexical.save(tmp_path / "lexical")
-    for vocabulary, name in zip(vocabularies, ("source", "target"), strict=True):
-        vocabulary.save(tmp_path / name)
+    for vocabulary, side in zip(vocabularies, ("source", "target"), strict=True):
+        vocabulary.save(tmp_path / f"{side}_vocabulary")
     write_lines(tmp_path / "text", SENTENCES)
-    arguments = {
-        "phrase_table": tmp_path / "old",
-        "model": tmp_path / "model",
-        "lexical": tmp_path / "lexical",
-        "source_vocabulary": tmp_path / "source",
-        "target_vocabulary": tmp_path / "target",
-        "texts": [tmp_path / "text"],
-        "output": tmp_path / "new",
-        "statistics": tmp_path / "statistics.json",
-        "device": "cpu",
-    }
+    names = ("phrase_table", "model", "lexical", "source_vocabulary", "target_vocabulary", "output", "statistics")
+    arguments = {name: tmp_path / name for name in names} | {"texts": [tmp_path / "text"], "device": "cpu"}
     propose_phrases(**arguments, settings={"best": 3})
-    new = PhraseTable.load(tmp_path / "new")
-    report = json.loads((tmp_path / "statistics.json").read_text())
+    new = PhraseTable.load(tmp_path / "output")
+    report = read_json(tmp_path / "statistics")
     assert report["pairs"] == len(new)
     assert report["new_pairs"] == int((new.counts[:, 2] == 0).sum()) > 0
     with pytest.raises(UserError, match=r"proposals\.mode: 'more' is not one of"):

@@ -1,46 +1,34 @@
 """Shared encoding and prefixes against scoring one pair after the other."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from network_cases import CASES, CPU, enlarge
 from rescoring_world import load_words, save_table
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.distinct import SortedSequences
-from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
+from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import Trained
 from neural_smt.networks.packing import pack_pairs
-from neural_smt.networks.softmax import log_normalisers
 from neural_smt.phrases.table import PhraseTable, load_column, save_column
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.rescoring.steps import count_unknown_words, score_phrase_table
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import EOS
 
-CPU = torch.device("cpu")
-CHOICES = [
-    *(
-        pytest.param((Conventions.following(follow), "gated"), id=str(follow))
-        for follow in ("code", "paper", *({name.name: "paper"} for name in fields(Conventions)[:3]))
-    ),
-    pytest.param((Conventions(), "tanh"), id="tanh"),
-    pytest.param((Conventions(summary="paper", first_step="paper"), "tanh"), id="tanh paper"),
-]
+CHOICES = ("code", "paper", "summary", "reset", "first_step", "tanh", "tanh paper")
 
 
-def random_network(
-    conventions: Conventions, unit: str = "gated", scale: float = 0.4, words: int = 9, direction: str = "forward"
-) -> EncoderDecoder:
-    network = EncoderDecoder(EncoderDecoderConfig(words, words, 6, 5, 4, 3, conventions, unit, direction))
-    random = np.random.default_rng(3)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter += torch.from_numpy(random.normal(0.0, scale, parameter.shape)).float()
+def small_network(direction: str = "forward") -> EncoderDecoder:
+    """A network of two words a side besides the reserved ones."""
+    network = CASES["code"].make(source_words=5, target_words=5, direction=direction)
+    enlarge(network, 0.4)
     return network
 
 
@@ -67,10 +55,10 @@ def test_levels_of_a_trie() -> None:
     assert fourth.parents.tolist() == [2]
 
 
-@pytest.mark.parametrize("variant", CHOICES)
+@pytest.mark.parametrize("name", CHOICES)
 @pytest.mark.parametrize("batch", [1, 7, 1000])
-def test_scores_equal_those_of_the_network(variant: tuple[Conventions, str], batch: int) -> None:
-    network = random_network(*variant)
+def test_scores_equal_those_of_the_network(name: str, batch: int) -> None:
+    network = CASES[name].random().float()
     source, target = random_phrases(60, seed=1), random_phrases(300, seed=2)
     source_of = np.random.default_rng(4).integers(0, 60, 300)
     scores, work = PairScorer(network).score(source.take(source_of), target, batch)
@@ -88,20 +76,11 @@ def test_scores_equal_those_of_the_network(variant: tuple[Conventions, str], bat
 def test_every_source_and_prefix_is_computed_once() -> None:
     source = Ragged.from_lists([[3, 4], [5], [3, 4]])
     target = Ragged.from_lists([[3], [3, 4], [3, 5], [3], [6]])
-    _, work = PairScorer(random_network(Conventions())).score(source.take([0, 0, 2, 1, 1]), target, 10)
+    _, work = PairScorer(CASES["code"].make()).score(source.take([0, 0, 2, 1, 1]), target, 10)
     # Sources 0 and 2 are the same: prefixes (), 3, 3 4, 3 5 of one and (), 3, 6 of the other.
     # The encoder takes 5 steps instead of 13 (both phrases and their ends), the decoder 5 instead of 7.
     expected = {"pairs": 5, "words": 12, "sources": 2, "prefixes": 7, "steps": 20, "states": 10}
     assert work._asdict() == expected
-
-
-@pytest.mark.parametrize("scale", [0.1, 30.0], ids=["small", "overflowing"])
-def test_normalisers_of_any_size(scale: float) -> None:
-    torch.manual_seed(0)
-    inner, weight, bias = torch.randn(10, 4) * scale, torch.randn(50, 4), torch.randn(50)
-    normalisers = log_normalisers(inner, weight, bias, torch.empty(3, 50))
-    expected = (inner.double() @ weight.double().T + bias.double()).logsumexp(1)
-    np.testing.assert_allclose(normalisers, expected, rtol=1e-5)
 
 
 @pytest.fixture
@@ -115,7 +94,7 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
     ]
     files = save_table(tmp_path, lines)
     _, shortlists = load_words(tmp_path, 2)
-    Trained(random_network(Conventions(), words=5), *shortlists).save(tmp_path / "model")
+    Trained(small_network(), *shortlists).save(tmp_path / "model")
     return files | {"model": tmp_path / "model"}
 
 
@@ -124,7 +103,7 @@ def test_a_column_is_aligned_with_the_table(inputs: dict[str, Path], tmp_path: P
     """A backward network gives the source given the target."""
     order = slice(None) if direction == "forward" else slice(None, None, -1)
     vocabularies, shortlists = load_words(tmp_path, 2)
-    network = random_network(Conventions(), words=5, direction=direction)
+    network = small_network(direction)
     Trained(network, *shortlists[order]).save(inputs["model"])
     output, statistics = tmp_path / "column.safetensors", tmp_path / "statistics.json"
     score_phrase_table(**inputs, output=output, statistics=statistics, device="cpu", settings={"batch": 2})

@@ -14,7 +14,6 @@ from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, Enc
 from neural_smt.networks.folder import Trained
 from neural_smt.phrases.table import PhraseTable, load_column, save_part
 from neural_smt.rescoring import steps
-from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.rescoring.steps import Blocks, hash_phrases, join_columns, score_phrase_table
 from neural_smt.shortlist import shortlist_ids
 
@@ -103,21 +102,6 @@ def test_shards_give_the_column_of_the_whole(
     table = PhraseTable.load(folder / "table")
     columns = [load_column(tmp_path / name, table) for name in ("whole", "one_block")]
     np.testing.assert_allclose(*columns, atol=1e-5)
-
-
-def test_one_block_is_the_table_as_it_stands(folder: Path, tmp_path: Path) -> None:
-    """Tables of less than a block, as small experiments have them, are scored as one."""
-    from neural_smt.networks.encoder_decoder import EncoderDecoder
-    from neural_smt.networks.folder import Trained
-
-    score(folder, "forward", tmp_path / "column")
-    table, ids = PhraseTable.load(folder / "table"), word_ids(folder)
-    sides = [
-        Ragged(words[side.values], side.offsets) for words, side in zip(ids, (table.source, table.target), strict=True)
-    ]
-    network = Trained.load(folder / "forward", EncoderDecoder, torch.device("cpu")).network
-    expected, _ = PairScorer(network).score(sides[0].take(table.entry_source), sides[1], 7)
-    np.testing.assert_array_equal(load_column(tmp_path / "column", table), expected)
 
 
 def test_parts_that_do_not_make_a_column_are_refused(folder: Path, tmp_path: Path) -> None:

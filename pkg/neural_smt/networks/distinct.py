@@ -77,7 +77,11 @@ class SortedSequences:
     @classmethod
     def of(cls, sequences: Ragged, first: np.ndarray | None = None) -> "SortedSequences":
         """Sort ``n`` sequences of ids; ``first`` (int ``[n]``), when given, becomes the first id of each."""
-        matrix = _closed(sequences)
+        lengths = sequences.lengths
+        columns = np.arange(lengths.max(initial=0) + 1)
+        matrix = np.full((len(lengths), len(columns)), PADDING, dtype=np.int32)
+        matrix[columns < lengths[:, None]] = sequences.values
+        matrix[np.arange(len(lengths)), lengths] = EOS
         if first is not None:
             matrix = np.concatenate((first[:, None].astype(np.int32), matrix), axis=1)
         order = np.lexsort(matrix.T[::-1])
@@ -107,13 +111,3 @@ class SortedSequences:
             rows = np.flatnonzero(lengths == depth + 1)
             levels.append(Level(matrix[begins, depth], parents, nodes[rows, depth], rows))
         return levels
-
-
-def _closed(sequences: Ragged) -> np.ndarray:
-    """int32 ``[n, longest + 1]``: each sequence, the end symbol, then padding."""
-    lengths = sequences.lengths
-    columns = np.arange(lengths.max(initial=0) + 1)
-    matrix = np.full((len(lengths), len(columns)), PADDING, dtype=np.int32)
-    matrix[columns < lengths[:, None]] = sequences.values
-    matrix[np.arange(len(lengths)), lengths] = EOS
-    return matrix

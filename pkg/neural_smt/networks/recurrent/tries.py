@@ -12,25 +12,6 @@ import numpy as np
 from neural_smt.jit import kernel
 
 
-class Branches(NamedTuple):
-    """The parts of prefix trees as they come: int32 arrays, a row per part.
-
-    depth [X] and entry [X] of prefixes (-1: a root), root [P], prefix [P] and input [P] of pairs, pair [Q] and class_
-    [Q] of queries, query [E] and word [E] of entries; last [n]: the last entry of each sequence (-1: it is empty).
-    """
-
-    depth: np.ndarray
-    entry: np.ndarray
-    root: np.ndarray
-    prefix: np.ndarray
-    input: np.ndarray
-    pair: np.ndarray
-    class_: np.ndarray
-    query: np.ndarray
-    word: np.ndarray
-    last: np.ndarray
-
-
 @kernel
 def grow_branches(
     first: np.ndarray,
@@ -39,11 +20,13 @@ def grow_branches(
     inputs: np.ndarray,
     class_of_word: np.ndarray,
     shared: bool,
-) -> Branches:
-    """The trees of sequences.
+) -> tuple[np.ndarray, ...]:
+    """The parts of prefix trees as they come: int32 arrays, a row per part.
 
     first: int64 [G + 1], the sequences of each root; offsets: int64 [n + 1], words and inputs of each sequence; words,
     inputs: int32; shared: whether what is equal is one (otherwise every sequence is a branch of its own).
+    Returns depth [X] and entry [X] of prefixes (-1: a root), root [P], prefix [P] and input [P] of pairs, pair [Q] and
+    class [Q] of queries, query [E] and word [E] of entries, and [n]: the last entry of each sequence (-1: it is empty).
     """
     roots, most = len(first) - 1, len(words)
     depth, entry_of = np.empty(roots + most, np.int32), np.empty(roots + most, np.int32)
@@ -96,7 +79,7 @@ def grow_branches(
                         depth[prefixes], entry_of[prefixes] = depth[prefix] + 1, entry
                         prefixes += 1
                     prefix = child[entry]
-    return Branches(
+    return (
         depth[:prefixes], entry_of[:prefixes], root_of[:pairs], prefix_of[:pairs], input_of[:pairs],
         pair_of[:queries], class_of[:queries], query_of[:entries], word_of[:entries], last,
     )  # fmt: skip
@@ -161,36 +144,38 @@ def build_tries(
     int64 ``[n + 1]``, the words of each sequence; words, inputs: int32, the words to be predicted and the number of the
     input of each; class_of_word: int32 ``[V]``; shared: whether common prefixes are computed once.
     """
-    branches = grow_branches(first, offsets, words, inputs, class_of_word, shared)
-    prefix_level = np.concatenate([levels, np.zeros(len(branches.depth) - len(levels), np.int32)])
-    prefix_level[branches.prefix] = levels[branches.root]  # every prefix but a bare root has a pair
+    depth, entry, root, prefix, input_, pair, class_, query, word, last = grow_branches(
+        first, offsets, words, inputs, class_of_word, shared
+    )
+    prefix_level = np.concatenate([levels, np.zeros(len(depth) - len(levels), np.int32)])
+    prefix_level[prefix] = levels[root]  # every prefix but a bare root has a pair
     count = int(levels[-1]) + 1 if len(levels) else 0
     deepest = np.zeros(count, dtype=np.int64)
-    np.maximum.at(deepest, prefix_level, branches.depth)
+    np.maximum.at(deepest, prefix_level, depth)
     level_batches = np.concatenate([[0], np.cumsum(deepest + 1)])
-    prefix_batch = (level_batches[prefix_level] + branches.depth).astype(np.int32)
+    prefix_batch = (level_batches[prefix_level] + depth).astype(np.int32)
     batches = int(level_batches[-1])
 
     prefix_order, prefix_batches = stable_order(prefix_batch, batches)
-    pair_batch = prefix_batch[branches.prefix]
+    pair_batch = prefix_batch[prefix]
     pair_order, pair_batches = stable_order(pair_batch, batches)
-    by_class, _ = stable_order(branches.class_, int(class_of_word.max()) + 1)
-    query_order, query_batches = stable_order(pair_batch[branches.pair[by_class]], batches)
+    by_class, _ = stable_order(class_, int(class_of_word.max()) + 1)
+    query_order, query_batches = stable_order(pair_batch[pair[by_class]], batches)
     query_order = by_class[query_order]
     query_place = _inverse(query_order)
-    entry_order, entry_offsets = stable_order(query_place[branches.query], len(query_order))
+    entry_order, entry_offsets = stable_order(query_place[query], len(query_order))
     entry_place, prefix_place = _inverse(entry_order), _inverse(prefix_order)
     return Tries(
-        pair_root=branches.root[pair_order],
-        pair_prefix=prefix_place[branches.prefix[pair_order]],
-        pair_input=branches.input[pair_order],
-        query_pair=_inverse(pair_order)[branches.pair[query_order]],
-        query_class=branches.class_[query_order],
+        pair_root=root[pair_order],
+        pair_prefix=prefix_place[prefix[pair_order]],
+        pair_input=input_[pair_order],
+        query_pair=_inverse(pair_order)[pair[query_order]],
+        query_class=class_[query_order],
         entry_offsets=entry_offsets,
-        entry_query=query_place[branches.query[entry_order]],
-        entry_word=branches.word[entry_order],
-        prefix_entry=_renumbered(branches.entry[prefix_order], entry_place),
-        sequence_entry=_renumbered(branches.last, entry_place),
+        entry_query=query_place[query[entry_order]],
+        entry_word=word[entry_order],
+        prefix_entry=_renumbered(entry[prefix_order], entry_place),
+        sequence_entry=_renumbered(last, entry_place),
         pair_batches=pair_batches,
         query_batches=query_batches,
         prefix_batches=prefix_batches,
