@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from aligned_texts import assert_same_table
+from alignments import rounded
 from moses_tables import read_moses
 
 from neural_smt.alignment.lexical import lexical_table
@@ -47,7 +48,7 @@ def aligned(folder: Path, lines: tuple[list[str], list[str]], vocabularies: Voca
 @pytest.fixture(scope="module")
 def table(aligned: AlignedText, vocabularies: Vocabularies) -> PhraseTable:
     """Lexical probabilities are rounded to seven decimals: Moses passes them on as such text."""
-    lexical = lexical_table(*aligned, *map(len, vocabularies)).rounded()
+    lexical = rounded(lexical_table(*aligned, *map(len, vocabularies)))
     return score_pairs(extract_pairs(*aligned), lexical, *vocabularies)
 
 

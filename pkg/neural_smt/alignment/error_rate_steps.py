@@ -1,6 +1,6 @@
 """Precision, recall and alignment error rate against alignments made by hand (Och and Ney 2003, section 6.1)."""
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -34,9 +34,8 @@ def measure_error_rate(*, forward: Path, backward: Path, gold: list[Path], names
     methods = dict(zip(("forward", "backward"), directions, strict=True))
     methods |= {heuristic: symmetrise_alignments(*directions, heuristic) for heuristic in HEURISTICS}
     counts = pd.DataFrame(
-        {"set": name, "method": method}
-        | count_errors(alignments.take(np.arange(ends[number], ends[number + 1])), *answers[number])
-        for number, name in enumerate(names)
+        {"set": name, "method": method} | count_errors(alignments.take(np.arange(first, last)), *answer)
+        for name, answer, (first, last) in zip(names, answers, pairwise(ends), strict=True)
         for method, alignments in methods.items()
     )
     if len(names) > 1:

@@ -210,9 +210,8 @@ def _maximise(counts: np.ndarray, row_offsets: np.ndarray, alpha: float, probabi
 
 
 @kernel
-def _best_links(grid: _Grid, probabilities: np.ndarray, p0: float, tension: float) -> np.ndarray:
-    """The most probable source position of every target token, int16, -1 for NULL."""
-    best = np.full(len(grid.target), -1, dtype=np.int16)
+def _find_links(grid: _Grid, probabilities: np.ndarray, p0: float, tension: float, best: np.ndarray) -> None:
+    """Write the most probable source position of every target token into ``best``, which stays as it is for NULL."""
     prior = np.empty(np.max(np.diff(grid.starts)))
     n, m = 0, 0
     for pair in grid.order:
@@ -228,7 +227,6 @@ def _best_links(grid: _Grid, probabilities: np.ndarray, p0: float, tension: floa
                 if joint > highest:
                     highest = joint
                     best[first + j] = i
-    return best
 
 
 def _build_grid(source: Ragged, target: Ragged, source_size: int, target_size: int) -> tuple[_Grid, np.ndarray]:
@@ -266,14 +264,9 @@ def fast_align(source: Ragged, target: Ragged, source_size: int, target_size: in
         if iteration > 1:
             tension = _optimised_tension(tension, features / tokens, sizes, frequencies, tokens)
         _maximise(counts, row_offsets, settings.alpha, probabilities)
-    best = (
-        _best_links(grid, probabilities, settings.p0, tension) if tokens else np.full(len(target.values), -1, np.int16)
-    )
-    return _links(best, target)
-
-
-def _links(best: np.ndarray, target: Ragged) -> Ragged:
-    """Links per pair from the source position of every target token (-1: none)."""
+    best = np.full(len(target.values), -1, dtype=np.int16)
+    if tokens:
+        _find_links(grid, probabilities, settings.p0, tension, best)
     linked = np.flatnonzero(best >= 0)
     offsets = np.searchsorted(linked, target.offsets)
     positions = linked - np.repeat(target.offsets[:-1], np.diff(offsets))

@@ -1,20 +1,16 @@
 """Lexical translation tables: relative frequencies of linked words (Koehn et al. 2003), equal to those of Moses."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, read_object, write_json, write_lines
+from neural_smt.io.files import atomic, read_object, write_json
 from neural_smt.io.lookup_primitives import find_pair
 from neural_smt.io.ragged import Lists, Ragged, load_record, offsets_of, save_record
 from neural_smt.jit import kernel
-from neural_smt.vocabulary import Vocabulary
-
-NULL = "NULL"
-"""How Moses spells the empty word in its tables."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +48,6 @@ class LexicalTable:
         row = find_pair(self.offsets, self.targets, source, target)
         return (float(self.source_given_target[row]), float(self.target_given_source[row])) if row >= 0 else (0.0, 0.0)
 
-    def rounded(self, digits: int = 7) -> "LexicalTable":
-        """The table as Moses reads it back from its text files: every probability with ``digits`` decimals."""
-        offsets, targets, *probabilities = (getattr(self, field.name) for field in fields(self))
-        return LexicalTable(offsets, targets, *(np.round(values, digits) for values in probabilities))
-
     def top_translations(self, count: int) -> Ragged:
         """The ``count`` most probable target words by w(t|s) of each source word, int32, best first, ties by id."""
         order = np.lexsort((self.targets, -self.target_given_source, self.sources))
@@ -67,12 +58,8 @@ class LexicalTable:
         """Write the arrays and ``meta.json`` as a folder, atomically."""
         with atomic(folder, directory=True) as temporary:
             save_record(self, temporary)
-            sizes = {
-                "pairs": len(self.targets),
-                "source_words": len(self.offsets) - 1,
-                "target_words": len(self.target_given_null),
-            }
-            write_json(temporary / "meta.json", sizes)
+            words = {"source_words": len(self.source_given_null), "target_words": len(self.target_given_null)}
+            write_json(temporary / "meta.json", {"pairs": len(self.targets), **words})
 
     @classmethod
     def load(cls, folder: Path, mapped: bool = True) -> "LexicalTable":
@@ -83,24 +70,6 @@ class LexicalTable:
         if meta["pairs"] != len(table.targets) or meta["source_words"] != len(table.offsets) - 1:
             raise UserError(f"{folder}: the arrays do not belong together; build the lexical tables again")
         return table
-
-    def write_moses(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary, e2f: Path, f2e: Path) -> None:
-        """Write Moses' text tables: ``e2f`` holds lines ``s t w(s|t)``, ``f2e`` lines ``t s w(t|s)``.
-
-        Moses' f is our source and its e our target. Probabilities have seven decimals; NULL stands on either side.
-        """
-        source_words, target_words = source_vocabulary.words, target_vocabulary.words
-        sources = [source_words[s] for s in self.sources.tolist()]
-        targets = [target_words[t] for t in self.targets.tolist()]
-        free_sources, free_targets = np.flatnonzero(self.null_given_source), np.flatnonzero(self.null_given_target)
-        sources += [source_words[s] for s in free_sources.tolist()] + [NULL] * len(free_targets)
-        targets += [NULL] * len(free_sources) + [target_words[t] for t in free_targets.tolist()]
-        for path, sides, *given in (
-            (e2f, (sources, targets), self.source_given_target, self.source_given_null, self.null_given_target),
-            (f2e, (targets, sources), self.target_given_source, self.null_given_source, self.target_given_null),
-        ):
-            values = np.concatenate([given[0], given[1][free_sources], given[2][free_targets]]).tolist()
-            write_lines(path, (f"{one} {other} {w:.7f}" for one, other, w in zip(*sides, values, strict=True)))
 
 
 @kernel
@@ -130,11 +99,6 @@ def _linked_words(
     return keys
 
 
-def _share(counts: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """counts / totals, 0 where the total is 0."""
-    return np.divide(counts, totals, out=np.zeros(len(counts)), where=totals > 0)
-
-
 class LinkCounts:
     """Linked words and words without links, counted in one part of an aligned text after another.
 
@@ -150,8 +114,7 @@ class LinkCounts:
     def add(self, source: Ragged, target: Ragged, alignments: Ragged) -> None:
         """Count further sentence pairs (see ``lexical_table``)."""
         text = source.arrays, target.arrays, alignments.arrays
-        keys = _linked_words(*text, self._source_free, self._target_free)
-        pairs, counts = np.unique(keys, return_counts=True)
+        pairs, counts = np.unique(_linked_words(*text, self._source_free, self._target_free), return_counts=True)
         places = np.searchsorted(self._pairs, pairs)
         known = places < len(self._pairs)
         known[known] = self._pairs[places[known]] == pairs[known]
@@ -173,8 +136,8 @@ class LinkCounts:
             target_given_source=counts / source_totals[sources],
             source_given_null=source_free / max(source_free.sum(), 1),
             target_given_null=target_free / max(target_free.sum(), 1),
-            null_given_source=_share(source_free, source_totals),
-            null_given_target=_share(target_free, target_totals),
+            null_given_source=source_free / np.maximum(source_totals, 1),
+            null_given_target=target_free / np.maximum(target_totals, 1),
         )
 
 

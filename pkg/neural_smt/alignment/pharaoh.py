@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, open_text, read_lines
+from neural_smt.io.files import atomic, open_text
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.streams import count_lines, count_parallel, stream_lines
 from neural_smt.jit import kernel
@@ -88,80 +88,65 @@ def _format(values: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> int:
     return position
 
 
-@kernel
-def _first_outside(
-    values: np.ndarray, offsets: np.ndarray, source_lengths: np.ndarray, target_lengths: np.ndarray
-) -> tuple[int, int]:
-    """(sentence, link) of the first link that points outside its sentence pair, or (-1, -1)."""
-    for sentence in range(len(offsets) - 1):
-        for link in range(offsets[sentence], offsets[sentence + 1]):
-            if values[link, 0] >= source_lengths[sentence] or values[link, 1] >= target_lengths[sentence]:
-                return sentence, link
-    return -1, -1
-
-
-def read_marked_alignments(path: Path) -> tuple[Ragged, np.ndarray]:
+def read_marked_alignments(path: Path, part: range | None = None) -> tuple[Ragged, np.ndarray]:
     """Read alignments made by hand: all links (int16 ``[links, 2]``) and bool ``[links]``, true where a link is sure.
 
-    Raises ``UserError`` naming the line that holds anything but ``i-j`` and ``i?j``.
+    part: the lines (from 0) that are wanted. Raises ``UserError`` naming the line that holds anything but ``i-j`` and
+    ``i?j``.
     """
-    return _parse_marked(read_lines(path), path, 0)
-
-
-def _parse_marked(lines: list[str], path: Path, before: int) -> tuple[Ragged, np.ndarray]:
-    """``read_marked_alignments`` of some lines of a file, after so many others."""
-    text = "\n".join(lines)
-    data = np.frombuffer((text + "\n" if lines else "").encode(), dtype=np.uint8)
+    lines = list(stream_lines(path, part))
+    data = np.frombuffer("\n".join([*lines, ""]).encode(), dtype=np.uint8)
     # A link takes at least four bytes with the separator after it.
     values = np.empty((len(data) // 4 + 1, 2), dtype=np.int16)
     sure = np.empty(len(values), dtype=np.bool_)
     offsets = np.zeros(len(lines) + 1, dtype=np.int64)
     links, fault = _parse(data, values, sure, offsets)
     if fault >= 0:
+        found = lines[fault] if len(lines[fault]) <= 60 else f"{lines[fault][:60]}..."
         raise UserError(
-            f"{path}, line {before + fault + 1}: expected links such as 0-0 1-2 (positions up to {LARGEST_INDEX}) "
-            f"but found {_shortened(lines[fault])!r}; write the alignment again in Pharaoh format"
+            f"{path}, line {_number(fault, part)}: expected links such as 0-0 1-2 (positions up to {LARGEST_INDEX}) "
+            f"but found {found!r}; write the alignment again in Pharaoh format"
         )
     return Ragged(values[:links].copy(), offsets), sure[:links].copy()
 
 
-def read_alignments(path: Path) -> Ragged:
+def read_alignments(path: Path, part: range | None = None) -> Ragged:
     """Read Pharaoh alignments: one list of links a line, int16 ``[links, 2]`` (source, target), in the file's order.
 
-    Raises ``UserError`` naming the line of a malformed or a merely possible (``i?j``) link.
+    part: the lines (from 0) that are wanted. Raises ``UserError`` naming the line of a malformed or a merely possible
+    (``i?j``) link.
     """
-    return parse_alignments(read_lines(path), path)
-
-
-def parse_alignments(lines: list[str], path: Path, before: int = 0) -> Ragged:
-    """``read_alignments`` of some lines of the file ``path``, those after its first ``before``."""
-    alignments, sure = _parse_marked(lines, path, before)
+    alignments, sure = read_marked_alignments(path, part)
     if not sure.all():
-        line = before + int(np.searchsorted(alignments.offsets, np.argmin(sure), side="right"))
+        line = _number(int(np.searchsorted(alignments.offsets, np.argmin(sure), side="right")) - 1, part)
         raise UserError(f"{path}, line {line}: holds a possible link (i?j), which only a gold alignment may have")
     return alignments
 
 
+def _number(index: int, part: range | None) -> int:
+    """The number in its file of a line of ``part``, from 1."""
+    return index + 1 + (part.start if part else 0)
+
+
 def check_alignments(
-    alignments: Ragged,
-    source_lengths: np.ndarray,
-    target_lengths: np.ndarray,
-    path: Path,
-    text: Path,
-    before: int = 0,
+    alignments: Ragged, lengths: tuple[np.ndarray, np.ndarray], path: Path, text: Path, part: range | None = None
 ) -> None:
     """Raise ``UserError`` unless every link of ``path`` points inside its sentence pair.
 
-    source_lengths, target_lengths: int ``[n]``, words a sentence; ``text`` is the file to name beside ``path``;
-    before: lines of both files before these.
+    lengths: words of each source and of each target sentence, int ``[n]``; ``text`` is the file to name beside
+    ``path``; part: the lines of both that these are.
     """
-    check_lines(path, text, len(alignments), len(source_lengths))
-    sentence, link = _first_outside(alignments.values, alignments.offsets, source_lengths, target_lengths)
-    if sentence >= 0:
+    check_lines(path, text, len(alignments), len(lengths[0]))
+    outside = np.zeros(len(alignments.values), dtype=np.bool_)
+    for side, of_side in enumerate(lengths):
+        outside |= alignments.values[:, side] >= np.repeat(of_side, alignments.lengths)
+    if outside.any():
+        link = int(np.argmax(outside))
         i, j = alignments.values[link].tolist()
+        sentence = int(np.searchsorted(alignments.offsets, link, side="right")) - 1
         raise UserError(
-            f"{path}, line {before + sentence + 1}: link {i}-{j} lies outside the sentence pair of "
-            f"{source_lengths[sentence]} and {target_lengths[sentence]} words in {text}; align that text again"
+            f"{path}, line {_number(sentence, part)}: link {i}-{j} lies outside the sentence pair of "
+            f"{lengths[0][sentence]} and {lengths[1][sentence]} words in {text}; align that text again"
         )
 
 
@@ -177,10 +162,6 @@ def write_alignments(path: Path, alignments: Ragged) -> None:
     length = _format(alignments.values, alignments.offsets, out)
     with atomic(path) as temporary, open_text(temporary, "w") as stream:
         stream.write(out[:length].tobytes().decode("ascii"))
-
-
-def _shortened(line: str, limit: int = 60) -> str:
-    return line if len(line) <= limit else line[:limit] + "..."
 
 
 @dataclass(frozen=True)
@@ -215,6 +196,6 @@ def read_aligned(
     part = range(count_pairs(source, target, alignment)) if part is None else part
     sides = zip(vocabularies, (source, target), strict=True)
     texts = [vocabulary.encode(stream_lines(path, part)) for vocabulary, path in sides]
-    links = parse_alignments(list(stream_lines(alignment, part)), alignment, part.start)
-    check_alignments(links, texts[0].lengths, texts[1].lengths, alignment, source, part.start)
+    links = read_alignments(alignment, part)
+    check_alignments(links, (texts[0].lengths, texts[1].lengths), alignment, source, part)
     return AlignedText(*texts, links)

@@ -7,8 +7,6 @@ offers no way to set it: two runs give slightly different links.
 import logging
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,7 @@ import numpy as np
 
 from neural_smt.alignment.fast_align import fast_align
 from neural_smt.alignment.lexical import LinkCounts
-from neural_smt.alignment.pharaoh import (
-    count_pairs,
-    read_aligned,
-    read_alignments,
-    write_alignments,
-)
+from neural_smt.alignment.pharaoh import check_lines, count_pairs, read_aligned, read_alignments, write_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.errors import UserError, check_as_many
 from neural_smt.experiment.settings import Settings, section_settings
@@ -97,28 +90,21 @@ def _read_texts(sources: list[Path], targets: list[Path]) -> tuple[list[str], li
 
 
 def _align(source: list[str], target: list[str], settings: dict[str, Any], backward: bool, threads: int) -> Ragged:
-    aligner = settings["aligner"]
-    log.info("aligning %d sentence pairs with %s", len(source), aligner)
-    if aligner not in ("eflomal", "fast_align"):
-        raise UserError(f"setting alignment.aligner: {aligner!r} is unknown; use eflomal or fast_align")
-    chosen = section_settings(f"alignment.{aligner}", settings.get(aligner, {}))
-    if aligner == "eflomal":
-        return eflomal_align(source, target, chosen, backward, threads)
-    sides = [(Vocabulary.from_sentences(lines), lines) for lines in (source, target)]
-    encoded = [(vocabulary.encode(lines), len(vocabulary)) for vocabulary, lines in sides]
-    (given, given_size), (generated, generated_size) = reversed(encoded) if backward else encoded
-    links = fast_align(given, generated, given_size, generated_size, chosen)
+    section = section_settings("alignment", settings)
+    log.info("aligning %d sentence pairs with %s", len(source), section.aligner)
+    if section.aligner == "eflomal":
+        return _eflomal(source, target, section.eflomal, backward, threads)
+    texts = (target, source) if backward else (source, target)
+    vocabularies = [Vocabulary.from_sentences(lines) for lines in texts]
+    encoded = (vocabulary.encode(lines) for vocabulary, lines in zip(vocabularies, texts, strict=True))
+    links = fast_align(*encoded, *map(len, vocabularies), Settings(section.fast_align))
     return Ragged(np.ascontiguousarray(links.values[:, ::-1]), links.offsets) if backward else links
 
 
 def symmetrise(*, forward: Path, backward: Path, heuristic: str, output: Path) -> None:
     """Combine the alignments of both directions by a heuristic."""
     directions = read_alignments(forward), read_alignments(backward)
-    if len(directions[0]) != len(directions[1]):
-        raise UserError(
-            f"{forward} has {len(directions[0])} lines but {backward} has {len(directions[1])}; "
-            "align both directions of the same text"
-        )
+    check_lines(forward, backward, *map(len, directions))
     alignments = symmetrise_alignments(*directions, heuristic)
     log.info("%s: %d links", heuristic, len(alignments.values))
     write_alignments(output, alignments)
@@ -140,23 +126,7 @@ def build_lexical_tables(
     table.save(output)
 
 
-@contextmanager
-def _openmp_threads(threads: int) -> Iterator[None]:
-    """Let OpenMP programs started in this block use ``threads`` threads."""
-    before = os.environ.get("OMP_NUM_THREADS")
-    os.environ["OMP_NUM_THREADS"] = str(threads)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["OMP_NUM_THREADS"]
-        else:
-            os.environ["OMP_NUM_THREADS"] = before
-
-
-def eflomal_align(
-    source: list[str], target: list[str], settings: Settings, backward: bool = False, threads: int = 1
-) -> Ragged:
+def _eflomal(source: list[str], target: list[str], settings: dict[str, Any], backward: bool, threads: int) -> Ragged:
     """Align tokenised sentences in one direction; int16 ``[links, 2]`` (source, target) per pair.
 
     Forward, every target word has at most one link; with ``backward`` every source word. The package lowercases
@@ -168,18 +138,19 @@ def eflomal_align(
         raise UserError(
             "the aligner eflomal is not installed; pip install eflomal, or set aligner: fast_align"
         ) from None
-    aligner = eflomal.Aligner(
-        model=settings.model,
-        n_samplers=settings.samplers,
-        rel_iterations=settings.length,
-        null_prior=settings.null_prior,
-    )
-    with tempfile.TemporaryDirectory(prefix="eflomal.") as folder, _openmp_threads(threads):
+    names = {"samplers": "n_samplers", "length": "rel_iterations"}
+    aligner = eflomal.Aligner(**{names.get(name, name): value for name, value in settings.items()})
+    with tempfile.TemporaryDirectory(prefix="eflomal.") as folder:
         path = Path(folder) / "links"
+        before = dict(os.environ)
+        os.environ["OMP_NUM_THREADS"] = str(threads)  # the program that the package runs goes by it
         try:
             aligner.align(source, target, **{"links_filename_rev" if backward else "links_filename_fwd": str(path)})
         except SystemExit:
             raise UserError("the program of the package eflomal is missing; install eflomal again") from None
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
         # The package ignores the exit status of its program, so a crash shows only in what was written.
         links = read_alignments(path) if path.exists() else None
     if links is None or len(links) != len(source):

@@ -61,23 +61,6 @@ def _finish(
 
 
 @kernel
-def _symmetrise_pair(
-    grid: np.ndarray, height: int, width: int, rows: np.ndarray, columns: np.ndarray, heuristic: int
-) -> None:
-    """Mark the chosen cells of a grid that holds the links of both directions."""
-    for i in range(height):
-        for j in range(width):
-            if grid[i, j] == _BOTH or (heuristic == _UNION and grid[i, j] != 0):
-                grid[i, j] |= _CHOSEN
-                rows[i] = columns[j] = True
-    if heuristic >= _GROW_DIAG:
-        _grow(grid, height, width, rows, columns)
-    if heuristic >= _FINAL:
-        _finish(grid, height, width, rows, columns, _FORWARD, heuristic == _FINAL_AND)
-        _finish(grid, height, width, rows, columns, _BACKWARD, heuristic == _FINAL_AND)
-
-
-@kernel
 def _symmetrise_all(
     directions: tuple[Lists, Lists], heuristic: int, largest: int, values: np.ndarray, offsets: np.ndarray
 ) -> int:
@@ -93,7 +76,16 @@ def _symmetrise_all(
                 i, j = np.int64(given[link, 0]), np.int64(given[link, 1])
                 grid[i, j] |= side
                 height, width = max(height, i + 1), max(width, j + 1)
-        _symmetrise_pair(grid, height, width, rows, columns, heuristic)
+        for i in range(height):
+            for j in range(width):
+                if grid[i, j] == _BOTH or (heuristic == _UNION and grid[i, j] != 0):
+                    grid[i, j] |= _CHOSEN
+                    rows[i] = columns[j] = True
+        if heuristic >= _GROW_DIAG:
+            _grow(grid, height, width, rows, columns)
+        if heuristic >= _FINAL:
+            for side in (_FORWARD, _BACKWARD):
+                _finish(grid, height, width, rows, columns, side, heuristic == _FINAL_AND)
         for i in range(height):
             for j in range(width):
                 if grid[i, j] & _CHOSEN:
@@ -109,19 +101,14 @@ def _symmetrise_all(
 def symmetrise_alignments(forward: Ragged, backward: Ragged, heuristic: str) -> Ragged:
     """Combine both directions of every sentence pair by one of ``HEURISTICS``.
 
-    forward, backward: int16 ``[links, 2]`` per pair, both as (source, target). The result has the same shape, each
-    link once, sorted by source, then target position. ``grow-diag`` starts from the intersection and adds
+    forward, backward: int16 ``[links, 2]`` per pair of one text, both as (source, target). The result has the same
+    shape, each link once, sorted by source, then target position. ``grow-diag`` starts from the intersection and adds
     neighbouring links of the union (diagonals included) while one of the two words is still unaligned; ``final``
     then adds links of the forward, then of the backward direction with at least one, ``final-and`` with both words
-    unaligned. Raises ``UserError`` for an unknown heuristic or unequal numbers of pairs.
+    unaligned. Raises ``UserError`` for an unknown heuristic.
     """
     if heuristic not in HEURISTICS:
         raise UserError(f"alignment heuristic {heuristic!r} is unknown; use one of {', '.join(HEURISTICS)}")
-    if len(forward) != len(backward):
-        raise UserError(
-            f"the forward alignment has {len(forward)} sentence pairs but the backward has {len(backward)}; "
-            "align both directions of the same text"
-        )
     largest = int(max(forward.values.max(initial=0), backward.values.max(initial=0)))
     values = np.empty((len(forward.values) + len(backward.values), 2), dtype=np.int16)
     offsets = np.zeros(len(forward) + 1, dtype=np.int64)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path as Curve
 
-from neural_smt.alignment.pharaoh import check_alignments, check_lines, parse_alignments, read_marked_alignments
+from neural_smt.alignment.pharaoh import check_alignments, check_lines, read_alignments, read_marked_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.errors import UserError
 from neural_smt.io.plots import BLUE, svg
@@ -221,9 +221,9 @@ def show_alignments(
     texts = [_first_lines(sources), _first_lines(targets)]
     check_lines(targets[0], sources[0], len(texts[1]), len(texts[0]))
     lengths = [np.array([len(line.split()) for line in text], dtype=np.int64) for text in texts]
-    directions = [parse_alignments(_first_lines([path]), path) for path in (forward, backward)]
+    directions = [read_alignments(path, range(READ)) for path in (forward, backward)]
     for links, path in zip(directions, (forward, backward), strict=True):
-        check_alignments(links, *lengths, path, sources[0])
+        check_alignments(links, tuple(lengths), path, sources[0])
     right = Ragged.concatenate([read_marked_alignments(path)[0] for path in gold]) if gold else None
     if right is not None and len(right) < len(texts[0]):
         counts = f"{len(right)} alignments made by hand of {len(texts[0])} pairs"
