@@ -5,6 +5,7 @@ import hashlib
 import os
 import tarfile
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import published_archives as published
@@ -37,17 +38,19 @@ def extract(archive: Path, member: str, output: Path) -> bytes:
 
 def test_members_of_every_kind_of_archive(folder, tmp_path):
     output = tmp_path / "out" / "a.en.gz"
-    assert extract(folder / published.EUROPARL, ENGLISH, output) == published.SOURCE
-    first = output.read_bytes()
-    assert extract(folder / published.EUROPARL, ENGLISH, output) and output.read_bytes() == first, "always the same"
-    assert extract(folder / published.EUROPARL, "./training//europarl-v7.fr-en.fr", output) == published.TARGET
-    assert extract(folder / published.OPUS, "News.en-fr.fr", output) == published.TARGET
-    assert extract(folder / published.GIGA_TAR, "giga-fren.release2.fixed.en.gz", output)
-    assert output.read_bytes() == published.GIGA, "what is gzipped is kept byte for byte"
-    for kind in ("w:", "w:bz2", "w:xz"):
-        archive = tmp_path / "any"  # what it is shows in the file, not in its name
-        archive.write_bytes(published.packed({"./training/a.en": published.SOURCE, "b": b"x"}, kind))
-        assert extract(archive, "training/a.en", output) == published.SOURCE
+    for kind in ("w:", "w:bz2", "w:xz"):  # what an archive is shows in the file, not in its name
+        (folder / kind).write_bytes(published.packed({"./training/a.en": published.SOURCE, "b": b"x"}, kind))
+    for archive, member, text in (
+        (published.EUROPARL, ENGLISH, published.SOURCE),
+        (published.EUROPARL, "./training//europarl-v7.fr-en.fr", published.TARGET),
+        (published.OPUS, "News.en-fr.fr", published.TARGET),
+        (published.GIGA_TAR, "giga-fren.release2.fixed.en.gz", gzip.decompress(published.GIGA)),
+        *((kind, "training/a.en", published.SOURCE) for kind in ("w:", "w:bz2", "w:xz")),
+    ):
+        assert extract(folder / archive, member, output) == text
+        first = output.read_bytes()
+        assert archive != published.GIGA_TAR or first == published.GIGA, "what is gzipped is kept byte for byte"
+        assert extract(folder / archive, member, output) and output.read_bytes() == first, "always the same"
     extract(folder / published.TEST, "test/newstest2013-src.en.sgm", output)
     segments = ["A Republican strategy to counter the re-election of Obama", "R&D 'grows', says AT&amp;T"]
     assert read_lines(output) == segments
@@ -98,15 +101,14 @@ def test_links_folders_and_encrypted_files_of_zip_are_refused(tmp_path):
     locked = bytearray(published.zipped({"a.en": b"text\n"}))
     locked[6] |= 1  # of the local header
     locked[locked.index(b"PK\x01\x02") + 8] |= 1  # of the directory
-    archives_of = {"b.zip": published.zipped({link: b"/etc/passwd", "training/": b""}), "a.zip": locked}
-    for name, data in archives_of.items():
-        (tmp_path / name).write_bytes(data)
-    for name, member, what in (
-        ("b.zip", "link.en", "a link or device"),
-        ("b.zip", "training", "a folder"),
-        ("a.zip", "a.en", "encrypted"),
+    several = published.zipped({link: b"/etc/passwd", "training/": b""})
+    for data, member, what in (
+        (several, "link.en", "a link or device"),
+        (several, "training", "a folder"),
+        (locked, "a.en", "encrypted"),
     ):
-        message = refused(tmp_path / "a.gz", steps.extract_member, archive=tmp_path / name, member=member)
+        (tmp_path / "a.zip").write_bytes(data)
+        message = refused(tmp_path / "a.gz", steps.extract_member, archive=tmp_path / "a.zip", member=member)
         assert f"is {what};" in message
 
 
@@ -131,27 +133,19 @@ def test_a_member_that_is_an_archive_itself_is_refused(folder, tmp_path):
 def test_damaged_archives_are_refused_at_the_download(folder, tmp_path):
     """Cut off, and with one byte changed in the middle."""
     random = {"a.en": os.urandom(40_000), "b.en": b"text\n"}  # does not shrink, so that the middle is data
-    for name, data in {
-        "a.tgz": published.packed(random),
-        "a.tar.bz2": published.packed(random, "w:bz2"),
-        "a.tar.xz": published.packed(random, "w:xz"),
-        "a.tar": published.packed(random, "w:"),
-        "a.zip": published.zipped(random),
-    }.items():
-        changed = bytearray(data)
-        changed[len(data) // 2] ^= 0xFF
-        for damaged in (data[: len(data) // 2], bytes(changed)):
-            if name == "a.tar" and damaged == bytes(changed):
-                continue  # holds no checksum of data
-            (folder / name).write_bytes(damaged)
-            message = refused(
-                tmp_path / "out" / name, steps.fetch_archive, side={"path": name, "member": "b.en"}, mirror=str(folder)
-            )
+    kinds = {"a.tgz": "w:gz", "a.tar.bz2": "w:bz2", "a.tar.xz": "w:xz", "a.tar": "w:"}
+    whole = {name: published.packed(random, kind) for name, kind in kinds.items()} | {"a.zip": published.zipped(random)}
+    damaged = {"text.tgz": [gzip.compress(b"text alone\n")]}
+    for name, data in whole.items():
+        half = len(data) // 2
+        damaged[name] = [data[:half], data[:half] + bytes([data[half] ^ 0xFF]) + data[half + 1 :]]
+    del damaged["a.tar"][1]  # holds no checksum of data
+    for name, variants in damaged.items():
+        for data in variants:
+            (folder / name).write_bytes(data)
+            side = {"path": name, "member": "b.en"}
+            message = refused(tmp_path / "out" / name, steps.fetch_archive, side=side, mirror=str(folder))
             assert message.startswith(f"{folder / name}: a damaged archive, or none ("), name
-    (folder / "text.tgz").write_bytes(gzip.compress(b"text alone\n"))
-    assert "a damaged archive, or none" in refused(
-        tmp_path / "out" / "b", steps.fetch_archive, side={"path": "text.tgz"}, mirror=str(folder)
-    )
 
 
 def test_a_tar_archive_that_was_cut_off_before_it_was_compressed(tmp_path):
@@ -211,51 +205,50 @@ def test_a_transfer_that_fails_once_is_tried_again(server, tmp_path, monkeypatch
 
 
 def test_wrong_checksums_of_archives(server, folder, tmp_path):
+    """A mirror's file is not skipped for the URL."""
     data = (folder / published.EUROPARL).read_bytes()
     url, output = f"{server.address}/{published.EUROPARL}", tmp_path / "out" / "europarl.tgz"
-    for name, algorithm in (("sha256", hashlib.sha256), ("md5", hashlib.md5)):
-        good = algorithm(data).hexdigest()
-        bad = "0" * len(good)
-        assert refused(output, steps.fetch_archive, side={"url": url, name: bad}, mirror=None) == (
-            f"{url}: its {name} is {good} but the configuration declares {bad}; "
-            f"the file has changed or is damaged, so remove it or correct the {name}"
-        )
-        steps.fetch_archive(side={"url": url, name: good}, mirror=None, output=output)
-        output.unlink()
+    for mirror, place in ((None, url), (str(folder), folder / published.EUROPARL)):
+        for name, algorithm in (("sha256", hashlib.sha256), ("md5", hashlib.md5)):
+            good = algorithm(data).hexdigest()
+            bad = "0" * len(good)
+            assert refused(output, steps.fetch_archive, side={"url": url, name: bad}, mirror=mirror) == (
+                f"{place}: its {name} is {good} but the configuration declares {bad}; "
+                f"the file has changed or is damaged, so remove it or correct the {name}"
+            )
+            steps.fetch_archive(side={"url": url, name: good}, mirror=mirror, output=output)
+            output.unlink()
 
 
 def test_the_checksum_of_the_first_download_holds(server, folder, tmp_path):
     output, record = tmp_path / "out" / "europarl.tgz", tmp_path / "out" / "europarl.tgz.sha256"
     side = {"url": f"{server.address}/{published.EUROPARL}"}
-    first = (folder / published.EUROPARL).read_bytes()
-    steps.fetch_archive(side=side, mirror=None, output=output)
-    known = sha256(first)
+    fetch = partial(steps.fetch_archive, mirror=None, output=output)
+    fetch(side=side)
+    known = sha256((folder / published.EUROPARL).read_bytes())
     assert record.read_text() == f"{known}  {side['url']}\n"
     (folder / published.EUROPARL).write_bytes(published.packed({ENGLISH: b"another text\n"}))
     other = sha256((folder / published.EUROPARL).read_bytes())
     output.unlink()
     assert refused(output, steps.fetch_archive, side=side, mirror=None) == (
-        f"{server.address}/{published.EUROPARL}: its sha256 is {other} but that of the first download was {known} "
+        f"{side['url']}: its sha256 is {other} but that of the first download was {known} "
         f"({record}); the file has changed or is damaged, so fetch it from elsewhere, or remove the record to accept it"
     )
-    steps.fetch_archive(side=side | {"sha256": other}, mirror=None, output=output)
+    fetch(side=side | {"sha256": other})
     assert record.read_text().startswith(known), "what is declared needs no record"
     record.write_text("nonsense\n")
     with pytest.raises(UserError, match="line 1: not a SHA-256; remove the file"):
-        steps.fetch_archive(side=side, mirror=None, output=output)
+        fetch(side=side)
     record.unlink()
-    steps.fetch_archive(side=side, mirror=None, output=output)
+    fetch(side=side)
     assert record.read_text() == f"{other}  {side['url']}\n"
     elsewhere = {"url": f"{server.address}/{published.OPUS}"}
-    steps.fetch_archive(side=elsewhere, mirror=None, output=output)
+    fetch(side=elsewhere)
     assert record.read_text().endswith(f"  {elsewhere['url']}\n"), "another address is another file"
-
-
-def test_files_that_are_published_as_text_have_a_record_too(server, tmp_path):
-    output = tmp_path / "out" / "news.fr.gz"
-    side = {"url": f"{server.address}/news.2013.fr.shuffled.gz"}
-    steps.fetch(side=side, mirror=None, output=output)
-    assert (tmp_path / "out" / "news.fr.gz.sha256").read_text() == f"{sha256(output.read_bytes())}  {side['url']}\n"
+    text = {"url": f"{server.address}/news.2013.fr.shuffled.gz"}
+    steps.fetch(side=text, mirror=None, output=tmp_path / "news.fr.gz")
+    known = sha256((tmp_path / "news.fr.gz").read_bytes())
+    assert (tmp_path / "news.fr.gz.sha256").read_text() == f"{known}  {text['url']}\n"
 
 
 def test_files_of_ones_own_may_change(tmp_path):

@@ -3,8 +3,7 @@
 import pytest
 from sacremoses.corpus import NonbreakingPrefixes
 
-from neural_smt.corpus.languages import LANGUAGES, LanguageClues, check_language
-from neural_smt.errors import UserError
+from neural_smt.corpus.languages import LANGUAGES, LanguageClues
 
 GERMAN = "Die Frau und der Hund sind nicht in der Stadt, und das ist für den Mann eine Freude."
 ENGLISH = "The woman and the dog are not in the town, and that is for the man to be happy about."
@@ -21,14 +20,6 @@ def clues(line: str, times: int = 60) -> LanguageClues:
 def test_the_languages_are_those_of_sacremoses() -> None:
     # of Japanese and Korean it has no abbreviations, but knows their letters
     assert set(NonbreakingPrefixes().available_langs.values()) | {"ja", "ko"} == LANGUAGES
-
-
-def test_a_language_that_is_not_known_is_named_with_those_that_are() -> None:
-    with pytest.raises(
-        UserError, match=r"^--source: sacremoses does not tokenise 'tlh'; it knows as, bn, ca, .*, zh; "
-    ):
-        check_language("tlh", "--source")
-    check_language("ru", "--source")
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ HEAD = _TAR_OFFSET + len(_TAR)
 SGML_LIMIT = 1 << 28
 """Bytes of the largest SGML file that is read; test sets have less than a hundredth of that."""
 
-_SEGMENT = re.compile(r"<seg\b[^>]*>(.*?)</seg\s*>", re.DOTALL | re.IGNORECASE)
 _OPENING = re.compile(r"<seg\b", re.IGNORECASE)
+_SEGMENT = re.compile(r"<seg\b[^<>]*>((?:(?!<seg\b).)*?)</seg\s*>", re.DOTALL | re.IGNORECASE)
 """WMT publishes its test sets as SGML, one ``<seg>`` a line."""
 
 
@@ -60,30 +60,27 @@ def pieces(stream: IO[bytes]) -> Iterator[bytes]:
 def verify(archive: Path, location: str) -> None:
     """Read an archive to its end, with all checksums it holds; ``UserError`` names ``location`` when it is damaged."""
     try:
-        if _is_zip(archive):
+        head = _first_bytes(archive)
+        if head.startswith(_ZIP):
             with zipfile.ZipFile(archive) as stored:
                 if (broken := stored.testzip()) is not None:
                     raise zipfile.BadZipFile(f"bad checksum of {broken}")
             return
-        compressed = _read_compressed(archive)
+        opener = next((opener for magic, opener in _COMPRESSED.items() if head.startswith(magic)), None)
+        if opener is not None:  # its checksum is at its end
+            with opener(archive, "rb") as stream:
+                deque(pieces(stream), maxlen=0)
         with tarfile.open(archive, "r:*") as entries:
             # an uncompressed one holds no checksum, but must go on to its end
-            if entries.next() is None or not (compressed or entries.getmembers()):
+            if entries.next() is None or (opener is None and not entries.getmembers()):
                 raise tarfile.ReadError("it is empty")
     except DAMAGE as error:
         raise _damaged(location, error) from None
 
 
-def _read_compressed(archive: Path) -> bool:
-    """Decompress a compressed file once, as its checksum is at its end; false for a file that is not compressed."""
+def _first_bytes(archive: Path) -> bytes:
     with open(archive, "rb") as stream:
-        head = stream.read(6)
-    for magic, opener in _COMPRESSED.items():
-        if head.startswith(magic):
-            with opener(archive, "rb") as stream:
-                deque(pieces(stream), maxlen=0)
-            return True
-    return False
+        return stream.read(6)
 
 
 def member_pieces(archive: Path, declared: str) -> Iterator[bytes]:
@@ -93,7 +90,7 @@ def member_pieces(archive: Path, declared: str) -> Iterator[bytes]:
     """
     wanted = member_name(declared)
     try:
-        yield from (_zip_pieces if _is_zip(archive) else _tar_pieces)(archive, wanted)
+        yield from (_zip_pieces if _first_bytes(archive).startswith(_ZIP) else _tar_pieces)(archive, wanted)
     except DAMAGE as error:
         raise _damaged(str(archive), error) from None
 
@@ -106,16 +103,11 @@ def _tar_pieces(archive: Path, wanted: str) -> Iterator[bytes]:
             if names[-1] != wanted:
                 continue
             if not entry.isreg():
-                raise _unusable(archive, wanted, _kind(entry))
+                link = f"a link to {entry.linkname}" if entry.islnk() or entry.issym() else ""
+                raise _unusable(archive, wanted, link or ("a folder" if entry.isdir() else "a device or pipe"))
             yield from pieces(entries.extractfile(entry))
             return
     raise _missing(archive, wanted, names)
-
-
-def _kind(entry: tarfile.TarInfo) -> str:
-    if entry.islnk() or entry.issym():
-        return f"a link to {entry.linkname}"
-    return "a folder" if entry.isdir() else "a device or pipe"
 
 
 def _zip_pieces(archive: Path, wanted: str) -> Iterator[bytes]:
@@ -125,10 +117,9 @@ def _zip_pieces(archive: Path, wanted: str) -> Iterator[bytes]:
             raise _missing(archive, wanted, list(entries))
         entry = entries[wanted]
         mode = stat.S_IFMT(entry.external_attr >> 16)  # as Unix writes it; 0 where another system wrote
-        if entry.is_dir() or mode not in (0, stat.S_IFREG):
-            raise _unusable(archive, wanted, "a folder" if entry.is_dir() else "a link or device")
-        if entry.flag_bits & 1:
-            raise _unusable(archive, wanted, "encrypted")
+        other = "" if mode in (0, stat.S_IFREG) else "a link or device"
+        if fault := "a folder" if entry.is_dir() else other or ("encrypted" if entry.flag_bits & 1 else ""):
+            raise _unusable(archive, wanted, fault)
         with stored.open(entry) as stream:
             yield from pieces(stream)
 
@@ -136,11 +127,6 @@ def _zip_pieces(archive: Path, wanted: str) -> Iterator[bytes]:
 def _entry_name(name: str) -> str:
     """As ``member_name`` writes it; a name that leaves its folder stays as it is and equals none of those."""
     return name if ".." in name.split("/") or name.startswith("/") else posixpath.normpath(name)
-
-
-def _is_zip(archive: Path) -> bool:
-    with open(archive, "rb") as stream:
-        return stream.read(4) in _ZIP
 
 
 def _damaged(location: str, error: Exception) -> UserError:
@@ -178,7 +164,13 @@ def store_text(data: Iterator[bytes], origin: str, output: Path) -> None:
         if head.startswith(GZIP):
             raw.writelines(data)
             raw.flush()
-            _refuse_archive(_test_gzip(temporary, origin), origin)
+            try:  # decompress once, so that a cut-off download is noticed here
+                with gzip.open(temporary, "rb") as stream:
+                    head = stream.read(HEAD)
+                    deque(pieces(stream), maxlen=0)
+            except (OSError, EOFError, zlib.error) as error:
+                raise UserError(f"{origin}: a damaged gzip file ({error}); fetch it again from its publisher") from None
+            _refuse_archive(head, origin)
         else:
             with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as compressed:
                 for piece in data:
@@ -199,17 +191,6 @@ def _refuse_archive(head: bytes, origin: str) -> None:
         raise UserError(f"{origin}: an archive of several files; name the one that is wanted as 'member'")
 
 
-def _test_gzip(file: Path, origin: str) -> bytes:
-    """Decompress once, so that a cut-off download is noticed here; return the first bytes."""
-    try:
-        with gzip.open(file, "rb") as stream:
-            head = stream.read(HEAD)
-            deque(pieces(stream), maxlen=0)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{origin}: a damaged gzip file ({error}); fetch it again from its publisher") from None
-    return head
-
-
 def read_segments(data: bytes, origin: str) -> list[str]:
     """The segments of an SGML file in their order, white space made one blank, character references resolved.
 
@@ -221,20 +202,11 @@ def read_segments(data: bytes, origin: str) -> list[str]:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UserError(f"{origin}, line {line}: not valid UTF-8; convert the file to UTF-8") from None
-    lines, end = [], 0
-    for found in _SEGMENT.finditer(text):
-        _refuse_opening(text, end, found.start(), origin)
-        if nested := _OPENING.search(found[1]):
-            _refuse_opening(text, found.start(), found.start(1) + nested.start(), origin)
-        lines.append(" ".join(html.unescape(found[1]).split()))
-        end = found.end()
-    _refuse_opening(text, end, len(text), origin)
-    if not lines:
+    segments = {found.start(): found[1] for found in _SEGMENT.finditer(text)}
+    for opening in _OPENING.finditer(text):
+        if opening.start() not in segments:
+            line = text.count("\n", 0, opening.start()) + 1
+            raise UserError(f"{origin}, line {line}: a <seg> without </seg>; fetch the file again or fix it")
+    if not segments:
         raise UserError(f"{origin}: holds no <seg>; give a test set as WMT publishes them, or text by another name")
-    return lines
-
-
-def _refuse_opening(text: str, start: int, end: int, origin: str) -> None:
-    if opening := _OPENING.search(text, start, end):
-        line = text.count("\n", 0, opening.start()) + 1
-        raise UserError(f"{origin}, line {line}: a <seg> without </seg>; fetch the file again or fix it")
+    return [" ".join(html.unescape(segment).split()) for segment in segments.values()]

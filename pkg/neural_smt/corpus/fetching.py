@@ -85,7 +85,9 @@ def obtain(side: dict[str, Any], mirror: str | None, output: Path, keep: Callabl
         except _Absent as absence:
             failures.append(str(absence))
             continue
-        remember(record, side, sha256)
+        if side.get("url") and not side.get("sha256") and recorded(record, side["url"]) is None:
+            with atomic(record) as temporary:  # as sha256sum writes it, in the place of another's
+                temporary.write_text(f"{sha256}  {side['url']}\n", encoding="utf-8")
         log.info("%s: taken from %s", output, location)
         return
     raise UserError(f"{output.name} could not be obtained: {'; '.join(failures)}; check the path, URL or data_mirror")
@@ -161,16 +163,8 @@ def check_sums(file: Path, location: str, declared: dict[str, Any], record: Path
     return actual
 
 
-def remember(record: Path, declared: dict[str, Any], sha256: str) -> None:
-    """Write the SHA-256 of what is declared by ``url`` alone, as ``sha256sum`` does, in the place of another's."""
-    url = declared.get("url")
-    if url and not declared.get("sha256") and recorded(record, url) is None:
-        with atomic(record) as temporary:
-            temporary.write_text(f"{sha256}  {url}\n", encoding="utf-8")
-
-
 def recorded(record: Path, url: str | None) -> str | None:
-    """The SHA-256 that ``remember`` wrote of a URL; ``UserError`` for a file that it did not write."""
+    """The SHA-256 that a record holds of a URL; ``UserError`` for a file that is no such record."""
     if not url or not record.is_file():
         return None
     sha256, _, known = record.read_bytes().decode("utf-8", "replace").rstrip("\n").partition("  ")

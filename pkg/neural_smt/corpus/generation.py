@@ -50,45 +50,38 @@ def generate_corpus(settings: dict[str, Any], seed: int) -> dict[str, Part]:
     """
     sizes = section_settings("corpus.generator", settings).as_dict()
     held_out: set[tuple[str, ...]] = set()
-    parts = {}
-    for number, (name, mixture) in enumerate(MIXTURES.items()):
-        generator = np.random.default_rng([seed, number])
-        sentences = _Sentences(Dice(generator), mixture, held_out, remember=name in ("dev", "test"))
+    parts = {name: Part() for name in MIXTURES}
+    for number, (name, part) in enumerate(parts.items()):
+        dice = Dice(np.random.default_rng([seed, number]))
+        sentences = _Sentences(dice, Weighted(MIXTURES[name]), held_out, remember=name in ("dev", "test"))
         count, noise = (sizes["pairs"], sizes["noise"]) if name == "train" else (sizes[name], 0.0)
-        parts[name] = _make_part(sentences, count, noise)
+        for _ in range(count):
+            if noise and dice.chance(noise):
+                part.add(dice.choice(FODDER if dice.chance(FODDER_SHARE) else NOISE)(sentences))
+            else:
+                part.add(sentences.draw())
     return parts
 
 
+@dataclass
 class _Sentences:
     """A stream of sentence pairs of a mixture of domains, none with a side held out for dev or test."""
 
-    def __init__(self, dice: Dice, mixture: dict[str, float], held_out: set[tuple[str, ...]], remember: bool):
-        self.dice = dice
-        self._domains = Weighted(mixture)
-        self._held_out = held_out
-        self._remember = remember
+    dice: Dice
+    domains: Weighted[str]
+    held_out: set[tuple[str, ...]]
+    remember: bool
 
     def draw(self) -> SentencePair:
         """The next pair of allowed length."""
         low, high = LENGTHS
         while True:
-            pair = sentence(self.dice, DOMAINS[self.dice.draw(self._domains)])
+            pair = sentence(self.dice, DOMAINS[self.dice.draw(self.domains)])
             fits = low <= len(pair.source) <= high and low <= len(pair.target) <= high
-            if fits and pair.source not in self._held_out and pair.target not in self._held_out:
-                if self._remember:
-                    self._held_out.update((pair.source, pair.target))
+            if fits and self.held_out.isdisjoint((pair.source, pair.target)):
+                if self.remember:
+                    self.held_out.update((pair.source, pair.target))
                 return pair
-
-
-def _make_part(sentences: _Sentences, count: int, noise: float) -> Part:
-    part = Part()
-    for _ in range(count):
-        if noise and sentences.dice.chance(noise):
-            kinds = FODDER if sentences.dice.chance(FODDER_SHARE) else NOISE
-            part.add(sentences.dice.choice(kinds)(sentences))
-        else:
-            part.add(sentences.draw())
-    return part
 
 
 def _misaligned(sentences: _Sentences) -> SentencePair:

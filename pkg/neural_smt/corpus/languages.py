@@ -62,13 +62,10 @@ class LanguageClues:
         return sum(self.words[word] for word in words)
 
     def _letters(self) -> Counter[str]:
-        letters: Counter[str] = Counter()
+        scripts: Counter[str] = Counter()
         for word, count in self.words.items():
             for letter in word:
-                letters[letter] += count
-        scripts: Counter[str] = Counter()
-        for letter, count in letters.items():
-            scripts[unicodedata.name(letter, "").partition(" ")[0]] += count
+                scripts[unicodedata.name(letter, "").partition(" ")[0]] += count
         return scripts
 
 

@@ -1,16 +1,16 @@
 """Development and test sets drawn from a corpus of pairs, so that nothing of them is in the training text.
 
 Texts are surveyed first, in one pass over the pairs. They are compared by their words alone, whatever their case,
-punctuation and spaces, as 64-bit hashes: a million pairs take 25 MB, and two different lines count as the same with a
+punctuation and spaces, as 64-bit hashes: a million pairs take 33 MB, and two different lines count as the same with a
 chance of one in ten million.
 """
 
 import hashlib
 import logging
 import re
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -61,62 +61,53 @@ def content_key(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
+_PAIR = np.dtype([("keys", np.uint64, 2), ("words", np.int32, 2), ("characters", np.int32, 2), ("copied", np.bool_)])
+"""What is remembered of a pair: of each side its key, words and characters; whether the sides are the same."""
+
+
 class PairKeys:
-    """What is remembered of each pair: a key of each side and its words, and whether the sides are the same."""
+    """What is remembered of pairs of clean text, so that they can be compared."""
 
-    def __init__(self) -> None:
-        self._keys, self._words, self._copied = (array("Q"), array("Q")), (array("i"), array("i")), bytearray()
-
-    def __len__(self) -> int:
-        return len(self._copied)
-
-    def add(self, source: str, target: str) -> None:
-        """Remember a pair."""
-        for number, side in enumerate((source, target)):
-            self._keys[number].append(content_key(side))
-            self._words[number].append(len(side.split()))
-        self._copied.append(source == target)
-
-    @property
-    def words(self) -> np.ndarray:
-        """How many words each side has, int32 (2, pairs)."""
-        return np.stack([np.asarray(words) for words in self._words])
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        rows = np.fromiter(map(_remember, pairs), dtype=_PAIR)
+        self.keys, self.words, self.characters, self.copied = (rows[name] for name in _PAIR.names)
+        self.pairs = len(rows)
 
     @property
     def usable(self) -> np.ndarray:
         """Which pairs have text on both sides, bool (pairs,)."""
-        return self.words.min(axis=0) > 0
+        return self.words.min(axis=1) > 0
 
     @property
-    def fitting(self) -> np.ndarray:
-        """Which pairs a test set should have: not empty, not very long, and translated, bool (pairs,)."""
-        copied = np.asarray(self._copied, dtype=bool)
-        return self.usable & (self.words.max(axis=0) <= LONGEST) & ~copied
-
-    @property
-    def pairs(self) -> np.ndarray:
+    def pair_keys(self) -> np.ndarray:
         """A key of each pair, uint64 (pairs,)."""
         # the sides of a pair are mixed unequally: (a, b) is not (b, a)
-        source, target = map(np.asarray, self._keys)
+        source, target = self.keys.T
         return source * np.uint64(0x9E3779B97F4A7C15) + target
 
     def sides(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Of the source and the target side: keys, uint64 (pairs,), and which are short, bool (pairs,)."""
-        return zip(map(np.asarray, self._keys), self.words <= SHORT, strict=True)
+        return zip(self.keys.T, (self.words <= SHORT).T, strict=True)
 
-    def unique(self) -> np.ndarray:
-        """Which pairs occur once, and each of their sides too unless it is short, bool (pairs,)."""
-        once = _occurs_once(self.pairs)
+    def drawable(self) -> np.ndarray:
+        """Which pairs a set may have, bool (pairs,): translated, neither empty nor very long, and such that occur once,
+        each of their sides too unless it is short."""
+        found = self.usable & (self.words.max(axis=1) <= LONGEST) & ~self.copied & _occurs_once(self.pair_keys)
         for keys, short in self.sides():
-            once &= short | _occurs_once(keys)
-        return once
+            found &= short | _occurs_once(keys)
+        return found
 
     def shared(self, others: "PairKeys") -> np.ndarray:
         """Which pairs are among ``others``, or have a side there that is not short, bool (pairs,)."""
-        found = np.isin(self.pairs, others.pairs)
+        found = np.isin(self.pair_keys, others.pair_keys)
         for (keys, short), (of_others, short_there) in zip(self.sides(), others.sides(), strict=True):
             found |= ~short & np.isin(keys, of_others[~short_there])
         return found
+
+
+def _remember(pair: tuple[str, str]) -> tuple[list[int], list[int], list[int], bool]:
+    keys, words = [content_key(side) for side in pair], [len(side.split()) for side in pair]
+    return keys, words, [len(side) for side in pair], pair[0] == pair[1]
 
 
 def _occurs_once(keys: np.ndarray) -> np.ndarray:
@@ -165,42 +156,41 @@ def count_pairs(count: int) -> str:
     return f"{count:,} pair{'' if count == 1 else 's'}"
 
 
-class Survey:
+class Survey(PairKeys):
     """What one pass over the pairs of two files found.
 
     pairs: their number; empty: with a side without text; identical: with the same text on both sides; long: with a side
     beyond what training uses; escaped: with a side as Moses' tokeniser writes it; altered: with characters that were
-    replaced; keys: what splitting compares; clues: of the language of each side.
+    replaced; clues: of the language of each side.
     """
 
     def __init__(self, source: Path, target: Path) -> None:
         self.files = (Path(source), Path(target))
         self.odd = [sentence for path in self.files for sentence in check_start(path)]
         self.identical = self.escaped = self.altered = 0
-        self.keys = PairKeys()
         self.clues = (LanguageClues(), LanguageClues())
-        lengths = array("i"), array("i")
+        super().__init__(self._look_through())
+        self.empty, self.spaced = int((~self.usable).sum()), self.words.sum(axis=0).tolist()
+        self.long = int((self.words.max(axis=1) > LONGEST).sum())
+
+    def _look_through(self) -> Iterator[tuple[str, str]]:
+        """The pairs, clean, of which what is odd is counted."""
         for number, lines in enumerate(stream_parallel(*self.files)):
-            pair = tuple(clean_characters(line).strip() for line in lines)
-            self.keys.add(*pair)
+            one, other = pair = tuple(clean_characters(line).strip() for line in lines)
             self.altered += any(a != b.strip(" \ufeff") for a, b in zip(pair, lines, strict=True))
-            self.identical += pair[0] == pair[1] and any(map(str.isalpha, pair[0]))
+            self.identical += one == other and any(map(str.isalpha, one))
             self.escaped += any(" &apos;" in side or "&quot; " in side or " @-@ " in side for side in pair)
-            for side, length, clues in zip(pair, lengths, self.clues, strict=True):
-                length.append(len(side))
-                if number < READ_FOR_LANGUAGE:
+            if number < READ_FOR_LANGUAGE:
+                for side, clues in zip(pair, self.clues, strict=True):
                     clues.add(side)
-        words = self.keys.words
-        self.pairs, self.empty = len(self.keys), int((~self.keys.usable).sum())
-        self.long, self.spaced = int((words.max(axis=0) > LONGEST).sum()), words.sum(axis=1).tolist()
-        self._lengths = np.stack([np.asarray(side) for side in lengths])
+            yield one, other
 
     @property
     def correlation(self) -> float:
         """Of the lengths of the two sides, in characters; 1 where one side's are all equal."""
-        if self.pairs < 2 or self._lengths.std(axis=1).min() == 0:
+        if self.pairs < 2 or self.characters.std(axis=0).min() == 0:
             return 1.0
-        return float(np.corrcoef(*self._lengths)[0, 1])
+        return float(np.corrcoef(*self.characters.T)[0, 1])
 
     def check_languages(self, languages: tuple[str, str], stated: bool) -> list[str]:
         """``UserError`` where the sides look swapped, or one like the other; where languages were stated, a remark."""
@@ -220,7 +210,7 @@ class Survey:
     def check_spaces(self, languages: tuple[str, str]) -> None:
         """``UserError`` for a language without spaces whose words nobody has separated."""
         for number, language in enumerate(languages):
-            per_word = self._lengths[number].sum() / max(self.spaced[number], 1)
+            per_word = self.characters[:, number].sum() / max(self.spaced[number], 1)
             if language in UNSPACED and per_word > UNSPACED_WORD:
                 raise UserError(
                     f"{self.files[number]}: '{language}' is written without spaces and sacremoses does not find its "
@@ -252,7 +242,7 @@ def usual_size(pairs: int) -> int:
 
 
 def assign(
-    keys: PairKeys, given: Sequence[PairKeys], dev_size: int | None, test_size: int | None, seed: int, origin: str
+    keys: PairKeys, given: Sequence[PairKeys], dev_size: int | None, test_size: int | None, seed: int, origin: Path
 ) -> np.ndarray:
     """What becomes of each pair, int8 (pairs,): ``LEFT_OUT``, ``TRAIN``, ``DEV`` or ``TEST``.
 
@@ -264,7 +254,7 @@ def assign(
     for others in given:
         allowed &= ~keys.shared(others)
     roles = np.where(allowed, TRAIN, LEFT_OUT).astype(np.int8)
-    drawable = np.flatnonzero((roles == TRAIN) & keys.fitting & keys.unique())
+    drawable = np.flatnonzero((roles == TRAIN) & keys.drawable())
     usual = min(usual_size(int((roles == TRAIN).sum())), len(drawable) // 2)
     sizes = [usual if size is None else size for size in (dev_size, test_size)]
     if sum(sizes) > len(drawable) or (usual == 0 and None in (dev_size, test_size)):
@@ -303,59 +293,70 @@ def survey_set(option: str, files: Sequence[Path]) -> Survey:
     if not survey.pairs:
         raise UserError(f"{files[0]}: no text; give --{option} a set with sentences")
     if survey.empty:
-        line = int(np.flatnonzero(~survey.keys.usable)[0]) + 1
+        line = int(np.flatnonzero(~survey.usable)[0]) + 1
         raise UserError(f"{files[0]} and {files[1]}, line {line}: no text on a side; take the line out of both")
     return survey
 
 
-def assign_pairs(
-    survey: Survey, sets: dict[str, Survey], dev_size: int | None, test_size: int | None, seed: int
-) -> np.ndarray:
-    """What becomes of each pair of a corpus, see ``splitting.assign``; a set that is given is not drawn."""
-    for part, size in (("dev", dev_size), ("test", test_size)):
+@dataclass(frozen=True)
+class Split:
+    """A corpus, the sets that are given, by part, and what becomes of each pair (see ``assign``)."""
+
+    survey: Survey
+    sets: dict[str, Survey]
+    roles: np.ndarray
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Pairs of each part."""
+        drawn = {part: int((self.roles == role).sum()) for role, part in PARTS.items()}
+        return drawn | {part: given.pairs for part, given in self.sets.items()}
+
+    @property
+    def left_out(self) -> int:
+        """Pairs of the corpus that are in no part."""
+        return int((self.roles == LEFT_OUT).sum())
+
+    def write(self, folder: Path, languages: tuple[str, str]) -> dict[str, list[Path]]:
+        """Write every part into a folder that is there; returns the files of each, source and target side."""
+        # what is large is compressed
+        names = {
+            part: [Path(folder) / f"{part}.{language}{'.gz' if part == 'train' else ''}" for language in languages]
+            for part in PARTS.values()
+        }
+        with ExitStack() as stack:
+            streams = {
+                role: [stack.enter_context(open_text(path, "w")) for path in names[part]]
+                for role, part in PARTS.items()
+                if part not in self.sets
+            }
+            for role, pair in zip(self.roles.tolist(), clean_pairs_of(*self.survey.files), strict=True):
+                if role != LEFT_OUT:
+                    for stream, side in zip(streams[role], pair, strict=True):
+                        stream.write(f"{side}\n")
+        for part, given in self.sets.items():
+            write_pairs(*names[part], clean_pairs_of(*given.files))
+        write_csv(folder / "split.csv", ["text", "pairs"], [*self.counts.items(), ["left out", self.left_out]])
+        for part, pairs in self.counts.items():
+            log.info("%s: %s pairs", part, f"{pairs:,}")
+        return names
+
+
+def split_corpus(
+    survey: Survey, given: dict[str, Sequence[Path]], dev_size: int | None, test_size: int | None, seed: int
+) -> Split:
+    """Draw what is not given of dev and test, see ``assign``; given: the files of sets, by part."""
+    sets = {part: survey_set(part, files) for part, files in given.items() if files}
+    sizes = {"dev": dev_size, "test": test_size}
+    for part, size in sizes.items():
         if part in sets and size is not None:
             raise UserError(f"--{part}-size: the set is given with --{part}; leave one of the two out")
         if size is not None and size < 1:
             raise UserError(f"--{part}-size: {size}; give at least one pair, or a set of your own with --{part}")
-    sizes = [0 if part in sets else size for part, size in (("dev", dev_size), ("test", test_size))]
-    roles = assign(survey.keys, [given.keys for given in sets.values()], *sizes, seed=seed, origin=str(survey.files[0]))
+    wanted = [0 if part in sets else size for part, size in sizes.items()]
+    roles = assign(survey, list(sets.values()), *wanted, seed=seed, origin=survey.files[0])
     if (left := int((roles == TRAIN).sum())) < FEWEST // 2:
         raise UserError(
             f"{survey.files[0]}: {left:,} pairs are left to train on; draw fewer with --dev-size and --test-size"
         )
-    return roles
-
-
-def write_parts(
-    folder: Path, survey: Survey, sets: dict[str, Survey], roles: np.ndarray, languages: tuple[str, str]
-) -> dict[str, list[Path]]:
-    """Write every part into a folder that is there; returns the files of each, source and target side."""
-    # what is large is compressed
-    names = {
-        part: [Path(folder) / f"{part}.{language}{'.gz' if part == 'train' else ''}" for language in languages]
-        for part in PARTS.values()
-    }
-    with ExitStack() as stack:
-        streams = {
-            role: [stack.enter_context(open_text(path, "w")) for path in names[part]]
-            for role, part in PARTS.items()
-            if part not in sets
-        }
-        for role, pair in zip(roles.tolist(), clean_pairs_of(*survey.files), strict=True):
-            if role == LEFT_OUT:
-                continue
-            for stream, side in zip(streams[role], pair, strict=True):
-                stream.write(f"{side}\n")
-    for part, given in sets.items():
-        write_pairs(*names[part], clean_pairs_of(*given.files))
-    counts = count_parts(sets, roles)
-    write_csv(folder / "split.csv", ["text", "pairs"], [*counts.items(), ["left out", int((roles == LEFT_OUT).sum())]])
-    for part, pairs in counts.items():
-        log.info("%s: %s pairs", part, f"{pairs:,}")
-    return names
-
-
-def count_parts(sets: dict[str, Survey], roles: np.ndarray) -> dict[str, int]:
-    """Pairs of each part."""
-    drawn = {part: int((roles == role).sum()) for role, part in PARTS.items()}
-    return drawn | {part: survey.pairs for part, survey in sets.items()}
+    return Split(survey, sets, roles)

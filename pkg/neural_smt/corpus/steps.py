@@ -108,10 +108,8 @@ def clean(
         check_as_many(names=names, **sides)
     files = list(zip(*sides.values(), strict=True))
     limits, rows = section_settings("corpus.cleaning", settings), []
-    kept = (
-        pair
-        for number, name in enumerate(names)
-        for pair in _clean(name, files[number * count : (number + 1) * count], limits, rows)
+    kept = chain.from_iterable(
+        _clean(name, files[number * count : (number + 1) * count], limits, rows) for number, name in enumerate(names)
     )
     if targets:
         write_pairs(source_output, target_output, kept)
@@ -127,9 +125,15 @@ def _clean(
     counts: Counter = Counter()
     for sides in files:
         for pair in stream_parallel(*sides) if len(sides) == 2 else zip(stream_lines(sides[0])):
-            reason = fault(pair, limits.max_length, limits.max_ratio)
-            counts[reason or "kept"] += 1
-            if reason is None:
+            lengths = [len(side.split()) for side in pair]
+            if min(lengths) == 0:
+                reason = "empty"
+            elif max(lengths) > limits.max_length:
+                reason = "too_long"
+            else:
+                reason = "ratio" if max(lengths) > limits.max_ratio * min(lengths) else "kept"
+            counts[reason] += 1
+            if reason == "kept":
                 yield pair
     rows.append([name, counts.total(), counts["kept"], *(counts[reason] for reason in REASONS)])
     if not counts["kept"]:
@@ -138,16 +142,6 @@ def _clean(
             "check the file and the limits max_length and max_ratio"
         )
     log.info("%s: %d of %d lines kept", name, counts["kept"], counts.total())
-
-
-def fault(pair: tuple[str, ...], max_length: int, max_ratio: float) -> str | None:
-    """The reason of ``REASONS`` to drop a tokenised pair, or a single sentence, or None to keep it."""
-    lengths = [len(side.split()) for side in pair]
-    if min(lengths) == 0:
-        return "empty"
-    if max(lengths) > max_length:
-        return "too_long"
-    return "ratio" if max(lengths) > max_ratio * min(lengths) else None
 
 
 def build_vocabulary(*, texts: list[Path], output: Path) -> None:
@@ -185,7 +179,6 @@ def split(
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise UserError(f"{output}: is there already; name a new folder")
     survey = splitting.survey_corpus(source, target)
-    sets = {part: splitting.survey_set(part, files) for part, files in (("dev", dev), ("test", test)) if files}
-    roles = splitting.assign_pairs(survey, sets, dev_size, test_size, seed)
+    parts = splitting.split_corpus(survey, {"dev": dev, "test": test}, dev_size, test_size, seed)
     with atomic(output, directory=True) as folder:
-        splitting.write_parts(folder, survey, sets, roles, (source_language, target_language))
+        parts.write(folder, (source_language, target_language))

@@ -66,9 +66,7 @@ def accept_tokens(line: str) -> str:
     return escape(" ".join(clean_characters(line).split()))
 
 
-@cache
-def _tokeniser(language: str) -> Tokeniser:
-    return Tokeniser(language)
+_tokeniser = cache(Tokeniser)
 
 
 def _tokenise_chunk(lines: Sequence[str], language: str) -> list[str]:

@@ -1,33 +1,32 @@
-"""The verb ``init``: from two files of parallel text to an experiment that Snakemake runs."""
+"""The verb ``init``: from two files of parallel text to an experiment that Snakemake runs.
+
+The experiment has the text, split, with sizes of networks and lengths of trainings that suit it.
+"""
 
 import os
 import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from neural_smt.corpus.fetching import digest
 from neural_smt.corpus.languages import UNSPACED, check_language
-from neural_smt.corpus.splitting import (
-    LEFT_OUT,
-    TRAIN,
-    assign_pairs,
-    count_pairs,
-    survey_corpus,
-    survey_set,
-    write_parts,
-)
+from neural_smt.corpus.splitting import TRAIN, Split, count_pairs, split_corpus, survey_corpus
 from neural_smt.errors import UserError
-from neural_smt.init.experiment import SOURCES, Material, Sides, render
-from neural_smt.io.files import atomic
+from neural_smt.io.files import atomic, read_yaml
 from neural_smt.planning.forecasts import Throughputs
 from neural_smt.planning.jobs import complete_configuration
-from neural_smt.planning.sizes import quantity
+from neural_smt.planning.sizes import RATIOS, quantity
 from neural_smt.planning.steps import Machine, duration, predict
+
+FOLDER = Path(__file__).parent
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 """The checkout that the package belongs to."""
@@ -37,9 +36,93 @@ EXPERIMENT = "experiment.yaml"
 
 _OURS = re.compile(rf"{re.escape(EXPERIMENT)}|split\.csv|train\.[a-z]{{2,3}}\.gz|(dev|test)\.[a-z]{{2,3}}")
 
-
 USEFUL = 5000
 """Training pairs below which translations will hardly be of use."""
+
+SOURCES = {"train": "corpus", "dev": "dev", "test": "test"}
+"""Part of the split text -> the source that it is in the experiment."""
+
+BATCH = 128
+"""Phrase pairs of an update."""
+
+NGRAMS = 512
+"""N-grams of an update of the CSLM."""
+
+
+EFLOMAL_PAIRS = 1_000_000
+"""Pairs up to which the better aligner is quick enough."""
+
+SHARD_PAIRS = 500_000
+"""Pairs whose tables fit into the memory that a job asks for."""
+
+
+def suit(pairs: int, words: int) -> dict[str, Any]:
+    """Settings for a training text of so many pairs, with so many words on the target side."""
+    networks = next(row for row in read_yaml(FOLDER / "networks.yaml") if pairs <= row["pairs"])
+    rows = RATIOS["rows per word"] * words
+
+    def updates(wanted: float) -> int:
+        """In whole hundreds, within limits."""
+        return int(min(max(round(wanted, -2), 500), networks["updates"]))
+
+    return {
+        "aligner": "eflomal" if pairs <= EFLOMAL_PAIRS else "fast_align",
+        "shards": 1 + pairs // (2 * SHARD_PAIRS),
+        "runs": 3,
+        "networks": networks,
+        "updates": updates(1.5 * rows / BATCH),
+        "validation_pairs": int(min(max(rows // 20, 100), 2000)),
+        "cslm_updates": updates(5 * words / NGRAMS),
+        "held_out": 0.01 if pairs < 100_000 else 0.002,
+        "batch": BATCH,
+        "ngrams": NGRAMS,
+    }
+
+
+@dataclass(frozen=True)
+class Material:
+    """A corpus that was looked through and split.
+
+    files, languages: source and target side in the direction of translation; output: the folder of the experiment.
+    """
+
+    files: tuple[Path, Path]
+    languages: tuple[str, str]
+    name: str
+    output: Path
+    split: Split
+    tokenised: bool
+    seed: int
+
+
+def render(material: Material, written: Mapping[str, Sequence[Path]]) -> str:
+    """The experiment's file, with what can be changed said beside it; written: the files of each part's sides."""
+    pairs, survey = material.split.counts, material.split.survey
+    # words of the target side of the training text, about
+    settings = suit(pairs["train"], survey.spaced[1] * pairs["train"] // survey.pairs)
+    sources = {
+        SOURCES[part]: [
+            (language, file.name, digest(file, "sha256"))
+            for language, file in zip(material.languages, files, strict=True)
+        ]
+        for part, files in written.items()
+    }
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {"quoted": _quoted, "one_line": _one_line}
+    return environment.get_template(f"{EXPERIMENT}.j2").render(
+        vars(material),
+        folder=material.output.resolve(),
+        sizes=", ".join(f"{pairs[part]:,} {source}" for part, source in SOURCES.items()),
+        sources=sources,
+        settings=settings,
+        networks=settings["networks"],
+    )
 
 
 def init(
@@ -70,25 +153,24 @@ def init(
     tokenised: words are separated by spaces already, in any language; seed: of what is drawn; cores: of the machine
     that the time is estimated for (all of this one); force: write over the folder of an earlier init.
     """
-    sides = read_sides(files, source, target, tokenised)
-    name = sides.name if name is None else name
+    sides, languages = read_sides(files, source, target, tokenised)
+    name = _name(*sides) if name is None else name
     check_name(name)
     output = Path(name) if output is None else Path(output)
-    check_paths([*sides.files, output.resolve()])
+    check_paths([*sides, output.resolve()])
     check_output(output, force)
     if seed < 0:
         raise UserError(f"--seed {seed}: give 0 or more")
     machine = Machine(1, (os.cpu_count() or 1) if cores is None else cores, 0)
-    survey = survey_corpus(*sides.files)
-    remarks = survey.check_languages(sides.languages, sides.stated)
+    survey = survey_corpus(*sides)
+    remarks = survey.check_languages(languages, stated=None not in (source, target))
     if not tokenised:
-        survey.check_spaces(sides.languages)
-    given = {part: order_set(found, sides.languages) for part, found in (("dev", dev), ("test", test)) if found}
-    sets = {part: survey_set(part, found) for part, found in given.items()}
-    roles = assign_pairs(survey, sets, dev_size, test_size, seed)
-    material = Material(sides, name, output, survey, sets, roles, tokenised, seed)
+        survey.check_spaces(languages)
+    given = {part: order_set(found, languages) for part, found in (("dev", dev), ("test", test))}
+    split = split_corpus(survey, given, dev_size, test_size, seed)
+    material = Material(sides, languages, name, output, split, tokenised, seed)
     with atomic(output.resolve(), directory=True) as folder:
-        written = write_parts(folder, survey, sets, roles, sides.languages)
+        written = split.write(folder, languages)
         (folder / EXPERIMENT).write_text(render(material, written), encoding="utf-8")
         plan = _plan(folder, machine)
     print("\n".join(report(material, plan, remarks)))
@@ -101,8 +183,10 @@ def _plan(folder: Path, machine: Machine) -> dict[str, Any]:
     return predict(config, throughputs, CHECKOUT / "Snakefile", folder, machine)
 
 
-def read_sides(files: Sequence[Path], source: str | None, target: str | None, tokenised: bool) -> Sides:
-    """The sides of a corpus of two files, from their suffixes or from the languages that the user names.
+def read_sides(
+    files: Sequence[Path], source: str | None, target: str | None, tokenised: bool
+) -> tuple[tuple[Path, Path], tuple[str, str]]:
+    """The sides of a corpus of two files and their languages, from their suffixes or as the user names them.
 
     The first file is the source side, unless its suffix is the language that is named as target or the second's the one
     named as source. ``UserError`` for other than two files, for a language that is not given or not known
@@ -118,16 +202,12 @@ def read_sides(files: Sequence[Path], source: str | None, target: str | None, to
     first, second = _split_name(one)[1], _split_name(other)[1]
     if first != second and (first == target or second == source):
         one, other = other, one
-    stated = source, target
-    languages = tuple(
-        _language(path, code, option, tokenised)
-        for path, code, option in zip((one, other), stated, ("--source", "--target"), strict=True)
-    )
+    languages = _language(one, source, "--source", tokenised), _language(other, target, "--target", tokenised)
     if languages[0] == languages[1]:
         raise UserError(
             f"{one} and {other}: both seem to be '{languages[0]}'; give the languages with --source and --target"
         )
-    return Sides((one, other), languages, None not in stated, _name(one, other))
+    return (one, other), languages
 
 
 def order_set(files: Sequence[Path], languages: tuple[str, str]) -> list[Path]:
@@ -197,12 +277,12 @@ def check_paths(paths: Iterable[Path]) -> None:
 
 def report(material: Material, plan: dict[str, Any], remarks: list[str]) -> list[str]:
     """Everything, line by line; plan: as ``predict`` makes it; remarks: further ones."""
-    survey, sides = material.survey, material.sides
-    words = [f"{survey.spaced[n]:,} of {language}" for n, language in enumerate(sides.languages)]
-    pairs = ", ".join(f"{material.pairs[part]:,} {part}" for part in SOURCES)
+    survey, counts = material.split.survey, material.split.counts
+    words = [f"{count:,} of {language}" for count, language in zip(survey.spaced, material.languages, strict=True)]
+    pairs = ", ".join(f"{counts[part]:,} {part}" for part in SOURCES)
     rates, cores = plan["throughputs"], plan["machine"]["cores"]
     return [
-        f"{sides.files[0]} -> {sides.files[1]}: {survey.pairs:,} pairs, words: {', '.join(words)}",
+        f"{material.files[0]} -> {material.files[1]}: {survey.pairs:,} pairs, words: {', '.join(words)}",
         *(f"  note: {remark}" for remark in [*remarks, *_remarks(material)]),
         f"{material.output}/: {pairs} pairs; {EXPERIMENT}",
         f"expected: {duration(plan['seconds'])} on {cores} core{'s' if cores > 1 else ''}, memory of a job up to "
@@ -214,20 +294,21 @@ def report(material: Material, plan: dict[str, Any], remarks: list[str]) -> list
 
 
 def _remarks(material: Material) -> list[str]:
-    survey, sets, roles = material.survey, material.sets, material.roles
+    split = material.split
+    survey, sets = split.survey, split.sets
     found = survey.remarks(material.tokenised)
     found += [f"{given.files[0]}: {remark}" for given in sets.values() for remark in given.remarks(tokenised=True)]
-    if len(sets) == 2 and (shared := int(sets["test"].keys.shared(sets["dev"].keys).sum())):
+    if len(sets) == 2 and (shared := int(sets["test"].shared(sets["dev"]).sum())):
         found.append(f"{count_pairs(shared)} of --test in --dev, whole or one side: scores will be too high")
-    if lost := int((roles == LEFT_OUT).sum()) - survey.empty:
+    if lost := split.left_out - survey.empty:
         found.append(f"{count_pairs(lost)} in --dev or --test, whole or one side, and so not in the training text")
-    trained = survey.keys.pairs[roles == TRAIN]
+    trained = survey.pair_keys[split.roles == TRAIN]
     if repeated := len(trained) - len(np.unique(trained)):
         found.append(f"{count_pairs(repeated)} of the training text repeat others")
-    if material.pairs["train"] < USEFUL:
-        few = count_pairs(material.pairs["train"])
+    if split.counts["train"] < USEFUL:
+        few = count_pairs(split.counts["train"])
         found.append(f"{few} to train on are few: enough to try the workflow, not to translate well")
-    if (target := material.sides.languages[1]) in UNSPACED:
+    if (target := material.languages[1]) in UNSPACED:
         found.append(f"sacreBLEU counts words between spaces, which '{target}' has none of: look at BLEU on tokens")
     return found
 
@@ -249,3 +330,14 @@ def _commands(material: Material, cores: int) -> list[str]:
         [program, "translate", file, "--system", "rnn", *tokenised, "text.txt"],
     ]
     return [shlex.join(command) for command in ([] if here else [["cd", str(CHECKOUT)]]) + commands]
+
+
+def _quoted(value: object) -> str:
+    """A string in double quotes as YAML reads it, whatever is in it."""
+    inside = (f"\\{c}" if c in '"\\' else c if c.isprintable() else f"\\U{ord(c):08x}" for c in str(value))
+    return '"' + "".join(inside) + '"'
+
+
+def _one_line(path: Path) -> str:
+    """A path for a comment."""
+    return "".join(c if c.isprintable() else "?" for c in str(path))

@@ -26,6 +26,9 @@ from neural_smt.corpus.grammar.noun_phrases import (
 _STATIVE = frozenset(word_list("stative verb"))
 """Verbs of states: their English simple past is a French imparfait."""
 
+_ETRE_VERBS = frozenset(word_list("être verb"))
+"""Verbs whose compound tenses take être: their participle agrees with the subject."""
+
 _MODALS = expressions("modal")
 """English modal, French verb and its mood."""
 
@@ -174,7 +177,7 @@ class Predicate:
             return conjugate("être" if passive else verb, mood, person), passive
         if passive:
             return conjugate("avoir", mood, person), f"été {passive}"
-        if self.verb.takes_etre:
+        if self.verb.reflexive or verb in _ETRE_VERBS:
             return conjugate("être", mood, person), participle(verb, *subject.agreement)
         return conjugate("avoir", mood, person), participle(verb, *(preceding.agreement if preceding else ()))
 
@@ -272,7 +275,7 @@ def complete(
     elif objects:
         predicate.direct = draw_object(d, objects, negated and not verb.preposition, small)
     if not negated and d.chance(d.domain.adverb):
-        manner = d.chance(0.45) and not verb.copular
+        manner = d.chance(0.45) and verb.forms.base != "be"
         predicate.adverb = adverb(d, "manner" if manner else "frequency")
         predicate.adverb_last = (manner and d.chance(0.5), manner and d.chance(0.35))
     if adjuncts and d.chance(d.domain.adjunct):

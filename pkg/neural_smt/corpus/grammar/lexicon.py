@@ -14,6 +14,7 @@ are named by their first letters: person, group, text, object, food, location, e
   (``*``: any): an English verb in two rows is translated by what its subject or object is.
 - ``adjectives.tsv``: the feminine and plural where irregular; ``position``: ``pre`` or ``post`` of the noun.
 - ``phrases.tsv``: adverbs by kind, and nouns that modify a noun (``modifier``): a masculine adjective or a de-phrase.
+- ``pronouns.tsv``: by person (see ``noun_phrases``), with their forms elsewhere than as a subject.
 - ``expressions.tsv``: what is said in set words; those that are marked alike (``last#1 week#2``) are tied.
 - ``domains.yaml``: what distinguishes the domains.
 """
@@ -21,7 +22,7 @@ are named by their first letters: person, group, text, object, food, location, e
 from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -29,7 +30,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 import yaml
 
-from neural_smt.corpus.grammar.fragments import WORDS, Pair, Words, read_table, word_list, words
+from neural_smt.corpus.grammar.fragments import WORDS, Pair, Words, read_table, words
 from neural_smt.corpus.grammar.inflection import (
     DE,
     VerbForms,
@@ -42,9 +43,6 @@ from neural_smt.corpus.grammar.inflection import (
 from neural_smt.experiment.settings import Settings
 
 Item = TypeVar("Item")
-
-_ETRE_VERBS = frozenset(word_list("être verb"))
-"""Verbs whose compound tenses take être: their participle agrees with the subject."""
 
 
 class FrenchNoun(NamedTuple):
@@ -66,11 +64,7 @@ class Noun:
     topic: str
     domains: str
     numbers: str  # "" when it inflects, else the fixed numbers of the two languages, such as "sp"
-    variants: dict[str, FrenchNoun] = field(default_factory=dict)
-
-    def translation(self, domain: str) -> FrenchNoun:
-        """The French noun a domain uses."""
-        return self.variants.get(domain, self.french)
+    variants: dict[str, FrenchNoun]  # what a domain says instead
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,16 +82,6 @@ class Verb:
     subjects: str
     objects: str
     domains: str
-
-    @property
-    def copular(self) -> bool:
-        """Whether English inflects it as ``be``: no ``do`` in questions and negations."""
-        return self.forms.base == "be"
-
-    @property
-    def takes_etre(self) -> bool:
-        """Whether French compound tenses are formed with être."""
-        return self.reflexive or self.french in _ETRE_VERBS
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,10 +108,9 @@ class Phrase(NamedTuple):
 
 
 def _french_noun(singular: str, gender: str, plural: str = "", fixed: str = "") -> FrenchNoun:
-    if not plural:
-        head, space, rest = singular.partition(" ")
-        plural = singular if fixed else f"{french_plural(head)}{space}{rest}"
-    return FrenchNoun(singular, plural, gender == "f")
+    head, space, rest = singular.partition(" ")
+    regular = singular if fixed else f"{french_plural(head)}{space}{rest}"
+    return FrenchNoun(singular, plural or regular, gender == "f")
 
 
 @cache

@@ -96,30 +96,18 @@ def coordinated(d: Derivation, first: NounPhrase, second: NounPhrase) -> NounPhr
     )
 
 
-_ENGLISH_PRONOUNS = {0: ("I", "me"), 1: ("you", "you"), 3: ("we", "us"), 4: ("you", "you"), 5: ("they", "them")}
-"""Subject and object by person, but for he, she and it."""
-
-_FRENCH_PRONOUNS = {
-    (0, False): ("je|j'", "me|m'", "me|m'", "moi"),
-    (1, False): ("tu", "te|t'", "te|t'", "toi"),
-    (2, False): ("il", "le|l'", "lui", "lui"),
-    (2, True): ("elle", "la|l'", "lui", "elle"),
-    (3, False): ("nous", "nous", "nous", "nous"),
-    (4, False): ("vous", "vous", "vous", "vous"),
-    (5, False): ("ils", "les", "leur", "eux"),
-    (5, True): ("elles", "les", "leur", "elles"),
-}
-"""Subject, direct and indirect object and strong form by person and whether it is feminine."""
+_PRONOUNS = {(int(row["person"]), row["feminine"] == "yes"): row for row in read_table("pronouns.tsv")}
+"""Pronouns by person and whether they are feminine; the English ones are those of people."""
 
 
 def _pronoun(d: Derivation, kind: str, feminine: bool, source_person: int, target_person: int) -> NounPhrase:
     """English goes by sex or thing, French by gender."""
     key = d.key()
-    singular = ("it", "it") if kind != "p" else ("she", "her") if feminine else ("he", "him")
-    source, accusative = _ENGLISH_PRONOUNS.get(source_person, singular)
-    target, *clitics = _FRENCH_PRONOUNS[target_person, feminine]
-    agreement = source_person, target_person, feminine, kind, key
-    return NounPhrase(words(source, key), words(target, key), *agreement, clitics=Clitics(accusative, *clitics))
+    english, french = _PRONOUNS[source_person, feminine], _PRONOUNS[target_person, feminine]
+    thing = source_person == 2 and kind != "p"
+    clitics = Clitics("it" if thing else english["object"], french["direct"], french["indirect"], french["strong"])
+    sides = words("it" if thing else english["english"], key), words(french["french"], key)
+    return NounPhrase(*sides, source_person, target_person, feminine, kind, key, clitics=clitics)
 
 
 def personal_pronoun(d: Derivation, person: int | None = None) -> NounPhrase:
@@ -278,7 +266,7 @@ def common_noun_phrase(
     numbers = noun.numbers or ("pp" if d.chance(0.15 if noun.kind == "l" else 0.36) else "ss")
     source_plural, plural = (number == "p" for number in numbers)
     mass = noun.numbers[:1] == "s"
-    french = noun.translation(d.domain.letter)
+    french = noun.variants.get(d.domain.letter, noun.french)
     agreement = french.feminine, plural
     adjectives = [] if small else _attributes(d, noun)
     choice = choice or _choose_determiner(d, source_plural, mass)
