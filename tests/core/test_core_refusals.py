@@ -9,90 +9,29 @@ import numpy as np
 import pytest
 import yaml
 
-from neural_smt.analysis.embedding import project
 from neural_smt.corpus.fetching import recorded
-from neural_smt.decoding.features import build_feature_set
 from neural_smt.decoding.search import SearchSettings
-from neural_smt.errors import UserError, check_as_many, sentence
+from neural_smt.errors import UserError, sentence
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_csv, read_json, read_object
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.recurrent.configuration import RecurrentConfig
-from neural_smt.report.costs import read_jobs
-from neural_smt.report.scores import read_runs
-from neural_smt.representations.representation import representation_settings
 from neural_smt.training.checkpoint import read_snapshots
+from neural_smt.workflow.invoke import find_step
 
-SECTIONS = Path(__file__).with_name("bad_sections.yaml")
-
-SETTINGS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
-    (
-        RecurrentConfig,
-        {"words": 9, "classes": 3, "direct_size": 3},
-        "the recurrent model's direct_size is 3; set it to 0 or to a power of 2 of at least four times the 9 words",
-    ),
-]
+CALLS = yaml.safe_load(Path(__file__).with_name("bad_calls.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("kind", "values", "told"), SETTINGS, ids=lambda part: getattr(part, "__name__", None))
-def test_settings_out_of_range(kind: Callable[..., Any], values: dict[str, Any], told: str) -> None:
+@pytest.mark.parametrize(("function", "arguments", "told"), CALLS)
+def test_calls_that_are_refused(function: str, arguments: list[Any] | dict[str, Any], told: str) -> None:
+    places, names = (arguments, {}) if isinstance(arguments, list) else ([], arguments)
     with pytest.raises(UserError) as caught:
-        kind(**values)
-    assert str(caught.value) == told
-
-
-@pytest.mark.parametrize(("section", "values", "told"), yaml.safe_load(SECTIONS.read_text(encoding="utf-8")))
-def test_sections_out_of_range(section: str, values: dict[str, Any], told: str) -> None:
-    with pytest.raises(UserError) as caught:
-        section_settings(section, values)
+        find_step(function)(*places, **names)
     assert str(caught.value) == told
 
 
 def test_settings_can_be_copied() -> None:
     chosen = section_settings("tuning", {"nbest": 7})
     assert deepcopy(chosen) == chosen and chosen.nbest == 7
-
-
-OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
-    "a system without phrases": (
-        lambda: build_feature_set(["reordering"]),
-        "a system needs the feature groups 'phrase' and 'language_model'; add them to its 'features'",
-    ),
-    "a group of features twice": (
-        lambda: build_feature_set(["phrase", "language_model", "phrase"]),
-        "a feature group is named twice in phrase, language_model, phrase; name each once",
-    ),
-    "too few points": (
-        lambda: project(np.zeros((3, 2)), 30, 1),
-        "t-SNE was given 3 points; lower the limits under analysis, or take more text",
-    ),
-    "a representation of no kind": (
-        lambda: representation_settings({}),
-        "representation: has no 'kind'; give one of sentence_lsa, word_lsa, word_rnn, learned, projected_lsa",
-    ),
-    "a benchmark elsewhere": (
-        lambda: read_jobs([Path("results/a.tsv")]),
-        "results/a.tsv: not below a folder benchmarks/<stage>, so of no known stage; give files of Snakemake",
-    ),
-    "no runs": (
-        lambda: read_runs({"a": {"dev": []}}),
-        "a system has no tuning run to report on; set tuning.runs to 1 or more",
-    ),
-    "lists of different lengths": (lambda: check_as_many(a=[1], b=[]), "1 a, 0 b: give as many of each"),
-    "an unknown setting": (
-        lambda: SearchSettings(beam=3),
-        "decoding.test: unknown key 'beam'; known here: algorithm, stack_size, beam_threshold, distortion_limit, "
-        "table_limit, pop_limit",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_other_refusals(name: str) -> None:
-    call, told = OTHERS[name]
-    with pytest.raises(UserError) as caught:
-        call()
-    assert str(caught.value) == told
 
 
 def test_whole_numbers_may_be_written_with_a_point() -> None:
