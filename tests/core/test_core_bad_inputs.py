@@ -32,33 +32,14 @@ from neural_smt.workflow.code_digest import PACKAGE
 Row = dict[str, Any]
 
 CHECK = "check --configfile {repository}/experiments/tiny.yaml mine.yaml --snakefile {repository}/Snakefile"
-MOSES = """[feature]
-{table}
-{lm}
-{length}
-[weight]
-{weight_of_table}
-{weight_of_lm}
-{weight_of_length}
-{sections}"""
-LINES = {
-    "table": "PhraseDictionaryMemory num-features=4 path=table",
-    "lm": "KENLM path=lm.arpa",
-    "length": "WordPenalty",
-    "weight_of_table": "PhraseDictionaryMemory0= 1 1 1 1",
-    "weight_of_lm": "KENLM0= 1",
-    "weight_of_length": "WordPenalty0= -1",
-    "sections": "",
-}
-MOSES_FILES = {
-    "table": "a ||| x ||| 0.5 0.4 0.5 0.5 ||| 0-0 ||| 2 2 1 ||| |||\n",
-    "lm.arpa": "\\data\\\nngram 1=4\n\n\\1-grams:\n-1.5\t<unk>\n-99\t<s>\n-1\t</s>\n-0.7\tx\n\n\\end\\\n",
-    "text": "a\n",
-}
-VOCABULARY = "<unk>\t0\n<s>\t0\n</s>\t0\na\t2\n"
+FOLDER = Path(__file__).parent
+BASE = yaml.safe_load((FOLDER / "bad_models.yaml").read_text(encoding="utf-8"))["base"]
 DIGEST = Vocabulary(["<unk>", "<s>", "</s>", "a"], [0, 0, 0, 2]).digest
-SIZES = {"source_words": 4, "target_words": 4, "hidden": 2, "embedding": 2, "maxout": 2, "rank": 2, "conventions": {}}
-NETWORK = {"network": "encoder_decoder", "config": SIZES, "vocabularies": {"source": DIGEST, "target": DIGEST}}
+NETWORK = {
+    "network": "encoder_decoder",
+    "config": BASE["network"],
+    "vocabularies": {"source": DIGEST, "target": DIGEST},
+}
 
 
 def archive() -> bytes:
@@ -106,17 +87,15 @@ def files_of(row: Row) -> dict[str, bytes]:
     if "settings" in row:
         files["mine.yaml"] = yaml.safe_dump(row["settings"], allow_unicode=True)
     if "moses" in row:
-        files |= MOSES_FILES | {"moses.ini": MOSES.format(**LINES | row["moses"])}
+        files |= BASE["files"] | {"moses.ini": BASE["ini"].format(**BASE["lines"] | row["moses"])}
     if "network" in row:
-        files |= {"m/vocabulary.source": VOCABULARY, "m/vocabulary.target": VOCABULARY}
+        files |= {f"m/vocabulary.{side}": BASE["vocabulary"] for side in ("source", "target")}
         files["m/config.json"] = json.dumps(NETWORK | row["network"])
     files |= row.get("files", {})
     return {name: CONTENTS.get(content) or content.encode() for name, content in files.items()}
 
 
-ROWS = [
-    row for name in ("settings", "texts", "models") for row in rows_of(Path(__file__).with_name(f"bad_{name}.yaml"))
-]
+ROWS = [row for name in ("settings", "texts", "models") for row in rows_of(FOLDER / f"bad_{name}.yaml")]
 
 AS_PROCESSES = ["a text in another encoding", "a key with a slip", "no system named"]
 """Rows that are typed for real; the others run in this process."""
