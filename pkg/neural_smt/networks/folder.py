@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_type_hints
 
 from safetensors import SafetensorError, safe_open
 
@@ -39,6 +39,12 @@ class NetworkConfig:
     def from_json(cls, values: dict[str, Any]) -> Self:
         """From plain values; raises ``TypeError`` or ``KeyError`` on keys that are missing or unknown."""
         return cls(**values)
+
+    def check_numbers(self) -> None:
+        """Raise ``TypeError`` for a size that is no whole number."""
+        for name, kind in get_type_hints(type(self)).items():
+            if kind is int and not isinstance(getattr(self, name), int):
+                raise TypeError(f"{name} is {getattr(self, name)!r}")
 
 
 class SavedNetwork:
@@ -109,6 +115,7 @@ class Trained(Generic[Network]):
             if description["network"] != expected.kind:
                 raise TypeError(f"it is of the network {description['network']!r}")
             config = expected.from_json(description["config"])
+            config.check_numbers()
             digests = {side: description["vocabularies"][side] for side in expected.sides}
         except FAULTS as error:
             raise UserError(
