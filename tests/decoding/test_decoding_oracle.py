@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from moses_folder import write_model
-from tiny_models import EVERYTHING, SENTENCES, TARGET, all_derivations, random_model
+from tiny_models import EVERYTHING, SENTENCES, TARGET, all_derivations, random_decoder
 
 from neural_smt.bleu import bleu, corpus_statistics, sentence_bleu
 from neural_smt.cli import main
@@ -85,8 +85,7 @@ def words_of(flat, arcs):
 @pytest.mark.parametrize("seed", range(4))
 def test_lattice_oracle_is_the_best_of_all_derivations_a_beam_close_and_the_corpus_oracle_higher(seed):
     generator = np.random.default_rng(seed)
-    model, weights = random_model(seed)
-    decoder = Decoder(model, EVERYTHING, weights)
+    decoder = random_decoder(seed, EVERYTHING)
     words = ["x", "y", "z", "q", "c", "unknown", "stranger"]
     references = [generator.choice(words, generator.integers(3, 9)).tolist() for _ in SENTENCES]
     flat, encoded = lattices_and_references(decoder, SENTENCES, references)
@@ -96,7 +95,8 @@ def test_lattice_oracle_is_the_best_of_all_derivations_a_beam_close_and_the_corp
     ):
         assert corpus_statistics([words_of(flat, arcs)], [ids])[0].tolist() == row.tolist()
         if sentence:
-            derivations = {d.tokens for d in all_derivations(model, sentence, decoder.feature_set, decoder.vector)}
+            every = all_derivations(decoder.model, sentence, decoder.feature_set, decoder.vector)
+            derivations = {derivation.tokens for derivation in every}
             best = sentence_bleu(corpus_statistics(derivations, [reference] * len(derivations))).max()
             assert float(sentence_bleu(row)) == pytest.approx(best)
         else:
@@ -107,10 +107,9 @@ def test_lattice_oracle_is_the_best_of_all_derivations_a_beam_close_and_the_corp
 
 def test_corpus_oracle_cannot_be_improved_by_one_sentence():
     """Two copies of a sentence: every pair of translations is tried."""
-    model, weights = random_model(1)
-    decoder = Decoder(model, EVERYTHING, weights)
+    decoder = random_decoder(1, EVERYTHING)
     sentences = [["a", "b", "a"], ["a", "b", "b"]]
-    best = [all_derivations(model, s, decoder.feature_set, decoder.vector) for s in sentences]
+    best = [all_derivations(decoder.model, s, decoder.feature_set, decoder.vector) for s in sentences]
     references = [[*d[len(d) // 2].tokens, "x"] for d in best]
     flat, encoded = lattices_and_references(decoder, sentences, references)
     found = corpus_oracle(flat, encoded, beam=0)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lattice_files import all_paths
-from tiny_models import EVERYTHING, all_derivations, random_model
+from tiny_models import EVERYTHING, all_derivations, random_decoder
 from tuning_world import tuning_settings
 
 from neural_smt.bleu import bleu, corpus_statistics
@@ -30,8 +30,8 @@ class Case:
 
     def __init__(self, seed: int, sentences: list[list[str]] = SENTENCES):
         generator = np.random.default_rng(seed)
-        self.model, weights = random_model(seed)
-        self.decoder = Decoder(self.model, EVERYTHING, weights)
+        self.decoder = random_decoder(seed, EVERYTHING)
+        self.model = self.decoder.model
         self.features = self.decoder.feature_set
         self.weights = self.decoder.vector
         prepared = self.decoder.prepare(sentences)
