@@ -16,12 +16,13 @@ from neural_smt.io.files import read_lines, write_lines
 from neural_smt.io.ragged import Ragged, load_record
 from neural_smt.phrases import merge
 from neural_smt.phrases.merge import merge_phrases
-from neural_smt.phrases.shards import Partition, find_partitions
 from neural_smt.phrases.steps import (
+    Partition,
     build_phrase_table,
     consolidate_phrases,
     count_targets,
     extract_phrases,
+    find_partitions,
     score_phrases,
 )
 from neural_smt.phrases.table import PhraseTable

@@ -12,7 +12,7 @@ from neural_smt.io.files import read_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.folder import Trained
-from neural_smt.phrases.table import PhraseTable, load_column, save_part
+from neural_smt.phrases.table import PhraseTable, load_column, save_column
 from neural_smt.rescoring import steps
 from neural_smt.rescoring.steps import Blocks, hash_phrases, join_columns, score_phrase_table
 from neural_smt.shortlist import shortlist_ids
@@ -113,7 +113,7 @@ def test_parts_that_do_not_make_a_column_are_refused(folder: Path, tmp_path: Pat
     outputs = {"output": tmp_path / "o", "statistics": tmp_path / "s"}
     half = np.arange(len(table) // 2)
     for name, rows in {"twice": np.repeat(half, 2), "half": half}.items():
-        save_part(tmp_path / name, rows, np.zeros(len(rows)), table)
+        save_column(tmp_path / name, np.zeros(len(rows)), table, rows)
         with pytest.raises(UserError, match=r"o: \d+ scores do not make a column of \d+; score all shards again"):
             join_columns(phrase_table=folder / "table", parts=[tmp_path / name], part_statistics=[cost], **outputs)
     (tmp_path / "broken").write_bytes(b"no part")

@@ -74,7 +74,7 @@ def words(number: int) -> list[str]:
 
 
 def write_array(path: Path) -> None:
-    with atomic(path, directory=True) as folder, ArrayWriter(folder / "a.npy", np.dtype(np.int64), (9000,)) as writer:
+    with atomic(path, directory=True) as folder, ArrayWriter(folder / "a.npy", np.int64) as writer:
         writer.append(np.arange(9000))
 
 

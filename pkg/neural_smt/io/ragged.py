@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_type_hints
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import MAKE_AGAIN, load_array, save_arrays
+from neural_smt.io.files import MAKE_AGAIN, atomic, load_array, save_arrays
 
 Lists = tuple[np.ndarray, np.ndarray]
 """The arrays of a ``Ragged`` in kernels: values and offsets."""
@@ -56,6 +56,11 @@ class Ragged:
     def lengths(self) -> np.ndarray:
         """int64 ``[n]``: the length of each list."""
         return np.diff(self.offsets)
+
+    def part(self, first: int, end: int) -> "Ragged":
+        """The lists from ``first`` up to ``end``."""
+        offsets = self.offsets[first : end + 1]
+        return Ragged(self.values[offsets[0] : offsets[-1]], offsets - offsets[0])
 
     def take(self, rows: np.ndarray) -> "Ragged":
         """The lists at ``rows`` (int ``[m]``), in that order."""
@@ -117,6 +122,12 @@ def save_record(record: Any, folder: Path, kind: type | None = None) -> None:
             save_arrays(folder, **{name: value})
         else:
             save_record(value, folder)
+
+
+def write_record(folder: Path, record: Any) -> None:
+    """Write what ``save_record`` does as a new folder, atomically, replacing an older one."""
+    with atomic(folder, directory=True) as temporary:
+        save_record(record, temporary)
 
 
 def load_record(kind: type[Record], folder: Path, mapped: bool = True) -> Record:

@@ -84,8 +84,9 @@ def _orient(monotone: bool, swap: bool) -> int:
 
 @kernel
 def _mark_links(links: np.ndarray, marks: _Marks, source_length: int, target_length: int) -> None:
-    """Note the links (int16 ``[n, 2]``) of a sentence pair; its cells of ``marks.linked`` must be clear."""
+    """Note the links (int16 ``[n, 2]``) of a sentence pair."""
     linked, source_reach, target_reach, target_rows = marks
+    linked[: source_length + 2, : target_length + 2] = False
     linked[0, 0] = True
     linked[source_length + 1, target_length + 1] = True
     source_reach[:source_length, 0] = target_length
@@ -104,15 +105,6 @@ def _mark_links(links: np.ndarray, marks: _Marks, source_length: int, target_len
         i, j = np.int64(links[link, 0]), np.int64(links[link, 1])
         if i - target_reach[j, 0] < LONGEST_PHRASE:
             target_rows[j] |= np.uint64(1) << np.uint64(i - target_reach[j, 0])
-
-
-@kernel
-def _clear_links(links: np.ndarray, marks: _Marks, source_length: int, target_length: int) -> None:
-    """Clear the cells of ``marks.linked`` that ``_mark_links`` set: cheaper than clearing all of it."""
-    marks.linked[0, 0] = False
-    marks.linked[source_length + 1, target_length + 1] = False
-    for link in range(len(links)):
-        marks.linked[links[link, 0] + 1, links[link, 1] + 1] = False
 
 
 @kernel
@@ -200,7 +192,7 @@ def _extract_range(
         longest_source = max(longest_source, source_offsets[sentence + 1] - source_offsets[sentence])
         longest_target = max(longest_target, target_offsets[sentence + 1] - target_offsets[sentence])
     marks = _Marks(
-        np.zeros((longest_source + 2, longest_target + 2), dtype=np.bool_),
+        np.empty((longest_source + 2, longest_target + 2), dtype=np.bool_),
         np.empty((longest_source, 2), dtype=np.int32),
         np.empty((longest_target, 2), dtype=np.int32),
         np.empty(longest_target, dtype=np.uint64),
@@ -214,7 +206,6 @@ def _extract_range(
         end = _extract_sentence(marks, source_length, target_length, max_length, out, begin, write)
         if not write:
             pair_offsets[sentence + 1] = end
-        _clear_links(own, marks, source_length, target_length)
 
 
 def split_evenly(offsets: np.ndarray, threads: int) -> list[tuple[int, int]]:

@@ -6,23 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.io.array_files import ArrayReader, ArrayWriter, ListWriter, OffsetWriter
+from neural_smt.io.array_files import ArrayWriter, ListWriter
 from neural_smt.io.files import save_arrays
-from neural_smt.io.lookup_primitives import add_lists, empty_slots
-from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.ragged import Ragged, load_record, offsets_of
 from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.scoring import check_extracted
-from neural_smt.phrases.table import rows_digest, write_meta
+from neural_smt.phrases.table import Entries, PhraseTable
 
 BATCH = 1 << 18
 """Source phrases of all parts in a batch."""
-
-LISTS = ("source", "target", "alignment")
-ROWS = ("scores", "counts", "reordering")
-"""Arrays with a list of numbers, and with a row, for each source phrase (the first) or entry."""
-
-LINK = np.dtype(np.uint16)
-"""A row of two bytes of ``alignment``, as one number."""
 
 
 def merge_phrases(lists: Sequence[Ragged], more: Sequence[bool]) -> np.ndarray:
@@ -45,121 +37,79 @@ def merge_phrases(lists: Sequence[Ragged], more: Sequence[bool]) -> np.ndarray:
     return np.repeat(np.arange(len(lists), dtype=np.uint16), counts)[order][: min(known, default=len(order))]
 
 
-class _Part:
-    """A saved part, whose source phrases are taken in order."""
-
-    def __init__(self, folder: Path):
-        names = [*(f"{name}_{kind}" for name in LISTS for kind in ("values", "offsets")), "entry_offsets", *ROWS]
-        self.arrays = {name: ArrayReader(folder / f"{name}.npy") for name in names}
-        self.sources, self.entries = (len(self.arrays[name]) - 1 for name in ("source_offsets", "target_offsets"))
-        self.taken = 0
-
-    def lists(self, name: str, first: int, end: int) -> Ragged:
-        """Phrases, or links (as ``LINK``), from row ``first`` up to ``end``."""
-        offsets = self.arrays[f"{name}_offsets"].rows(first, end + 1)
-        values = self.arrays[f"{name}_values"].rows(offsets[0], offsets[-1])
-        return Ragged(values if values.ndim == 1 else values.view(LINK).reshape(-1), offsets - offsets[0])
-
-    def take(self, count: int) -> tuple[tuple[int, int], np.ndarray]:
-        """The next so many source phrases: their rows (first, end), and where the entries of each begin and end."""
-        first, self.taken = self.taken, self.taken + count
-        return (first, self.taken), self.arrays["entry_offsets"].rows(first, self.taken + 1)
+def _entries_of(part: Entries, first: int, end: int) -> Entries:
+    """The source phrases from ``first`` up to ``end`` and their entries."""
+    offsets = part.entry_offsets[first : end + 1]
+    rows = slice(int(offsets[0]), int(offsets[-1]))
+    return Entries(
+        source=part.source.part(first, end),
+        entry_offsets=offsets - offsets[0],
+        target=part.target.part(rows.start, rows.stop),
+        scores=part.scores[rows],
+        alignment=part.alignment.part(rows.start, rows.stop),
+        counts=part.counts[rows],
+        reordering=part.reordering[rows],
+    )
 
 
-class _Batch:
-    """The next source phrases of all parts, merged."""
+def _merge(parts: Sequence[Entries], merged: np.ndarray) -> Entries:
+    """Entries in the order of the table; merged: uint16, from which part each source phrase comes."""
+    # for each source phrase and entry, its place when those of the parts stand one after the other
+    places = np.empty(len(merged), dtype=np.int64)
+    places[np.argsort(merged, kind="stable")] = np.arange(len(merged))
+    lengths = np.concatenate([np.diff(part.entry_offsets) for part in parts])
+    entries = Ragged(np.arange(lengths.sum()), offsets_of(lengths)).take(places).values
 
-    def __init__(self, parts: Sequence[_Part], merged: np.ndarray):
-        """merged: uint16, from which part each source phrase comes."""
-        self._parts = parts
-        counts = np.bincount(merged, minlength=len(parts)).tolist()
-        self._sources, offsets = zip(
-            *(part.take(count) for part, count in zip(parts, counts, strict=True)), strict=True
-        )
-        self._entries = [(own[0], own[-1]) for own in offsets]
-        # for each source phrase and entry, its place when those of the parts stand one after the other
-        self._source_places = np.empty(len(merged), dtype=np.int64)
-        self._source_places[np.argsort(merged, kind="stable")] = np.arange(len(merged))
-        lengths = np.concatenate([np.diff(own) for own in offsets])
-        self.entry_counts = lengths[self._source_places]
-        places = Ragged(np.arange(lengths.sum()), offsets_of(lengths))
-        self._entry_places = places.take(self._source_places).values
+    def lists(name: str, rows: np.ndarray) -> Ragged:
+        return gather_phrases(Ragged.concatenate([getattr(part, name) for part in parts]), rows)
 
-    def lists(self, name: str) -> Ragged:
-        """``LISTS`` in the order of the table."""
-        rows, places = (self._sources, self._source_places) if name == "source" else (self._entries, self._entry_places)
-        lists = [part.lists(name, *own) for part, own in zip(self._parts, rows, strict=True)]
-        return gather_phrases(Ragged.concatenate(lists), places)
-
-    def rows(self, name: str) -> np.ndarray:
-        """``ROWS`` in the order of the table."""
-        own = zip(self._parts, self._entries, strict=True)
-        return np.concatenate([part.arrays[name].rows(*rows) for part, rows in own])[self._entry_places]
+    return Entries(
+        source=lists("source", places),
+        entry_offsets=offsets_of(lengths[places]),
+        target=lists("target", entries),
+        scores=np.concatenate([part.scores for part in parts])[entries],
+        alignment=lists("alignment", entries),
+        counts=np.concatenate([part.counts for part in parts])[entries],
+        reordering=np.concatenate([part.reordering for part in parts])[entries],
+    )
 
 
-def _batches(parts: Sequence[_Part]) -> Iterator[_Batch]:
-    """Merge the parts by their source phrases."""
+def _batches(parts: Sequence[Entries]) -> Iterator[Entries]:
+    """The entries of all parts in the order of the table, some of every part at a time."""
     step = max(1, BATCH // len(parts))
-    while any(part.taken < part.sources for part in parts):
-        ends = [min(part.taken + step, part.sources) for part in parts]
-        phrases = [part.lists("source", part.taken, end) for part, end in zip(parts, ends, strict=True)]
-        more = [end < part.sources for part, end in zip(parts, ends, strict=True)]
-        yield _Batch(parts, merge_phrases(phrases, more))
+    sizes = np.array([len(part.source) for part in parts])
+    taken = np.zeros_like(sizes)
+    while (taken < sizes).any():
+        ends = np.minimum(taken + step, sizes)
+        phrases = [part.source.part(*rows) for part, *rows in zip(parts, taken, ends, strict=True)]
+        merged = merge_phrases(phrases, ends < sizes)
+        ends = taken + np.bincount(merged, minlength=len(parts))
+        yield _merge([_entries_of(part, *rows) for part, *rows in zip(parts, taken, ends, strict=True)], merged)
+        taken = ends
 
 
-class _TableWriter:
-    """Appends batches to the files of a phrase table."""
-
-    def __init__(self, stack: ExitStack, folder: Path, parts: Sequence[_Part]):
-        self.entries, self.sources = sum(part.entries for part in parts), sum(part.sources for part in parts)
-        self._folder = folder
-        self._written = 0
-        self._slots = empty_slots(self.sources)
-        self._entry_offsets = OffsetWriter(stack, folder / "entry_offsets.npy", self.sources)
-        self._lists, self._rows = {}, {}
-        for name in LISTS:
-            values = [part.arrays[f"{name}_values"] for part in parts]
-            shape = (sum(map(len, values)), *values[0].shape[1:])
-            lists = self.sources if name == "source" else self.entries
-            self._lists[name] = ListWriter(stack, folder, name, lists, values[0].dtype, shape)
-        for name in ROWS:
-            array = parts[0].arrays[name]
-            writer = ArrayWriter(folder / f"{name}.npy", array.dtype, (self.entries, *array.shape[1:]))
-            self._rows[name] = stack.enter_context(writer)
-
-    def append(self, batch: _Batch) -> None:
-        """Write the next source phrases and their entries."""
-        source = batch.lists("source")
-        add_lists(self._slots, source.values, source.offsets, self._written)
-        self._written += len(source)
-        self._entry_offsets.append(batch.entry_counts)
-        self._lists["source"].append(source)
-        for name in LISTS[1:]:
-            self._lists[name].append(batch.lists(name))
-        for name, writer in self._rows.items():
-            writer.append(batch.rows(name))
-
-    def save_index(self) -> None:
-        """Write the index of the source phrases, once all are there."""
-        save_arrays(self._folder, source_index=self._slots)
-
-
-def merge_parts(folders: Sequence[Path], output: Path, digests: tuple[str, str], max_length: int) -> tuple[int, int]:
-    """Merge the parts: writes what ``PhraseTable.save`` writes of the whole table into an
-    existing folder.
+def merge_parts(folders: Sequence[Path], output: Path, digests: tuple[str, str], max_length: int) -> PhraseTable:
+    """Merge the parts: writes what ``PhraseTable.save`` writes of the whole table into an existing folder.
 
     The parts are ``Entries`` that ``save_record`` wrote, and have no source phrase in common. digests: those of the
-    source and the target vocabulary. Returns the numbers of entries and of source phrases. Raises ``UserError`` when
-    there are none.
+    source and the target vocabulary. Raises ``UserError`` when there are no entries.
     """
-    parts = [_Part(folder) for folder in folders]
-    check_extracted(sum(part.entries for part in parts))
+    parts = [load_record(Entries, folder) for folder in folders]
+    check_extracted(sum(len(part.target) for part in parts))
+    entry_counts, writers = [], {}
     with ExitStack() as stack:
-        table = _TableWriter(stack, output, parts)
+        for name, values in vars(parts[0]).items():
+            if isinstance(values, Ragged):
+                writers[name] = ListWriter(stack, output, name, values.values.dtype, values.values.shape[1:])
+            elif name != "entry_offsets":
+                writer = ArrayWriter(output / f"{name}.npy", values.dtype, values.shape[1:])
+                writers[name] = stack.enter_context(writer)
         for batch in _batches(parts):
-            table.append(batch)
-    table.save_index()
-    hashed = ("source_values", "source_offsets", "target_values", "target_offsets", "entry_offsets")
-    pieces = (piece for name in hashed for piece in ArrayReader(output / f"{name}.npy").pieces())
-    write_meta(output, table.entries, table.sources, digests, max_length, rows_digest(*digests, pieces))
-    return table.entries, table.sources
+            entry_counts.append(np.diff(batch.entry_offsets))
+            for name, writer in writers.items():
+                writer.append(getattr(batch, name))
+    save_arrays(output, entry_offsets=offsets_of(np.concatenate(entry_counts)))
+    entries = load_record(Entries, output)
+    table = PhraseTable(**vars(entries), source_digest=digests[0], target_digest=digests[1], max_length=max_length)
+    table.save_index(output)
+    return table

@@ -145,14 +145,12 @@ class MosesText:
         target, target_numbers = intern_phrases(self._phrases(1, target_vocabulary))
         order, entry_offsets = sort_pairs(source_numbers, target_numbers, len(source), len(target))
         _refuse_twice(self.path, order, source_numbers, target_numbers)
-        links = Ragged(self.rows.links.values.view(np.uint16).ravel(), self.rows.links.offsets)
-        links = gather_phrases(links, order)
         return PhraseTable(
             source=source,
             entry_offsets=entry_offsets,
             target=gather_phrases(target, target_numbers[order]),
             scores=self.rows.scores[order],
-            alignment=Ragged(links.values.view(np.uint8).reshape(-1, 2), links.offsets),
+            alignment=gather_phrases(self.rows.links, order),
             counts=self.rows.counts[order],
             reordering=self.reordering[order],
             source_digest=vocabularies[0].digest,

@@ -1,7 +1,6 @@
 """The phrase table as the stages share it: flat arrays of integer ids in a folder."""
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -88,8 +87,10 @@ class PhraseTable(Entries):
     @cached_property
     def digest(self) -> str:
         """SHA-256 (hex) of what the rows are: both vocabularies' digests, source phrases, target phrases, entries."""
-        sides = (self.source.values, self.source.offsets, self.target.values, self.target.offsets)
-        return rows_digest(self.source_digest, self.target_digest, (*sides, self.entry_offsets))
+        digest = hashlib.sha256(f"{self.source_digest} {self.target_digest}".encode())
+        for array in (*self.source.arrays, *self.target.arrays, self.entry_offsets):
+            digest.update(np.ascontiguousarray(array))
+        return digest.hexdigest()
 
     def check_vocabularies(self, source: Vocabulary, target: Vocabulary) -> None:
         """Raise ``UserError`` unless the ids of this table are those of the two vocabularies."""
@@ -107,9 +108,20 @@ class PhraseTable(Entries):
         """Write ``.npy`` arrays and ``meta.json`` as a new folder, atomically, replacing an older one."""
         with atomic(folder, directory=True) as temporary:
             save_record(self, temporary, Entries)
-            save_arrays(temporary, source_index=self.source_index)
-            digests = (self.source_digest, self.target_digest)
-            write_meta(temporary, len(self), len(self.source), digests, self.max_length, self.digest)
+            self.save_index(temporary)
+
+    def save_index(self, folder: Path) -> None:
+        """Write what finds and identifies the entries into the folder of their arrays."""
+        save_arrays(folder, source_index=self.source_index)
+        meta = {
+            "rows": len(self),
+            "sources": len(self.source),
+            "source_vocabulary": self.source_digest,
+            "target_vocabulary": self.target_digest,
+            "max_length": self.max_length,
+            "digest": self.digest,
+        }
+        write_json(folder / "meta.json", meta)
 
     @classmethod
     def load(cls, folder: Path, mapped: bool = True) -> "PhraseTable":
@@ -130,29 +142,6 @@ class PhraseTable(Entries):
             # computed when the table was written: to compute it again would read a whole mapped table
             object.__setattr__(table, "digest", meta["digest"])
         return table
-
-
-def rows_digest(source_digest: str, target_digest: str, pieces: Iterable[np.ndarray]) -> str:
-    """``PhraseTable.digest`` of the source phrases' values and offsets, those of the target phrases, and the entries'
-    offsets, one after the other, each whole or in pieces.
-    """
-    digest = hashlib.sha256(f"{source_digest} {target_digest}".encode())
-    for piece in pieces:
-        digest.update(np.ascontiguousarray(piece))
-    return digest.hexdigest()
-
-
-def write_meta(folder: Path, rows: int, sources: int, digests: tuple[str, str], max_length: int, digest: str) -> None:
-    """Write ``meta.json`` of a saved table; digests: those of the source and the target vocabulary."""
-    meta = {
-        "rows": rows,
-        "sources": sources,
-        "source_vocabulary": digests[0],
-        "target_vocabulary": digests[1],
-        "max_length": max_length,
-        "digest": digest,
-    }
-    write_json(folder / "meta.json", meta)
 
 
 def find_spans(table: PhraseTable, words: np.ndarray, first: np.ndarray, longest: int) -> np.ndarray:
@@ -178,52 +167,52 @@ def _find_spans(
                 spans[start, length - 1] = find_phrase(index, words, start, start + length) if inside else -1
 
 
-SCORES, ROWS, DIGEST = "scores", "rows", "phrase_table"
-"""The names of the arrays, and that of the table's digest in the metadata."""
+DIGEST = "phrase_table"
+"""The name of the table's digest in the metadata of score columns."""
 
 ADVICE = "run the rescoring stage again"
 
 
-def save_column(path: Path, scores: np.ndarray, table: PhraseTable) -> None:
-    """Write the score of every entry of ``table`` (``[E]``, natural log, stored as float32)."""
+def save_column(path: Path, scores: np.ndarray, table: PhraseTable, rows: np.ndarray | None = None) -> None:
+    """Write the score of every entry of ``table``, or of those in some rows (int64 ``[n]``).
+
+    scores: ``[E]`` or ``[n]``, natural logs, stored as float32.
+    """
+    arrays = {"scores": np.ascontiguousarray(scores, dtype=np.float32)}
+    if rows is not None:
+        arrays["rows"] = np.ascontiguousarray(rows, dtype=np.int64)
     with atomic(path) as temporary:
-        save_file({SCORES: np.ascontiguousarray(scores, dtype=np.float32)}, temporary, {DIGEST: table.digest})
+        save_file(arrays, temporary, {DIGEST: table.digest})
 
 
 def load_column(path: Path, table: PhraseTable) -> np.ndarray:
-    """Read what ``save_column`` wrote: float32 ``[E]``.
+    """Read what ``save_column`` wrote of all entries: float32 ``[E]``.
 
     Raises ``UserError`` when the file is no column, belongs to another table or holds a number that is not finite.
     """
-    digest, (scores,) = _read(path, SCORES)
-    if digest != table.digest or scores.shape != (len(table),):
+    (scores,) = _read(path, table, "scores")
+    if scores.shape != (len(table),):
         raise UserError(f"{path}: the scores of another phrase table than the one given; {ADVICE}")
     if not np.isfinite(scores).all():
         raise UserError(f"{path}: a score is not a finite number; {ADVICE}")
     return scores
 
 
-def save_part(path: Path, rows: np.ndarray, scores: np.ndarray, table: PhraseTable) -> None:
-    """Write the scores (float32 ``[n]``) of some rows (int64 ``[n]``) of ``table``."""
-    arrays = {SCORES: np.ascontiguousarray(scores, dtype=np.float32), ROWS: np.ascontiguousarray(rows, dtype=np.int64)}
-    with atomic(path) as temporary:
-        save_file(arrays, temporary, {DIGEST: table.digest})
-
-
 def load_part(path: Path, table: PhraseTable) -> tuple[np.ndarray, np.ndarray]:
-    """Read what ``save_part`` wrote: rows and scores; ``UserError`` when it is no part of a column of ``table``."""
-    digest, (rows, scores) = _read(path, ROWS, SCORES)
-    if digest != table.digest or rows.shape != scores.shape:
-        raise UserError(f"{path}: scores of another phrase table than the one given; {ADVICE}")
+    """The rows and scores that ``save_column`` wrote of some rows; ``UserError`` when they are not of ``table``."""
+    rows, scores = _read(path, table, "rows", "scores")
     return rows, scores
 
 
-def _read(path: Path, *names: str) -> tuple[str | None, list[np.ndarray]]:
-    """The digest and the arrays of a file."""
+def _read(path: Path, table: PhraseTable, *names: str) -> list[np.ndarray]:
+    """The arrays of a file, all of one length."""
     try:
         with safe_open(path, framework="np") as file:
-            return (file.metadata() or {}).get(DIGEST), [file.get_tensor(name) for name in names]
+            digest, arrays = (file.metadata() or {}).get(DIGEST), [file.get_tensor(name) for name in names]
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; {ADVICE}") from None
     except (OSError, SafetensorError) as error:
         raise UserError(f"{path}: not a score column ({str(error).splitlines()[0]}); {ADVICE}") from None
+    if digest != table.digest or len({array.shape for array in arrays}) > 1:
+        raise UserError(f"{path}: the scores of another phrase table than the one given; {ADVICE}")
+    return arrays

@@ -22,7 +22,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder, load_forward_model
 from neural_smt.networks.folder import Trained
-from neural_smt.phrases.table import PhraseTable, load_part, save_column, save_part
+from neural_smt.phrases.table import PhraseTable, load_part, save_column
 from neural_smt.rescoring.proposed_table import propose_table
 from neural_smt.rescoring.scorer import NOTHING, PairScorer, WorkDone
 from neural_smt.shards import Shard
@@ -116,7 +116,7 @@ def score_phrase_table(
     if shard is None:
         _write_column(output, statistics, [(rows, scores)], cost, table)
     else:
-        save_part(output, rows, scores, table)
+        save_column(output, scores, table, rows)
         write_json(statistics, cost)
     log.info("%d pairs in %.1f s, %.0f pairs/s", work.pairs, seconds, work.pairs / max(seconds, 1e-9))
 

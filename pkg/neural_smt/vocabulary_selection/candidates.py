@@ -184,7 +184,7 @@ def save_pieces(folder: Path, pieces: Iterable[CandidateSets]) -> int:
     sentences = ids = 0
     with atomic(folder, directory=True) as temporary:
         with ExitStack() as stack:
-            writer = ListWriter(stack, temporary, "own", None, np.int32, (None,))
+            writer = ListWriter(stack, temporary, "own", np.int32)
             for piece in pieces:
                 writer.append(piece.own)
                 sentences += len(piece)
