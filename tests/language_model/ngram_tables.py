@@ -1,10 +1,39 @@
-"""N-grams written down in tests, and comparing models by all that they hold."""
+"""N-grams written down in tests, random and real text, and comparing models by all that they hold."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from neural_smt.io.files import read_lines
+from neural_smt.io.ragged import Ragged
+from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
+from neural_smt.vocabulary import EOS, RESERVED, Vocabulary
+
+WORDS = Vocabulary([*RESERVED, *map(str, range(40))], [0] * 43)
+"""The words of ``random_text``."""
+
+
+def random_text(count: int = 300, seed: int = 5, words: int = 40, shortest: int = 1) -> Ragged:
+    """Sentences of up to 13 words, some of which are frequent."""
+    generator = np.random.default_rng(seed)
+    return Ragged.from_lists([3 + generator.zipf(1.5, size=n) % words for n in generator.integers(shortest, 14, count)])
+
+
+def real_text(shared: Path) -> tuple[list[str], Vocabulary]:
+    """2,000 French sentences, and their words."""
+    lines = read_lines(shared / "oracle/extraction/train.fr.gz")
+    return lines, Vocabulary.from_sentences(lines)
+
+
+def walk(model: NgramModel, sentence: Sequence[int] | np.ndarray, state: int | None = None) -> list[tuple[float, int]]:
+    """log10 and the state after each word, ``</s>`` last, from the state after ``<s>`` or another one."""
+    steps, state = [], model.begin_state if state is None else state
+    for word in [*map(int, sentence), EOS]:
+        log10_prob, state = model.score_word(state, word)
+        steps.append((log10_prob, state))
+    return steps
 
 
 def ngrams(words: Sequence[Sequence[int]], log10_prob: object = -1, backoff: object = 0) -> NgramTable:

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from ngram_tables import ngrams
+from ngram_tables import ngrams, real_text, walk
 
-from neural_smt.errors import UserError
-from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.arpa import read_arpa
 from neural_smt.language_model.model import NgramModel
@@ -47,8 +45,8 @@ def tiny(tmp_path):
     return NgramModel.from_tables(tables, vocabulary), vocabulary
 
 
-def slow_evaluator(tables: list[NgramTable]):
-    """log10 p(word | history) by looking n-grams up in dictionaries, longest first."""
+def slow_sentences(tables: list[NgramTable], sentences: list[list[int]]) -> list[float]:
+    """log10 of each sentence, from ``<s>`` to ``</s>``, by looking n-grams up in dictionaries, longest first."""
     prob, backoff = {}, {}
     for table in tables:
         for words, p, b in zip(table.words.tolist(), table.log10_prob.tolist(), table.backoff.tolist(), strict=True):
@@ -61,12 +59,6 @@ def slow_evaluator(tables: list[NgramTable]):
             return prob.get((UNK,), -100.0)
         return backoff.get(history, 0.0) + score(history[1:], word)
 
-    return score, prob
-
-
-def slow_sentences(tables: list[NgramTable], sentences: list[list[int]]) -> list[float]:
-    """log10 of each sentence, from ``<s>`` to ``</s>``."""
-    score, prob = slow_evaluator(tables)
     totals = []
     for sentence in sentences:
         history, total = [BOS], 0.0
@@ -82,18 +74,13 @@ def test_values_by_hand(tiny):
     model, vocabulary = tiny
     a, b = vocabulary.ids(["a", "b"]).tolist()
     assert model.order == 3 and model.ngrams == (5, 4, 2)
-    log10_prob, state = model.score_word(model.begin_state, a)
-    assert log10_prob == pytest.approx(-0.375)
-    log10_prob, state = model.score_word(state, b)
-    assert log10_prob == pytest.approx(-0.1)
-    log10_prob, state = model.score_word(state, EOS)
-    assert log10_prob == pytest.approx(-0.2)
-    # From "a b" to "a": p(a | b) after backing off once.
-    _, state = model.score_word(0, a)
-    _, state = model.score_word(state, b)
-    assert model.score_word(state, a)[0] == pytest.approx(-0.03125 - 0.7)
-    # Unknown after <s>: backs off to the unigram.
+    assert [log10_prob for log10_prob, _ in walk(model, [a, b])] == pytest.approx([-0.375, -0.1, -0.2])
+    # from "a b" to "a": p(a | b) after backing off once
+    assert walk(model, [a, b, a], state=0)[2][0] == pytest.approx(-0.03125 - 0.7)
+    # unknown after <s>: backs off to the unigram
     assert model.score_word(model.begin_state, UNK)[0] == pytest.approx(-0.5 - 1.5)
+    # nothing extends "b a" and it has no back-off weight: the state after it is that after "a"
+    assert walk(model, [b, a], state=0)[1][1] == walk(model, [a], state=0)[0][1]
 
 
 def test_absent_words_are_unknown_and_forget_the_history(tiny):
@@ -101,14 +88,6 @@ def test_absent_words_are_unknown_and_forget_the_history(tiny):
     for word in (UNK, BOS, 4000, -1):
         log10_prob, state = model.score_word(0, word)
         assert log10_prob == pytest.approx(-1.5) and state == 0
-
-
-def test_states_are_minimised(tiny):
-    model, vocabulary = tiny
-    a, b = vocabulary.ids(["a", "b"]).tolist()
-    _, after_a = model.score_word(0, a)
-    _, after_ba = model.score_word(model.score_word(0, b)[1], a)
-    assert after_ba == after_a  # nothing extends "b a" and it has no back-off weight
 
 
 def test_sentences_count_unknown_words_and_their_share(tiny):
@@ -124,44 +103,16 @@ def test_sentences_count_unknown_words_and_their_share(tiny):
     np.testing.assert_allclose(unknown_log10, [0, expected_unknown, 0], rtol=1e-6)
 
 
-def test_missing_suffix_falls_to_the_longest_that_is_there():
-    """SRILM prunes "b c" while it keeps "a b c": the state after "a b c" is then that of "c"."""
-    bigrams, trigrams = ngrams([[3, 4], [5, 3]], [-0.1, -0.2], [-0.3, 0]), ngrams([[3, 4, 5]], -0.01)
-    vocabulary = Vocabulary(["<unk>", "<s>", "</s>", "a", "b", "c"], [0] * 6)
-    model = NgramModel.from_tables([ngrams([[n] for n in range(6)], -1, -0.5), bigrams, trigrams], vocabulary)
-    state = 0
-    total = 0.0
-    for word in (3, 4, 5, 3):
-        log10_prob, state = model.score_word(state, word)
-        total += log10_prob
-    assert total == pytest.approx(-1 - 0.1 - 0.01 - 0.2)
-
-
 def test_kernel_agrees_with_the_slow_evaluator(shared):
     tables, vocabulary = read_arpa(shared / "oracle/language_model/train2000.o5.arpa.gz")
     model = NgramModel.from_tables(tables, vocabulary)
     generator = np.random.default_rng(3)
-    text = vocabulary.encode(read_lines(shared / "oracle/extraction/train.fr.gz")[:40])
-    sentences = [sentence.tolist() for sentence in text]
+    sentences = [sentence.tolist() for sentence in vocabulary.encode(real_text(shared)[0][:40])]
     for sentence in sentences[:20]:  # seen text with some words replaced, so that every depth of backing off occurs
         sentence[generator.integers(len(sentence))] = int(generator.integers(len(vocabulary) + 5))
     sentences += [generator.integers(0, len(vocabulary), 12).tolist() for _ in range(20)]
     log10_prob, _, _ = model.score_sentences(Ragged.from_lists(sentences))
     np.testing.assert_allclose(log10_prob, slow_sentences(tables, sentences), atol=1e-4)
-
-
-def test_saved_and_mapped_is_the_same_model(tiny, tmp_path):
-    model, vocabulary = tiny
-    model.save(tmp_path / "model")
-    loaded = NgramModel.load(tmp_path / "model", vocabulary)
-    assert (loaded.order, loaded.ngrams, loaded.begin_state) == (model.order, model.ngrams, model.begin_state)
-    for ours, theirs in zip(model.arrays[:-1], loaded.arrays[:-1], strict=True):
-        assert np.array_equal(ours, theirs)
-    assert not any(array.size for array in loaded.arrays.coded)
-    with pytest.raises(UserError, match="another vocabulary"):
-        NgramModel.load(tmp_path / "model", Vocabulary.from_sentences(["other words"]))
-    with pytest.raises(UserError, match=r"meta\.json"):
-        NgramModel.load(tmp_path / "nowhere")
 
 
 def test_unigram_model():

@@ -7,29 +7,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ngram_tables import ngrams
+from ngram_tables import WORDS, ngrams, random_text, real_text, walk
 
-from neural_smt.io.files import read_lines
-from neural_smt.io.ragged import Ragged
+from neural_smt.errors import UserError
 from neural_smt.language_model.automaton import CODES, NgramError, choose_centres, encode
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, context_states, word_mass
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
 
-WORDS = Vocabulary(["<unk>", "<s>", "</s>", *map(str, range(40))], [0] * 43)
 
-
-def random_text(count: int = 300, seed: int = 5) -> Ragged:
-    generator = np.random.default_rng(seed)
-    return Ragged.from_lists([3 + generator.zipf(1.5, size=n) % 40 for n in generator.integers(1, 12, count)])
-
-
-def rounded(tables: list[NgramTable]) -> list[NgramTable]:
-    """Few different scores, so that each has a code of its own."""
+def rounded_tables(order: int, prune: Sequence[int]) -> list[NgramTable]:
+    """Of random text, with few different scores, so that each has a code of its own."""
     return [
         NgramTable(table.words, *(np.round(scores * 16) / 16 for scores in (table.log10_prob, table.backoff)))
-        for table in tables
+        for table in estimate(random_text(), order, prune).tables
     ]
 
 
@@ -83,28 +75,18 @@ def test_no_scores_at_all():
     assert encoded(np.zeros(3, dtype=np.float32), zero=True)[1].tolist() == [0, 0, 0]
 
 
-def walk(model: NgramModel, sentence: np.ndarray) -> list[tuple[float, int]]:
-    """log10 and the state after each word, ``</s>`` last."""
-    steps, state = [], model.begin_state
-    for word in [*sentence.tolist(), EOS]:
-        log10_prob, state = model.score_word(state, word)
-        steps.append((log10_prob, state))
-    return steps
-
-
 @pytest.mark.parametrize(("order", "prune"), [(1, []), (2, []), (4, []), (4, [0, 0, 1]), (5, [0, 2, 3])])
 def test_scores_and_states_are_those_of_the_exact_model(order, prune):
-    text = random_text()
-    exact, coded = both_models(rounded(estimate(text, order, prune).tables))
+    exact, coded = both_models(rounded_tables(order, prune))
     assert coded.quantised and not exact.quantised and coded.ngrams == exact.ngrams
     assert coded.begin_state == exact.begin_state and coded.known_words == exact.known_words
-    for sentence in [*random_text(60, seed=8), *text.take(np.arange(40))]:
+    for sentence in [*random_text(60, seed=8), *random_text(40)]:
         assert walk(coded, sentence) == walk(exact, sentence)
 
 
 def test_rows_may_come_in_any_order():
     generator = np.random.default_rng(2)
-    tables = rounded(estimate(random_text(), 4, [0, 0, 1]).tables)
+    tables = rounded_tables(4, [0, 0, 1])
     mixed = []
     for table in tables:
         rows = generator.permutation(len(table))
@@ -114,16 +96,18 @@ def test_rows_may_come_in_any_order():
         assert walk(one, sentence) == walk(other, sentence)
 
 
-def test_suffixes_may_be_missing():
-    unigrams = ngrams([[n] for n in range(6)], [-3, -99, -1, -0.5, -0.75, -1.5])
-    exact, coded = both_models([unigrams, ngrams([[3, 4]], -0.25, -0.125), ngrams([[3, 4, 5]], -0.0625)])
-    for sentence in ([3, 4, 5, 5], [3, 4, 4], [4, 5], [5, 3, 4, 3]):
-        assert walk(coded, np.array(sentence)) == walk(exact, np.array(sentence))
+def test_missing_suffix_falls_to_the_longest_that_is_there():
+    """SRILM prunes "4 5" while it keeps "3 4 5": the state after "3 4 5" is then that of "5"."""
+    unigrams = ngrams([[n] for n in range(6)], [-3, -99, -1, -0.5, -0.75, -1.5], -0.5)
+    bigrams = ngrams([[3, 4], [5, 3]], [-0.25, -0.5], [-0.125, 0])
+    exact, coded = both_models([unigrams, bigrams, ngrams([[3, 4, 5]], -0.0625)])
+    for sentence in ([3, 4, 5, 3], [3, 4, 5, 5], [3, 4, 4], [4, 5], [5, 3, 4, 3]):
+        assert walk(coded, sentence) == walk(exact, sentence)
+    assert [log10_prob for log10_prob, _ in walk(exact, [3, 4, 5, 3], 0)] == [-0.5, -0.25, -0.0625, -0.5, -1.5]
 
 
 def test_real_text_scores_nearly_the_same(shared):
-    lines = read_lines(shared / "oracle/extraction/train.fr.gz")
-    vocabulary = Vocabulary.from_sentences(lines)
+    lines, vocabulary = real_text(shared)
     exact, coded = both_models(estimate(vocabulary.encode(lines[:1800]), 5).tables, vocabulary)
     text = vocabulary.encode(lines[1800:])
     ours, theirs = coded.score_sentences(text)[0], exact.score_sentences(text)[0]
@@ -135,7 +119,7 @@ def test_real_text_scores_nearly_the_same(shared):
 
 
 def test_the_mass_of_words_is_that_of_the_exact_model():
-    exact, coded = both_models(rounded(estimate(random_text(), 4, [0, 0, 1]).tables))
+    exact, coded = both_models(rounded_tables(4, [0, 0, 1]))
     words = np.array([EOS, 3, 4, 4, 9])
     contexts = np.array([[BOS, 3, 4], [BOS, BOS, 5], [3, 4, 5]])
     states = context_states(exact, contexts)
@@ -152,7 +136,11 @@ def test_saved_mapped_and_queried_by_the_kernels_of_exact_models(tmp_path):
         for sentence in random_text(20, seed=8):
             assert walk(loaded, sentence) == walk(model, sentence)
         models += [model, loaded]
+        with pytest.raises(UserError, match="another vocabulary"):
+            NgramModel.load(tmp_path / str(quantise), Vocabulary.from_sentences(["other words"]))
     assert len({str(numba.typeof(model.arrays)) for model in models}) == 1
+    with pytest.raises(UserError, match=r"meta\.json"):
+        NgramModel.load(tmp_path / "nowhere")
 
 
 def test_scores_that_are_not_finite_are_seen():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ngram_tables import assert_same_ngrams
+from ngram_tables import WORDS, assert_same_ngrams, random_text, real_text, walk
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
@@ -75,13 +75,7 @@ def test_values_by_hand():
     # Bigrams: n1 = n2 = 2, n3 = 1, n4 = 0.
     np.testing.assert_allclose(estimated.discounts, [[0.5, 1, 1.5], [1 / 3, 1.5, 3]])
     prob = as_dictionary(estimated)
-    expected = {
-        (UNK,): 0.1,
-        (BOS,): 1.0,
-        (EOS,): 0.3,
-        (a,): 0.2,
-        (b,): 0.2,
-        (c,): 0.2,
+    expected = dict(zip([(w,) for w in (UNK, BOS, EOS, a, b, c)], [0.1, 1.0, 0.3, 0.2, 0.2, 0.2], strict=True)) | {
         (BOS, a): 0.2,
         (a, b): 0.5 / 3 + 11 / 18 * 0.2,
         (a, c): (2 / 3) / 3 + 11 / 18 * 0.2,
@@ -112,14 +106,13 @@ def test_agrees_with_the_definitions(sentences, order, singletons):
 )
 def test_agrees_with_lmplz(shared, name, order, prune):
     theirs, vocabulary = read_arpa(shared / f"oracle/language_model/{name}.arpa.gz")
-    text = vocabulary.encode(read_lines(shared / "oracle/extraction/train.fr.gz"))
-    ours = estimate(text, order, prune).tables
+    ours = estimate(vocabulary.encode(real_text(shared)[0]), order, prune).tables
     assert_same_ngrams(ours, theirs, 1e-6)
 
 
 def test_discounts_are_those_in_lmplz_log(shared):
-    lines = read_lines(shared / "oracle/extraction/train.fr.gz")
-    estimated = estimate(Vocabulary.from_sentences(lines).encode(lines), 5)
+    lines, vocabulary = real_text(shared)
+    estimated = estimate(vocabulary.encode(lines), 5)
     logged = [
         [float(field.split("=")[1]) for field in line.split()[2:]]
         for line in read_lines(shared / "oracle/language_model/lmplz.log")
@@ -130,16 +123,11 @@ def test_discounts_are_those_in_lmplz_log(shared):
 
 @pytest.mark.parametrize("prune", [[], [0, 0, 1], [0, 2, 3]])
 def test_probabilities_sum_to_one(prune):
-    generator = np.random.default_rng(5)
-    sentences = [list(3 + generator.zipf(1.5, size=n) % 40) for n in generator.integers(1, 12, 300)]
-    vocabulary = Vocabulary(["<unk>", "<s>", "</s>", *map(str, range(40))], [0] * 43)
-    model = NgramModel.from_tables(estimate(Ragged.from_lists(sentences), 4, prune).tables, vocabulary)
-    words = [w for w in range(len(vocabulary)) if w == UNK or model.arrays.lexicon[w] != UNK]
-    for sentence in sentences[:15]:
-        state = model.begin_state
-        for word in sentence:
+    model = NgramModel.from_tables(estimate(random_text(), 4, prune).tables, WORDS)
+    words = [w for w in range(len(WORDS)) if w == UNK or model.arrays.lexicon[w] != UNK]
+    for sentence in random_text(15):
+        for state in [model.begin_state, *(state for _, state in walk(model, sentence))]:
             assert sum(10 ** model.score_word(state, w)[0] for w in words) == pytest.approx(1, abs=1e-5)
-            _, state = model.score_word(state, word)
 
 
 def test_a_fixed_vocabulary_shares_the_mass_of_unseen_words():

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, check_text, open_text, read_bytes, read_lines
+from neural_smt.io.files import atomic, open_text, read_lines, read_pieces
 from neural_smt.io.text_primitives import (
     Words,
     find_line_end,
@@ -48,8 +48,9 @@ def read_arpa(path: Path, vocabulary: Vocabulary | None = None) -> tuple[list[Ng
     missing ``<unk>`` stays missing (``NgramModel`` gives it -100); ``<UNK>`` is ``<unk>``. All numbers are finite and
     no log10 probability is above 0. Raises ``UserError`` naming the line at fault.
     """
-    data = read_bytes(path)
-    check_text(path, data)
+    data = bytearray()
+    for _, piece in read_pieces(path):
+        data += piece
     text = np.frombuffer(data, dtype=np.uint8)
     counts, position = _read_header(path, data)
     vocabulary = vocabulary or _unigram_vocabulary(path, data, position)
@@ -86,7 +87,7 @@ def write_arpa(path: Path, tables: Sequence[NgramTable], vocabulary: Vocabulary)
         stream.write("\n\\end\\\n")
 
 
-def _read_header(path: Path, data: bytes) -> tuple[list[int], int]:
+def _read_header(path: Path, data: bytearray) -> tuple[list[int], int]:
     """The declared number of n-grams of each order, and the position after the header."""
     position = data.find(b"\\data\\")
     if position < 0:
@@ -112,7 +113,7 @@ def _read_header(path: Path, data: bytes) -> tuple[list[int], int]:
     return counts, position
 
 
-def _expect(path: Path, data: bytes, position: int, title: bytes) -> int:
+def _expect(path: Path, data: bytearray, position: int, title: bytes) -> int:
     """The position after the line ``title``, which may follow blank lines only."""
     while position < len(data):
         end = _line_end(data, position)
@@ -125,7 +126,7 @@ def _expect(path: Path, data: bytes, position: int, title: bytes) -> int:
     raise _malformed(path, data, position, f"expected '{title.decode()}'")
 
 
-def _unigram_vocabulary(path: Path, data: bytes, position: int) -> Vocabulary:
+def _unigram_vocabulary(path: Path, data: bytearray, position: int) -> Vocabulary:
     """The words of the unigram section, the reserved ones first."""
     words: list[str] = []
     position = _expect(path, data, position, b"\\1-grams:")
@@ -148,13 +149,13 @@ def _index_vocabulary(vocabulary: Vocabulary) -> tuple[Words, np.ndarray]:
     return index_words([*vocabulary.words, _OTHER_UNK]), np.append(ids, np.int32(UNK))
 
 
-def _line_end(data: bytes, position: int) -> int:
+def _line_end(data: bytearray, position: int) -> int:
     """The position after the line that ``position`` lies in."""
     end = data.find(b"\n", position)
     return len(data) if end < 0 else end + 1
 
 
-def _malformed(path: Path, data: bytes, position: int, what: str) -> UserError:
+def _malformed(path: Path, data: bytearray, position: int, what: str) -> UserError:
     line = data.count(b"\n", 0, position) + 1
     return UserError(f"{path}, line {line}: {what}; the ARPA file is damaged, make it again")
 

@@ -70,7 +70,7 @@ def build_automaton(tables: Sequence[NgramTable], vocabulary_size: int, quantise
     numbers they have in the exact model when the tables are sorted by words, others are sorted here. ``UserError``
     for more than 2^31 - 1 n-grams then.
     """
-    tables = [with_unknown(tables[0]), *tables[1:]]
+    tables = [tables[0].with_unknown(MISSING_UNKNOWN), *tables[1:]]
     if quantise:
         tables = [_sorted(table) for table in tables]
     contexts, longer = tables[:-1] or tables, tables[1:]
@@ -118,17 +118,6 @@ def _unigram_nodes(unigrams: NgramTable, vocabulary_size: int) -> np.ndarray:
     node_of = np.full(vocabulary_size, -1, dtype=np.int32)
     node_of[words] = np.arange(1, len(words) + 1)
     return node_of
-
-
-def with_unknown(unigrams: NgramTable) -> NgramTable:
-    """The table with a row for ``<unk>``, added when missing."""
-    if (unigrams.words[:, 0] == UNK).any():
-        return unigrams
-    return NgramTable(
-        np.concatenate([np.full((1, 1), UNK, np.int32), unigrams.words]),
-        np.concatenate([np.float32([MISSING_UNKNOWN]), unigrams.log10_prob]),
-        np.concatenate([np.float32([0.0]), unigrams.backoff]),
-    )
 
 
 def _slots(arcs: int) -> int:
@@ -313,10 +302,12 @@ def choose_centres(scores: np.ndarray, zero: bool = False) -> np.ndarray:
     left over stand for the last centre again. Up to 256 cells that hold a score have a code each.
     """
     codes = CODES - zero
-    low, high = _range(scores, zero)
+    taken = scores != 0 if zero else True
+    low, high = float(scores.min(where=taken, initial=np.inf)), float(scores.max(where=taken, initial=-np.inf))
     counts, sums = np.zeros(_CELLS, dtype=np.int64), np.zeros(_CELLS)
     for start in range(0, len(scores), _ROWS):
-        part = _taken(scores[start : start + _ROWS], zero)
+        part = scores[start : start + _ROWS]
+        part = part[part != 0] if zero else part
         cell = _cells(part, low, high)
         counts += np.bincount(cell, minlength=_CELLS)
         sums += np.bincount(cell, weights=part, minlength=_CELLS)
@@ -338,20 +329,6 @@ def encode(scores: np.ndarray, centres: np.ndarray, codes: np.ndarray, zero: boo
         part = scores[start : start + _ROWS]
         nearest = np.searchsorted(middles, part)
         codes[start : start + _ROWS] = np.where(part != 0, nearest + 1, 0) if zero else nearest
-
-
-def _taken(scores: np.ndarray, zero: bool) -> np.ndarray:
-    return scores[scores != 0] if zero else scores
-
-
-def _range(scores: np.ndarray, zero: bool) -> tuple[float, float]:
-    """The smallest and the largest score."""
-    low, high = np.inf, -np.inf
-    for start in range(0, len(scores), _ROWS):
-        part = _taken(scores[start : start + _ROWS], zero)
-        if len(part):
-            low, high = min(low, float(part.min())), max(high, float(part.max()))
-    return low, high
 
 
 def _cells(scores: np.ndarray, low: float, high: float) -> np.ndarray:

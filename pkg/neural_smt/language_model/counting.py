@@ -6,7 +6,6 @@ of the text are split into buckets of consecutive contexts that fit into memory,
 one before. A text in memory is a single block.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,76 +22,40 @@ _LARGEST = np.iinfo(np.int32).max
 
 
 class Column:
-    """An array that grows at its end, and whose rows can be written anew.
+    """An array that grows at its end, and whose rows can be written anew: in memory, or in a file that is mapped.
 
-    In memory slices are views, and the first rows appended are taken as they are: where one block holds all, nothing is
-    copied. Whoever appends or reads rows leaves them as they are. Of a file slices are copies.
+    In memory the first rows appended are taken as they are: where one block holds all, nothing is copied. Whoever
+    appends rows leaves them as they are.
     path: a file of its own, made empty here, or None for an array in memory; kind: of a row, such as ``np.int32`` or
     ``(np.int32, (5,))``.
     """
 
     def __init__(self, path: Path | None, kind: DTypeLike):
-        row = np.dtype(kind)
-        self.path, self.dtype, self._row, self._size = path, row.base, row.shape, row.itemsize
-        self._length = 0
-        self._memory = np.zeros((0, *self._row), dtype=self.dtype)
+        self.path, self.dtype, self._kind = path, np.dtype(kind).base, np.dtype(kind)
+        self._memory, self._length = np.zeros(0, dtype=kind), 0
         if path is not None:
             path.write_bytes(b"")
 
     def __len__(self) -> int:
         return self._length
 
-    def _reserve(self, length: int) -> None:
-        """Make room in memory for so many rows, at least twice the former ones where it has to grow."""
-        if length > len(self._memory):
-            grown = np.zeros((max(length, 2 * len(self._memory)), *self._row), dtype=self.dtype)
-            grown[: self._length] = self._memory[: self._length]
-            self._memory = grown
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        """A view of rows; of a file, those that are looked at are in memory as long as the view is there."""
+        if self.path is None:
+            return self._memory[rows]
+        if self._length * self._kind.itemsize == 0:
+            return np.zeros(self._length, dtype=self._kind)[rows]
+        return np.asarray(np.memmap(self.path, self._kind, "r+", shape=self._length)[rows])
 
     def append(self, rows: np.ndarray) -> None:
         """Write rows after the last one."""
-        self.write(self._length, rows)
-
-    def extend(self, length: int) -> None:
-        """Grow to so many rows, of zeros."""
         if self.path is None:
-            self._reserve(length)
+            grown = np.concatenate([self._memory, rows]) if self._length else rows
+            self._memory = np.asarray(grown, dtype=self.dtype)
         else:
-            os.truncate(self.path, length * self._size)
-        self._length = length
-
-    def __getitem__(self, rows: slice) -> np.ndarray:
-        start, stop, _ = rows.indices(self._length)
-        if self.path is None:
-            return self._memory[start:stop]
-        part = np.empty((max(0, stop - start), *self._row), dtype=self.dtype)
-        with open(self.path, "rb") as stream:
-            stream.seek(start * self._size)
-            stream.readinto(part)
-        return part
-
-    def write(self, start: int, rows: np.ndarray) -> None:
-        """Write rows over those from ``start`` on."""
-        stop = start + len(rows)
-        if self.path is None and len(self._memory) == 0:
-            self._memory = np.asarray(rows, dtype=self.dtype)
-        elif self.path is None:
-            self._reserve(stop)
-            self._memory[start:stop] = rows
-        else:
-            with open(self.path, "r+b") as stream:
-                stream.seek(start * self._size)
+            with open(self.path, "ab") as stream:
                 stream.write(np.ascontiguousarray(rows, dtype=self.dtype))
-        self._length = max(self._length, stop)
-
-    def mapped(self) -> np.ndarray:
-        """The whole array, files mapped into memory; what is written to it stays in memory."""
-        shape = (self._length, *self._row)
-        if self.path is None:
-            return self._memory[: self._length]
-        if self._length * self._size == 0:
-            return np.zeros(shape, dtype=self.dtype)
-        return np.asarray(np.memmap(self.path, self.dtype, mode="c", shape=shape))
+        self._length += len(rows)
 
     def remove(self) -> None:
         """Delete the file, or what is in memory."""
@@ -123,13 +86,9 @@ class Columns:
         for column, rows in zip(self._columns.values(), values, strict=True):
             column.append(rows)
 
-    def part(self, start: int, stop: int) -> list[np.ndarray]:
-        """The rows from ``start`` up to ``stop``, in memory."""
+    def part(self, start: int = 0, stop: int | None = None) -> list[np.ndarray]:
+        """The rows from ``start`` up to ``stop`` of each column, see ``Column``."""
         return [column[start:stop] for column in self._columns.values()]
-
-    def mapped(self) -> list[np.ndarray]:
-        """All rows, files mapped into memory."""
-        return [column.mapped() for column in self._columns.values()]
 
     def remove(self) -> None:
         """Delete all columns."""
@@ -171,9 +130,7 @@ def put_rising(values: Column, rows: np.ndarray, new: np.ndarray, block: int) ->
         values[:][rows] = new
         return
     for start, stop, first, last in _windows(rows, block):
-        part = values[start:stop]
-        part[rows[first:last] - start] = new[first:last]
-        values.write(start, part)
+        values[start:stop][rows[first:last] - start] = new[first:last]
 
 
 def _windows(rows: np.ndarray, block: int) -> Iterator[tuple[int, int, int, int]]:
@@ -319,7 +276,8 @@ class _Growing:
     def __init__(self, order: int, tokens: Column, rows: Column, shorter: Columns, folder: Path | None, block: int):
         self.counts = _no_counts(order, folder)
         self.following = column(folder, f"rows{order}", np.int32)
-        self.following.extend(len(tokens))
+        for start, stop in blocks(len(tokens), block):
+            self.following.append(np.zeros(stop - start, dtype=np.int32))
         self._order, self._tokens, self._rows, self._shorter, self._block = order, tokens, rows, shorter, block
 
     def add(self, ends: np.ndarray) -> None:

@@ -140,10 +140,8 @@ def estimate_in_blocks(
     discounts = np.zeros((order, 3))
     tables: list[NgramTable] = []
     for n, ngrams in enumerate(counts, start=1):
-        adjusted, number = _adjust(
-            ngrams, counts[n] if n < order else None, column(folder, "adjusted", np.int64), block
-        )
-        discounts[n - 1] = closed_form_discounts(number, n)
+        adjusted = column(folder, "adjusted", np.int64)
+        discounts[n - 1] = closed_form_discounts(_adjust(ngrams, counts[n] if n < order else None, adjusted, block), n)
         table, estimates = _no_table(n - 1, folder), _no_estimates(n, folder)
         done = 0  # contexts whose back-off weights are known
         for start, stop in _whole_contexts(ngrams["context"], block):
@@ -156,7 +154,7 @@ def estimate_in_blocks(
             prob = discounted + backoff[context] * take(shorter["prob"], part.suffix, block)
             estimates.append(np.column_stack([words[context], part.word]), prob, taken)
             done = last
-        tables.append(NgramTable(*table.mapped()))
+        tables.append(NgramTable(*table.part()))
         for finished in (shorter, adjusted, ngrams):
             finished.remove()
         shorter = estimates
@@ -165,8 +163,10 @@ def estimate_in_blocks(
         words, prob, kept = shorter.part(start, stop)
         table.append(*ngram_values(words, prob, np.ones(len(words)), kept))
     shorter.remove()
-    empty, unigrams, *longer = [*tables, NgramTable(*table.mapped())]
-    return Estimate([with_special_words(unigrams, empty), *longer], discounts)
+    empty, unigrams, *longer = [*tables, NgramTable(*table.part())]
+    unigrams.log10_prob[unigrams.words[:, 0] == BOS] = 0  # p(<s>) = 1
+    unseen = (empty.log10_prob + empty.backoff).item()  # an unseen <unk> costs backing off to the uniform distribution
+    return Estimate([unigrams.with_unknown(unseen), *longer], discounts)
 
 
 def _no_estimates(order: int, folder: Path | None) -> Columns:
@@ -191,15 +191,24 @@ def _write_tokens(sentences: Iterable[Ragged], folder: Path | None) -> Column:
     return tokens
 
 
-def _adjust(ngrams: Columns, longer: Columns | None, adjusted: Column, block: int) -> tuple[Column, np.ndarray]:
-    """The adjusted counts of an order, and how many there are of each (see ``counts_of_counts``)."""
+def _adjust(ngrams: Columns, longer: Columns | None, adjusted: Column, block: int) -> np.ndarray:
+    """Write the adjusted counts of an order: the number of distinct words before each n-gram, or its count at the
+    highest order and after ``<s>``.
+
+    longer: the n-grams of the next order, None at the highest. Returns int64 ``[6]``: how many n-grams have an adjusted
+    count of 0, 1, 2, 3, 4, and of more.
+    """
     number = np.zeros(6, dtype=np.int64)
     for start, stop in blocks(len(ngrams), block):
-        before = None if longer is None else count_values(longer["suffix"], start, stop, block)
-        part = adjusted_counts(NgramCounts(*ngrams.part(start, stop)), before)
-        number += counts_of_counts(part)
-        adjusted.append(part)
-    return adjusted, number
+        part = NgramCounts(*ngrams.part(start, stop))
+        if longer is None:
+            counts = part.count.copy()
+        else:
+            counts = np.where(part.begins, part.count, count_values(longer["suffix"], start, stop, block))
+        counts[part.begins & (part.word == BOS)] = 0  # the unigram <s> is never predicted
+        number += np.bincount(np.minimum(counts, 5), minlength=6)
+        adjusted.append(counts)
+    return number
 
 
 def _whole_contexts(context: Column, block: int) -> Iterator[tuple[int, int]]:
@@ -229,28 +238,10 @@ def pruning_thresholds(prune: Sequence[int], order: int) -> list[int]:
     return given + [given[-1]] * (order - len(given))
 
 
-def adjusted_counts(ngrams: NgramCounts, before: np.ndarray | None) -> np.ndarray:
-    """int64: the number of distinct words before each n-gram; its count at the highest order and after ``<s>``.
-
-    before: int64 ``[rows]``, how many n-grams of the next order end in each, or None at the highest order.
-    """
-    if before is None:
-        adjusted = ngrams.count.copy()
-    else:
-        adjusted = np.where(ngrams.begins, ngrams.count, before)
-    adjusted[ngrams.begins & (ngrams.word == BOS)] = 0  # the unigram <s> is never predicted
-    return adjusted
-
-
-def counts_of_counts(adjusted: np.ndarray) -> np.ndarray:
-    """int64 ``[6]``: how many n-grams have an adjusted count of 0, 1, 2, 3, 4, and of more."""
-    return np.bincount(np.minimum(adjusted, 5), minlength=6)
-
-
 def closed_form_discounts(counts: np.ndarray, order: int) -> np.ndarray:
     """float64 ``[3]``: D1, D2, D3+ (Chen and Goodman 1998, equation 26), or the fallback where that is not possible.
 
-    counts: what ``counts_of_counts`` tells of all n-grams of the order.
+    counts: int64 ``[6]``, how many n-grams of the order have an adjusted count of 0, 1, 2, ...
     """
     n = counts.astype(np.float64)
     if (n[1:4] > 0).all():
@@ -284,16 +275,3 @@ def discount(
 def ngram_values(words: np.ndarray, prob: np.ndarray, backoff: np.ndarray, kept: np.ndarray) -> list[np.ndarray]:
     """The n-grams kept, with log10 of their probabilities and of their back-off weights (float64 ``[rows]`` each)."""
     return [words[kept], *(np.log10(np.maximum(values[kept], _SMALLEST)) for values in (prob, backoff))]
-
-
-def with_special_words(unigrams: NgramTable, empty: NgramTable) -> NgramTable:
-    """Unigrams with ``<unk>``, which costs backing off to the uniform distribution when unseen, and p(<s>) = 1."""
-    unigrams.log10_prob[unigrams.words[:, 0] == BOS] = 0
-    if unigrams.words[0, 0] == UNK:
-        return unigrams
-    unseen = empty.log10_prob + empty.backoff
-    return NgramTable(
-        np.concatenate([np.full((1, 1), UNK, dtype=np.int32), unigrams.words]),
-        np.concatenate([unseen, unigrams.log10_prob]),
-        np.concatenate([np.zeros(1, dtype=np.float32), unigrams.backoff]),
-    )

@@ -101,7 +101,7 @@ class NgramModel:
         if vocabulary is not None and vocabulary.digest != meta["vocabulary"]:
             raise UserError(f"{folder}: made for another vocabulary; build the language model again")
         names = [*_FILES, *CodedArcs._fields] if "quantise" in meta else _FILES
-        arrays = [np.asarray(load_array(folder / f"{name}.npy", mapped)) for name in names]
+        arrays = [load_array(folder / f"{name}.npy", mapped) for name in names]
         exact = len(_FILES)
         coded = CodedArcs(*arrays[exact:]) if arrays[exact:] else no_codes()
         automaton = _read_only(Automaton(*arrays[:exact], begin=np.int32(meta["begin"]), coded=coded))

@@ -34,6 +34,13 @@ class NgramTable:
     def order(self) -> int:
         return self.words.shape[1]
 
+    def with_unknown(self, log10_prob: float) -> "NgramTable":
+        """Unigrams with a row for ``<unk>``, added before the others when missing."""
+        if (self.words[:, 0] == UNK).any():
+            return self
+        unknown = np.int32([[UNK]]), np.float32([log10_prob]), np.float32([0])
+        return NgramTable(*map(np.concatenate, zip(unknown, vars(self).values(), strict=True)))
+
 
 def restrict_tables(tables: Sequence[NgramTable], sentences: Ragged) -> list[NgramTable]:
     """All unigrams, and the longer n-grams that occur in sentences of word ids (without boundaries).
