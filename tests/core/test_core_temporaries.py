@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neural_smt.io.files import atomic, write_lines
-from neural_smt.io.temporaries import HOST, remove_folder, remove_leftovers, scratch_folder, temporary_folder
+from neural_smt.io.temporaries import HOST, remove_folder, remove_leftovers, scratch_folder
 
 KILLED = """
 import os, signal, sys
@@ -135,11 +135,6 @@ def dead() -> int:
     done = subprocess.Popen([sys.executable, "-c", ""])
     done.wait()
     return done.pid
-
-
-def test_temporary_folders_of_one_path_have_names_of_their_own(tmp_path: Path) -> None:
-    one, other = temporary_folder(tmp_path / "out"), temporary_folder(tmp_path / "out")
-    assert one != other and one.parent == tmp_path
 
 
 def test_whenever_a_process_is_killed_what_it_wrote_is_whole(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Reading and writing: UTF-8 text one sentence a line, plain or gzipped, and writes that are all or nothing."""
 
-import codecs
 import csv
 import errno
 import gzip
@@ -18,8 +17,8 @@ from typing import IO, Any
 import numpy as np
 import yaml
 
-from neural_smt.errors import Section, UserError, write_fault
-from neural_smt.io.temporaries import remove_leftovers, temporary_file, temporary_folder
+from neural_smt.errors import Section, UserError
+from neural_smt.io.temporaries import temporary_folder, temporary_output
 
 MAKE = "run the step that makes it"
 MAKE_AGAIN = f"{MAKE} again"
@@ -36,25 +35,13 @@ def atomic(path: Path, directory: bool = False) -> Iterator[Path]:
     What a process left that was killed while it wrote ``path`` is removed.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(path)
-    temporary = temporary_folder(path) if directory else temporary_file(path)
-    try:
+    with temporary_output(path, directory) as temporary:
         temporary.chmod(0o755 if directory else 0o644)
         yield temporary
         if directory:
             _replace_folder(temporary, path)
         else:
             os.replace(temporary, path)
-    except Exception as error:
-        if (fault := write_fault(error, path, temporary)) is not None:
-            raise fault from None
-        raise
-    finally:
-        if directory:
-            shutil.rmtree(temporary, ignore_errors=True)
-        else:
-            temporary.unlink(missing_ok=True)
 
 
 def _replace_folder(temporary: Path, path: Path) -> None:
@@ -143,19 +130,13 @@ def check_text(path: Path, data: bytes, lines: int = 0, nul: bool = False) -> No
     """Raise ``UserError`` naming file and line unless ``data``, after so many lines of it, is UTF-8, and without NUL
     unless ``nul`` allows it.
     """
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    step = 1 << 16  # the text itself is not wanted: small pieces of it stay in the cache
-    for start in range(0, len(data), step):
-        block = data[start : start + step]
-        try:
-            decoder.decode(block, final=start + step >= len(data))
-        except UnicodeDecodeError as error:
-            kept_back = len(error.object) - len(block)  # bytes of a character that began in the block before
-            line = lines + data.count(b"\n", 0, start + error.start - kept_back) + 1
-            raise UserError(
-                f"{path}, line {line}: not valid UTF-8 (byte 0x{error.object[error.start]:02x}); "
-                "convert the file to UTF-8"
-            ) from None
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = lines + data.count(b"\n", 0, error.start) + 1
+        raise UserError(
+            f"{path}, line {line}: not valid UTF-8 (byte 0x{data[error.start]:02x}); convert the file to UTF-8"
+        ) from None
     found = -1 if nul else data.find(b"\0")
     if found >= 0:
         line = lines + data.count(b"\n", 0, found) + 1
@@ -304,7 +285,7 @@ def load_array(path: Path, mapped: bool = True) -> np.ndarray:
         array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
         if not isinstance(array, np.ndarray):
             raise ValueError("an archive of several")
-        return array
+        return np.asarray(array)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; run the stage that makes {Path(path).parent.name} again") from None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:

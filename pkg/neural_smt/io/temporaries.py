@@ -3,6 +3,7 @@
 A temporary file or folder of ``path`` is called ``.<host>-<process>.<random>.<name of path>`` and lies beside it.
 """
 
+import glob
 import os
 import re
 import shutil
@@ -21,27 +22,41 @@ HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"
 _SHAPE = re.compile(r"\.([0-9a-f]{8})-(\d+)\.[a-z0-9_]{8}\.(.+)", re.DOTALL)
 
 
-def temporary_file(path: Path) -> Path:
-    """A new empty file beside ``path``, whose folder exists; its suffixes are those of ``path``."""
-    with _named(path):
-        handle, name = tempfile.mkstemp(prefix=_prefix(), suffix=f".{path.name}", dir=path.parent)
-    os.close(handle)
-    return Path(name)
-
-
 def temporary_folder(path: Path) -> Path:
     """A new empty folder beside ``path``, whose folder exists."""
-    with _named(path):
-        return Path(tempfile.mkdtemp(prefix=_prefix(), suffix=f".{path.name}", dir=path.parent))
+    return _temporary(path, directory=True)
+
+
+def _temporary(path: Path, directory: bool) -> Path:
+    """A new empty folder, or a file with the suffixes of ``path``; errors name ``path``, not a name nobody knows."""
+    name = {"prefix": f".{HOST}-{os.getpid()}.", "suffix": f".{path.name}", "dir": path.parent}
+    try:
+        if directory:
+            return Path(tempfile.mkdtemp(**name))
+        handle, made = tempfile.mkstemp(**name)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    os.close(handle)
+    return Path(made)
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Let errors of the file system name ``path`` in place of a name that nobody knows."""
+def temporary_output(path: Path, directory: bool) -> Iterator[Path]:
+    """A new file or folder beside ``path``, removed when the block ends; so is what killed processes left of theirs.
+
+    What the file system refuses is an ``OSError`` that names ``path``, or the file below it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(path)
+    temporary = _temporary(path, directory)
     try:
-        yield
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
+        yield temporary
+    except Exception as error:
+        if (fault := write_fault(error, path, temporary)) is not None:
+            raise fault from None
+        raise
+    finally:
+        _delete(temporary)
 
 
 @contextmanager
@@ -50,17 +65,13 @@ def scratch_folder(path: Path) -> Iterator[Path]:
 
     What the file system refuses in it is an ``OSError`` that names ``path``.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(path)
-    folder = temporary_folder(path)
-    try:
-        yield folder
-    except Exception as error:
-        if (fault := write_fault(error, path, folder)) is not None:
-            raise OSError(fault.errno, fault.strerror, str(path)) from None
-        raise
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with temporary_output(path, directory=True) as folder:
+        try:
+            yield folder
+        except Exception as error:
+            if (fault := write_fault(error, path, folder)) is not None:
+                raise OSError(fault.errno, fault.strerror, str(path)) from None
+            raise
 
 
 def remove_folder(folder: Path) -> None:
@@ -77,7 +88,7 @@ def remove_leftovers(path: Path, owned: bool = False) -> None:
 
     owned: nobody else writes ``path`` now, so all of them are left over, whoever wrote them, and those in a folder too.
     """
-    beside = path.parent.glob(f".*.{_literal(path.name)}") if path.parent.is_dir() else []
+    beside = path.parent.glob(f".*.{glob.escape(path.name)}") if path.parent.is_dir() else []
     within = path.rglob(".*") if owned and path.is_dir() else []
     named = [(found, path.name) for found in beside] + [(found, None) for found in within]
     for temporary, name in named:
@@ -88,23 +99,12 @@ def remove_leftovers(path: Path, owned: bool = False) -> None:
             _delete(temporary)
 
 
-def _prefix() -> str:
-    return f".{HOST}-{os.getpid()}."
-
-
-def _literal(name: str) -> str:
-    """A name as a pattern that matches it alone."""
-    return re.sub(r"([*?[])", r"[\1]", name)
-
-
 def _runs(process: int) -> bool:
     """Whether there is a process of this number; it may belong to another user."""
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
     return True
 
 
