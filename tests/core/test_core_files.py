@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from neural_smt.io import ragged
-from neural_smt.io.array_files import ArrayWriter
 from neural_smt.io.files import (
     atomic,
     load_array,
@@ -17,7 +16,7 @@ from neural_smt.io.files import (
     write_csv,
     write_lines,
 )
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import ArrayWriter, Ragged
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
 

@@ -108,7 +108,7 @@ def test_sizes_that_are_none(size):
 
 @pytest.mark.parametrize("in_files", [False, True])
 def test_columns_are_read_and_written_in_windows(tmp_path, in_files):
-    column = Column(tmp_path / "numbers" if in_files else None, np.int64)
+    column = Column(tmp_path if in_files else None, "numbers", np.int64)
     column.append(np.arange(0, 50, 10))
     column.append(np.arange(50, 70, 10))
     assert len(column) == 7 and column[2:4].tolist() == [20, 30] and column[5:99].tolist() == [50, 60]
@@ -119,7 +119,7 @@ def test_columns_are_read_and_written_in_windows(tmp_path, in_files):
     for block in (1, 4, 100):
         put_rising(column, np.array([1, 2, 6]), np.array([block, 2, 3]), block)
         assert column[:].tolist() == [0, block, 2, 30, 40, 50, 3]
-    rows = Column(tmp_path / "rows" if in_files else None, (np.int32, (2,)))
+    rows = Column(tmp_path if in_files else None, "rows", (np.int32, (2,)))
     assert rows[:].shape == (0, 2)
     rows.append(np.zeros((2, 2)))
     rows[1:][0] = 7, 8

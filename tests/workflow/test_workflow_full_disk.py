@@ -17,9 +17,9 @@ from checkouts import TINY, link_checkout, refused, run
 
 from neural_smt.cli import main
 from neural_smt.errors import sentence
-from neural_smt.io.array_files import ArrayWriter
 from neural_smt.io.files import atomic, save_arrays, write_csv, write_json, write_lines
 from neural_smt.io.plots import drawing
+from neural_smt.io.ragged import ArrayWriter
 from neural_smt.io.streams import concatenate, write_pairs
 from neural_smt.io.temporaries import scratch_folder
 from neural_smt.phrases.table import save_column

@@ -1,11 +1,14 @@
-"""Lists of unequal length in two flat arrays, the shape every kernel reads."""
+"""Lists of unequal length in two flat arrays, the shape every kernel reads, and files of lists and arrays."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import MAKE_AGAIN, atomic, load_array, save_arrays
@@ -141,3 +144,52 @@ def load_record(kind: type[Record], folder: Path, mapped: bool = True) -> Record
         else:
             values[name] = load_record(hint, folder, mapped)
     return kind(**values)
+
+
+class ArrayWriter:
+    """An ``.npy`` file, equal to what ``numpy.save`` writes, filled from its first row to its last.
+
+    row: the shape of a row, ``()`` for a number; written: how many there are.
+    """
+
+    def __init__(self, path: Path, dtype: DTypeLike, row: tuple[int, ...] = ()):
+        self.path, self.dtype, self.row, self.written = Path(path), np.dtype(dtype), row, 0
+        self._file = open(self.path, "wb")  # noqa: SIM115  (closed by __exit__)
+        self._write_header()
+
+    def _write_header(self) -> None:
+        # NumPy leaves room for the first length to grow: all headers of an array are of one size
+        shape = (self.written, *self.row)
+        header = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": shape}
+        self._file.seek(0)
+        np.lib.format.write_array_header_1_0(self._file, header)
+
+    def __enter__(self) -> "ArrayWriter":
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        with self._file:
+            if kind is None:
+                self._write_header()
+
+    def append(self, rows: np.ndarray) -> None:
+        """Write the next rows, of the file's type and shape."""
+        if rows.dtype != self.dtype or rows.shape[1:] != self.row:
+            raise ValueError(f"{self.path}: rows of {rows.dtype} {rows.shape} do not belong here")
+        self.written += len(rows)
+        self._file.write(np.ascontiguousarray(rows).data)
+
+
+class ListWriter:
+    """The two files of a ``Ragged``, filled from its first list to its last; dtype, row: of its values."""
+
+    def __init__(self, stack: ExitStack, folder: Path, name: str, dtype: DTypeLike, row: tuple[int, ...] = ()):
+        """stack: closes the files."""
+        self._values = stack.enter_context(ArrayWriter(folder / f"{name}_values.npy", dtype, row))
+        self._offsets = stack.enter_context(ArrayWriter(folder / f"{name}_offsets.npy", np.int64))
+        self._offsets.append(np.zeros(1, dtype=np.int64))
+
+    def append(self, lists: Ragged) -> None:
+        """Write the next lists."""
+        self._offsets.append(self._values.written + lists.offsets[1:])
+        self._values.append(lists.values)

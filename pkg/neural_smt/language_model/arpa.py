@@ -1,7 +1,7 @@
 """ARPA files of back-off models, as SRILM, KenLM and others write and read them (plain or ``.gz``)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -92,37 +92,43 @@ def _read_header(path: Path, data: bytearray) -> tuple[list[int], int]:
     position = data.find(b"\\data\\")
     if position < 0:
         raise UserError(f"{path}, line 1: no \\data\\ header; give a language model in ARPA format")
-    position = _line_end(data, position)
     counts: list[int] = []
-    while position < len(data):
-        end = _line_end(data, position)
-        line = data[position:end].strip()
+    _, position = next(_lines(data, position))
+    for start, end in _lines(data, position):
+        line = data[start:end].strip()
         if line.startswith(b"\\"):
             break
         match = _COUNT.fullmatch(line)
         if line and (match is None or int(match[1]) != len(counts) + 1):
-            raise _malformed(path, data, position, f"expected 'ngram {len(counts) + 1}=<count>'")
+            raise _malformed(path, data, start, f"expected 'ngram {len(counts) + 1}=<count>'")
         if match:
             counts.append(int(match[2]))
             # The shortest line is '0 a b' with its line end; so no array is made larger than the file.
             if counts[-1] * (2 * len(counts) + 2) > len(data) + 1:
-                raise _malformed(path, data, position, f"more {len(counts)}-grams than the file has room for")
+                raise _malformed(path, data, start, f"more {len(counts)}-grams than the file has room for")
         position = end
     if not counts:
         raise _malformed(path, data, position, "expected 'ngram 1=<count>'")
     return counts, position
 
 
+def _lines(data: bytearray, position: int) -> Iterator[tuple[int, int]]:
+    """The start of each line from ``position`` on, and the position after it."""
+    while position < len(data):
+        end = data.find(b"\n", position) + 1 or len(data)
+        yield position, end
+        position = end
+
+
 def _expect(path: Path, data: bytearray, position: int, title: bytes) -> int:
     """The position after the line ``title``, which may follow blank lines only."""
-    while position < len(data):
-        end = _line_end(data, position)
-        line = data[position:end].strip()
+    for start, end in _lines(data, position):
+        line = data[start:end].strip()
         if line == title:
             return end
+        position = start if line else end
         if line:
             break
-        position = end
     raise _malformed(path, data, position, f"expected '{title.decode()}'")
 
 
@@ -130,13 +136,11 @@ def _unigram_vocabulary(path: Path, data: bytearray, position: int) -> Vocabular
     """The words of the unigram section, the reserved ones first."""
     words: list[str] = []
     position = _expect(path, data, position, b"\\1-grams:")
-    while position < len(data):
-        end = _line_end(data, position)
-        fields = [field for field in data[position:end].rstrip(b"\r\n").replace(b"\t", b" ").split(b" ") if field]
+    for start, end in _lines(data, position):
+        fields = [field for field in data[start:end].rstrip(b"\r\n").replace(b"\t", b" ").split(b" ") if field]
         if len(fields) < 2:
             break
         words.append(fields[1].decode())
-        position = end
     words = list(dict.fromkeys(word for word in words if word not in (*RESERVED, _OTHER_UNK)))
     return Vocabulary([*RESERVED, *words], [0] * (len(words) + len(RESERVED)))
 
@@ -147,12 +151,6 @@ def _index_vocabulary(vocabulary: Vocabulary) -> tuple[Words, np.ndarray]:
     if _OTHER_UNK in vocabulary:
         return index_words(vocabulary.words), ids
     return index_words([*vocabulary.words, _OTHER_UNK]), np.append(ids, np.int32(UNK))
-
-
-def _line_end(data: bytearray, position: int) -> int:
-    """The position after the line that ``position`` lies in."""
-    end = data.find(b"\n", position)
-    return len(data) if end < 0 else end + 1
 
 
 def _malformed(path: Path, data: bytearray, position: int, what: str) -> UserError:

@@ -7,7 +7,6 @@ one before. A text in memory is a single block.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,15 +25,16 @@ class Column:
 
     In memory the first rows appended are taken as they are: where one block holds all, nothing is copied. Whoever
     appends rows leaves them as they are.
-    path: a file of its own, made empty here, or None for an array in memory; kind: of a row, such as ``np.int32`` or
+    folder: where a file of this name is made, or None for an array in memory; kind: of a row, such as ``np.int32`` or
     ``(np.int32, (5,))``.
     """
 
-    def __init__(self, path: Path | None, kind: DTypeLike):
-        self.path, self.dtype, self._kind = path, np.dtype(kind).base, np.dtype(kind)
+    def __init__(self, folder: Path | None, name: str, kind: DTypeLike):
+        self.path = None if folder is None else folder / name
+        self.dtype, self._kind = np.dtype(kind).base, np.dtype(kind)
         self._memory, self._length = np.zeros(0, dtype=kind), 0
-        if path is not None:
-            path.write_bytes(b"")
+        if self.path is not None:
+            self.path.write_bytes(b"")
 
     def __len__(self) -> int:
         return self._length
@@ -64,16 +64,11 @@ class Column:
             self.path.unlink()
 
 
-def column(folder: Path | None, name: str, kind: DTypeLike) -> Column:
-    """An empty column in a file of a folder, or without one in memory."""
-    return Column(None if folder is None else folder / name, kind)
-
-
 class Columns:
     """Columns of one length by name, in files ``<prefix>.<name>`` of a folder, or without one in memory."""
 
     def __init__(self, folder: Path | None, prefix: str, **kinds: DTypeLike):
-        self._columns = {name: column(folder, f"{prefix}.{name}", kind) for name, kind in kinds.items()}
+        self._columns = {name: Column(folder, f"{prefix}.{name}", kind) for name, kind in kinds.items()}
 
     def __len__(self) -> int:
         return min(map(len, self._columns.values()))
@@ -154,24 +149,13 @@ def count_values(values: Column, start: int, stop: int, block: int) -> np.ndarra
     return counts
 
 
-@dataclass(frozen=True)
-class NgramCounts:
-    """Distinct n-grams of one order, sorted by words (context first).
+def _no_counts(order: int, folder: Path | None) -> Columns:
+    """Columns of distinct n-grams of one order, sorted by words (context first).
 
     context, suffix: int32 ``[rows]``, rows of the order below that hold all words but the last, and all but the first
     (0 for unigrams); word: int32 ``[rows]``, the last word; count: int64 ``[rows]``, occurrences;
     begins: bool ``[rows]``, whether the first word is ``<s>``.
     """
-
-    context: np.ndarray
-    suffix: np.ndarray
-    word: np.ndarray
-    count: np.ndarray
-    begins: np.ndarray
-
-
-def _no_counts(order: int, folder: Path | None) -> Columns:
-    """Columns as of ``NgramCounts``."""
     kinds = {"context": np.int32, "suffix": np.int32, "word": np.int32, "count": np.int64, "begins": np.bool_}
     return Columns(folder, f"counts{order}", **kinds)
 
@@ -191,7 +175,7 @@ def with_boundaries(sentences: Ragged) -> np.ndarray:
 
 
 def count_ngrams(tokens: Column, order: int, folder: Path | None, block: int) -> Iterator[Columns]:
-    """Yield the counts (columns as of ``NgramCounts``) of orders 1 to ``order`` of ``with_boundaries``' tokens.
+    """Yield the counts (see ``_no_counts``) of orders 1 to ``order`` of ``with_boundaries``' tokens.
 
     No n-gram crosses a sentence's start. An n-gram is the pair (row of its context, last word), one int64, and a sort
     finds the distinct ones. Each position of the text is followed through the orders by the row of the n-gram that ends
@@ -225,7 +209,7 @@ def _count_words(tokens: Column, folder: Path | None, block: int) -> tuple[Colum
         total = more
     word = np.flatnonzero(total).astype(np.int32)
     zeros = np.zeros(len(word), dtype=np.int32)
-    counts, rows = _no_counts(1, folder), column(folder, "rows1", np.int32)
+    counts, rows = _no_counts(1, folder), Column(folder, "rows1", np.int32)
     counts.append(zeros, zeros, word, total[word], word == BOS)
     row_of = np.cumsum(total > 0) - 1
     for start, stop in blocks(len(tokens), block):
@@ -250,7 +234,7 @@ def _split(
     tokens: Column, rows: Column, order: int, first: np.ndarray, folder: Path | None, block: int
 ) -> list[Column]:
     """Positions at which an n-gram ends, rising, in one column for each range of contexts."""
-    buckets = [column(folder, f"bucket{number}", np.int64) for number in range(len(first))]
+    buckets = [Column(folder, f"bucket{number}", np.int64) for number in range(len(first))]
     begin, ahead = 0, np.zeros(1, dtype=np.int32)  # where the sentence starts, and the row before the block
     for start, stop in blocks(len(tokens), block):
         position = np.arange(start, stop)
@@ -275,7 +259,7 @@ class _Growing:
 
     def __init__(self, order: int, tokens: Column, rows: Column, shorter: Columns, folder: Path | None, block: int):
         self.counts = _no_counts(order, folder)
-        self.following = column(folder, f"rows{order}", np.int32)
+        self.following = Column(folder, f"rows{order}", np.int32)
         for start, stop in blocks(len(tokens), block):
             self.following.append(np.zeros(stop - start, dtype=np.int32))
         self._order, self._tokens, self._rows, self._shorter, self._block = order, tokens, rows, shorter, block

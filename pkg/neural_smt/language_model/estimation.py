@@ -25,9 +25,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.counting import (
     Column,
     Columns,
-    NgramCounts,
     blocks,
-    column,
     count_ngrams,
     count_values,
     take,
@@ -140,19 +138,19 @@ def estimate_in_blocks(
     discounts = np.zeros((order, 3))
     tables: list[NgramTable] = []
     for n, ngrams in enumerate(counts, start=1):
-        adjusted = column(folder, "adjusted", np.int64)
+        adjusted = Column(folder, "adjusted", np.int64)
         discounts[n - 1] = closed_form_discounts(_adjust(ngrams, counts[n] if n < order else None, adjusted, block), n)
         table, estimates = _no_table(n - 1, folder), _no_estimates(n, folder)
         done = 0  # contexts whose back-off weights are known
         for start, stop in _whole_contexts(ngrams["context"], block):
-            part = NgramCounts(*ngrams.part(start, stop))
-            last = len(shorter) if stop == len(ngrams) else int(part.context[-1]) + 1
+            context, suffix, word, count, _ = ngrams.part(start, stop)
+            last = len(shorter) if stop == len(ngrams) else int(context[-1]) + 1
             words, prob, kept = shorter.part(done, last)
-            context, taken = part.context - done, part.count > thresholds[n - 1]
+            context, taken = context - done, count > thresholds[n - 1]
             discounted, backoff = discount(context, adjusted[start:stop], discounts[n - 1], taken, last - done)
             table.append(*ngram_values(words, prob, backoff, kept))
-            prob = discounted + backoff[context] * take(shorter["prob"], part.suffix, block)
-            estimates.append(np.column_stack([words[context], part.word]), prob, taken)
+            prob = discounted + backoff[context] * take(shorter["prob"], suffix, block)
+            estimates.append(np.column_stack([words[context], word]), prob, taken)
             done = last
         tables.append(NgramTable(*table.part()))
         for finished in (shorter, adjusted, ngrams):
@@ -182,7 +180,7 @@ def _no_table(order: int, folder: Path | None) -> Columns:
 
 def _write_tokens(sentences: Iterable[Ragged], folder: Path | None) -> Column:
     """The text with its boundaries, see ``with_boundaries``."""
-    tokens, words = column(folder, "tokens", np.int32), 0
+    tokens, words = Column(folder, "tokens", np.int32), 0
     for part in sentences:
         words += len(part.values)
         tokens.append(with_boundaries(part))
@@ -200,14 +198,12 @@ def _adjust(ngrams: Columns, longer: Columns | None, adjusted: Column, block: in
     """
     number = np.zeros(6, dtype=np.int64)
     for start, stop in blocks(len(ngrams), block):
-        part = NgramCounts(*ngrams.part(start, stop))
-        if longer is None:
-            counts = part.count.copy()
-        else:
-            counts = np.where(part.begins, part.count, count_values(longer["suffix"], start, stop, block))
-        counts[part.begins & (part.word == BOS)] = 0  # the unigram <s> is never predicted
-        number += np.bincount(np.minimum(counts, 5), minlength=6)
-        adjusted.append(counts)
+        _, _, word, count, begins = ngrams.part(start, stop)
+        before = count if longer is None else count_values(longer["suffix"], start, stop, block)
+        part = np.where(begins, count, before)
+        part[begins & (word == BOS)] = 0  # the unigram <s> is never predicted
+        number += np.bincount(np.minimum(part, 5), minlength=6)
+        adjusted.append(part)
     return number
 
 

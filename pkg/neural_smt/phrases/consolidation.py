@@ -1,18 +1,17 @@
 """Occurrences of phrase pairs consolidated into entries: counts, orientations, the most frequent links of each pair."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
 from neural_smt.phrases.extraction import ExtractedPairs, run_ranges, split_evenly
 from neural_smt.phrases.interning import sort_pairs
 from neural_smt.phrases.primitives import LONGEST_PHRASE, has_link
 
 
-@dataclass(frozen=True)
-class ConsolidatedPairs:
+class ConsolidatedPairs(NamedTuple):
     """The distinct phrase pairs (entries), by source phrase and then by target phrase.
 
     entry_offsets: int64 ``[S + 1]``, the entries of each source phrase; target: int32 ``[E]``, target phrase numbers;
@@ -115,12 +114,11 @@ def _consolidate_range(
     offsets: np.ndarray,
     occurrences: tuple[np.ndarray, np.ndarray, np.ndarray],
     target_counts: np.ndarray,
-    entry_offsets: np.ndarray,
-    out: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    out: ConsolidatedPairs,
 ) -> None:
-    """Fill the entries of a range of source phrases (the arrays ``out`` as in ``ConsolidatedPairs``)."""
+    """Fill the entries of a range of source phrases."""
     target, links, orientation = occurrences
-    entry_target, counts, orientations, links_by_target, links_by_source = out
+    entry_offsets, entry_target, counts, orientations, links_by_target, links_by_source = out
     most = 0
     for phrase in range(sources[0], sources[1]):
         most = max(most, offsets[phrase + 1] - offsets[phrase])
@@ -152,7 +150,8 @@ def consolidate_pairs(pairs: ExtractedPairs, threads: int = 1) -> ConsolidatedPa
     target_counts = np.bincount(pairs.target, minlength=len(pairs.target_phrases))
     entry_offsets = _count_entries(order, pairs.target, offsets)
     entries = int(entry_offsets[-1])
-    out = (
+    out = ConsolidatedPairs(
+        entry_offsets,
         np.empty(entries, dtype=np.int32),
         np.empty((entries, 3), dtype=np.int32),
         np.empty((entries, 6), dtype=np.int32),
@@ -161,19 +160,12 @@ def consolidate_pairs(pairs: ExtractedPairs, threads: int = 1) -> ConsolidatedPa
     )
     occurrences = pairs.target, pairs.links, pairs.orientation
     ranges = split_evenly(offsets, threads)
-    run_ranges(_consolidate_range, ranges, threads, order, offsets, occurrences, target_counts, entry_offsets, out)
-    return ConsolidatedPairs(entry_offsets, *out)
+    run_ranges(_consolidate_range, ranges, threads, order, offsets, occurrences, target_counts, out)
+    return out
 
 
 @kernel
-def _unpack(links: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    offsets = np.zeros(len(links) + 1, dtype=np.int64)
-    for entry in range(len(links)):
-        rest, count = links[entry], 0
-        while rest:
-            rest &= rest - np.uint64(1)
-            count += 1
-        offsets[entry + 1] = offsets[entry] + count
+def _unpack(links: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     values = np.empty((offsets[-1], 2), dtype=np.uint8)
     for entry in range(len(links)):
         position, rest, bit = offsets[entry], links[entry], 0
@@ -184,9 +176,10 @@ def _unpack(links: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
                 position += 1
             rest >>= np.uint64(1)
             bit += 1
-    return values, offsets
+    return values
 
 
 def unpack_links(links: np.ndarray) -> Ragged:
     """uint64 ``[E]`` links as uint8 ``Ragged`` of rows (source, target), ordered by target, then by source position."""
-    return Ragged(*_unpack(links))
+    offsets = offsets_of(np.bitwise_count(links))
+    return Ragged(_unpack(links, offsets), offsets)

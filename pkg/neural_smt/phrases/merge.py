@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.io.array_files import ArrayWriter, ListWriter
 from neural_smt.io.files import save_arrays
-from neural_smt.io.ragged import Ragged, load_record, offsets_of
+from neural_smt.io.ragged import ArrayWriter, ListWriter, Ragged, load_record, offsets_of
 from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.scoring import check_extracted
 from neural_smt.phrases.table import Entries, PhraseTable

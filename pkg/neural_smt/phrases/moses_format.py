@@ -39,7 +39,7 @@ _SOURCES_AT_ONCE = 1 << 14
 @dataclass(frozen=True)
 class MosesRows:
     """E rows; source, target: int32 ``Ragged`` of word numbers; links: uint8 ``Ragged`` of ``[links, 2]``;
-    scores: float32 ``[E, N]``; counts: int32 ``[E, 3]``. A reordering table has neither links nor counts.
+    scores: float32 ``[E, N]``; counts: int32 ``[E, 3]``. Those of a reordering table have no links and mean nothing.
     """
 
     source: Ragged
@@ -72,7 +72,8 @@ def read_rows(path: Path, words: WordNumbers, reordering: bool = False) -> Moses
             number = lines + piece.count(b"\n", 0, line) + 1
             told = _explain(fault, place, piece, columns, reordering)
             raise UserError(f"{path}, line {number}: {told}; export the table again")
-        parts.append(_used(rows, reordering))
+        number, *filled = rows.used.tolist()
+        parts.append([array[:end].copy() for array, end in zip(rows, (*filled, number, number, number), strict=False)])
     if not parts:
         raise UserError(f"{path}: holds no phrase pair; export the table again")
     source, target, links, lengths, scores, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -103,14 +104,6 @@ def _count_scores(piece: bytes) -> int:
     """How many scores the first row has; 1 where it has none, which the parser then finds wanting."""
     fields = piece.split(b"\n", 1)[0].rstrip(b"\r").split(b"|||", 3)
     return max(1, len(re.findall(rb"[^ \t]+", fields[2]))) if len(fields) > 2 else 1
-
-
-def _used(rows: kernels.Rows, reordering: bool) -> list[np.ndarray]:
-    """Copies of the parts of the arrays that were filled."""
-    number, source, target, links = rows.used.tolist()
-    counts = rows.counts[: 0 if reordering else number]
-    parts = (rows.source[:source], rows.target[:target], rows.links[:links], rows.lengths[:number])
-    return [part.copy() for part in (*parts, rows.scores[:number], counts)]
 
 
 @dataclass(frozen=True)

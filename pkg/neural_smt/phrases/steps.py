@@ -18,7 +18,7 @@ processes to start; building the table at once takes 2.9.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -146,7 +146,7 @@ def consolidate_phrases(*, extracted: list[Path], shard: str, max_length: int, o
     number = np.empty(len(order), dtype=np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
     partition = Partition(
-        pairs=replace(consolidated, target=number[consolidated.target]),
+        pairs=consolidated._replace(target=number[consolidated.target]),
         source=pairs.source_phrases,
         targets=gather_phrases(pairs.target_phrases, order),
         target_counts=np.bincount(pairs.target, minlength=len(order))[order].astype(np.int32),

@@ -94,11 +94,8 @@ class PhraseTable(Entries):
 
     def check_vocabularies(self, source: Vocabulary, target: Vocabulary) -> None:
         """Raise ``UserError`` unless the ids of this table are those of the two vocabularies."""
-        for side, digest, vocabulary in (
-            ("source", self.source_digest, source),
-            ("target", self.target_digest, target),
-        ):
-            if digest != vocabulary.digest:
+        for side, vocabulary in (("source", source), ("target", target)):
+            if getattr(self, f"{side}_digest") != vocabulary.digest:
                 raise UserError(
                     f"the phrase table was made with another {side} vocabulary than the one given; "
                     "run the phrases stage again with the present vocabularies"
@@ -150,21 +147,19 @@ def find_spans(table: PhraseTable, words: np.ndarray, first: np.ndarray, longest
     words: int32 ``[tokens]``, ids of the source vocabulary, -1 for words outside it; first: int64 ``[sentences + 1]``,
     where each sentence's tokens start.
     """
-    spans = np.empty((len(words), longest), dtype=np.int32)
-    _find_spans(table.lookup, words, first, spans)
-    return spans
+    return _find_spans(table.lookup, words, first, longest)
 
 
 @kernel
 def _find_spans(
-    index: tuple[np.ndarray, np.ndarray, np.ndarray], words: np.ndarray, first: np.ndarray, spans: np.ndarray
-) -> None:
-    """Fill ``spans``, which no span crosses the end of its sentence in."""
+    index: tuple[np.ndarray, np.ndarray, np.ndarray], words: np.ndarray, first: np.ndarray, longest: int
+) -> np.ndarray:
+    spans = np.full((len(words), longest), -1, dtype=np.int32)
     for sentence in range(len(first) - 1):
         for start in range(first[sentence], first[sentence + 1]):
-            for length in range(1, spans.shape[1] + 1):
-                inside = start + length <= first[sentence + 1]
-                spans[start, length - 1] = find_phrase(index, words, start, start + length) if inside else -1
+            for end in range(start + 1, min(start + longest, first[sentence + 1]) + 1):  # in the sentence
+                spans[start, end - start - 1] = find_phrase(index, words, start, end)
+    return spans
 
 
 DIGEST = "phrase_table"

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.array_files import ListWriter
 from neural_smt.io.files import atomic, load_array, read_json, save_arrays, write_json
-from neural_smt.io.ragged import Lists, Ragged
+from neural_smt.io.ragged import Lists, ListWriter, Ragged
 from neural_smt.jit import kernel
 from neural_smt.vocabulary import UNK, Vocabulary
 
