@@ -32,7 +32,7 @@ class Column:
     def __init__(self, folder: Path | None, name: str, kind: DTypeLike):
         self.path = None if folder is None else folder / name
         self.dtype, self._kind = np.dtype(kind).base, np.dtype(kind)
-        self._memory, self._length = np.zeros(0, dtype=kind), 0
+        self._memory, self._length = np.zeros((0, *self._kind.shape), dtype=self.dtype), 0
         if self.path is not None:
             self.path.write_bytes(b"")
 
@@ -44,7 +44,7 @@ class Column:
         if self.path is None:
             return self._memory[rows]
         if self._length * self._kind.itemsize == 0:
-            return np.zeros(self._length, dtype=self._kind)[rows]
+            return np.zeros((self._length, *self._kind.shape), dtype=self.dtype)[rows]
         return np.asarray(np.memmap(self.path, self._kind, "r+", shape=self._length)[rows])
 
     def append(self, rows: np.ndarray) -> None:
