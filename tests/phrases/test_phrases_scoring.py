@@ -11,7 +11,7 @@ from alignments import alignments_of
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.phrases.consolidation import is_larger_alignment, transpose_links, unpack_links
+from neural_smt.phrases.consolidation import alignment_rank, transpose_links, unpack_links
 from neural_smt.phrases.extraction import extract_pairs
 from neural_smt.phrases.scoring import score_pairs
 from neural_smt.phrases.table import PhraseTable
@@ -82,7 +82,7 @@ def test_order_of_alignments_is_that_of_lists_of_lists() -> None:
     packed = [np.uint64(sum(1 << (8 * int(j) + int(i)) for i, j in np.argwhere(links))) for links in drawn]
     lists = [[np.flatnonzero(links[:, j]).tolist() for j in range(3)] for links in drawn]
     for a, b in zip(range(0, 300, 2), range(1, 300, 2), strict=True):
-        assert is_larger_alignment(packed[a], packed[b]) == (lists[a] > lists[b])
+        assert (alignment_rank(packed[a]) > alignment_rank(packed[b])) == (lists[a] > lists[b])
         assert transpose_links(transpose_links(packed[a])) == packed[a]
 
 

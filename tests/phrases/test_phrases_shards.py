@@ -37,12 +37,12 @@ def random_inputs(folder: Path, seed: int, sentences: int, words: int) -> dict[s
     return write_inputs(folder, tuple(spelt), alignments_of(links))
 
 
-def build_at_once(inputs: dict[str, Path], output: Path, max_length: int) -> Path:
-    build_phrase_table(**inputs, max_length=max_length, smoothing=SMOOTHING, output=output)
-    return output
+def build_at_once(inputs: dict[str, Path], folder: Path, max_length: int = 7) -> Path:
+    build_phrase_table(**inputs, max_length=max_length, smoothing=SMOOTHING, output=folder / "table")
+    return folder / "table"
 
 
-def build_in_shards(inputs: dict[str, Path], folder: Path, shards: int, max_length: int) -> Path:
+def build_in_shards(inputs: dict[str, Path], folder: Path, max_length: int = 7, shards: int = 4) -> Path:
     """The steps in the order of the rules."""
     names = [f"{number}-of-{shards}" for number in range(1, shards + 1)]
     extracted, consolidated, totals, parts = (
@@ -74,9 +74,9 @@ def test_any_number_of_shards_makes_the_same_bytes(
     """Few words, so that phrases are frequent and their links differ and tie; batches down to one phrase of a part."""
     monkeypatch.setattr(merge, "BATCH", batch)
     inputs = random_inputs(tmp_path, seed=shards, sentences=150, words=5)
-    whole = contents(build_at_once(inputs, tmp_path / "table", 4))
+    whole = contents(build_at_once(inputs, tmp_path, 4))
     assert set(whole) == {"meta.json", *(f"{name}.npy" for name in ARRAYS)}
-    assert contents(build_in_shards(inputs, tmp_path / "shards", shards, 4)) == whole
+    assert contents(build_in_shards(inputs, tmp_path / "shards", 4, shards)) == whole
 
 
 ARRAYS = (
@@ -100,12 +100,12 @@ def test_random_texts_in_shards(
     folder = tmp_path_factory.mktemp("shards")
     inputs = random_inputs(folder, seed, sentences, words)
     try:
-        whole = contents(build_at_once(inputs, folder / "table", max_length))
+        whole = contents(build_at_once(inputs, folder, max_length))
     except UserError as error:
         with pytest.raises(UserError, match=str(error)):
-            build_in_shards(inputs, folder / "shards", shards, max_length)
+            build_in_shards(inputs, folder / "shards", max_length, shards)
     else:
-        assert contents(build_in_shards(inputs, folder / "shards", shards, max_length)) == whole
+        assert contents(build_in_shards(inputs, folder / "shards", max_length, shards)) == whole
 
 
 def test_real_text_in_shards(shared: Path, tmp_path: Path) -> None:
@@ -113,8 +113,8 @@ def test_real_text_in_shards(shared: Path, tmp_path: Path) -> None:
     lines = read_lines(folder / "train.en.gz"), read_lines(folder / "train.fr.gz")
     alignments = read_alignments(folder.parent / "symmetrization" / "grow-diag-final-and.align.gz")
     inputs = write_inputs(tmp_path, lines, alignments)
-    whole = build_at_once(inputs, tmp_path / "table", 7)
-    assert contents(build_in_shards(inputs, tmp_path / "shards", 4, 7)) == contents(whole)
+    whole = build_at_once(inputs, tmp_path)
+    assert contents(build_in_shards(inputs, tmp_path / "shards")) == contents(whole)
     assert len(PhraseTable.load(whole)) > 50_000
 
 
@@ -122,7 +122,7 @@ def test_counts_of_target_phrases_are_those_of_all_partitions(tmp_path: Path) ->
     """``x`` is the translation of three words that lie in different partitions of five."""
     lines = (["a", "b", "c", "a"], ["x", "x", "x", "y"])
     inputs = write_inputs(tmp_path, lines, alignments_of([[(0, 0)]] * 4))
-    table = PhraseTable.load(build_in_shards(inputs, tmp_path / "shards", 5, 1))
+    table = PhraseTable.load(build_in_shards(inputs, tmp_path / "shards", 1, shards=5))
     source, target = (Vocabulary.load(inputs[f"{side}_vocabulary"]) for side in ("source", "target"))
     pairs = zip(table.entry_source, table.target, strict=True)
     spelt = [(source.text(table.source[s]), target.text(t)) for s, t in pairs]
@@ -143,30 +143,36 @@ def test_the_partition_of_a_phrase_follows_from_its_first_two_words() -> None:
     assert (find_partitions(phrases, 1) == 0).all()
 
 
-def test_a_link_outside_its_sentence_is_named_by_its_line_in_the_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("build", [build_at_once, build_in_shards])
+@pytest.mark.parametrize(
+    ("name", "place", "new", "message"),
+    [
+        ("alignment", slice(21, 22), ["40-0"], "alignment, line 22: link 40-0 lies outside the sentence pair"),
+        ("alignment", slice(21, 22), ["1-x"], "alignment, line 22: expected links such as"),
+        ("alignment", slice(29, 30), [], "alignment has 29 lines but .*source has 30; align"),
+        ("alignment", slice(0, 30), [""] * 30, "no phrase pair"),
+        ("target", slice(0, 30), [], "source has 30 lines but .*target has 0"),
+    ],
+)
+def test_what_does_not_fit_is_named(
+    tmp_path: Path, build, name: str, place: slice, new: list[str], message: str
+) -> None:
     inputs = random_inputs(tmp_path, seed=2, sentences=30, words=4)
-    lines = read_lines(inputs["alignment"])
-    lines[21] = "40-0"
-    write_lines(inputs["alignment"], lines)
-    with pytest.raises(UserError, match="alignment, line 22: link 40-0 lies outside the sentence pair"):
-        build_in_shards(inputs, tmp_path / "shards", 4, 7)
-    write_lines(inputs["alignment"], [*lines[:21], "1-x", *lines[22:]])
-    with pytest.raises(UserError, match="alignment, line 22: expected links such as"):
-        build_in_shards(inputs, tmp_path / "shards", 4, 7)
-    write_lines(inputs["alignment"], lines[:-1])
-    with pytest.raises(UserError, match=r"alignment has 29 lines but .*source has 30; align"):
-        build_in_shards(inputs, tmp_path / "shards", 4, 7)
-    write_lines(inputs["target"], [])
-    with pytest.raises(UserError, match=r"source has 30 lines but .*target has 0"):
-        build_in_shards(inputs, tmp_path / "shards", 4, 7)
+    lines = read_lines(inputs[name])
+    lines[place] = new
+    write_lines(inputs[name], lines)
+    with pytest.raises(UserError, match=message):
+        build(inputs, tmp_path)
+    assert not (tmp_path / "table").exists()
 
 
-def test_lexical_tables_of_other_vocabularies_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("build", "size"), [(build_at_once, 5), (build_at_once, 50), (build_in_shards, 5)])
+def test_lexical_tables_of_other_vocabularies_are_refused(tmp_path: Path, build, size: int) -> None:
     inputs = random_inputs(tmp_path, seed=2, sentences=30, words=20)
     text = Ragged.from_lists([[1]])
-    lexical_table(text, text, alignments_of([[(0, 0)]]), 5, 5).save(inputs["lexical"])
+    lexical_table(text, text, alignments_of([[(0, 0)]]), size, size).save(inputs["lexical"])
     with pytest.raises(UserError, match="lexical: made with other vocabularies"):
-        build_in_shards(inputs, tmp_path / "shards", 2, 7)
+        build(inputs, tmp_path)
 
 
 def test_merging_ends_with_the_first_list_that_goes_on() -> None:

@@ -39,28 +39,23 @@ def transpose_links(links: np.uint64) -> np.uint64:
     return transposed
 
 
+_ROWS = sorted(range(1 << LONGEST_PHRASE), key=lambda row: [i for i in range(LONGEST_PHRASE) if row >> i & 1])
+_RANKS = np.argsort(_ROWS).astype(np.uint64)
+"""The place of each set of source positions (bits) among all, compared as ascending sequences."""
+
+
 @kernel
-def is_larger_alignment(links: np.uint64, other: np.uint64) -> bool:
-    """Whether ``links`` comes after ``other``, as Moses orders the internal alignments of one phrase pair.
+def alignment_rank(links: np.uint64) -> np.uint64:
+    """A number that is larger for what comes later, as Moses orders the internal alignments of one phrase pair.
 
     Read word by word of the target: each word's source positions, ascending, are compared as a sequence, and a
     sequence comes before its continuations. (Transposed, the same is read from the source side.)
     """
-    if links == other:
-        return False
-    row_mask = np.uint64((1 << LONGEST_PHRASE) - 1)
-    row, other_row = links & row_mask, other & row_mask
-    while row == other_row:
-        links >>= np.uint64(LONGEST_PHRASE)
-        other >>= np.uint64(LONGEST_PHRASE)
-        row, other_row = links & row_mask, other & row_mask
-    difference = row ^ other_row
-    lowest = difference & (~difference + np.uint64(1))
-    # Up to the lowest position that only one of them has, both are alike. The one that has it is smaller there,
-    # unless the other one ends: then the one that goes on is larger.
-    if row & lowest:
-        return other_row < lowest
-    return row >= lowest
+    rank = np.uint64(0)
+    for j in range(LONGEST_PHRASE):
+        row = (links >> np.uint64(LONGEST_PHRASE * j)) & np.uint64((1 << LONGEST_PHRASE) - 1)
+        rank = (rank << np.uint64(LONGEST_PHRASE)) | _RANKS[row]
+    return rank
 
 
 @kernel
@@ -100,9 +95,9 @@ def _most_frequent_links(
         if kind_counts[kind] > kind_counts[by_target]:
             by_target = by_source = kind
         elif kind_counts[kind] == kind_counts[by_target]:
-            if is_larger_alignment(kinds[kind], kinds[by_target]):
+            if alignment_rank(kinds[kind]) > alignment_rank(kinds[by_target]):
                 by_target = kind
-            if is_larger_alignment(transpose_links(kinds[kind]), transpose_links(kinds[by_source])):
+            if alignment_rank(transpose_links(kinds[kind])) > alignment_rank(transpose_links(kinds[by_source])):
                 by_source = kind
     return kinds[by_target], kinds[by_source]
 

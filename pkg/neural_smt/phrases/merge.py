@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -39,16 +40,10 @@ def merge_phrases(lists: Sequence[Ragged], more: Sequence[bool]) -> np.ndarray:
 def _entries_of(part: Entries, first: int, end: int) -> Entries:
     """The source phrases from ``first`` up to ``end`` and their entries."""
     offsets = part.entry_offsets[first : end + 1]
-    rows = slice(int(offsets[0]), int(offsets[-1]))
-    return Entries(
-        source=part.source.part(first, end),
-        entry_offsets=offsets - offsets[0],
-        target=part.target.part(rows.start, rows.stop),
-        scores=part.scores[rows],
-        alignment=part.alignment.part(rows.start, rows.stop),
-        counts=part.counts[rows],
-        reordering=part.reordering[rows],
-    )
+    rows = int(offsets[0]), int(offsets[-1])
+    target, alignment = (lists.part(*rows) for lists in (part.target, part.alignment))
+    scores, counts, reordering = (array[slice(*rows)] for array in (part.scores, part.counts, part.reordering))
+    return Entries(part.source.part(first, end), offsets - rows[0], target, scores, alignment, counts, reordering)
 
 
 def _merge(parts: Sequence[Entries], merged: np.ndarray) -> Entries:
@@ -59,18 +54,13 @@ def _merge(parts: Sequence[Entries], merged: np.ndarray) -> Entries:
     lengths = np.concatenate([np.diff(part.entry_offsets) for part in parts])
     entries = Ragged(np.arange(lengths.sum()), offsets_of(lengths)).take(places).values
 
-    def lists(name: str, rows: np.ndarray) -> Ragged:
-        return gather_phrases(Ragged.concatenate([getattr(part, name) for part in parts]), rows)
+    def joined(name: str) -> Ragged | np.ndarray:
+        values = [getattr(part, name) for part in parts]
+        if isinstance(values[0], Ragged):
+            return gather_phrases(Ragged.concatenate(values), places if name == "source" else entries)
+        return offsets_of(lengths[places]) if name == "entry_offsets" else np.concatenate(values)[entries]
 
-    return Entries(
-        source=lists("source", places),
-        entry_offsets=offsets_of(lengths[places]),
-        target=lists("target", entries),
-        scores=np.concatenate([part.scores for part in parts])[entries],
-        alignment=lists("alignment", entries),
-        counts=np.concatenate([part.counts for part in parts])[entries],
-        reordering=np.concatenate([part.reordering for part in parts])[entries],
-    )
+    return Entries(**{field.name: joined(field.name) for field in fields(Entries)})
 
 
 def _batches(parts: Sequence[Entries]) -> Iterator[Entries]:

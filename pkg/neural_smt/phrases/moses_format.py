@@ -78,7 +78,7 @@ def read_rows(path: Path, words: WordNumbers, reordering: bool = False) -> Moses
         raise UserError(f"{path}: holds no phrase pair; export the table again")
     source, target, links, lengths, scores, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
     sides = (Ragged(*side) for side in zip((source, target, links), map(offsets_of, lengths.T), strict=True))
-    return MosesRows(*sides, scores, counts)
+    return MosesRows(*sides, scores, np.rint(counts).astype(np.int32))
 
 
 def _explain(fault: int, place: int, piece: bytes, columns: int, reordering: bool) -> str:

@@ -32,7 +32,7 @@ class Rows(NamedTuple):
     """Room for the rows of a text of n bytes; rows of ``make_rows``.
 
     source, target: int32, the words of all phrases end to end; links: uint8 ``[., 2]``; lengths: int32 ``[rows, 3]``,
-    source words, target words and links of each row; scores: float32 ``[rows, N]``; counts: int32 ``[rows, 3]``;
+    source words, target words and links of each row; scores: float32 ``[rows, N]``; counts: float64 ``[rows, 3]``;
     used: int64 ``[4]``, how many rows, source words, target words and links there are.
     """
 
@@ -54,7 +54,7 @@ def make_rows(size: int, scores: int) -> Rows:
         links=np.empty((size // 4 + 1, 2), dtype=np.uint8),
         lengths=np.empty((rows, 3), dtype=np.int32),
         scores=np.empty((rows, scores), dtype=np.float32),
-        counts=np.empty((rows, 3), dtype=np.int32),
+        counts=np.zeros((rows, 3)),  # older tables have none, or only the first two
         used=np.zeros(4, dtype=np.int64),
     )
 
@@ -94,9 +94,9 @@ def _scan_row(text: np.ndarray, start: int, stop: int, words: Words, rows: Rows,
             return NO_ROOM_FOR_WORD, start
         if not 0 < length <= LONGEST:
             return LENGTH, length
-    fault, place = _scan_scores(text, scores, scores_end, rows.scores, row)
-    if fault != PARSED:
-        return fault, place
+    fault, place = _scan_numbers(text, scores, scores_end, rows.scores[row], _LARGEST_SCORE, stop)
+    if fault != PARSED or place != rows.scores.shape[1]:
+        return (fault if fault != PARSED else SCORES), place
     links = 0
     if not reordering:
         alignment_end = _find_bars(text, alignment, stop)
@@ -105,9 +105,9 @@ def _scan_row(text: np.ndarray, start: int, stop: int, words: Words, rows: Rows,
             return fault, place
         links = place
         counts_end = _find_bars(text, alignment_end + 3, stop)
-        fault, place = _scan_counts(text, alignment_end + 3, counts_end, rows.counts, row)
+        fault, place = _scan_numbers(text, alignment_end + 3, counts_end, rows.counts[row], _LARGEST_COUNT, 3)
         if fault != PARSED:
-            return fault, place
+            return COUNT, place
     rows.lengths[row, 0] = source_length
     rows.lengths[row, 1] = target_length
     rows.lengths[row, 2] = links
@@ -146,21 +146,22 @@ def _scan_words(text: np.ndarray, position: int, stop: int, words: Words, number
 
 
 @leaf
-def _scan_scores(text: np.ndarray, position: int, stop: int, scores: np.ndarray, row: int) -> tuple[int, int]:
+def _scan_numbers(
+    text: np.ndarray, position: int, stop: int, numbers: np.ndarray, largest: float, most: int
+) -> tuple[int, int]:
+    """Read numbers from 0 to ``largest``, no more than ``most``; without fault the second number says how many."""
     found = 0
     position = skip_spaces(text, position, stop)
-    while position < stop:
+    while position < stop and found < most:
         end = find_token_end(text, position, stop)
         value, good = parse_number(text, position, end)
-        if not good:
-            return NUMBER, position
-        if not 0 <= value <= _LARGEST_SCORE:
-            return RANGE, position
-        if found < scores.shape[1]:
-            scores[row, found] = value
+        if not good or not 0 <= value <= largest:
+            return (RANGE if good else NUMBER), position
+        if found < len(numbers):
+            numbers[found] = value
         found += 1
         position = skip_spaces(text, end, stop)
-    return (PARSED, position) if found == scores.shape[1] else (SCORES, found)
+    return PARSED, found
 
 
 @leaf
@@ -183,19 +184,3 @@ def _scan_links(
         link += 1
         position = skip_spaces(text, end, stop)
     return PARSED, link - rows.used[_LINK]
-
-
-@leaf
-def _scan_counts(text: np.ndarray, position: int, stop: int, counts: np.ndarray, row: int) -> tuple[int, int]:
-    """Read three counts c(e) c(f) c(f,e); older tables have none, or only the first two: the others are 0."""
-    position = skip_spaces(text, position, stop)
-    for column in range(3):
-        counts[row, column] = 0
-        if position < stop:
-            end = find_token_end(text, position, stop)
-            value, good = parse_number(text, position, end)
-            if not good or not 0 <= value <= _LARGEST_COUNT:
-                return COUNT, position
-            counts[row, column] = np.int32(np.rint(value))
-            position = skip_spaces(text, end, stop)
-    return PARSED, position
