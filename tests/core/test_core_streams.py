@@ -1,15 +1,17 @@
-"""Texts in pieces: the lines, the parts and the faults of the whole."""
+"""Texts in pieces, and numbers, tokens and words read from bytes inside kernels; shards of lines."""
 
 import gzip
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neural_smt.errors import UserError
 from neural_smt.io import streams
-from neural_smt.io.files import read_lines, write_lines
+from neural_smt.io.files import check_text, read_lines, read_pieces, write_lines
 from neural_smt.io.streams import (
     concatenate,
     count_lines,
@@ -17,6 +19,17 @@ from neural_smt.io.streams import (
     stream_lines,
     stream_parallel,
     write_pairs,
+)
+from neural_smt.io.text_primitives import (
+    NO_ROOM,
+    WordNumbers,
+    find_line_end,
+    find_token_end,
+    index_words,
+    number_word,
+    parse_natural,
+    parse_number,
+    skip_spaces,
 )
 from neural_smt.shards import Shard
 
@@ -100,3 +113,124 @@ def test_shards_share_everything_once_and_in_order(count: int, items: int) -> No
     shares = [Shard.parse(f"{number}-of-{count}").range(items) for number in range(1, count + 1)]
     assert [item for share in shares for item in share] == list(range(items))
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+def as_bytes(text: str | bytes) -> np.ndarray:
+    data = text.encode() if isinstance(text, str) else text
+    return np.frombuffer(data, dtype=np.uint8)
+
+
+def number(text: str) -> tuple[float, bool]:
+    return parse_number(as_bytes(text), 0, len(text))
+
+
+@given(st.integers(0, 10**15 - 1), st.integers(-22, 22), st.sampled_from(["", "-", "+"]), st.sampled_from("eE"))
+def test_numbers_of_fifteen_digits_are_exact(mantissa: int, exponent: int, sign: str, letter: str) -> None:
+    text = f"{sign}{mantissa}{letter}{exponent}"
+    assert number(text) == (float(text), True)
+
+
+@given(st.floats(0, 3e38, allow_subnormal=False), st.integers(1, 17))
+def test_other_numbers_are_right_to_fourteen_digits(value: float, digits: int) -> None:
+    for text in (f"{value:.{digits}g}", f"{value:.{digits}f}", f"{value:.{digits}e}"):
+        read, good = number(text)
+        assert good
+        assert math.isclose(read, float(text), rel_tol=1e-14, abs_tol=1e-300)
+
+
+HUGE = "99999999999999999999"
+NUMBERS = ["0", ".5", "5.", "1e-07", "3.72008e-44", "0." + "0" * 400 + "1", "1" + "0" * 30, "1e400", "9" * 400]
+
+
+@pytest.mark.parametrize("text", [*NUMBERS, f"1e{HUGE}", f"1e-{HUGE}", f"0e{HUGE}"])
+def test_numbers_of_any_length_and_size(text: str) -> None:
+    read, good = number(text)
+    assert good
+    assert read == float(text) or math.isclose(read, float(text), rel_tol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "-", "+", ".", "e5", "1e", "1e+", "1e-", "--1", "1.2.3", "1_0", "nan", "0x1", "1 "]
+)
+def test_what_is_no_number_is_not_read_as_one(text: str) -> None:
+    assert not number(text)[1]
+
+
+@given(st.binary(max_size=40))
+def test_numbers_never_read_beyond_their_end(data: bytes) -> None:
+    around = as_bytes(b"7" + data + b"7")
+    alone = as_bytes(data)
+    assert parse_number(around, 1, 1 + len(data)) == parse_number(alone, 0, len(data))
+    value, end = parse_natural(around, 1, 1 + len(data))
+    assert (value, end - 1) == parse_natural(alone, 0, len(data))
+
+
+def test_natural_numbers_stop_growing() -> None:
+    assert parse_natural(as_bytes("17-3"), 0, 4) == (17, 2)
+    assert parse_natural(as_bytes("9" * 40), 0, 40) == (10**9, 40)
+    assert parse_natural(as_bytes("-3"), 0, 2) == (0, 0)
+
+
+def test_only_space_and_tab_separate_tokens() -> None:
+    text = as_bytes(" \ta\u00a0b\u2028c\rd \x0b\r\nnext")
+    stop, following = find_line_end(text, 0)
+    tokens, position = [], skip_spaces(text, 0, stop)
+    while position < stop:
+        end = find_token_end(text, position, stop)
+        tokens.append(text[position:end].tobytes().decode())
+        position = skip_spaces(text, end, stop)
+    assert tokens == ["a\u00a0b\u2028c\rd", "\x0b"]
+    assert text[following:].tobytes() == b"next"
+    assert find_line_end(text, following) == (len(text), len(text))
+
+
+def test_words_get_numbers_as_they_come_and_room_when_they_need_it() -> None:
+    numbers = WordNumbers()
+    words = [f"{n}-" * (1 + n % 7) + "\u00e9" for n in range(69_999)]
+    enlarged = 0
+    for expected, word in [*enumerate(words), (0, words[0]), (17, words[17])]:
+        text = as_bytes(word)
+        found = number_word(numbers.arrays, text, 0, len(text))
+        if found == NO_ROOM:
+            numbers.enlarge(len(text))
+            enlarged += 1
+            found = number_word(numbers.arrays, text, 0, len(text))
+        assert found == expected
+    assert enlarged >= 2
+    assert numbers.words() == words
+
+
+def test_of_equal_words_the_first_is_found() -> None:
+    words = index_words(["a", "b", "a", ""])
+    assert [number_word(words, as_bytes(word), 0, len(word)) for word in ("a", "b", "")] == [0, 1, 3]
+
+
+@pytest.mark.parametrize("name", ["text", "text.gz"])
+@pytest.mark.parametrize("size", [1, 7, 64, 1 << 20])
+def test_pieces_hold_whole_lines_and_all_of_them(tmp_path: Path, name: str, size: int) -> None:
+    data = "eins\n\nzwei \u00fc\r\n\u4e2d\u6587 drei".encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    pieces = list(read_pieces(tmp_path / name, size))
+    assert b"".join(piece for _, piece in pieces) == data
+    assert all(piece.endswith(b"\n") for _, piece in pieces[:-1])
+    lines = np.cumsum([0, *(piece.count(b"\n") for _, piece in pieces)])
+    assert [before for before, _ in pieces] == lines[:-1].tolist()
+
+
+def test_an_endless_line_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"a\n" + b"b" * 2000)
+    with pytest.raises(UserError, match="text, line 2: has more than"):
+        list(read_pieces(tmp_path / "text", 10))
+
+
+@pytest.mark.parametrize("before", [0, 5, 100_000])
+@pytest.mark.parametrize("broken", [b"\xff", b"\xe4\xb8", b"\xc3(", b"\xed\xa0\x80", b"\xc0\x80"])
+def test_the_line_of_a_broken_character_is_named(before: int, broken: bytes) -> None:
+    good = b"x" * (before - 2) + b"\n\n" if before > 1 else b"x" * before
+    with pytest.raises(UserError, match=f"name, line {good.count(10) + 8}: not valid UTF-8 .byte 0x{broken[0]:02x}."):
+        check_text(Path("name"), good + broken + b"\nmore\n", lines=7)
+
+
+def test_nul_bytes_are_named() -> None:
+    with pytest.raises(UserError, match="name, line 3: holds a NUL byte"):
+        check_text(Path("name"), "\u00fc\n\na\0b\n".encode())

@@ -1,47 +1,26 @@
-"""Queries of the automaton against values by hand and against a slow evaluator that reads the tables literally."""
+"""Queries of the automaton against values by hand and a slow evaluator; the part of a model that a text asks for."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from ngram_tables import ngrams, real_text, walk
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.arpa import read_arpa
-from neural_smt.language_model.model import NgramModel
-from neural_smt.language_model.ngrams import NgramTable
-from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
-
-TINY = r"""
-\data\
-ngram 1=5
-ngram 2=4
-ngram 3=2
-
-\1-grams:
--1.5	<unk>
--99	<s>	-0.5
--1.0	</s>
--0.75	a	-0.25
--0.5	b	-0.125
-
-\2-grams:
--0.375	<s> a	-0.0625
--0.25	a b	-0.03125
--0.6	b </s>
--0.7	b a
-
-\3-grams:
--0.1	<s> a b
--0.2	a b </s>
-
-\end\
-"""
+from neural_smt.language_model.estimation import estimate
+from neural_smt.language_model.model import NgramModel, measure_perplexity
+from neural_smt.language_model.ngrams import NgramTable, restrict_tables
+from neural_smt.vocabulary import BOS, EOS, RESERVED, UNK, Vocabulary
 
 
 @pytest.fixture
-def tiny(tmp_path):
-    path = tmp_path / "tiny.arpa"
-    path.write_text(TINY)
-    tables, vocabulary = read_arpa(path)
+def tiny():
+    unigrams = ngrams([[n] for n in range(5)], [-1.5, -99, -1, -0.75, -0.5], [0, -0.5, 0, -0.25, -0.125])
+    words = [[BOS, 3], [3, 4], [4, EOS], [4, 3]]
+    bigrams = ngrams(words, [-0.375, -0.25, -0.6, -0.7], [-0.0625, -0.03125, 0, 0])
+    vocabulary = Vocabulary([*RESERVED, "a", "b"], [0] * 5)
+    tables = [unigrams, bigrams, ngrams([[BOS, 3, 4], [3, 4, EOS]], [-0.1, -0.2])]
     return NgramModel.from_tables(tables, vocabulary), vocabulary
 
 
@@ -120,3 +99,40 @@ def test_unigram_model():
     model = NgramModel.from_tables([unigrams], Vocabulary.from_sentences(["a"]))
     log10_prob, _, _ = model.score_sentences(Ragged.from_lists([[3, 3, 0]]))
     assert log10_prob[0] == pytest.approx(-0.5 - 0.5 - 3 - 1)
+
+
+WORDS = Vocabulary.from_sentences(["a b c d e f"])
+IDS = [number for number in range(len(WORDS)) if number not in (BOS, EOS)]
+SENTENCES = st.lists(st.lists(st.sampled_from(IDS), max_size=7), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize("prune", [(), (0, 1)])
+@given(text=SENTENCES.filter(lambda sentences: any(map(any, sentences))), asked=SENTENCES, order=st.integers(1, 4))
+def test_a_text_has_the_same_probabilities(
+    prune: tuple[int, ...], text: list[list[int]], asked: list[list[int]], order: int
+) -> None:
+    tables = estimate(Ragged.from_lists(text), order, prune[:order], vocabulary_size=len(WORDS) - 1).tables
+    sentences = Ragged.from_lists(asked)
+    whole, part = (NgramModel.from_tables(some, WORDS) for some in (tables, restrict_tables(tables, sentences)))
+    for measured, expected in zip(part.score_sentences(sentences), whole.score_sentences(sentences), strict=True):
+        np.testing.assert_array_equal(measured, expected)
+    assert measure_perplexity(part, sentences) == measure_perplexity(whole, sentences)
+
+
+@pytest.mark.parametrize("block", [1, 3, 1 << 20])
+def test_what_the_text_does_not_ask_for_is_left_out(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("neural_smt.language_model.ngrams.BLOCK", block)
+    tables = estimate(WORDS.encode(["a b c", "b c d", "c d d"]), 3).tables
+    unigrams, bigrams, trigrams = restrict_tables(tables, WORDS.encode(["b c", "e"]))
+    assert len(unigrams) == len(tables[0])
+    b, c = WORDS.index["b"], WORDS.index["c"]
+    assert {tuple(row) for row in bigrams.words.tolist()} == {(BOS, b), (b, c), (c, EOS)}
+    assert {tuple(row) for row in trigrams.words.tolist()} == {(BOS, b, c), (b, c, EOS)}
+    place = int(np.flatnonzero((tables[1].words == bigrams.words[0]).all(axis=1))[0])
+    assert bigrams.log10_prob[0] == tables[1].log10_prob[place] and bigrams.backoff[0] == tables[1].backoff[place]
+
+
+def test_words_that_the_model_lacks_are_asked_for_as_the_unknown_one() -> None:
+    tables = estimate(Ragged.from_lists([[4, UNK, 5], [4, UNK, 5]]), 3).tables
+    part = restrict_tables(tables, Ragged.from_lists([[4, 7, 5]]))
+    assert [4, UNK, 5] in part[2].words.tolist()

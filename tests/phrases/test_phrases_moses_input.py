@@ -1,15 +1,20 @@
-"""What Moses' tables may look like, and the sentence that each kind of damage gets."""
+"""What Moses' tables may look like, the sentence that each kind of damage gets, and tables corrupted at random."""
 
 import gzip
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
-from aligned_texts import assert_same_table
+from aligned_texts import PHRASE_TABLE, REORDERING_TABLE, assert_same_table
+from corruption import corrupted
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from moses_tables import read_moses
 
 from neural_smt.errors import UserError
-from neural_smt.phrases.moses_format import MosesText, read_moses_text
+from neural_smt.phrases.moses_format import MosesText, read_moses_text, write_moses
 from neural_smt.phrases.primitives import find_phrase
 from neural_smt.phrases.table import PhraseTable
 
@@ -18,7 +23,9 @@ BAD = yaml.safe_load(Path(__file__).with_name("bad_rows.yaml").read_text(encodin
 REORDERING = ["a ||| x ||| 0.1 0.2 0.7 0.3 0.3 0.4", "a b ||| y x ||| 1 2 3 4 5 6"]
 
 
-def read(folder: Path, rows: list[str] | bytes, reordering: list[str] | None = None) -> tuple[MosesText, PhraseTable]:
+def read(
+    folder: Path, rows: list[str] | bytes, reordering: list[str] | bytes | None = None
+) -> tuple[MosesText, PhraseTable]:
     paths = folder / "phrases", None if reordering is None else folder / "reordering"
     for path, lines in zip(paths, (rows, reordering), strict=True):
         if lines is not None:
@@ -114,3 +121,103 @@ def test_many_pieces_and_many_words(tmp_path: Path) -> None:
     assert table.counts[row].tolist() == [39_999, 1, 1]
     with pytest.raises(UserError, match="line 39001: a field"):
         read(tmp_path, [*rows[:39_000], "x ||| y ||| z |||", *rows[39_000:]])
+
+
+GOOD_PHRASES, GOOD_REORDERING = (
+    "".join(f"{row}\n" for row in rows).encode() for rows in (PHRASE_TABLE, REORDERING_TABLE)
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("corrupted")
+
+
+def check(folder: Path, phrases: bytes, reordering: bytes) -> PhraseTable | None:
+    """The table after its checks, or None where one sentence says what is wrong."""
+    try:
+        text, table = read(folder, phrases, reordering)
+    except UserError as error:
+        assert re.match(rf"{folder}/(phrases|reordering)(, line \d+)?: ", str(error))
+        assert len(str(error).splitlines()) == 1
+        return None
+    rows = len(table)
+    assert rows == len([line for line in phrases.split(b"\n") if line])
+    for name in ("scores", "counts", "reordering"):
+        assert getattr(table, name).shape[0] == rows
+        assert (getattr(table, name) >= 0).all()
+        assert np.isfinite(getattr(table, name)).all()
+    for row, source in enumerate(table.entry_source.tolist()):
+        words, target, links = table.source[source], table.target[row], table.alignment[row]
+        assert find_phrase(table.lookup, words, 0, len(words)) == source
+        assert (links < [len(words), len(target)]).all()
+    again = folder / "again", folder / "again-reordering"
+    write_moses(table, text.vocabularies, *again)
+    again = read_moses(*again, *text.vocabularies)
+    assert_same_table(again, table, "counts")
+    np.testing.assert_allclose(again.scores, table.scores, rtol=1e-5, atol=1e-44)
+    return table
+
+
+def test_the_good_table_is_read(folder: Path) -> None:
+    assert check(folder, GOOD_PHRASES, GOOD_REORDERING) is not None
+
+
+@given(data=corrupted(GOOD_PHRASES))
+@settings(max_examples=300)
+def test_spoilt_phrase_tables(folder: Path, data: bytes) -> None:
+    check(folder, data, GOOD_REORDERING)
+
+
+@given(data=corrupted(GOOD_REORDERING))
+@settings(max_examples=200)
+def test_spoilt_reordering_tables(folder: Path, data: bytes) -> None:
+    check(folder, GOOD_PHRASES, data)
+
+
+@given(data=st.binary(max_size=200))
+@settings(max_examples=100)
+def test_bytes_of_any_kind(folder: Path, data: bytes) -> None:
+    (folder / "any").write_bytes(data)
+    with pytest.raises(UserError, match="any"):
+        read_moses_text(folder / "any", None)
+
+
+@given(data=corrupted(gzip.compress(GOOD_PHRASES, mtime=0)))
+@settings(max_examples=100)
+def test_spoilt_archives(folder: Path, data: bytes) -> None:
+    (folder / "archive.gz").write_bytes(data)
+    try:
+        text = read_moses_text(folder / "archive.gz", None)
+    except UserError as error:
+        assert str(error).startswith(f"{folder}/archive.gz")
+    else:
+        assert text.rows.scores.shape == (4, 4)
+
+
+words = st.lists(st.sampled_from(["a", "b|", "||", "é", "\u00a0", "c\u2028d", "|x"]), min_size=1, max_size=20)
+
+
+@given(st.sets(st.tuples(words.map(tuple), words.map(tuple)), min_size=1, max_size=12), st.integers(1, 9), st.data())
+@settings(max_examples=60)
+def test_whatever_is_written_is_read(folder: Path, pairs: set, size: int, data: st.DataObject) -> None:
+    """Phrases of up to 20 words, the longest that Moses takes, with any number of scores."""
+    scores = data.draw(st.lists(st.lists(st.floats(0, 3, width=32), min_size=size, max_size=size), min_size=12))
+    lines, expected = [], {}
+    for number, (source, target) in enumerate(sorted(pairs)):
+        links = [(len(source) - 1, len(target) - 1), (0, 0)]
+        shown = " ".join(f"{score!r}" for score in scores[number])
+        lines.append(
+            f"{' '.join(source)} ||| {' '.join(target)} ||| {shown} ||| {' '.join(f'{i}-{j}' for i, j in links)} |||"
+        )
+        expected[source, target] = np.float32(scores[number]).tolist(), [list(link) for link in links]
+    (folder / "any").write_text("\n".join(lines), encoding="utf-8", newline="\n")
+    text = read_moses_text(folder / "any", None)
+    table = text.table(*text.vocabularies)
+    source_words, target_words = (vocabulary.words for vocabulary in text.vocabularies)
+    found = {}
+    for row, source in enumerate(table.entry_source.tolist()):
+        pair = tuple(source_words[i] for i in table.source[source]), tuple(target_words[i] for i in table.target[row])
+        found[pair] = table.scores[row].tolist(), table.alignment[row].tolist()
+    assert found == expected
+    assert table.max_length == max(len(phrase) for pair in pairs for phrase in pair)
