@@ -15,10 +15,9 @@ from neural_smt.alignment.pharaoh import read_alignments
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.phrases.consolidation import alignment_rank, transpose_links, unpack_links
 from neural_smt.phrases.extraction import extract_pairs
 from neural_smt.phrases.moses_format import write_moses
-from neural_smt.phrases.scoring import score_pairs
+from neural_smt.phrases.scoring import alignment_rank, score_pairs, transpose_links, unpack_links
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import Vocabulary
 

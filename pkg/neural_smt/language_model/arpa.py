@@ -238,8 +238,6 @@ def arpa_model(path: Path, tables: Sequence[NgramTable], own: Vocabulary, vocabu
 def _renumber(table: NgramTable, ids: np.ndarray) -> NgramTable:
     words = ids[table.words]
     known = (words >= 0).all(axis=1)
-    if known.all():
-        return NgramTable(words, table.log10_prob, table.backoff)
     return NgramTable(words[known], table.log10_prob[known], table.backoff[known])
 
 

@@ -78,7 +78,8 @@ def build_automaton(tables: Sequence[NgramTable], vocabulary_size: int, quantise
     weights = [np.zeros(1, np.float32), *(table.backoff for table in contexts)]
     backoff = np.concatenate(weights[:2] if quantise else weights)
     coded = _encoded(longer, len(backoff)) if quantise else no_codes()
-    arcs = np.zeros(0 if quantise else _slots(sum(len(table) for table in longer)), dtype=ARC)
+    slots = 1 << max(1, int(np.ceil(np.log2((sum(len(table) for table in longer) + 1) / LOAD))))
+    arcs = np.zeros(0 if quantise else slots, dtype=ARC)
     arcs["key"] = EMPTY
     node_of = _unigram_nodes(tables[0], vocabulary_size)
     suffix = np.zeros(first[-1], dtype=np.int32)
@@ -118,11 +119,6 @@ def _unigram_nodes(unigrams: NgramTable, vocabulary_size: int) -> np.ndarray:
     node_of = np.full(vocabulary_size, -1, dtype=np.int32)
     node_of[words] = np.arange(1, len(words) + 1)
     return node_of
-
-
-def _slots(arcs: int) -> int:
-    """The power of two that holds ``arcs`` with at least one slot free."""
-    return 1 << max(1, int(np.ceil(np.log2((arcs + 1) / LOAD))))
 
 
 def _sorted(table: NgramTable) -> NgramTable:
@@ -304,11 +300,12 @@ def choose_centres(scores: np.ndarray, zero: bool = False) -> np.ndarray:
     codes = CODES - zero
     taken = scores != 0 if zero else True
     low, high = float(scores.min(where=taken, initial=np.inf)), float(scores.max(where=taken, initial=-np.inf))
+    scale = (_CELLS - 1) / ((high - low) or 1.0)  # one cell where all are equal
     counts, sums = np.zeros(_CELLS, dtype=np.int64), np.zeros(_CELLS)
     for start in range(0, len(scores), _ROWS):
         part = scores[start : start + _ROWS]
         part = part[part != 0] if zero else part
-        cell = _cells(part, low, high)
+        cell = ((part.astype(np.float64) - low) * scale).astype(np.int64)
         counts += np.bincount(cell, minlength=_CELLS)
         sums += np.bincount(cell, weights=part, minlength=_CELLS)
     held = np.flatnonzero(counts)
@@ -329,9 +326,3 @@ def encode(scores: np.ndarray, centres: np.ndarray, codes: np.ndarray, zero: boo
         part = scores[start : start + _ROWS]
         nearest = np.searchsorted(middles, part)
         codes[start : start + _ROWS] = np.where(part != 0, nearest + 1, 0) if zero else nearest
-
-
-def _cells(scores: np.ndarray, low: float, high: float) -> np.ndarray:
-    """int64: the cell of each score; one cell where all are equal."""
-    width = (high - low) or 1.0
-    return ((scores.astype(np.float64) - low) * ((_CELLS - 1) / width)).astype(np.int64)

@@ -1,21 +1,193 @@
-"""Relative frequencies, lexical weights and reordering probabilities of phrase pairs.
+"""Occurrences of phrase pairs consolidated into entries, and their scores.
 
-Follows Moses' ``score``, ``consolidate`` and ``lexical-reordering-score``; f is the source phrase, e the target phrase.
+Entries have counts, the most frequent links of each pair and orientations; then relative frequencies, lexical weights
+and reordering probabilities. Follows Moses' ``score``, ``consolidate`` and ``lexical-reordering-score``; f is the
+source phrase, e the target phrase.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
 from neural_smt.io.lookup_primitives import find_pair
-from neural_smt.io.ragged import Lists, Ragged
+from neural_smt.io.ragged import Lists, Ragged, offsets_of
 from neural_smt.jit import kernel, leaf
-from neural_smt.phrases.consolidation import ConsolidatedPairs, consolidate_pairs, unpack_links
 from neural_smt.phrases.extraction import ExtractedPairs, run_ranges, split_evenly
-from neural_smt.phrases.interning import gather_phrases
-from neural_smt.phrases.primitives import has_link
+from neural_smt.phrases.interning import gather_phrases, sort_pairs
+from neural_smt.phrases.primitives import LONGEST_PHRASE, has_link
 from neural_smt.phrases.table import Entries, PhraseTable
 from neural_smt.vocabulary import Vocabulary
+
+
+class ConsolidatedPairs(NamedTuple):
+    """The distinct phrase pairs (entries), by source phrase and then by target phrase.
+
+    entry_offsets: int64 ``[S + 1]``, the entries of each source phrase; target: int32 ``[E]``, target phrase numbers;
+    counts: int32 ``[E, 3]``, c(e), c(f), c(f, e); orientations: int32 ``[E, 6]``, occurrences that are monotone,
+    swapped, discontinuous with respect to the previous phrase, then to the next one; links_by_target, links_by_source:
+    uint64 ``[E]``, the most frequent links inside, equally frequent ones compared from either side.
+    """
+
+    entry_offsets: np.ndarray
+    target: np.ndarray
+    counts: np.ndarray
+    orientations: np.ndarray
+    links_by_target: np.ndarray
+    links_by_source: np.ndarray
+
+
+@kernel
+def transpose_links(links: np.uint64) -> np.uint64:
+    """Exchange source and target in the 8 x 8 bit matrix of links."""
+    transposed = np.uint64(0)
+    for i in range(LONGEST_PHRASE):
+        for j in range(LONGEST_PHRASE):
+            if has_link(links, i, j):
+                transposed |= np.uint64(1) << np.uint64(LONGEST_PHRASE * i + j)
+    return transposed
+
+
+_ROWS = sorted(range(1 << LONGEST_PHRASE), key=lambda row: [i for i in range(LONGEST_PHRASE) if row >> i & 1])
+_RANKS = np.argsort(_ROWS).astype(np.uint64)
+"""The place of each set of source positions (bits) among all, compared as ascending sequences."""
+
+
+@kernel
+def alignment_rank(links: np.uint64) -> np.uint64:
+    """A number that is larger for what comes later, as Moses orders the internal alignments of one phrase pair.
+
+    Read word by word of the target: each word's source positions, ascending, are compared as a sequence, and a
+    sequence comes before its continuations. (Transposed, the same is read from the source side.)
+    """
+    rank = np.uint64(0)
+    for j in range(LONGEST_PHRASE):
+        row = (links >> np.uint64(LONGEST_PHRASE * j)) & np.uint64((1 << LONGEST_PHRASE) - 1)
+        rank = (rank << np.uint64(LONGEST_PHRASE)) | _RANKS[row]
+    return rank
+
+
+@kernel
+def _count_entries(order: np.ndarray, target: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """int64 ``[S + 1]``: where the entries of each source phrase begin; ``order`` sorts the occurrences."""
+    entry_offsets = np.zeros(len(offsets), dtype=np.int64)
+    for phrase in range(len(offsets) - 1):
+        entries = 0
+        for position in range(offsets[phrase], offsets[phrase + 1]):
+            if position == offsets[phrase] or target[order[position]] != target[order[position - 1]]:
+                entries += 1
+        entry_offsets[phrase + 1] = entry_offsets[phrase] + entries
+    return entry_offsets
+
+
+@kernel
+def _most_frequent_links(
+    order: np.ndarray, links: np.ndarray, start: int, end: int, kinds: np.ndarray, kind_counts: np.ndarray
+) -> tuple[np.uint64, np.uint64]:
+    """The most frequent links of the occurrences ``order[start:end]``, ties broken from the target and the source side.
+
+    kinds (uint64), kind_counts (int32): scratch space for ``end - start`` distinct links.
+    """
+    distinct = 0
+    for position in range(start, end):
+        seen = links[order[position]]
+        kind = 0
+        while kind < distinct and kinds[kind] != seen:
+            kind += 1
+        if kind == distinct:
+            kinds[kind] = seen
+            kind_counts[kind] = 0
+            distinct += 1
+        kind_counts[kind] += 1
+    by_target = by_source = 0
+    for kind in range(1, distinct):
+        if kind_counts[kind] > kind_counts[by_target]:
+            by_target = by_source = kind
+        elif kind_counts[kind] == kind_counts[by_target]:
+            if alignment_rank(kinds[kind]) > alignment_rank(kinds[by_target]):
+                by_target = kind
+            if alignment_rank(transpose_links(kinds[kind])) > alignment_rank(transpose_links(kinds[by_source])):
+                by_source = kind
+    return kinds[by_target], kinds[by_source]
+
+
+@kernel
+def _consolidate_range(
+    sources: tuple[int, int],
+    order: np.ndarray,
+    offsets: np.ndarray,
+    occurrences: tuple[np.ndarray, np.ndarray, np.ndarray],
+    target_counts: np.ndarray,
+    out: ConsolidatedPairs,
+) -> None:
+    """Fill the entries of a range of source phrases."""
+    target, links, orientation = occurrences
+    entry_offsets, entry_target, counts, orientations, links_by_target, links_by_source = out
+    most = 0
+    for phrase in range(sources[0], sources[1]):
+        most = max(most, offsets[phrase + 1] - offsets[phrase])
+    kinds = np.empty(most, dtype=np.uint64)
+    kind_counts = np.empty(most, dtype=np.int32)
+    for phrase in range(sources[0], sources[1]):
+        start = offsets[phrase]
+        for entry in range(entry_offsets[phrase], entry_offsets[phrase + 1]):
+            number = target[order[start]]
+            orientations[entry] = 0
+            end = start
+            while end < offsets[phrase + 1] and target[order[end]] == number:
+                both = orientation[order[end]]
+                orientations[entry, both // 3] += 1
+                orientations[entry, 3 + both % 3] += 1
+                end += 1
+            entry_target[entry] = number
+            counts[entry, 0] = target_counts[number]
+            counts[entry, 1] = offsets[phrase + 1] - offsets[phrase]
+            counts[entry, 2] = end - start
+            best = _most_frequent_links(order, links, start, end, kinds, kind_counts)
+            links_by_target[entry], links_by_source[entry] = best
+            start = end
+
+
+def consolidate_pairs(pairs: ExtractedPairs, threads: int = 1) -> ConsolidatedPairs:
+    """Consolidate the occurrences of each phrase pair; the result does not depend on ``threads``."""
+    order, offsets = sort_pairs(pairs.source, pairs.target, len(pairs.source_phrases), len(pairs.target_phrases))
+    target_counts = np.bincount(pairs.target, minlength=len(pairs.target_phrases))
+    entry_offsets = _count_entries(order, pairs.target, offsets)
+    entries = int(entry_offsets[-1])
+    out = ConsolidatedPairs(
+        entry_offsets,
+        np.empty(entries, dtype=np.int32),
+        np.empty((entries, 3), dtype=np.int32),
+        np.empty((entries, 6), dtype=np.int32),
+        np.empty(entries, dtype=np.uint64),
+        np.empty(entries, dtype=np.uint64),
+    )
+    occurrences = pairs.target, pairs.links, pairs.orientation
+    ranges = split_evenly(offsets, threads)
+    run_ranges(_consolidate_range, ranges, threads, order, offsets, occurrences, target_counts, out)
+    return out
+
+
+@kernel
+def _unpack(links: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    values = np.empty((offsets[-1], 2), dtype=np.uint8)
+    for entry in range(len(links)):
+        position, rest, bit = offsets[entry], links[entry], 0
+        while rest:
+            if rest & np.uint64(1):
+                values[position, 0] = bit % LONGEST_PHRASE
+                values[position, 1] = bit // LONGEST_PHRASE
+                position += 1
+            rest >>= np.uint64(1)
+            bit += 1
+    return values
+
+
+def unpack_links(links: np.ndarray) -> Ragged:
+    """uint64 ``[E]`` links as uint8 ``Ragged`` of rows (source, target), ordered by target, then by source position."""
+    offsets = offsets_of(np.bitwise_count(links))
+    return Ragged(_unpack(links, offsets), offsets)
 
 
 @leaf

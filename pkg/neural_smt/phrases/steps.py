@@ -30,12 +30,11 @@ from neural_smt.io.files import atomic
 from neural_smt.io.lookup_primitives import hash_words
 from neural_smt.io.ragged import Ragged, load_record, offsets_of, write_record
 from neural_smt.jit import kernel
-from neural_smt.phrases.consolidation import ConsolidatedPairs, consolidate_pairs
 from neural_smt.phrases.extraction import ExtractedPairs, PairSpans, check_pairs, extract_pairs, extract_spans
 from neural_smt.phrases.interning import gather_phrases, intern_parts, intern_phrases
 from neural_smt.phrases.merge import merge_parts
 from neural_smt.phrases.primitives import LENGTH_BITS
-from neural_smt.phrases.scoring import score_entries, score_pairs
+from neural_smt.phrases.scoring import ConsolidatedPairs, consolidate_pairs, score_entries, score_pairs
 from neural_smt.shards import Shard
 from neural_smt.vocabulary import Vocabulary
 

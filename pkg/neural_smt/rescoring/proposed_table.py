@@ -21,10 +21,9 @@ from neural_smt.jit import kernel
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import Trained
 from neural_smt.networks.proposals import beam_search
-from neural_smt.phrases.consolidation import unpack_links
 from neural_smt.phrases.interning import gather_phrases, intern_phrases, sort_pairs
 from neural_smt.phrases.primitives import LONGEST_PHRASE
-from neural_smt.phrases.scoring import lexical_weights
+from neural_smt.phrases.scoring import lexical_weights, unpack_links
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
