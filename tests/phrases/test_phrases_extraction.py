@@ -23,15 +23,6 @@ def test_extraction_finds_every_consistent_pair_once(longest: int) -> None:
     assert sorted(spelt(pairs)) == sorted(expected)
 
 
-def test_threads_and_order_of_links_do_not_change_the_result() -> None:
-    source, target, links = random_text(seed=11, sentences=100, words=9)
-    one = extract_pairs(source, target, alignments_of(links))
-    two = extract_pairs(source, target, alignments_of([own[::-1] for own in links]), threads=2)
-    assert len(one) > 0
-    for name in ("source", "target", "links", "orientation"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-
-
 @pytest.mark.parametrize(
     ("links", "source", "target", "previous", "following"),
     [
