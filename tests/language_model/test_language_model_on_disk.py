@@ -88,22 +88,14 @@ def test_more_ngrams_than_there_are_numbers(tmp_path, monkeypatch):
         estimate_in_blocks([random_text(200)], 3, folder=tmp_path, block=100)
 
 
-@pytest.mark.parametrize(
-    ("size", "expected"), [("7b", 7), ("2K", 2048), ("1.5M", 3 << 19), ("4G", 1 << 32), ("0.5T", 1 << 39)]
-)
-def test_sizes(size, expected):
-    assert parse_memory(size) == expected
-
-
-def test_a_share_of_the_machine():
+def test_sizes_of_memory():
+    sizes = {"7b": 7, "2K": 2048, "1.5M": 3 << 19, "4G": 1 << 32, "0.5T": 1 << 39}
+    assert {size: parse_memory(size) for size in sizes} == sizes
     kilobytes = next(int(line.split()[1]) for line in read_lines("/proc/meminfo") if line.startswith("MemTotal"))
     assert parse_memory("50%") == pytest.approx(512 * kilobytes, rel=1e-3)
-
-
-@pytest.mark.parametrize("size", ["", "4", "4 G", "4g", "-1G", "G", "1e3M"])
-def test_sizes_that_are_none(size):
-    with pytest.raises(UserError, match="give a number and one of"):
-        parse_memory(size)
+    for size in ("", "4", "4 G", "4g", "-1G", "G", "1e3M"):
+        with pytest.raises(UserError, match="give a number and one of"):
+            parse_memory(size)
 
 
 @pytest.mark.parametrize("in_files", [False, True])
