@@ -21,6 +21,11 @@ from neural_smt.phrases.table import Entries, PhraseTable
 from neural_smt.vocabulary import Vocabulary
 
 
+_SETS = sorted(range(1 << LONGEST_PHRASE), key=lambda bits: [i for i in range(LONGEST_PHRASE) if bits >> i & 1])
+_RANKS = np.argsort(_SETS).astype(np.uint64)
+"""The place of each set of source positions (bits) among all, compared as ascending sequences."""
+
+
 class ConsolidatedPairs(NamedTuple):
     """The distinct phrase pairs (entries), by source phrase and then by target phrase.
 
@@ -47,11 +52,6 @@ def transpose_links(links: np.uint64) -> np.uint64:
             if has_link(links, i, j):
                 transposed |= np.uint64(1) << np.uint64(LONGEST_PHRASE * i + j)
     return transposed
-
-
-_ROWS = sorted(range(1 << LONGEST_PHRASE), key=lambda row: [i for i in range(LONGEST_PHRASE) if row >> i & 1])
-_RANKS = np.argsort(_ROWS).astype(np.uint64)
-"""The place of each set of source positions (bits) among all, compared as ascending sequences."""
 
 
 @kernel
