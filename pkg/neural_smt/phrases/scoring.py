@@ -20,7 +20,6 @@ from neural_smt.phrases.primitives import LONGEST_PHRASE, has_link
 from neural_smt.phrases.table import Entries, PhraseTable
 from neural_smt.vocabulary import Vocabulary
 
-
 _SETS = sorted(range(1 << LONGEST_PHRASE), key=lambda bits: [i for i in range(LONGEST_PHRASE) if bits >> i & 1])
 _RANKS = np.argsort(_SETS).astype(np.uint64)
 """The place of each set of source positions (bits) among all, compared as ascending sequences."""
