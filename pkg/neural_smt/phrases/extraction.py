@@ -16,7 +16,7 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
-from neural_smt.phrases.interning import intern_spans
+from neural_smt.phrases.interning import intern_parts
 from neural_smt.phrases.primitives import LONGEST_PHRASE, pack_span
 
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
@@ -258,7 +258,7 @@ def extract_pairs(
     out, offsets = extract_spans(source, target, alignments, max_length, threads)
     with ThreadPoolExecutor(min(threads, 2)) as pool:
         sides = [
-            pool.submit(intern_spans, text, Ragged(spans, offsets), max_length)
+            pool.submit(intern_parts, [(text, Ragged(spans, offsets))], max_length)
             for text, spans in ((source, out.source_spans), (target, out.target_spans))
         ]
         source_phrases, target_phrases = (side.result() for side in sides)

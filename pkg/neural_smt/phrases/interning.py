@@ -111,18 +111,13 @@ def _shortlex_order(parents: np.ndarray, last_words: np.ndarray, depths: np.ndar
     return np.concatenate(levels) if levels else np.zeros(0, dtype=np.int64)
 
 
-def intern_spans(text: Ragged, spans: Ragged, max_length: int) -> Ragged:
-    """Number the distinct phrases under ``spans`` and replace each span by its number, in place.
-
-    text: int32 word ids of sentences; spans: int32 ``Ragged``, for each sentence its spans (``pack_span``), none
-    longer than ``max_length``. Returns the distinct phrases as int32 ``Ragged`` in shortlex order of ids; number
-    ``p`` is row ``p``.
-    """
-    return intern_parts([(text, spans)], max_length)
-
-
 def intern_parts(parts: Iterable[tuple[Ragged, Ragged]], max_length: int) -> Ragged:
-    """As ``intern_spans``, of the spans of several texts together; each text is needed no longer than its turn."""
+    """Number the distinct phrases under the spans of texts and replace each span by its number, in place.
+
+    parts: int32 word ids of sentences, needed no longer than their turn; and int32 ``Ragged``, for each sentence its
+    spans (``pack_span``), none longer than ``max_length``. Returns the distinct phrases of all as int32 ``Ragged`` in
+    shortlex order of ids; number ``p`` is row ``p``.
+    """
     capacity = 1 << 12
     edges, slots = np.empty(capacity, dtype=np.uint64), empty_slots(capacity)
     nodes = 0
@@ -155,7 +150,7 @@ def intern_phrases(phrases: Ragged) -> tuple[Ragged, np.ndarray]:
     """
     numbers = phrases.lengths.astype(np.int32)
     spans = Ragged(numbers, np.arange(len(phrases) + 1, dtype=np.int64))
-    return intern_spans(phrases, spans, int(numbers.max(initial=0))), numbers
+    return intern_parts([(phrases, spans)], int(numbers.max(initial=0))), numbers
 
 
 @kernel
