@@ -49,7 +49,7 @@ class ExtractedPairs:
 
 
 class _Marks(NamedTuple):
-    """The links of one sentence pair; or room for those of any sentence pair of a range."""
+    """The links of one sentence pair, in arrays large enough for any of its range."""
 
     linked: np.ndarray
     """bool: ``linked[i + 1, j + 1]`` for source word i and target word j, with corners before and after the words"""
@@ -83,16 +83,16 @@ def _orient(monotone: bool, swap: bool) -> int:
 
 
 @kernel
-def _mark_links(links: np.ndarray, room: _Marks, source_length: int, target_length: int) -> _Marks:
-    """Note the links (int16 ``[n, 2]``) of a sentence pair."""
-    linked = room.linked[: source_length + 2, : target_length + 2]
-    source_reach, target_reach = room.source_reach[:source_length], room.target_reach[:target_length]
-    target_rows = room.target_rows[:target_length]
-    linked[:] = False
-    linked[0, 0] = linked[source_length + 1, target_length + 1] = True
-    source_reach[:, 0], source_reach[:, 1] = target_length, -1
-    target_reach[:, 0], target_reach[:, 1] = source_length, -1
-    target_rows[:] = np.uint64(0)
+def _mark_links(links: np.ndarray, marks: _Marks, source_length: int, target_length: int) -> None:
+    """Note the links (int16 ``[n, 2]``) of a sentence pair; its cells of ``marks.linked`` must be clear."""
+    linked, source_reach, target_reach, target_rows = marks
+    linked[0, 0] = True
+    linked[source_length + 1, target_length + 1] = True
+    source_reach[:source_length, 0] = target_length
+    source_reach[:source_length, 1] = -1
+    target_reach[:target_length, 0] = source_length
+    target_reach[:target_length, 1] = -1
+    target_rows[:target_length] = np.uint64(0)
     for link in range(len(links)):
         i, j = np.int64(links[link, 0]), np.int64(links[link, 1])
         linked[i + 1, j + 1] = True
@@ -104,7 +104,15 @@ def _mark_links(links: np.ndarray, room: _Marks, source_length: int, target_leng
         i, j = np.int64(links[link, 0]), np.int64(links[link, 1])
         if i - target_reach[j, 0] < LONGEST_PHRASE:
             target_rows[j] |= np.uint64(1) << np.uint64(i - target_reach[j, 0])
-    return _Marks(linked, source_reach, target_reach, target_rows)
+
+
+@kernel
+def _clear_links(links: np.ndarray, marks: _Marks, source_length: int, target_length: int) -> None:
+    """Clear the cells of ``marks.linked`` that ``_mark_links`` set: cheaper than clearing all of it."""
+    marks.linked[0, 0] = False
+    marks.linked[source_length + 1, target_length + 1] = False
+    for link in range(len(links)):
+        marks.linked[links[link, 0] + 1, links[link, 1] + 1] = False
 
 
 @kernel
@@ -118,16 +126,22 @@ def _is_consistent(source_reach: np.ndarray, first: int, last: int, start: int, 
 
 @kernel
 def _widen(
-    span: tuple[int, int, int, int], links: np.uint64, marks: _Marks, max_length: int, out: PairSpans, position: int
+    span: tuple[int, int, int, int],
+    links: np.uint64,
+    marks: _Marks,
+    source_length: int,
+    max_length: int,
+    out: PairSpans,
+    position: int,
+    write: bool,
 ) -> int:
     """Visit a minimal pair and those with the source side widened over unaligned words; return the next position."""
     first, last, start, end = span
     linked, source_reach, _, _ = marks
-    write = len(out.links) > 0
     i = first
     while i >= 0 and i > last - max_length and (i == first or source_reach[i, 1] < 0):
         k = last
-        while k < len(source_reach) and k < i + max_length and (k == last or source_reach[k, 1] < 0):
+        while k < source_length and k < i + max_length and (k == last or source_reach[k, 1] < 0):
             if write:
                 # ``linked`` is shifted by one: the word before i is row i, the word after k is row k + 2.
                 previous = _orient(linked[i, start], linked[k + 2, start])
@@ -143,10 +157,11 @@ def _widen(
 
 
 @kernel
-def _extract_sentence(marks: _Marks, max_length: int, out: PairSpans, position: int) -> int:
+def _extract_sentence(
+    marks: _Marks, source_length: int, target_length: int, max_length: int, out: PairSpans, position: int, write: bool
+) -> int:
     """Visit the phrase pairs of one sentence pair, writing them from ``position`` on; return the next position."""
     _, source_reach, target_reach, target_rows = marks
-    source_length, target_length = len(source_reach), len(target_reach)
     for start in range(target_length):
         first, last = source_length, -1
         links = np.uint64(0)
@@ -163,7 +178,7 @@ def _extract_sentence(marks: _Marks, max_length: int, out: PairSpans, position: 
                 first = lowest
             if last >= 0 and _is_consistent(source_reach, first, last, start, end):
                 span = (first, last, start, end)
-                position = _widen(span, links, marks, max_length, out, position)
+                position = _widen(span, links, marks, source_length, max_length, out, position, write)
     return position
 
 
@@ -177,14 +192,15 @@ def _extract_range(
     max_length: int,
     pair_offsets: np.ndarray,
     out: PairSpans,
+    write: bool,
 ) -> None:
-    """Write the pairs of each sentence of a range, or count them into ``pair_offsets[sentence + 1]`` without room."""
+    """Count the pairs of each sentence of a range into ``pair_offsets[sentence + 1]``, or ``write`` them."""
     longest_source, longest_target = 0, 0
     for sentence in range(sentences[0], sentences[1]):
         longest_source = max(longest_source, source_offsets[sentence + 1] - source_offsets[sentence])
         longest_target = max(longest_target, target_offsets[sentence + 1] - target_offsets[sentence])
-    room = _Marks(
-        np.empty((longest_source + 2, longest_target + 2), dtype=np.bool_),
+    marks = _Marks(
+        np.zeros((longest_source + 2, longest_target + 2), dtype=np.bool_),
         np.empty((longest_source, 2), dtype=np.int32),
         np.empty((longest_target, 2), dtype=np.int32),
         np.empty(longest_target, dtype=np.uint64),
@@ -193,11 +209,12 @@ def _extract_range(
         source_length = source_offsets[sentence + 1] - source_offsets[sentence]
         target_length = target_offsets[sentence + 1] - target_offsets[sentence]
         own = links[link_offsets[sentence] : link_offsets[sentence + 1]]
-        marks = _mark_links(own, room, source_length, target_length)
-        if len(out.links) > 0:
-            _extract_sentence(marks, max_length, out, pair_offsets[sentence])
-        else:
-            pair_offsets[sentence + 1] = _extract_sentence(marks, max_length, out, 0)
+        _mark_links(own, marks, source_length, target_length)
+        begin = pair_offsets[sentence] if write else 0
+        end = _extract_sentence(marks, source_length, target_length, max_length, out, begin, write)
+        if not write:
+            pair_offsets[sentence + 1] = end
+        _clear_links(own, marks, source_length, target_length)
 
 
 def split_evenly(offsets: np.ndarray, threads: int) -> list[tuple[int, int]]:
@@ -230,16 +247,16 @@ def extract_spans(
     offsets = np.zeros(len(alignments) + 1, dtype=np.int64)
     ranges = split_evenly(source.offsets, threads)
 
-    def run(pairs: int) -> PairSpans:
+    def run(pairs: int, write: bool) -> PairSpans:
         out = PairSpans(*(np.empty(pairs, dtype=dtype) for dtype in (np.int32, np.int32, np.uint64, np.uint8)))
         text = source.offsets, target.offsets, links, alignments.offsets
-        run_ranges(_extract_range, ranges, threads, *text, max_length, offsets, out)
+        run_ranges(_extract_range, ranges, threads, *text, max_length, offsets, out, write)
         return out
 
-    run(0)
+    run(0, write=False)
     np.cumsum(offsets, out=offsets)
     check_pairs(int(offsets[-1]))
-    return run(int(offsets[-1])), offsets
+    return run(int(offsets[-1]), write=True), offsets
 
 
 def check_pairs(pairs: int) -> None:

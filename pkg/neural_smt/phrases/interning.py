@@ -96,6 +96,12 @@ def _spell(nodes: np.ndarray, parents: np.ndarray, last_words: np.ndarray, offse
     return values
 
 
+@kernel
+def _renumber(numbers: np.ndarray, mapping: np.ndarray) -> None:
+    for index in range(len(numbers)):
+        numbers[index] = mapping[numbers[index]]
+
+
 def _shortlex_order(parents: np.ndarray, last_words: np.ndarray, depths: np.ndarray) -> np.ndarray:
     """The nodes ordered by depth, then word by word: each level is sorted by (rank of the parent, last word)."""
     rank = np.zeros(len(parents), dtype=np.int64)
@@ -138,7 +144,7 @@ def intern_parts(parts: Iterable[tuple[Ragged, Ragged]], max_length: int) -> Rag
     number = np.empty(nodes, dtype=np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
     for own in numbers:
-        own[:] = number[own]
+        _renumber(own, number)
     offsets = offsets_of(depths[order])
     return Ragged(_spell(order, parents, last_words, offsets), offsets)
 
