@@ -204,7 +204,7 @@ class _FeatureInBatch:
     def score_claimed(self, sizes: tuple[int, int], complete: bool, stacks: Stacks, buffer: Buffer) -> None:
         """Score the arcs into the marked hypotheses, which are in the stacks of these sizes (the last not included)."""
         chosen, owners = arcs_into_claimed(*sizes, stacks)
-        ways, ends = stacks.arcs[chosen], np.full(len(chosen), complete)
+        ways, ends = stacks.arcs.take(chosen), np.full(len(chosen), complete)
         scores = self._score(self.members[owners], ends, stacks.history, ways)
         best = revise(chosen, scores, self.weight, self.weighted.options, stacks, buffer)
         if len(chosen):
