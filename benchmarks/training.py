@@ -33,7 +33,7 @@ def measure(config: EncoderDecoderConfig, device: torch.device, precision: str, 
     settings = network_settings("encoder_decoder", {"validation_pairs": 0, "precision": precision})
     pairs = random_pairs(config, settings.batch * settings.buffer)
     with tempfile.TemporaryDirectory() as folder:
-        task = PhraseTask(network, pairs, pairs.take(np.arange(0)), settings.batch, 1, settings.buffer)
+        task = PhraseTask(network, pairs, pairs.take(np.arange(0)), settings.batch, 1, settings.buffer, reshuffle=False)
         # one buffer of minibatches, which hold pairs of all lengths
         speed = speed_of(Trainer(task, settings, Path(folder), "benchmark"), settings.buffer, seconds)
     milliseconds = 1e3 * speed.pop("seconds") / settings.buffer

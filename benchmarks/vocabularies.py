@@ -61,7 +61,9 @@ def main() -> None:
     parts = partitions(*arguments)
     cut = fastest(partitions, *arguments)
     source, target = ([" ".join(tokens) for tokens in sentences("val", side)] for side in ("en", "fr"))
-    held = measure_pieces([(build_sets(sources, settings, source), sources.network.encode_words(target))], BATCH)
+    rows = np.random.default_rng(1).permutation(len(source))
+    own, encoded = build_sets(sources, settings, source), sources.network.encode_words(target)
+    held = measure_pieces([(own.take(rows), encoded.take(rows))], BATCH)
     found = {
         "sentences_per_second": round(len(lines) / seconds),
         "phrases_per_second": round(phrases / seconds),

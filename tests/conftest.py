@@ -17,7 +17,7 @@ hypothesis.settings.load_profile("busy")
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # Programs that tests start find the package of this checkout.
-os.environ["PYTHONPATH"] = str(REPOSITORY / "pkg")
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(REPOSITORY / "pkg"), os.environ.get("PYTHONPATH")]))
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ from neural_smt.corpus.splitting import (
     assign,
     check_start,
     content_key,
+    survey_corpus,
     usual_size,
 )
 from neural_smt.corpus.steps import split
@@ -196,6 +197,16 @@ def test_pairs_are_counted_by_what_is_odd(tmp_path: Path) -> None:
     ]
     assert "the text looks tokenised already, as by Moses; say --tokenised if it is" in remarks
     assert not any("tokenised" in remark for remark in found.remarks(tokenised=True))
+
+
+def test_small_corpora_and_copies_are_refused(tmp_path: Path) -> None:
+    sides = tmp_path / "c.en", tmp_path / "c.de"
+    survey(tmp_path, numbered(ENGLISH, 199), numbered(GERMAN, 199))
+    with pytest.raises(UserError, match=r"c\.en: 199 pairs with text are too few; give 200 or more"):
+        survey_corpus(*sides)
+    survey(tmp_path, numbered(ENGLISH), [*numbered(ENGLISH, 200), *numbered(GERMAN, 100)])
+    with pytest.raises(UserError, match="200 of 300 lines are the same on both sides; give a text and its translation"):
+        survey_corpus(*sides)
 
 
 def test_swapped_and_wrong_sides_are_told(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_vocabulary(tmp_path):
 def test_shards_tokenise_the_whole_text(tmp_path: Path, count: int, tokenised: bool) -> None:
     write_lines(tmp_path / "raw.gz", [f"L\u2019eau, c'est {number} %\r" for number in range(11)])
     options = {"text": tmp_path / "raw.gz", "language": "fr", "tokenised": tokenised}
-    steps.tokenise(**options, output=tmp_path / "whole")
+    steps.tokenise(**options, output=tmp_path / "whole", threads=2)
     parts = [tmp_path / f"{number}-of-{count}" for number in range(1, count + 1)]
     for part in parts:
         steps.tokenise(**options, output=part, shard=part.name)

@@ -49,6 +49,7 @@ def best_of_search_graph(lines, limit=1, weights=None):
             added = tuple(words.split("|")[-1].split())
             ways[node] += [(score + step, before + added) for score, before in ways[back]]
             finals |= {node} if fields["forward"] == "-1" else set()
+        assert limit or len(finals) == 1
         results[number] = sorted((way for node in finals for way in ways[node]), reverse=True)[:limit]
     return results
 

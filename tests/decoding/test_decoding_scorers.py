@@ -78,7 +78,7 @@ def test_lattices_are_rescored_as_all_their_translations_in_lists(name: str, mon
     owner = np.array([number for number, _ in paths])
     first = np.searchsorted(owner, np.arange(len(SENTENCES) + 1))
     together, states = score_paths(scorer, Ragged.from_lists([path for _, path in paths]), owner)
-    np.testing.assert_allclose(together, scores, atol=1e-5)
+    np.testing.assert_allclose(together, scores, atol=1e-6 if name in KINDS else 1e-5)
     assert states > 0
     arcs = world.lattices.flat.scores(world.vector)
     totals = 0.7 * scores + [arcs[path].sum() for _, path in paths]

@@ -68,12 +68,26 @@ def reference_discounts(counts: list[int]) -> list[float]:
     return discounts if good else list(FALLBACK_DISCOUNTS)
 
 
-def test_discounts_and_backoffs_by_hand():
+def test_values_by_hand():
     a, b, c = 3, 4, 5
     estimated = estimate(Ragged.from_lists([[a, b], [a, b], [a, c]]), 2)
     # One distinct word stands before a, b and c each, two before </s>: no count of 3, so the fallback.
     # Bigrams: n1 = n2 = 2, n3 = 1, n4 = 0.
     np.testing.assert_allclose(estimated.discounts, [[0.5, 1, 1.5], [1 / 3, 1.5, 3]])
+    expected = {
+        (UNK,): 0.1,
+        (BOS,): 1.0,
+        (EOS,): 0.3,
+        (a,): 0.2,
+        (b,): 0.2,
+        (c,): 0.2,
+        (BOS, a): 0.2,
+        (a, b): 0.5 / 3 + 11 / 18 * 0.2,
+        (a, c): (2 / 3) / 3 + 11 / 18 * 0.2,
+        (b, EOS): 0.25 + 0.75 * 0.3,
+        (c, EOS): 2 / 3 + 1 / 3 * 0.3,
+    }
+    assert as_dictionary(estimated) == pytest.approx(expected, rel=1e-6)
     backoff = as_dictionary(estimated, "backoff")
     assert [backoff[w,] for w in (UNK, BOS, EOS, a, b, c)] == pytest.approx([1, 1, 1, 11 / 18, 0.75, 1 / 3], rel=1e-6)
 

@@ -114,5 +114,5 @@ def test_columns_are_read_and_written_in_windows(tmp_path, in_files):
     rows = Column(tmp_path if in_files else None, "rows", (np.int32, (2,)))
     assert rows[:].shape == (0, 2)
     rows.append(np.zeros((2, 2)))
-    rows[1:][0] = 7, 8
+    put_rising(rows, np.array([1]), np.array([[7, 8]]), 4)
     assert rows[:].tolist() == [[0, 0], [7, 8]]

@@ -82,8 +82,10 @@ def test_folders_of_others_and_broken_ones_are_refused(model: Trained, tmp_path:
         ({"config": config | {"depth": 2}}, unlike),
         ({"config": {}}, unlike),
         ({"config": 7}, unlike),
+        *(({"config": config | {"direct_order": bad}}, unlike) for bad in (0, -1) if "direct_order" in config),
         ({"vocabularies": {"source": vocabularies.get("source")}}, unlike),
-        *(({"config": config | {name: value}}, unfit) for name, value in ((size, changed), (size, "many"))),
+        ({"config": config | {size: changed}}, unfit),
+        ({"config": config | {size: "many"}}, unfit if size == "layers" else unlike),
         *(({"config": config | {name: bad}}, unfit) for name in SIZES if name in config for bad in (0, -1)),
     ):
         write_json(folder / "config.json", description | change)

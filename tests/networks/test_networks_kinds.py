@@ -10,7 +10,7 @@ from neural_smt.networks.attention import decoder
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-SOME = [CASES[name] for name in ("code", "paper", "tanh paper", "attention", "own words", "cslm")]
+SOME = [CASES[name] for name in ("code", "paper", "tanh paper", "attention", "own words", "words in common", "cslm")]
 
 
 @EVERY

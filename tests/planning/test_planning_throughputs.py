@@ -1,5 +1,6 @@
 """Rates out of finished jobs: exact ones, outliers, Snakemake's samples, jobs that were killed."""
 
+import json
 import os
 import subprocess
 import sys
@@ -119,6 +120,10 @@ def test_throughputs_are_kept_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(UserError, match=r"other\.json: has no 'lines'; write throughputs with `make bench`"):
         Throughputs.load(tmp_path / "other.json")
+    for other in ({"lines": {}, "machines": "x"}, {"lines": {"tune": {"cpu": 3}}}):
+        (tmp_path / "other.json").write_text(json.dumps({"experiments": []} | other))
+        with pytest.raises(UserError, match=r"other\.json: not a file of throughputs; write one with `make bench`"):
+            Throughputs.load(tmp_path / "other.json")
 
 
 def test_what_no_run_tells_stays_known() -> None:

@@ -89,6 +89,7 @@ def test_envelope_is_that_of_all_derivations(seed: int) -> None:
                     np.testing.assert_allclose(ours[:, 0] * x + ours[:, 1], heights.max(axis=0), rtol=1e-3, atol=2e-3)
                 for path, line in zip(paths, ours, strict=True):
                     nearest = lines[np.abs(lines - line).max(axis=1).argmin()]
+                    np.testing.assert_allclose(line, nearest, rtol=1e-3, atol=2e-3)
                     same = np.flatnonzero(np.abs(lines - nearest).max(axis=1) < 1e-4)
                     assert case.spell(case.lattices.words.take(path).values) in {derivations[i].tokens for i in same}
 

@@ -10,7 +10,7 @@ from vocabularies_world import brute_dictionary, brute_phrase, load_world, sizes
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.ragged import Ragged
-from neural_smt.vocabulary import Vocabulary
+from neural_smt.vocabulary import UNK, Vocabulary
 from neural_smt.vocabulary_selection import building
 from neural_smt.vocabulary_selection.building import (
     Sources,
@@ -19,6 +19,8 @@ from neural_smt.vocabulary_selection.building import (
     build_sets,
     frequent_ids,
     load_sources,
+    top_entries,
+    word_lists,
 )
 from neural_smt.vocabulary_selection.candidates import SIZES, save_pieces, text_digest
 
@@ -124,3 +126,20 @@ def test_reserved_spellings_of_the_text_are_no_words_of_the_network(sources: Sou
     known = sources.network.index["la"]
     assert sources.network.encode_words(["la </s> <s> <unk> x"]).values.tolist() == [known, 0, 0, 0, 0]
     assert sources.encode(["house x"]).values.tolist() == [sources.source.index["house"], -1]
+
+
+def test_words_the_network_does_not_know_do_not_count_among_the_best(sources: Sources) -> None:
+    house = sources.source.index["house"]
+    best, second = word_lists(sources.lexical, sources.ids, 2)[house]
+    ids = sources.ids.copy()
+    ids[sources.target.index[sources.network.words[best]]] = UNK
+    assert word_lists(sources.lexical, ids, 1)[house].tolist() == [second]
+
+
+def test_entries_are_ranked_by_the_direct_probability(sources: Sources) -> None:
+    table = sources.phrase_table
+    phrases = np.arange(len(table.source))[::-1].copy()
+    for place, rows in enumerate(top_entries(table, phrases, 2)):
+        number = int(phrases[place])
+        entries = range(int(table.entry_offsets[number]), int(table.entry_offsets[number + 1]))
+        assert rows.tolist() == sorted(entries, key=lambda row: (-table.scores[row, 2], row))[:2]

@@ -139,7 +139,7 @@ def check_alignments(
     check_lines(path, text, len(alignments), len(lengths[0]))
     outside = np.zeros(len(alignments.values), dtype=np.bool_)
     for side, of_side in enumerate(lengths):
-        outside |= alignments.values[:, side] >= np.repeat(of_side, alignments.lengths)
+        outside |= alignments.values[:, side] >= np.repeat(of_side.astype(np.int32), alignments.lengths)
     if outside.any():
         link = int(np.argmax(outside))
         i, j = alignments.values[link].tolist()

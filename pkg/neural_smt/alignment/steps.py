@@ -10,12 +10,13 @@ import tempfile
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from neural_smt.alignment.fast_align import fast_align
 from neural_smt.alignment.lexical import LinkCounts
-from neural_smt.alignment.pharaoh import check_lines, count_pairs, read_aligned, read_alignments, write_alignments
+from neural_smt.alignment.pharaoh import count_pairs, read_aligned, read_alignments, write_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.errors import UserError, check_as_many
 from neural_smt.experiment.settings import Settings, section_settings
@@ -104,7 +105,11 @@ def _align(source: list[str], target: list[str], settings: dict[str, Any], backw
 def symmetrise(*, forward: Path, backward: Path, heuristic: str, output: Path) -> None:
     """Combine the alignments of both directions by a heuristic."""
     directions = read_alignments(forward), read_alignments(backward)
-    check_lines(forward, backward, *map(len, directions))
+    if len(directions[0]) != len(directions[1]):
+        raise UserError(
+            f"{forward} has {len(directions[0])} lines but {backward} has {len(directions[1])}; "
+            "align both directions of the same text"
+        )
     alignments = symmetrise_alignments(*directions, heuristic)
     log.info("%s: %d links", heuristic, len(alignments.values))
     write_alignments(output, alignments)
@@ -142,15 +147,12 @@ def _eflomal(source: list[str], target: list[str], settings: dict[str, Any], bac
     aligner = eflomal.Aligner(**{names.get(name, name): value for name, value in settings.items()})
     with tempfile.TemporaryDirectory(prefix="eflomal.") as folder:
         path = Path(folder) / "links"
-        before = dict(os.environ)
-        os.environ["OMP_NUM_THREADS"] = str(threads)  # the program that the package runs goes by it
-        try:
-            aligner.align(source, target, **{"links_filename_rev" if backward else "links_filename_fwd": str(path)})
-        except SystemExit:
-            raise UserError("the program of the package eflomal is missing; install eflomal again") from None
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
+        # the program that the package runs goes by the environment
+        with mock.patch.dict(os.environ, OMP_NUM_THREADS=str(threads)):
+            try:
+                aligner.align(source, target, **{"links_filename_rev" if backward else "links_filename_fwd": str(path)})
+            except SystemExit:
+                raise UserError("the program of the package eflomal is missing; install eflomal again") from None
         # The package ignores the exit status of its program, so a crash shows only in what was written.
         links = read_alignments(path) if path.exists() else None
     if links is None or len(links) != len(source):

@@ -222,5 +222,5 @@ def draw_scatter(path: Path, network: np.ndarray, translation: np.ndarray, extra
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     """Spearman's rank correlation with mean ranks for ties; 0 where one of them is constant."""
-    constant = min(np.ptp(first), np.ptp(second)) == 0
+    constant = len(first) == 0 or min(np.ptp(first), np.ptp(second)) == 0
     return 0.0 if constant else float(spearmanr(first, second).statistic)

@@ -43,7 +43,7 @@ SGML_LIMIT = 1 << 28
 """Bytes of the largest SGML file that is read; test sets have less than a hundredth of that."""
 
 _OPENING = re.compile(r"<seg\b", re.IGNORECASE)
-_SEGMENT = re.compile(r"<seg\b[^<>]*>((?:(?!<seg\b).)*?)</seg\s*>", re.DOTALL | re.IGNORECASE)
+_SEGMENT = re.compile(r"<seg\b(?:(?!<seg\b)[^>])*>((?:(?!<seg\b).)*?)</seg\s*>", re.DOTALL | re.IGNORECASE)
 """WMT publishes its test sets as SGML, one ``<seg>`` a line."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.decoding.attention.results import AttentionStatistics
-from neural_smt.decoding.attention.search import shard_members
+from neural_smt.decoding.attention.search import Translator, shard_members
 from neural_smt.decoding.nbest import write_entries
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
@@ -50,8 +50,6 @@ def translate_attention(
     part = Shard.parse(shard or "1-of-1")
     if nbest_size < 0:
         raise UserError(f"the n-best size is {nbest_size}; set it to 0 or more")
-    # They load PyTorch, which most systems need none of.
-    from neural_smt.decoding.attention.search import Translator
     from neural_smt.networks.device import describe_device, select_device
 
     translator = Translator.load(System.load(system), device)
@@ -96,11 +94,9 @@ def measure_epochs(
     tokenised; settings: of the section ``decoding.attention``; candidates: as for ``translate_attention``. Unknown
     words are never replaced, as in the figure. Writes a CSV: epoch, updates, held-out perplexity of the weights after
     these (empty where training did not measure it), BLEU on tokens (0 to 100) and seconds of search of the epoch's
-    model, which may be a mean of weights (``AttentionSettings.average``). What is measured is kept in the JSON file
+    model, which may be a mean of weights (``average`` of its settings). What is measured is kept in the JSON file
     ``state`` and not translated again while models, texts, settings and program are the same.
     """
-    # They load PyTorch, which most systems need none of.
-    from neural_smt.decoding.attention.search import Translator
     from neural_smt.networks.attention.network import AttentionNetwork
     from neural_smt.networks.device import select_device
     from neural_smt.networks.folder import Trained, read_training

@@ -77,7 +77,7 @@ class StatefulFeature:
 
     name: of the feature, which the weights must hold; history: how many target words before a phrase its score may
     depend on; recombination: the last words that must agree for hypotheses to be recombined, where they are fewer;
-    exact: None, or something where scores are but estimates, good enough to prune by; fallback_lm: the language model
+    exact: what gives exact scores where those of the search are estimates, else None; fallback_lm: the language model
     (``LM0``) whose scores take the place of these until hypotheses are extended (``stacks``), and in future costs. A
     model of the same words, however coarse, leads the filling of stacks and their pruning far better than nothing does.
     Threads call it at the same time.

@@ -22,7 +22,7 @@ from neural_smt.decoding.nbest import Translation, empty_translation, translate
 from neural_smt.decoding.options import PreparedSentences, prepare, weigh
 from neural_smt.decoding.primitives import WINDOW, Search
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import Settings, section_settings
+from neural_smt.experiment.settings import Settings, complete_settings, load_schema
 from neural_smt.shards import Shard
 
 Result = TypeVar("Result")
@@ -43,12 +43,12 @@ changes the result.
 
 
 class SearchSettings(Settings):
-    """Settings of the search, see ``decoding.test`` in the schema. What is left out is as in Moses, and the distortion
+    """Settings of the search, see ``search`` in the schema. What is left out is as in Moses, and the distortion
     limit as its training sets it. ``UserError`` names what is out of range.
     """
 
     def __init__(self, **values: Any):
-        super().__init__(vars(section_settings("decoding.test", values)))
+        super().__init__(vars(complete_settings(values, load_schema()["$defs"]["search"], "search")))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Settings: defaults, ranges and types from the schema, and the objects that code reads them from."""
 
 import difflib
+import math
 from collections.abc import Mapping
 from copy import deepcopy
 from functools import cache
@@ -110,10 +111,15 @@ def check_section(section: Mapping[str, Any], schema: Mapping[str, Any], where: 
     """
     import jsonschema  # a tenth of a second that most steps do without
 
-    validator = jsonschema.Draft202012Validator(schema)
+    finite = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("number", _is_finite)
+    validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=finite)(schema)
     errors = sorted(validator.iter_errors(section), key=lambda error: [str(part) for part in error.absolute_path])
     if errors:
         raise UserError(_sentence(jsonschema.exceptions.best_match(errors), where))
+
+
+def _is_finite(checker: Any, value: Any) -> bool:
+    return math.isfinite(value) if isinstance(value, float) else isinstance(value, int) and not isinstance(value, bool)
 
 
 def _sentence(error: Any, where: str) -> str:

@@ -28,7 +28,7 @@ def temporary_folder(path: Path) -> Path:
 
 
 def _temporary(path: Path, directory: bool) -> Path:
-    """A new empty folder, or a file with the suffixes of ``path``; errors name ``path``, not a name nobody knows."""
+    """A new empty folder, or a file with the suffixes of ``path``; errors name ``path``, not the temporary name."""
     name = {"prefix": f".{HOST}-{os.getpid()}.", "suffix": f".{path.name}", "dir": path.parent}
     try:
         if directory:

@@ -48,9 +48,7 @@ def read_arpa(path: Path, vocabulary: Vocabulary | None = None) -> tuple[list[Ng
     missing ``<unk>`` stays missing (``NgramModel`` gives it -100); ``<UNK>`` is ``<unk>``. All numbers are finite and
     no log10 probability is above 0. Raises ``UserError`` naming the line at fault.
     """
-    data = bytearray()
-    for _, piece in read_pieces(path):
-        data += piece
+    data = b"".join(piece for _, piece in read_pieces(path))
     text = np.frombuffer(data, dtype=np.uint8)
     counts, position = _read_header(path, data)
     vocabulary = vocabulary or _unigram_vocabulary(path, data, position)
@@ -87,7 +85,7 @@ def write_arpa(path: Path, tables: Sequence[NgramTable], vocabulary: Vocabulary)
         stream.write("\n\\end\\\n")
 
 
-def _read_header(path: Path, data: bytearray) -> tuple[list[int], int]:
+def _read_header(path: Path, data: bytes) -> tuple[list[int], int]:
     """The declared number of n-grams of each order, and the position after the header."""
     position = data.find(b"\\data\\")
     if position < 0:
@@ -112,7 +110,7 @@ def _read_header(path: Path, data: bytearray) -> tuple[list[int], int]:
     return counts, position
 
 
-def _lines(data: bytearray, position: int) -> Iterator[tuple[int, int]]:
+def _lines(data: bytes, position: int) -> Iterator[tuple[int, int]]:
     """The start of each line from ``position`` on, and the position after it."""
     while position < len(data):
         end = data.find(b"\n", position) + 1 or len(data)
@@ -120,7 +118,7 @@ def _lines(data: bytearray, position: int) -> Iterator[tuple[int, int]]:
         position = end
 
 
-def _expect(path: Path, data: bytearray, position: int, title: bytes) -> int:
+def _expect(path: Path, data: bytes, position: int, title: bytes) -> int:
     """The position after the line ``title``, which may follow blank lines only."""
     for start, end in _lines(data, position):
         line = data[start:end].strip()
@@ -132,7 +130,7 @@ def _expect(path: Path, data: bytearray, position: int, title: bytes) -> int:
     raise _malformed(path, data, position, f"expected '{title.decode()}'")
 
 
-def _unigram_vocabulary(path: Path, data: bytearray, position: int) -> Vocabulary:
+def _unigram_vocabulary(path: Path, data: bytes, position: int) -> Vocabulary:
     """The words of the unigram section, the reserved ones first."""
     words: list[str] = []
     position = _expect(path, data, position, b"\\1-grams:")
@@ -153,7 +151,7 @@ def _index_vocabulary(vocabulary: Vocabulary) -> tuple[Words, np.ndarray]:
     return index_words([*vocabulary.words, _OTHER_UNK]), np.append(ids, np.int32(UNK))
 
 
-def _malformed(path: Path, data: bytearray, position: int, what: str) -> UserError:
+def _malformed(path: Path, data: bytes, position: int, what: str) -> UserError:
     line = data.count(b"\n", 0, position) + 1
     return UserError(f"{path}, line {line}: {what}; the ARPA file is damaged, make it again")
 

@@ -40,12 +40,20 @@ class Column:
         return self._length
 
     def __getitem__(self, rows: slice) -> np.ndarray:
-        """A view of rows; of a file, those that are looked at are in memory as long as the view is there."""
+        """A view of rows. Of a file, those that are looked at are in memory as long as the view is there, and what is
+        written to the view stays in memory.
+        """
         if self.path is None:
             return self._memory[rows]
         if self._length * self._kind.itemsize == 0:
             return np.zeros((self._length, *self._kind.shape), dtype=self.dtype)[rows]
-        return np.asarray(np.memmap(self.path, self._kind, "r+", shape=self._length)[rows])
+        return np.asarray(np.memmap(self.path, self._kind, "c", shape=self._length)[rows])
+
+    def write(self, start: int, rows: np.ndarray) -> None:
+        """Write rows over those of a file from ``start`` on."""
+        with open(self.path, "r+b") as stream:
+            stream.seek(start * self._kind.itemsize)
+            stream.write(np.ascontiguousarray(rows, dtype=self.dtype))
 
     def append(self, rows: np.ndarray) -> None:
         """Write rows after the last one."""
@@ -125,7 +133,9 @@ def put_rising(values: Column, rows: np.ndarray, new: np.ndarray, block: int) ->
         values[:][rows] = new
         return
     for start, stop, first, last in _windows(rows, block):
-        values[start:stop][rows[first:last] - start] = new[first:last]
+        part = values[start:stop]
+        part[rows[first:last] - start] = new[first:last]
+        values.write(start, part)
 
 
 def _windows(rows: np.ndarray, block: int) -> Iterator[tuple[int, int, int, int]]:

@@ -153,6 +153,7 @@ def estimate_in_blocks(
             estimates.append(np.column_stack([words[context], word]), prob, taken)
             done = last
         tables.append(NgramTable(*table.part()))
+        context = suffix = word = count = words = prob = kept = None  # a view keeps the room of a removed file
         for finished in (shorter, adjusted, ngrams):
             finished.remove()
         shorter = estimates

@@ -39,7 +39,7 @@ _SOURCES_AT_ONCE = 1 << 14
 @dataclass(frozen=True)
 class MosesRows:
     """E rows; source, target: int32 ``Ragged`` of word numbers; links: uint8 ``Ragged`` of ``[links, 2]``;
-    scores: float32 ``[E, N]``; counts: int32 ``[E, 3]``. Those of a reordering table have no links and mean nothing.
+    scores: float32 ``[E, N]``; counts: int32 ``[E, 3]``. A reordering table has neither links nor counts.
     """
 
     source: Ragged
@@ -72,13 +72,15 @@ def read_rows(path: Path, words: WordNumbers, reordering: bool = False) -> Moses
             number = lines + piece.count(b"\n", 0, line) + 1
             told = _explain(fault, place, piece, columns, reordering)
             raise UserError(f"{path}, line {number}: {told}; export the table again")
-        number, *filled = rows.used.tolist()
-        parts.append([array[:end].copy() for array, end in zip(rows, (*filled, number, number, number), strict=False)])
+        row_count, *filled = rows.used.tolist()
+        ends = (*filled, row_count, row_count, 0 if reordering else row_count)
+        *arrays, counts = (array[:end].copy() for array, end in zip(rows, ends, strict=False))
+        parts.append([*arrays, np.rint(counts).astype(np.int32)])
     if not parts:
         raise UserError(f"{path}: holds no phrase pair; export the table again")
     source, target, links, lengths, scores, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
     sides = (Ragged(*side) for side in zip((source, target, links), map(offsets_of, lengths.T), strict=True))
-    return MosesRows(*sides, scores, np.rint(counts).astype(np.int32))
+    return MosesRows(*sides, scores, counts)
 
 
 def _explain(fault: int, place: int, piece: bytes, columns: int, reordering: bool) -> str:

@@ -20,8 +20,10 @@ from neural_smt.phrases.primitives import LONGEST_PHRASE, has_link
 from neural_smt.phrases.table import Entries, PhraseTable
 from neural_smt.vocabulary import Vocabulary
 
-_SETS = sorted(range(1 << LONGEST_PHRASE), key=lambda bits: [i for i in range(LONGEST_PHRASE) if bits >> i & 1])
-_RANKS = np.argsort(_SETS).astype(np.uint64)
+_SETS_IN_ORDER = sorted(
+    range(1 << LONGEST_PHRASE), key=lambda bits: [i for i in range(LONGEST_PHRASE) if bits >> i & 1]
+)
+_RANK_OF_SET = np.argsort(_SETS_IN_ORDER).astype(np.uint64)
 """The place of each set of source positions (bits) among all, compared as ascending sequences."""
 
 
@@ -63,7 +65,7 @@ def alignment_rank(links: np.uint64) -> np.uint64:
     rank = np.uint64(0)
     for j in range(LONGEST_PHRASE):
         row = (links >> np.uint64(LONGEST_PHRASE * j)) & np.uint64((1 << LONGEST_PHRASE) - 1)
-        rank = (rank << np.uint64(LONGEST_PHRASE)) | _RANKS[row]
+        rank = (rank << np.uint64(LONGEST_PHRASE)) | _RANK_OF_SET[row]
     return rank
 
 

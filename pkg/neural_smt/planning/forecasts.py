@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from neural_smt.corpus.sources import archive_name
+from neural_smt.errors import UserError
 from neural_smt.experiment.systems import Systems
 from neural_smt.io.files import read_object, read_yaml, write_json
 from neural_smt.planning.jobs import Job
@@ -295,8 +296,11 @@ class Throughputs:
     def load(cls, path: Path) -> "Throughputs":
         """Read what ``save`` wrote; ``UserError`` for another file."""
         read = read_object(path, "write throughputs with `make bench`")
-        lines = {rule: {cost: Line(*line) for cost, line in own.items()} for rule, own in read["lines"].items()}
-        return cls(**{**read, "lines": lines, "experiments": tuple(read["experiments"])})
+        try:
+            lines = {rule: {cost: Line(*line) for cost, line in own.items()} for rule, own in read["lines"].items()}
+            return cls(**{**read, "lines": lines, "experiments": tuple(read["experiments"])})
+        except (TypeError, AttributeError):
+            raise UserError(f"{path}: not a file of throughputs; write one with `make bench`") from None
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,9 @@ def scaling_table(benchmarks: Mapping[int, Iterable[Path]]) -> pd.DataFrame:
     table = table.sort_values("pairs", kind="stable").sort_values("stage", key=in_order, kind="stable")
     fitted = []
     for _, own in table.groupby("stage", sort=False):
+        if len(own) < 2:
+            fitted.append(own["processor_seconds"])
+            continue
         line = linregress(own["pairs"], own["processor_seconds"])
         fitted.append(line.intercept + line.slope * own["pairs"])
     return table.assign(fitted_seconds=np.concatenate(fitted))
@@ -129,7 +132,7 @@ def _draw_scaling(path: Path, table: pd.DataFrame) -> None:
             times.plot(own["pairs"], own["fitted_seconds"], "-", color="black" if stage == TOTAL else GREY, linewidth=1)
             if stage != TOTAL:
                 memory.plot(own["pairs"], own["peak_memory_mb"], "o-", color=colour)
-        rate, explained = 1000 * line.slope, line.rvalue**2
+        rate, explained = 1000 * line.slope, 1.0 if np.isnan(line.rvalue) else line.rvalue**2
         times.set_title(f"{rate:.2f} s per 1,000 pairs + {line.intercept:.0f} s (R² {explained:.3f})")
         times.legend(frameon=False, fontsize="small")
         _finish(times, "CPU time of all jobs (s)")

@@ -110,7 +110,7 @@ class ReportFiles(Layout):
         """What the table of data is made from: the baseline and systems of other data -> their data and its files."""
         shown = [name for name in self.systems if self.data(name) != "selected"]
         baseline, found = self.config["evaluation"]["baseline"], {}
-        for name in [*(name for name in [baseline] if name in self.systems), *shown]:
+        for name in dict.fromkeys([baseline, *shown]):
             folder = self.data_folder(name)
             found[name] = {
                 "data": self.data(name),

@@ -132,16 +132,27 @@ class TextTask:
     """A ``Task`` of examples in memory: those of ``text`` in an order, those of ``held_out`` by length. Both have
     ``lengths``. What examples are as a minibatch, each kind of network says in ``pack``.
 
-    held_out_batch: examples held out that are scored together; order: what ``BatchOrder`` takes besides lengths.
+    held_out_batch: examples held out that are scored together; batch to chosen: as of ``BatchOrder``.
     """
 
     held_out_batch: int
 
-    def __init__(self, network: nn.Module, text: Any, held_out: Any, *order: Any, chosen: np.ndarray | None = None):
+    def __init__(
+        self,
+        network: nn.Module,
+        text: Any,
+        held_out: Any,
+        batch: int,
+        seed: int,
+        buffer: int = 1,
+        reshuffle: bool = True,
+        chosen: np.ndarray | None = None,
+    ):
         self.network = network
         self.device = next(network.parameters()).device
         self.text = text
-        self.order = BatchOrder(text.lengths if chosen is None else text.lengths[chosen], *order, chosen=chosen)
+        lengths = text.lengths if chosen is None else text.lengths[chosen]
+        self.order = BatchOrder(lengths, batch, seed, buffer, reshuffle, chosen)
         self.updates_per_epoch = self.order.updates_per_epoch
         self.validation = [self.pack(held_out, rows) for rows in by_length(held_out.lengths, self.held_out_batch)]
 

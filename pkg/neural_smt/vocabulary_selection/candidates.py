@@ -94,6 +94,8 @@ class CandidateSets:
 
     def covered(self, references: Ragged) -> np.ndarray:
         """int64 ``[n]``: how many words of each reference (ids) its sentence's set holds; UNK counts for nothing."""
+        if len(self) != len(references):
+            raise ValueError(f"{len(self)} sets but {len(references)} references")
         return _count_covered(self.own.arrays, self.common, references.arrays)
 
     @cached_property

@@ -256,7 +256,7 @@ def _list_flat(lattices: FlatLattices, vector: np.ndarray, limit: int) -> tuple[
     order, prefix = _sort_arcs(lattices.arc_offsets, lattices.tails, lattices.scores(vector))
     nodes = lattices.node_offsets, lattices.arc_offsets
     graph = _Graph(*nodes, lattices.tails[order], prefix, order, *lattices.words.arrays)
-    paths, scores, first = _list(graph, limit, True)
+    paths, scores, first = _list(graph, limit, limit > 1)  # one derivation is distinct
     return Ragged(order[paths.values].astype(np.int32), paths.offsets), scores, first
 
 

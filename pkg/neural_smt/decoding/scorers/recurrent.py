@@ -8,6 +8,7 @@ translations get their exact scores in the end.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -161,7 +162,7 @@ class RecurrentFeature(StatefulFeature):
         self.history = self.recombination = recombination
         self.vocabulary = vocabulary
         self.known = model_ids(model.target_vocabulary.words, vocabulary)
-        self.computed: list[tuple[int, int, float]] = []
+        self.lock, self.counts = threading.Lock(), {"hypotheses": 0, "evaluations": 0, "seconds": 0.0}
 
     def begin(self, weighted: WeightedSentences) -> RecurrentSearch:
         """See ``StatefulFeature``."""
@@ -179,8 +180,7 @@ class RecurrentFeature(StatefulFeature):
 
     def statistics(self) -> dict[str, Any]:
         """What was computed, for a report: ways into hypotheses, hidden layers computed, seconds of all threads."""
-        hypotheses, evaluations, seconds = zip(*self.computed, strict=True) if self.computed else ((), (), ())
-        return {"hypotheses": sum(hypotheses), "evaluations": sum(evaluations), "seconds": round(sum(seconds, 0.0), 3)}
+        return {**self.counts, "seconds": round(self.counts["seconds"], 3)}
 
 
 class RecurrentSearch(StatefulFeature):
@@ -229,7 +229,11 @@ class RecurrentSearch(StatefulFeature):
         filled = tries.sequence_entry >= 0
         scores = np.zeros(len(order))
         scores[order[filled]] = walk.rows.totals[walk.rows.entry_row[tries.sequence_entry[filled]]]
-        self.feature.computed.append((len(order), walk.evaluations, time.perf_counter() - began))
+        with self.feature.lock:
+            counts = self.feature.counts
+            counts["hypotheses"] += len(order)
+            counts["evaluations"] += walk.evaluations
+            counts["seconds"] += time.perf_counter() - began
         return scores
 
     def _remember(self, walk: RecurrentWalk, order: np.ndarray, tails: np.ndarray) -> None:

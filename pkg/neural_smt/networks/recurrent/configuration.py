@@ -39,6 +39,8 @@ class RecurrentConfig(NetworkConfig):
     direct_order: int = 3
 
     def __post_init__(self) -> None:
+        if self.direct_order < 1:
+            raise ValueError(f"direct_order is {self.direct_order}")
         if (self.slots > 0) != (self.dimensions > 0) or min(self.slots, self.dimensions, self.input_rows) < 0:
             raise UserError(
                 f"the recurrent model's input has {self.slots} slots of {self.dimensions} dimensions; set both above 0"
