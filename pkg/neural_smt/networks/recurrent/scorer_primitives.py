@@ -32,7 +32,10 @@ class Rows(NamedTuple):
 
 
 class Output(NamedTuple):
-    """The output layer: word_hidden: V for units, float32 ``[V - 1, H]``; the rest as in ``RecurrentWeights``."""
+    """The output layer. word_hidden: V for units, float32 ``[V - 1, H]``; direct: float32, the table of direct features
+    (empty without); offsets: int64 ``[C + 1]``, where the units of each class begin; unit_of_word: the unit of each
+    word; direct_order: words that the longest features have, the predicted one among them.
+    """
 
     word_hidden: np.ndarray
     direct: np.ndarray
