@@ -40,7 +40,7 @@ if workflow.is_main_process and not workflow.output_settings.dryrun:
 # where files lie that the search and translators need
 LAYOUT = Layout(config)
 # what rules read, where that depends on wildcards
-INPUTS = Inputs(config)
+INPUTS = Inputs(LAYOUT)
 # files that the report and tests of significance are made from, and all pages that a report can have
 FILES = ReportFiles(config)
 EVERY_PAGE = read_pages()

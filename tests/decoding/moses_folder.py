@@ -1,13 +1,10 @@
 """A tiny model as the files of Moses, written by hand; and commands in a process of their own."""
 
 import math
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-
-from neural_smt.workflow.code_digest import PACKAGE
 
 TINY = Path(__file__).with_name("tiny_moses")
 FEATURES, WEIGHTS = ((TINY / name).read_text() for name in ("features", "weights"))
@@ -38,6 +35,5 @@ def score_of_x_z() -> float:
 
 def start(*arguments):
     """A command in a process of its own, with pipes."""
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    return subprocess.Popen([sys.executable, "-m", "neural_smt", *map(str, arguments)], env=environment, **pipes)
+    return subprocess.Popen([sys.executable, "-m", "neural_smt", *map(str, arguments)], **pipes)

@@ -1,7 +1,6 @@
 """Rates out of finished jobs: exact ones, outliers, Snakemake's samples, jobs that were killed."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,6 @@ from neural_smt.errors import UserError
 from neural_smt.planning.calibration import fit_line, fit_lines, fit_throughputs, logged_seconds
 from neural_smt.planning.forecasts import HAZARDS, START, Line, Throughputs
 from neural_smt.planning.sizes import RATIOS
-from neural_smt.workflow.code_digest import PACKAGE
 from neural_smt.workflow.job_usage import read_benchmark, used
 
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
@@ -88,11 +86,10 @@ def test_a_process_tells_its_own_peak_and_that_of_its_children() -> None:
         "import subprocess, sys; from neural_smt.workflow.job_usage import used; {}; "
         "subprocess.run([sys.executable, '-c', {!r}], check=True); print(used())"
     )
-    environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
     told = {}
     for name, own, child in (("nothing", "pass", "pass"), ("own", large, "pass"), ("child", "pass", large)):
         command = [sys.executable, "-c", program.format(own, child)]
-        said = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.split()
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
         told[name] = float(said[1]), float(said[7])
     assert told["nothing"][1] < 200 < 300 < min(told["own"][1], told["child"][1]) < 800
     assert told["nothing"][0] < min(told["own"][0], told["child"][0])

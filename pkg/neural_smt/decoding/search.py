@@ -48,7 +48,7 @@ class SearchSettings(Settings):
     """
 
     def __init__(self, **values: Any):
-        super().__init__(vars(complete_settings(values, load_schema()["$defs"]["search"], "search")))
+        super().__init__(vars(complete_settings(values, load_schema()["$defs"]["search"], "search", "correct it")))
 
 
 @dataclass(frozen=True)

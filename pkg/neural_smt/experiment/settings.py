@@ -60,11 +60,16 @@ def network_settings(kind: str, values: Mapping[str, Any]) -> Settings:
     return complete_settings(values, kinds[kind], "settings")
 
 
-def complete_settings(values: Mapping[str, Any], schema: Mapping[str, Any], where: str) -> Settings:
-    """Settings that a part of the schema describes; ``where`` is how messages call them."""
+IN_CONFIGURATION = "correct it in the configuration"
+
+
+def complete_settings(
+    values: Mapping[str, Any], schema: Mapping[str, Any], where: str, advice: str = IN_CONFIGURATION
+) -> Settings:
+    """Settings that a part of the schema describes; where: how messages call them; advice: what to do about a fault."""
     root, section = load_schema(), deepcopy(dict(values))
     fill_defaults(section, schema, root)
-    check_section(section, {**schema, "$defs": root["$defs"]}, where)
+    check_section(section, {**schema, "$defs": root["$defs"]}, where, advice)
     return Settings(section)
 
 
@@ -105,41 +110,50 @@ def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str,
     return schema
 
 
-def check_section(section: Mapping[str, Any], schema: Mapping[str, Any], where: str = "") -> None:
+def check_section(
+    section: Mapping[str, Any], schema: Mapping[str, Any], where: str = "", advice: str = IN_CONFIGURATION
+) -> None:
     """Raise ``UserError`` for the first fault of a section: an unknown key (with the nearest known one), a wrong type,
-    a value out of range. where: how the section is called.
+    a value out of range. where: how the section is called; advice: what to do about a wrong value.
     """
-    import jsonschema  # a tenth of a second that most steps do without
+    from jsonschema.exceptions import best_match  # a tenth of a second that most steps do without
 
-    finite = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("number", _is_finite)
-    validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=finite)(schema)
-    errors = sorted(validator.iter_errors(section), key=lambda error: [str(part) for part in error.absolute_path])
-    if errors:
-        raise UserError(_sentence(jsonschema.exceptions.best_match(errors), where))
+    errors = _validator()(schema).iter_errors(section)
+    if errors := sorted(errors, key=lambda error: [str(part) for part in error.absolute_path]):
+        raise UserError(_sentence(best_match(errors), where, advice))
+
+
+@cache
+def _validator() -> type:
+    """The validator of all sections, for which a number is finite."""
+    from jsonschema import Draft202012Validator, validators
+
+    finite = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_finite)
+    return validators.extend(Draft202012Validator, type_checker=finite)
 
 
 def _is_finite(checker: Any, value: Any) -> bool:
     return math.isfinite(value) if isinstance(value, float) else isinstance(value, int) and not isinstance(value, bool)
 
 
-def _sentence(error: Any, where: str) -> str:
+def _sentence(error: Any, where: str, advice: str) -> str:
     place = ".".join(str(part) for part in ([where] if where else []) + list(error.absolute_path)) or "configuration"
     if error.validator == "additionalProperties":
         known = list(error.schema.get("properties", {}))
         unknown = next(key for key in error.instance if key not in known)
         near = difflib.get_close_matches(str(unknown), known, n=1)
-        advice = f"did you mean '{near[0]}'?" if near else f"known here: {', '.join(known)}"
-        return f"{place}: unknown key '{unknown}'; {advice}"
+        others = f"did you mean '{near[0]}'?" if near else f"known here: {', '.join(known)}"
+        return f"{place}: unknown key '{unknown}'; {others}"
     if error.validator == "required":
         missing = next(key for key in error.validator_value if key not in error.instance)
         choices = error.schema.get("properties", {}).get(missing, {}).get("enum")
-        advice = f"one of {', '.join(map(str, choices))}" if choices else "it"
-        return f"{place}: has no '{missing}'; give {advice}"
+        wanted = f"one of {', '.join(map(str, choices))}" if choices else "it"
+        return f"{place}: has no '{missing}'; give {wanted}"
     if error.validator == "type":
         wanted = error.validator_value
         expected = wanted if isinstance(wanted, str) else " or ".join(wanted)
-        return f"{place}: expected {expected}, found {error.instance!r}; correct it in the configuration"
+        return f"{place}: expected {expected}, found {error.instance!r}; {advice}"
     if error.validator in ("not", "pattern") and "description" in error.schema:
         fault = "does not match" if error.validator == "pattern" else "is not allowed by"
         return f"{place}: {error.instance!r} {fault} the description: {error.schema['description'].removesuffix('.')}"
-    return f"{place}: {error.message}; correct it in the configuration"
+    return f"{place}: {error.message}; {advice}"

@@ -11,17 +11,15 @@ from neural_smt.experiment.networks import Kind
 
 
 class Inputs:
-    """Input functions of the rules of one experiment, given its complete configuration.
+    """Input functions of the rules of one experiment, given where its files lie.
 
     Methods take the wildcards of a job and give paths, or mappings of names to paths for ``unpack``.
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        self.config = config
-        self.corpus: Mapping[str, Any] = config["corpus"]
-        self.systems: Mapping[str, Mapping[str, Any]] = config["systems"]
-        self.layout = Layout(config)
-        self.folder = self.layout.folder
+    def __init__(self, layout: Layout) -> None:
+        self.layout, self.folder, self.config = layout, layout.folder, layout.config
+        self.corpus: Mapping[str, Any] = layout.config["corpus"]
+        self.systems = layout.systems
 
     # texts
 

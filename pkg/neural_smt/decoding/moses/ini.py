@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from neural_smt.decoding.features import DISTORTION, REORDERING, UNKNOWN_WORD, Weights
 from neural_smt.decoding.search import SearchSettings
@@ -301,15 +301,10 @@ def _settings(path: Path, sections: Sections, table: FeatureLine) -> SearchSetti
     if number is not None and number not in ALGORITHMS:
         line = sections["search-algorithm"][0]
         raise line.fail(f"search algorithm {number} is not supported; choose 0 (stacks) or 1 (cube pruning)")
-    return search_settings(f"{path}: ", **chosen, **({} if number is None else {"algorithm": ALGORITHMS[number]}))
-
-
-def search_settings(where: str, **values: Any) -> SearchSettings:
-    """Settings that no configuration gives; ``UserError`` begins with ``where``."""
     try:
-        return SearchSettings(**values)
+        return SearchSettings(**chosen, **({} if number is None else {"algorithm": ALGORITHMS[number]}))
     except UserError as error:
-        raise UserError(f"{where}{str(error).removesuffix(' in the configuration')}") from None
+        raise UserError(f"{path}: {error}") from None
 
 
 def _positive(feature: FeatureLine, key: str, least: int = 1) -> int:

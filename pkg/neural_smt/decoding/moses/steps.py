@@ -14,7 +14,7 @@ from neural_smt.decoding.features import LOG_FLOOR, NETWORK_FEATURES, REORDERING
 from neural_smt.decoding.lattices.lattice import prune
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import AUTO, load_model
-from neural_smt.decoding.moses.ini import ALGORITHMS, TRANSLATION, MosesIni, read_moses_ini, search_settings
+from neural_smt.decoding.moses.ini import ALGORITHMS, TRANSLATION, MosesIni, read_moses_ini
 from neural_smt.decoding.moses.outputs import Listing, Outputs, read_batches
 from neural_smt.decoding.oracles import HEADER, oracle_rows
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
@@ -133,7 +133,7 @@ def _decoder(ini: MosesIni, compiled: str, threads: int | None, **changes: str |
     if threads < 1:
         raise UserError(f"--threads must be at least 1, not {threads}; correct it")
     chosen = ini.settings.as_dict() | {name: value for name, value in changes.items() if value is not None}
-    return Decoder(load_model(ini, compiled), search_settings("", **chosen), ini.weights, threads)
+    return Decoder(load_model(ini, compiled), SearchSettings(**chosen), ini.weights, threads)
 
 
 def export_moses(*, system: Path, weights: Path, arpas: list[Path], output: Path) -> None:
