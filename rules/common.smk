@@ -12,7 +12,6 @@ from neural_smt.workflow.code_digest import step_digest
 from neural_smt.experiment.configuration import complete
 from neural_smt.corpus.sources import collect_archives, published_sources
 from neural_smt.errors import UserError, sentence
-from neural_smt.experiment.layout import Layout
 from neural_smt.experiment.networks import DEFAULT_SETS, KINDS
 from neural_smt.report.files import ReportFiles, listed_paths, read_pages
 from neural_smt.workflow.inputs import Inputs
@@ -37,12 +36,11 @@ if workflow.is_main_process and not workflow.output_settings.dryrun:
     # a run that was killed here left locks, and jobs that are about to end
     begin_run(config["experiment"], workflow.local_exec)
 
-# where files lie that the search and translators need
-LAYOUT = Layout(config)
-# what rules read, where that depends on wildcards
-INPUTS = Inputs(LAYOUT)
-# files that the report and tests of significance are made from, and all pages that a report can have
+# where files lie, and which of them the search, translators, tests of significance and the report are made from
 FILES = ReportFiles(config)
+# what rules read, where that depends on wildcards
+INPUTS = Inputs(FILES)
+# all pages that a report can have
 EVERY_PAGE = read_pages()
 EXPERIMENT = config["experiment"]
 CORPUS = config["corpus"]
@@ -50,20 +48,20 @@ ARCHIVES = collect_archives(CORPUS["sources"])
 SYSTEMS = config["systems"]
 SOURCE = config["languages"]["source"]
 TARGET = config["languages"]["target"]
-SETS = LAYOUT.sets
+SETS = FILES.sets
 RUNS = list(range(1, config["tuning"]["runs"] + 1))
 NETWORK_SETTINGS = config["networks"]
-NETWORKS = LAYOUT.used_networks("encoder_decoder")
-CSLMS = LAYOUT.used_networks("cslm")
-RECURRENT = LAYOUT.used_networks("recurrent")
-LEARNING_CURVES = [name for name in LAYOUT.used_networks("attention") if NETWORK_SETTINGS[name]["learning_curve"]]
-SENTENCE_VOCABULARIES = LAYOUT.sentence_vocabularies
-JOINT_INPUTS = {name: settings for name, settings in LAYOUT.joint_inputs.items() if name in RECURRENT}
-RESCORES_LATTICES = [name for name in SYSTEMS if LAYOUT.rescores_lattices(name)]
+NETWORKS = FILES.used_networks("encoder_decoder")
+CSLMS = FILES.used_networks("cslm")
+RECURRENT = FILES.used_networks("recurrent")
+LEARNING_CURVES = [name for name in FILES.used_networks("attention") if NETWORK_SETTINGS[name]["learning_curve"]]
+SENTENCE_VOCABULARIES = FILES.sentence_vocabularies
+JOINT_INPUTS = {name: settings for name, settings in FILES.joint_inputs.items() if name in RECURRENT}
+RESCORES_LATTICES = [name for name in SYSTEMS if FILES.rescores_lattices(name)]
 RESCORES_LISTS = [name for name, system in SYSTEMS.items() if system["rescore"] and name not in RESCORES_LATTICES]
-TRANSLATED, TUNED, SEARCHED = LAYOUT.translated, LAYOUT.tuned, LAYOUT.searched
+TRANSLATED, TUNED, SEARCHED = FILES.translated, FILES.tuned, FILES.searched
 RESCORED = [name for name in TUNED if name not in SEARCHED]
-EXPORTED = [name for name in SEARCHED if LAYOUT.searched_network(name) is None]
+EXPORTED = [name for name in SEARCHED if FILES.searched_network(name) is None]
 # several networks train (and score) side by side, which takes less time than one after the other with more threads
 NETWORK_THREADS = 2 if len(NETWORKS) + len(CSLMS) == 1 else 1
 USES_GPU = int(config["device"] == "cuda")
@@ -75,7 +73,7 @@ SHARDS = config["shards"]
 OF_SHARD = r"\.\d+-of-\d+" if SHARDS > 1 else "(?:)"
 shard_file = temp if SHARDS > 1 else str
 # data that systems are built from besides the selected ones; their results lie in folders of their own
-VARIANTS = LAYOUT.variants
+VARIANTS = FILES.variants
 VARIANT = r"all|random(?:_\d+)?"
 
 
@@ -102,7 +100,7 @@ def results(pattern, **values):
 
 def results_of_runs(pattern, systems=SYSTEMS, **values):
     """As `results`, of every run of systems."""
-    return [path for name in systems for path in results(pattern, system=name, run=LAYOUT.runs(name), **values)]
+    return [path for name in systems for path in results(pattern, system=name, run=FILES.runs(name), **values)]
 
 
 def results_of_all_data(pattern, **values):

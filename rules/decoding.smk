@@ -11,7 +11,7 @@ rule describe_system:
         "../envs/neural_smt.yaml"
     params:
         **step("experiment.system_folder:write_description"),
-        description=lambda wildcards: LAYOUT.description(wildcards.system),
+        description=lambda wildcards: FILES.description(wildcards.system),
     script:
         "../workflow_scripts/run_step.py"
 

@@ -27,7 +27,7 @@ rule translate_attention:
 
 use rule join_translations as join_attention with:
     input:
-        text=lambda wildcards: LAYOUT.text(wildcards.set, SOURCE),
+        text=lambda wildcards: FILES.text(wildcards.set, SOURCE),
         parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}"),
         part_statistics=gather.shards(
             "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.json"

@@ -3,9 +3,7 @@ rule build_representation:
     input:
         source=f"results/{{experiment}}/selection/train.{SOURCE}",
         target=f"results/{{experiment}}/selection/train.{TARGET}",
-        recurrent=lambda wildcards: [
-            LAYOUT.network(name) for name in [LAYOUT.lending_network(wildcards.network)] if name
-        ],
+        recurrent=lambda wildcards: [FILES.network(name) for name in [FILES.lending_network(wildcards.network)] if name],
     output:
         output=directory("results/{experiment}/representations/{network}/model"),
         statistics="results/{experiment}/representations/{network}/statistics.json",

@@ -104,7 +104,7 @@ rule take_pairs:
     input:
         pool=[f"results/{{experiment}}/corpus/train.{side}" for side in (SOURCE, TARGET)],
         in_domain=INPUTS.in_domain(SOURCE, TARGET),
-        scores=INPUTS.pair_scores,
+        scores=lambda wildcards: INPUTS.scores(wildcards, "train"),
     output:
         output=[f"results/{{experiment}}/data/{{variant}}/selection/train.{side}" for side in (SOURCE, TARGET)],
     log:
@@ -126,7 +126,7 @@ rule take_text:
     input:
         pool=f"results/{{experiment}}/corpus/monolingual.{TARGET}",
         in_domain=[],
-        scores=INPUTS.line_scores,
+        scores=lambda wildcards: INPUTS.scores(wildcards, "monolingual"),
     output:
         output=f"results/{{experiment}}/data/{{variant}}/selection/monolingual.{TARGET}",
     log:

@@ -1,4 +1,4 @@
-MEASURED = [name for name in LAYOUT.scoring_networks(*KINDS) if LAYOUT.kind(name).measured]
+MEASURED = [name for name in FILES.scoring_networks(*KINDS) if FILES.kind(name).measured]
 
 
 rule train_network:
@@ -16,25 +16,25 @@ rule train_network:
     benchmark:
         "results/{experiment}/benchmarks/training/train_network.{network}.tsv"
     wildcard_constraints:
-        network=one_of(LAYOUT.used_networks()),
+        network=one_of(FILES.used_networks()),
     conda:
         "../envs/neural_smt.yaml"
-    threads: lambda wildcards: LAYOUT.training_threads(wildcards.network) * PROCESSES
+    threads: lambda wildcards: FILES.training_threads(wildcards.network) * PROCESSES
     resources:
         mem_mb=memory(8),
-        runtime=lambda wildcards: f"{INPUTS.kind(wildcards).hours}h",
+        runtime=lambda wildcards: f"{FILES.kind(wildcards.network).hours}h",
         gpu=USES_GPU * PROCESSES,
     params:
         step="training.steps:train_network",
         # of what trains all networks, and of what this kind adds
         code=lambda wildcards: step_digest(
-            "training.steps:train_network", f"training.{LAYOUT.kind_of(wildcards.network)}"
+            "training.steps:train_network", f"training.{FILES.kind_of(wildcards.network)}"
         ),
-        kind=lambda wildcards: LAYOUT.kind_of(wildcards.network),
+        kind=lambda wildcards: FILES.kind_of(wildcards.network),
         inputs=INPUTS.training,
-        settings=lambda wildcards: LAYOUT.training_settings(wildcards.network),
+        settings=lambda wildcards: FILES.training_settings(wildcards.network),
         by_epoch=lambda wildcards: wildcards.network in LEARNING_CURVES,
-        title=lambda wildcards: f"{INPUTS.kind(wildcards).title} ({wildcards.network})",
+        title=lambda wildcards: f"{FILES.kind(wildcards.network).title} ({wildcards.network})",
         seed=config["seed"],
         # not an output: a killed run finds its state there and goes on
         state=lambda wildcards: f"results/{wildcards.experiment}/training/{wildcards.network}/state",
@@ -63,11 +63,11 @@ rule measure_network:
     params:
         step="training.steps:measure_network",
         code=lambda wildcards: step_digest(
-            "training.steps:measure_network", f"training.{LAYOUT.kind_of(wildcards.network)}"
+            "training.steps:measure_network", f"training.{FILES.kind_of(wildcards.network)}"
         ),
-        kind=lambda wildcards: LAYOUT.kind_of(wildcards.network),
+        kind=lambda wildcards: FILES.kind_of(wildcards.network),
         inputs=INPUTS.measuring,
-        settings=lambda wildcards: LAYOUT.training_settings(wildcards.network),
+        settings=lambda wildcards: FILES.training_settings(wildcards.network),
     script:
         "../workflow_scripts/run_step.py"
 
@@ -75,5 +75,5 @@ rule measure_network:
 rule training:
     """All networks of the experiment."""
     input:
-        results("training/{network}/model", network=LAYOUT.used_networks()),
+        results("training/{network}/model", network=FILES.used_networks()),
         results("training/{network}/perplexity.json", network=CSLMS),

@@ -28,10 +28,10 @@ rule build_network_vocabulary:
 rule build_candidates:
     """Draw the target vocabulary of every sentence of a text, with its reference for the training text only."""
     input:
-        **LAYOUT.candidate_tables,
-        network_vocabulary=lambda wildcards: LAYOUT.network_vocabulary(wildcards.words, TARGET),
-        source=lambda wildcards: LAYOUT.text(wildcards.text, SOURCE),
-        reference=lambda wildcards: LAYOUT.text("train", TARGET) if wildcards.text == "train" else [],
+        **FILES.candidate_tables,
+        network_vocabulary=lambda wildcards: FILES.network_vocabulary(wildcards.words, TARGET),
+        source=lambda wildcards: FILES.text(wildcards.text, SOURCE),
+        reference=lambda wildcards: FILES.text("train", TARGET) if wildcards.text == "train" else [],
     output:
         output=directory("results/{experiment}/vocabulary_selection/{words}/{sets}/{text}"),
     log:
@@ -57,9 +57,9 @@ rule build_candidates:
 rule measure_candidates:
     """Coverage of the reference and sizes of target vocabularies (Tables 1 and 2 of Mi et al. 2016)."""
     input:
-        **LAYOUT.candidate_tables,
-        network_vocabulary=LAYOUT.network_vocabulary(MEASURED_WORDS, TARGET),
-        depends=[LAYOUT.text(text, side) for text in ("train", *SETS) for side in (SOURCE, TARGET)],
+        **FILES.candidate_tables,
+        network_vocabulary=FILES.network_vocabulary(MEASURED_WORDS, TARGET),
+        depends=[FILES.text(text, side) for text in ("train", *SETS) for side in (SOURCE, TARGET)],
     output:
         csv_output="results/{experiment}/vocabulary_selection/coverage.csv",
         markdown_output="results/{experiment}/vocabulary_selection/coverage.md",
@@ -74,7 +74,7 @@ rule measure_candidates:
         runtime="8h",
     params:
         **step("vocabulary_selection.coverage_steps:measure_candidates"),
-        texts={text: [LAYOUT.text(text, side) for side in (SOURCE, TARGET)] for text in ("train", *SETS)},
+        texts={text: [FILES.text(text, side) for side in (SOURCE, TARGET)] for text in ("train", *SETS)},
         settings=SENTENCE_VOCABULARIES[DEFAULT_SETS],
         tops=config["vocabulary_selection"]["dictionary_sizes"],
         batch=config["vocabulary_selection"]["batch"],

@@ -7,7 +7,6 @@ from typing import Any
 
 from neural_smt.corpus.sources import archive_name
 from neural_smt.experiment.layout import TABLES, Layout
-from neural_smt.experiment.networks import Kind
 
 
 class Inputs:
@@ -54,13 +53,9 @@ class Inputs:
         """The same sides of the in-domain text."""
         return self.in_domain(*self._sides(wildcards.text))
 
-    def pair_scores(self, wildcards: Any) -> list[str]:
-        """The scores of training pairs, where as many are drawn at random as selection kept."""
-        return [f"{self.folder}/selection/train.scores.tsv.gz"] if wildcards.variant == "random" else []
-
-    def line_scores(self, wildcards: Any) -> list[str]:
-        """The same of lines of the extra text."""
-        return [f"{self.folder}/selection/monolingual.scores.tsv.gz"] if wildcards.variant == "random" else []
+    def scores(self, wildcards: Any, text: str) -> list[str]:
+        """The scores of the lines of a text, where as many are drawn at random as selection kept."""
+        return [f"{self.folder}/selection/{text}.scores.tsv.gz"] if wildcards.variant == "random" else []
 
     def vocabulary_texts(self, wildcards: Any) -> list[str]:
         """All cleaned text of a language, before selection: ids do not depend on what is selected."""
@@ -71,17 +66,13 @@ class Inputs:
 
     # networks
 
-    def kind(self, wildcards: Any) -> Kind:
-        """The kind of a job's network."""
-        return self.layout.kind(wildcards.network)
-
     def training(self, wildcards: Any) -> dict[str, Any]:
         """What a network is trained on."""
-        return self.kind(wildcards).inputs(self.layout, wildcards.network)
+        return self.layout.kind(wildcards.network).inputs(self.layout, wildcards.network)
 
     def measuring(self, wildcards: Any) -> dict[str, Any]:
         """What its perplexity is measured with."""
-        measured = self.kind(wildcards).measured
+        measured = self.layout.kind(wildcards.network).measured
         files = {} if measured is None else measured(self.layout, wildcards.network)
         return {"model": self.layout.network(wildcards.network)} | files
 
