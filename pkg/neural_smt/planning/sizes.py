@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from neural_smt.corpus.fetching import locations
 from neural_smt.errors import UserError
 from neural_smt.experiment.systems import Systems, drawn_pairs
-from neural_smt.io.files import read_json, read_pieces
+from neural_smt.io.files import read_json, read_pieces, read_yaml
 
 ROLES = ("train", "in_domain", "monolingual")
 """Of the texts that systems are built from; the pool has the role ``train``."""
@@ -17,21 +17,8 @@ ROLES = ("train", "in_domain", "monolingual")
 GENERATED_WORDS = 9.0
 """Words of a generated sentence."""
 
-RATIOS = {
-    "kept lines": 0.98,
-    "kept words": 0.95,
-    "selected lines": 0.21,
-    "selected words": 0.18,
-    "rows per word": 2.2,
-    "sources per row": 0.6,
-    "n-grams per word": 1.6,
-    "types": 40.0,
-}
-"""What follows from sizes, where nothing has been measured; ``measure_ratios`` has them of finished runs.
-
-kept: by cleaning; selected: of the pool; rows: of the phrase table, for each target
-word; n-grams: of a language model of order 5, for each word; types: k of distinct words = k n**0.5.
-"""
+RATIOS: dict[str, float] = read_yaml(Path(__file__).with_name("ratios.yaml"))
+"""What follows from sizes, where nothing has been measured; ``measure_ratios`` has them of finished runs."""
 
 
 class Text(NamedTuple):
@@ -142,7 +129,7 @@ def expect_sizes(
     """
     corpus, selection, plan = config["corpus"], config["selection"], config["plan"]
     source, target = config["languages"]["source"], config["languages"]["target"]
-    sizes, counter = Sizes(), _Counter(config, folder, counted or {})
+    sizes, counter = Sizes(), _SourceCounter(config, folder, counted or {})
     for name in [*corpus["train"], *corpus["in_domain"], corpus["dev"], *corpus["test"], *corpus["gold"]]:
         sizes.sources[name] = counter.text(name, [source, target])
     for name in corpus["monolingual"]:
@@ -178,7 +165,7 @@ def expect_sizes(
     return sizes
 
 
-class _Counter:
+class _SourceCounter:
     """Sizes of sources, from the nearest place that tells them."""
 
     def __init__(self, config: Mapping[str, Any], folder: Path, counted: Mapping[str, Text]) -> None:

@@ -9,24 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
 from neural_smt import STAGES
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_json
-from neural_smt.planning.forecasts import Forecast, Throughputs, forecast_jobs
+from neural_smt.planning.forecasts import Basis, Forecast, Throughputs, forecast_jobs
 from neural_smt.planning.jobs import complete_configuration, dependencies, list_jobs, whole_target
 from neural_smt.planning.sizes import expect_sizes, quantity
 from neural_smt.report.pages import render
-
-NOTES = {
-    "measured": "",
-    "alike": "~ at the rate of a rule like it: none of its own was measured",
-    "assumed": "* assumed: GPUs, downloads and rules that no finished run has",
-}
-"""What a plan says of rates (``Basis``); a note's first character marks the rows that it is about."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +212,7 @@ def _rows(table: pd.DataFrame, by: str) -> list[dict[str, Any]]:
             "memory_mb": round(group["memory"].max()),
             "beyond_request": int(group["beyond"].sum()),
             "disk_bytes": round(group["disk"].sum()),
-            "basis": group.groupby("basis")["seconds"].sum().reindex(list(NOTES)).idxmax(),
+            "basis": group.groupby("basis")["seconds"].sum().reindex(list(get_args(Basis))).idxmax(),
         }
         for name, group in table.groupby(by, sort=False)
     ]
@@ -243,5 +236,5 @@ def render_plan(plan: dict[str, Any], by_rule: bool) -> list[str]:
         if row["beyond_request"]
     ]
     chain = [step for step in plan["chain"] if step["seconds"] >= 0.01 * plan["chain_seconds"]]
-    says = {"duration": duration, "quantity": quantity, "notes": NOTES, "heading": "rule" if by_rule else "stage"}
+    says = {"duration": duration, "quantity": quantity, "heading": "rule" if by_rule else "stage"}
     return render("plan.txt", plan=plan, rows=rows, requests=requests, chain=chain, **says)
