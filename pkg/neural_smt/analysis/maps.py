@@ -41,16 +41,8 @@ def show_map(*, words: Path, phrases: Path, output: Path, title: str = "", about
 def _plane(name: str, points: pd.DataFrame) -> Plot:
     """The points of a layer with their labels; the browser chooses which of these it shows."""
     words, places = [*map(unescape, points["text"])], points[["x", "y"]].to_numpy().round(3)
-    source = ColumnDataSource(
-        {
-            "text": words,
-            "count": points["count"].tolist(),
-            "x": places[:, 0].tolist(),
-            "y": places[:, 1].tolist(),
-            "near": _neighbours(words, places),
-        },
-        name=name,
-    )
+    shown = points.assign(text=words, x=places[:, 0], y=places[:, 1], near=_neighbours(words, places))
+    source = ColumnDataSource(shown.to_dict("list"), name=name)
     options = {"tools": "pan,wheel_zoom,reset", "active_scroll": "wheel_zoom", "match_aspect": True}
     plane = figure(name=name, sizing_mode="stretch_both", **options)
     dots = plane.scatter("x", "y", source=source, size=5, color=BLUE, alpha=0.7, nonselection_alpha=0.25)

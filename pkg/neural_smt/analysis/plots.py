@@ -22,23 +22,11 @@ from neural_smt.io.tables import read_frame
 NEIGHBOURS = 24
 """Points that a zoomed region is built around."""
 
-OFFSETS = (
-    (5, 0, "left", "center"),
-    (-5, 0, "right", "center"),
-    (0, 5, "center", "bottom"),
-    (0, -5, "center", "top"),
-    (4, 4, "left", "bottom"),
-    (4, -4, "left", "top"),
-    (-4, 4, "right", "bottom"),
-    (-4, -4, "right", "top"),
-)
-"""Where a label may stand beside its point, in points, in order of preference."""
+OFFSETS = np.array([(5, 0), (-5, 0), (0, 5), (0, -5), (4, 4), (4, -4), (-4, 4), (-4, -4)])
+"""Where a label may stand beside its point, in points to the right and up, in order of preference."""
 
-SHARES = {"left": 0.0, "bottom": 0.0, "center": 0.5, "right": 1.0, "top": 1.0}
-"""How much of a label's width or height is left of its place, or below it, by its alignment."""
-
-MOVES = np.array([place[:2] for place in OFFSETS])
-BACK = np.array([[SHARES[alignment] for alignment in place[2:]] for place in OFFSETS])
+BACK = (1 - np.sign(OFFSETS)) / 2
+"""How much of a label's width is left of its place, and of its height below it: its near side is at the place."""
 
 WHOLE_LABELS = 160
 """Labels in the whole picture, which shows where things are; the enlarged ones are for reading."""
@@ -77,9 +65,8 @@ def plot_embedding(*, points: Path, plot: Path, title: str, settings: dict[str, 
         for axes, region, colour in zip(panels, regions, COLOURS, strict=False):
             _zoom(axes, places, region, colour)
         for axes in (whole, *panels):
-            axes.set(xlabel="t-SNE, first coordinate (no unit)", ylabel="t-SNE, second coordinate (no unit)")
-            axes.xaxis.label.set_size(8)
-            axes.yaxis.label.set_size(8)
+            axes.set_xlabel("t-SNE, first coordinate (no unit)", fontsize=8)
+            axes.set_ylabel("t-SNE, second coordinate (no unit)", fontsize=8)
             axes.tick_params(labelsize=7)
         figure.draw_without_rendering()
         _label(whole, words, places, 6.0, most=WHOLE_LABELS)
@@ -149,14 +136,15 @@ def _label(
         text = axes.annotate(words[number], places[number], xytext=(0, 0), **style)
         # drawn once: to lay a text out takes most of the time
         extent = np.array(text.get_window_extent(renderer).size)
-        corners = pixels[number] + MOVES * (figure.dpi / 72) - BACK * extent
+        corners = pixels[number] + OFFSETS * (figure.dpi / 72) - BACK * extent
         boxes = np.hstack((corners, corners + extent))
         free = np.flatnonzero(_are_free(boxes, taken, frame))
         if len(free) == 0:
             text.remove()
             continue
-        right, up, horizontal, vertical = OFFSETS[free[0]]
-        text.set(position=(right, up), ha=horizontal, va=vertical)
+        right, up = np.sign(OFFSETS[free[0]]) + 1
+        sides = {"ha": ("right", "center", "left")[right], "va": ("top", "center", "bottom")[up]}
+        text.set(position=tuple(OFFSETS[free[0]].tolist()), **sides)
         taken = np.vstack((taken, boxes[free[0]]))
 
 
@@ -198,17 +186,9 @@ def draw_scatter(path: Path, network: np.ndarray, translation: np.ndarray, extra
         cells = left.hexbin(network, translation, gridsize=45, cmap="Blues", norm=LogNorm(vmin=0.7), linewidths=0.1)
         figure.colorbar(cells, ax=left, label="phrase pairs in a cell (log scale)")
         order = np.argsort(extracted, kind="stable")
-        points = right.scatter(
-            network[order],
-            translation[order],
-            c=extracted[order],
-            s=5,
-            alpha=0.6,
-            linewidths=0,
-            cmap="viridis",
-            norm=LogNorm(1, max(2, int(extracted.max(initial=1)))),
-            rasterized=True,
-        )
+        colours = {"cmap": "viridis", "norm": LogNorm(1, max(2, int(extracted.max(initial=1))))}
+        style = {"s": 5, "alpha": 0.6, "linewidths": 0, "rasterized": True, **colours}
+        points = right.scatter(network[order], translation[order], c=extracted[order], **style)
         figure.colorbar(points, ax=right, label="times the source phrase was extracted")
         for axes, title in (
             (left, f"{len(network):,} phrase pairs, rank correlation {correlation:.2f}"),
