@@ -11,14 +11,7 @@ import pandas as pd
 
 from neural_smt.io.plots import BLUE, GREY, clean, drawing
 from neural_smt.io.tables import read_frame
-from neural_smt.report.comparison import (
-    Comparison,
-    compare_orders,
-    means_of_runs,
-    numbers,
-    with_figures,
-    write_numbers,
-)
+from neural_smt.report.comparison import Comparison, compare_orders, means_of_runs, write_numbers
 from neural_smt.report.networks import of_sets
 from neural_smt.report.pages import write_page
 from neural_smt.report.papers import Paper, load_paper
@@ -87,15 +80,15 @@ def read_results(
     ``rescore_lattices`` wrote, one file per run; searches: set -> what ``decode_lattices`` wrote; oracles: set -> the
     table of ``measure_oracles``.
     """
-    chosen = means_of_runs({"baseline": searches} | dict(choices), list(CHOICE), optional=True)
-    figures = {place: {CHOICE[key]: value for key, value in found.items()} for place, found in chosen.items()}
-    for system, path in perplexities.items():
-        for name, measured in of_sets(Path(path)).items():
-            figures.setdefault((system, name), {})["perplexity"] = measured["network"]
-            if system == TARGET_ONLY:
-                figures.setdefault(("baseline", name), {})["perplexity"] = measured["ngram"]
-    systems = with_figures(read_scores(scores, significance), figures, ["perplexity", *CHOICE.values()])
-    return Results(systems, {name: _read_oracles(Path(path)) for name, path in oracles.items()})
+    chosen = means_of_runs({"baseline": searches} | dict(choices), list(CHOICE), optional=True).rename(columns=CHOICE)
+    measured = {system: of_sets(Path(path)) for system, path in perplexities.items()}
+    measured["baseline"] = {name: {"network": own["ngram"]} for name, own in measured.get(TARGET_ONLY, {}).items()}
+    found = read_scores(scores, significance).join(chosen)
+    perplexity = [
+        measured[system][name]["network"] if name in measured.get(system, {}) else None for system, name in found.index
+    ]
+    found = found.assign(perplexity=pd.Series(perplexity, found.index, dtype=float))
+    return Results(found, {name: _read_oracles(Path(path)) for name, path in oracles.items()})
 
 
 def _read_oracles(path: Path) -> dict[str, float]:
@@ -153,21 +146,16 @@ def orders(results: Results) -> tuple[list[tuple[str, str]], list[tuple[str, str
 
 def all_numbers(results: Results) -> Iterator[pd.DataFrame]:
     """Every number of every table beside the paper's."""
-    names = {"bleu": "sacrebleu", "oracle": "oracle", "seconds": "seconds"}
-    yield numbers(results.candidates, *(("1", name, name, f"here_{here}") for name, here in names.items()))
+    yield results.numbers(results.candidates, "candidates")
     for name in SYSTEM_TABLES:
-        bleu, perplexity = (
-            (name, "bleu", "paper", "here_sacrebleu"),
-            (name, "perplexity", "perplexity", "here_perplexity"),
-        )
-        found = numbers(results.beside_on_sets(results.rows(name)), bleu, perplexity)
+        found = results.numbers(results.beside_on_sets(results.rows(name)), "systems", name)
         yield found[(found["quantity"] == "bleu") | (found["set"] == results.sets[-1])]
     channel = PAPER.rows("6").assign(set="tests")
     parts = []
     for name in ("forward", "both"):
         systems = channel[f"{name}_system"]
-        own = channel.assign(system=systems, here=systems.map(results.test_mean))
-        parts.append(numbers(own, ("6", "bleu", name, "here")))
+        own = channel.assign(system=systems, paper=channel[name], here=systems.map(results.test_mean))
+        parts.append(results.numbers(own, "channel"))
     yield pd.concat(parts).sort_index(kind="stable").dropna(subset="here")
 
 

@@ -12,9 +12,9 @@ import pandas as pd
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import MAKE_AGAIN, read_json, read_object
-from neural_smt.io.tables import formatted, markdown, read_frame, table, texts, write_frame
+from neural_smt.io.tables import formatted, markdown, read_frame, readable, table, texts, write_frame
 from neural_smt.phrases.table import PhraseTable
-from neural_smt.report.pages import write_page
+from neural_smt.report.pages import read_columns, write_page
 from neural_smt.report.papers import load_paper
 from neural_smt.report.scores import p_value_text, read_scores, score_texts, set_names
 from neural_smt.shortlist import shortlist_ids
@@ -63,7 +63,7 @@ def write_paper_order(
         "cho2014.md",
         title=title,
         bleu=markdown(bleu_table(paper, bleu)),
-        steps=markdown(steps_table(steps), left=2),
+        steps=markdown(readable(steps, read_columns("steps")), left=2),
         count=len(steps),
         failing=steps[steps["holds"] == "no"].to_dict("records"),
         diagnosis=diagnosis,
@@ -75,10 +75,10 @@ def read_steps(paper: pd.DataFrame, order: Mapping[str, str | Path], rows: Mappi
     """The steps between neighbouring rows on every set.
 
     Columns: ``set``, ``after``, ``before`` (rows of the paper), ``step`` (their names), ``paper`` and ``difference``
-    (in BLEU), ``p_value``, ``holds`` (``yes`` where ours has the paper's direction), ``dev`` (whether the set is the
-    development set). paper: rows of Table 1; order: set -> what ``compare_neighbours`` wrote; rows: row of the paper ->
-    system, in the paper's order; dev: the development set, compared with the paper's; all others are compared with its
-    test set.
+    (in BLEU), ``p_value``, ``p`` (its text), ``holds`` (``yes`` where ours has the paper's direction), ``verdict`` (the
+    same in words), ``dev`` (whether the set is the development set). paper: rows of Table 1; order: set -> what
+    ``compare_neighbours`` wrote; rows: row of the paper -> system, in the paper's order; dev: the development set,
+    compared with the paper's; all others are compared with its test set.
     """
     columns = ["set", "after", "before", "step", "paper", "difference", "p_value", "dev"]
     steps = []
@@ -92,7 +92,8 @@ def read_steps(paper: pd.DataFrame, order: Mapping[str, str | Path], rows: Mappi
             step, gain = f"{labels[before]} → {labels[after]}", bleu[after] - bleu[before]
             steps.append((name, after, before, step, gain, found["delta"], found["p_value"], name == dev))
     frame = pd.DataFrame(steps, columns=columns)
-    return frame.assign(holds=(frame["difference"] * frame["paper"] > 0).map({True: "yes", False: "no"}))
+    found = frame.assign(holds=(frame["difference"] * frame["paper"] > 0).map({True: "yes", False: "no"}))
+    return found.assign(p=found["p_value"].map(p_value_text), verdict=verdicts(found))
 
 
 def _compared(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
@@ -115,18 +116,6 @@ def bleu_table(paper: pd.DataFrame, bleu: pd.DataFrame) -> pd.DataFrame:
         columns.append((f"{name}: sacreBLEU", score_texts(bleu, rows, name)))
         columns.append(("tokens", score_texts(bleu, rows, name, "tokenised")))
     return table(*columns)
-
-
-def steps_table(steps: pd.DataFrame) -> pd.DataFrame:
-    """The steps as readers see them."""
-    return table(
-        ("Step", steps["step"]),
-        ("Set", steps["set"]),
-        ("Paper", texts(steps["paper"], "+.2f")),
-        ("Here", texts(steps["difference"], "+.2f")),
-        ("p", steps["p_value"].map(p_value_text)),
-        ("The paper's direction", verdicts(steps)),
-    )
 
 
 def verdicts(steps: pd.DataFrame) -> list[str]:

@@ -13,7 +13,7 @@ import pandas as pd
 from neural_smt.io.files import read_object
 from neural_smt.io.tables import formatted, markdown, table, texts, write_frame
 from neural_smt.report.papers import Paper
-from neural_smt.report.scores import p_value_text, score_texts, set_names
+from neural_smt.report.scores import PLACE, p_value_text, score_texts, set_names
 
 NUMBERS = ["table", "row", "system", "set", "quantity", "paper", "here"]
 """Columns of a CSV with one number of the paper and ours in each row, where there are any."""
@@ -24,7 +24,7 @@ class Comparison:
     """An experiment beside a paper; names of systems are those of the paper's tables, or others.
 
     systems: a row for each system and set (the index), the development set first: what ``read_scores`` gives, and
-    further figures (see ``with_figures``).
+    further figures (see ``means_of_runs``).
     """
 
     paper: ClassVar[Paper]
@@ -61,9 +61,8 @@ class Comparison:
 
     def beside_on_sets(self, rows: pd.DataFrame) -> pd.DataFrame:
         """The same on every set, row by row; the paper's BLEU of its development or its test set as ``paper``."""
-        columns = ["dev", *["test"] * (len(self.sets) - 1)]
-        found = zip(self.sets, columns, strict=True)
-        parts = [self.beside(rows, name).assign(paper=rows[column]) for name, column in found]
+        columns = {name: "dev" if name == self.sets[0] else "test" for name in self.sets}
+        parts = [self.beside(rows, name).assign(paper=rows[column]) for name, column in columns.items()]
         return pd.concat(parts).sort_index(kind="stable")
 
     def shown(self, rows: pd.DataFrame, layout: str, left: int = 1) -> str:
@@ -88,23 +87,25 @@ class Comparison:
                     columns[heading.format(**names), place] = own
         return markdown(table(*((heading, own) for (heading, _), own in columns.items())), left) if len(rows) else ""
 
-
-Figures = Mapping[tuple[str, str], Mapping[str, float]]
-"""System and set -> figures by name."""
-
-
-def with_figures(scores: pd.DataFrame, figures: Figures, names: Sequence[str]) -> pd.DataFrame:
-    """Scores of systems and sets (``read_scores``) with further columns, NaN where there is no figure."""
-    found = [[figures.get(place, {}).get(name) for name in names] for place in scores.index]
-    return scores.join(pd.DataFrame(found, scores.index, names, dtype=float))
+    def numbers(self, rows: pd.DataFrame, layout: str, name: str = "") -> pd.DataFrame:
+        """The numbers of rows (with their ``label``, ``system`` and ``set``) beside the paper's, row by row, as one of
+        its ``numbers`` says: ``NUMBERS``; name: of the table where that says ``{table}``.
+        """
+        own = rows.reset_index(drop=True).rename(columns={"label": "row"})
+        places = own.reindex(columns=["row", "system", "set"], fill_value="")
+        parts = [
+            places.assign(table=table.format(table=name), quantity=quantity, paper=own.get(paper), here=own[here])
+            for table, quantity, paper, here in self.paper.facts["numbers"][layout]
+        ]
+        return pd.concat(parts).astype(object).sort_index(kind="stable")
 
 
 def means_of_runs(
     files: Mapping[str, Mapping[str, Sequence[str]]], names: Sequence[str], optional: bool = False
-) -> dict[tuple[str, str], dict[str, float]]:
-    """Means over runs of figures of systems and sets.
+) -> pd.DataFrame:
+    """Means over runs of figures, a row for each system and set (the index); NaN without runs.
 
-    files: system -> set -> JSON files of its runs; optional: a figure that not all runs have is left out.
+    files: system -> set -> JSON files of its runs; optional: a figure that not all runs have is NaN too.
     """
     found = {}
     for system, sets in files.items():
@@ -112,7 +113,7 @@ def means_of_runs(
             runs = [read_object(Path(path)) for path in paths]
             chosen = [key for key in names if runs and not (optional and any(key not in run for run in runs))]
             found[system, name] = {key: fmean(run[key] for run in runs) for key in chosen}
-    return found
+    return pd.DataFrame(found.values(), pd.MultiIndex.from_tuples(found, names=PLACE), names, dtype=float)
 
 
 def compare_orders(
@@ -123,20 +124,6 @@ def compare_orders(
     return known, [(low, high) for low, high in known if values[low] >= values[high]]
 
 
-def numbers(rows: pd.DataFrame, *quantities: tuple[str, str, str, str]) -> pd.DataFrame:
-    """The numbers of rows (with their ``label``, ``system`` and ``set``) beside the paper's, row by row: ``NUMBERS``.
-
-    quantities: of each its table, its name, the column of the paper's number ('' for none) and that of ours.
-    """
-    own = rows.reset_index(drop=True).rename(columns={"label": "row"})
-    places = own.reindex(columns=["row", "system", "set"], fill_value="")
-    parts = [
-        places.assign(table=table, quantity=quantity, paper=own.get(paper), here=own[here])
-        for table, quantity, paper, here in quantities
-    ]
-    return pd.concat(parts).astype(object).sort_index(kind="stable")
-
-
 def write_numbers(path: Path, tables: Iterable[pd.DataFrame]) -> None:
-    """Write every number of every table beside the paper's (CSV); tables: see ``numbers``."""
+    """Write every number of every table beside the paper's (CSV); tables: see ``Comparison.numbers``."""
     write_frame(path, formatted(pd.concat(tables)[NUMBERS], {"paper": ".6g", "here": ".6g"}))

@@ -20,7 +20,7 @@ from neural_smt.workflow.job_usage import Place, read_benchmark
 TOTAL = "total"
 """What the rows of all stages together are called."""
 
-FORMATS = {"seconds": ".2f", "processor_seconds": ".2f", "peak_memory_mb": ".1f", "fitted_seconds": ".2f"}
+FORMATS = {"seconds": ".2f", "processor_seconds": ".2f", "peak_memory_mb": ".1f"}
 
 
 def read_jobs(paths: Iterable[Path]) -> pd.DataFrame:
@@ -50,7 +50,7 @@ def summarise_benchmarks(*, benchmarks: list[Path], output: Path, plot: Path) ->
     if jobs.empty:
         raise UserError("no benchmark files were given; run the workflow first")
     rules = summed(jobs, ["stage", "rule"]).sort_values("rule").sort_values("stage", key=in_order, kind="stable")
-    write_frame(output, rules.pipe(with_formats))
+    write_frame(output, formatted(rules, FORMATS))
     _draw_costs(plot, summed(jobs, ["stage"]).sort_values("stage", key=in_order))
 
 
@@ -63,11 +63,6 @@ def summed(jobs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
         processor_seconds=("processor_seconds", "sum"),
         peak_memory_mb=("memory", "max"),
     ).reset_index()
-
-
-def with_formats(table: pd.DataFrame) -> pd.DataFrame:
-    """As CSV holds it."""
-    return formatted(table, {name: spec for name, spec in FORMATS.items() if name in table})
 
 
 def _draw_costs(path: Path, stages: pd.DataFrame) -> None:
@@ -92,7 +87,7 @@ def write_scaling_table(*, benchmarks: dict, output: Path, plot: Path) -> None:
     benchmarks: number of pairs -> Snakemake's benchmark files of the jobs that were run for it.
     """
     table = scaling_table({int(pairs): files for pairs, files in benchmarks.items()})
-    write_frame(output, table.drop(columns="seconds").pipe(with_formats))
+    write_frame(output, formatted(table, FORMATS | {"fitted_seconds": ".2f"}).drop(columns="seconds"))
     _draw_scaling(plot, table)
 
 

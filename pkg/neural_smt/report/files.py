@@ -6,7 +6,7 @@ All paths are relative to the folder that Snakemake runs in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import yaml
@@ -269,16 +269,15 @@ class ReportFiles(Layout):
         roles = ["train", *(role for role in ("in_domain", "monolingual") if corpus[role])]
         pages = {}
         for name, page in read_pages().items():
-            shows = [key for key in ("figures", "tables") if key in page]
-            if not shows or ("needs" in page and not has[page["needs"]]):
+            if not {"figures", "tables"} & page.keys() or ("needs" in page and not has[page["needs"]]):
                 continue
             curve = name.startswith("curve_")
             for network in self.used_networks(name.removeprefix("curve_")) if curve else [""]:
-                names = {"network": [network], "role": roles}
-                files = {key: [path for pattern in page[key] for path in every(pattern, **names)] for key in shows}
-                files = {key: [*dict.fromkeys(paths)] for key, paths in files.items()}
-                title = {"title": page["title"].format(network=network), "figures": [], "tables": []}
-                pages[f"curve_{network}" if network else name] = page | title | files
+                shown = {"title": page["title"].format(network=network)}
+                for key in ("figures", "tables"):
+                    paths = [every(pattern, network=[network], role=roles) for pattern in page.get(key, [])]
+                    shown[key] = list(dict.fromkeys(chain.from_iterable(paths)))
+                pages[f"curve_{network}" if network else name] = page | shown
         return pages
 
 

@@ -14,14 +14,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.plots import BLUE, GREY, RED, clean, drawing
 from neural_smt.io.tables import read_frame, texts
 from neural_smt.networks.folder import count_parameters
-from neural_smt.report.comparison import (
-    Comparison,
-    compare_orders,
-    means_of_runs,
-    numbers,
-    with_figures,
-    write_numbers,
-)
+from neural_smt.report.comparison import Comparison, compare_orders, means_of_runs, write_numbers
 from neural_smt.report.networks import TRAINING_FIGURES, read_training
 from neural_smt.report.pages import write_page
 from neural_smt.report.papers import Paper, load_paper
@@ -125,7 +118,7 @@ def read_results(
         for files in curves.values()
     ]
     return Results(
-        with_figures(measured, means_of_runs(translations, TOOK), TOOK).join(made, on="system"),
+        measured.join(means_of_runs(translations, TOOK)).join(made, on="system"),
         pd.DataFrame(trainings, list(curves), ["parameters", *TRAINING_FIGURES]),
         {name: _read_epochs(Path(path)) for name, path in epochs.items()},
         read_coverage(Path(coverage)),
@@ -148,11 +141,8 @@ def read_coverage(path: Path) -> pd.DataFrame:
     numbers = rows.drop(columns=["text", "parts"]).apply(pd.to_numeric)
     known = numbers["known"] / numbers["reference_words"].clip(lower=1)
     found = numbers.rename(columns={"sentence_size": "sentence", "batch_size": "batch"}).assign(known=known)
-    return found.assign(text=rows["text"], parts=rows["parts"], label=[*map(_label, rows["parts"], rows["top"])])
-
-
-def _label(parts: str, top: str) -> str:
-    return f"{parts} ({top})" if top else parts
+    label = rows["parts"] + rows["top"].map(lambda top: f" ({top})" if top else "")
+    return found.assign(text=rows["text"], parts=rows["parts"], label=label)
 
 
 def default_rows(coverage: pd.DataFrame, dev: str) -> pd.DataFrame:
@@ -318,39 +308,23 @@ def decoding_rows(results: Results) -> pd.DataFrame:
     rows = results.systems.dropna(subset="seconds").reset_index()
     speeds = rows["sentences_per_second"]
     own = rows[rows["system"] == results.own_system].set_index("set")["sentences_per_second"]
-    return rows.assign(
-        slowdown=rows["set"].map(own) / speeds.clip(lower=1e-9),
-    )
+    return rows.assign(slowdown=rows["set"].map(own) / speeds.clip(lower=1e-9))
 
 
 def all_numbers(results: Results) -> Iterator[pd.DataFrame]:
     """Every number of every table beside the paper's; tables have the names that the page gives them."""
     coverage = default_rows(results.coverage, results.dev).assign(set=lambda rows: rows["text"])
-    sizes = (("2", f"{name}_size", f"paper_{name}", name) for name in ("sentence", "batch"))
-    yield numbers(coverage, ("1", "coverage", "paper_coverage", "percentage"), *sizes)
-    rows = size_rows(results)
-    quantities = ("frequent", "frequent", "here_frequent"), ("bleu", "bleu", "here_sacrebleu")
-    quantities += (("mean_vocabulary", "size", "here_mean_vocabulary"),)
-    yield numbers(rows.assign(label="N = " + rows["frequent"].astype(str)), *(("3", *one) for one in quantities))
-    quantities = ("bleu", "paper", "here_sacrebleu"), ("tokenised_bleu", "paper", "here_tokenised")
-    quantities += tuple((name, "", f"here_{name}") for name in ("p_value", *WRITTEN))
+    yield results.numbers(coverage, "coverage")
+    sizes = size_rows(results)
+    yield results.numbers(sizes.assign(label="N = " + sizes["frequent"].astype(str)), "sizes")
     for name in ("4", "Further"):
-        found = numbers(results.beside_on_sets(table_rows(results, name)), *((name, *one) for one in quantities))
+        found = results.numbers(results.beside_on_sets(table_rows(results, name)), "systems", name)
         yield found[~found["quantity"].isin(WRITTEN) | found["here"].notna()]
     for _, best in best_rows(results).iterrows():
         figure = {"system": best["network"], "set": results.dev}
-        epochs = pd.DataFrame([best]).assign(label="best", **figure)
-        yield numbers(
-            epochs, ("Figure 2", "epoch", "paper_epoch", "epoch"), ("Figure 2", "tokenised_bleu", "paper_bleu", "bleu")
-        )
+        yield results.numbers(pd.DataFrame([best]).assign(label="best", **figure), "best")
         epochs = results.epochs[best["network"]]
-        epochs = epochs.assign(label="epoch " + epochs["epoch"].astype(str), **figure)
-        yield numbers(epochs, ("Figure 2", "tokenised_bleu", "", "bleu"), ("Figure 2", "perplexity", "", "perplexity"))
-    rows = training_rows(results)
-    rows = rows.assign(label=rows["network"], system=rows["network"])
-    names = ("parameters", "updates_per_second", "words_per_second", "perplexity")
-    yield numbers(
-        rows, *(("Training", name, "", name) for name in names), ("Training", "slowdown", "paper", "slowdown")
-    )
-    names = ("sentences_per_second", "grown", "unfinished", "slowdown")
-    yield numbers(decoding_rows(results), *(("Decoding", name, "", name) for name in names))
+        yield results.numbers(epochs.assign(label="epoch " + epochs["epoch"].astype(str), **figure), "epochs")
+    training = training_rows(results)
+    yield results.numbers(training.assign(label=training["network"], system=training["network"]), "training")
+    yield results.numbers(decoding_rows(results), "decoding")

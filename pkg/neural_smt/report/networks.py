@@ -11,37 +11,14 @@ import pandas as pd
 from neural_smt.io.files import read_object
 from neural_smt.io.tables import Column, markdown, read_frame, readable, rounded, write_frame
 from neural_smt.networks.folder import count_parameters
-from neural_smt.report.pages import write_page
+from neural_smt.report.pages import read_columns, write_page
 
-NETWORKS = {
-    "network": Column("Network"),
-    "parameters": Column("Parameters", "d", ",.0f"),
-    "examples": Column("Examples seen", "d", ",.0f"),
-    "epochs": Column("Epochs", ".2f", ".2f"),
-    "updates": Column("Updates", "d", ",.0f"),
-    "perplexity": Column("Held-out perplexity", ".4f", ".2f"),
-    "seconds": Column("Training (s)", ".1f", ",.0f"),
-    "tokens_per_second": Column("Trained tokens/s", ".1f", ",.0f"),
-    "scored_per_second": Column("Scored/s", ".1f", ",.0f"),
-    "normalisers_saved": Column("Normalisers saved", ".4f", ".1%"),
-    "states_saved": Column("States saved", ".4f", ".1%"),
-    "cache_hit_rate": Column("Cache hits", ".4f", ".1%"),
-}
+NETWORKS = read_columns("networks")
 
-CLASSES = {
-    "network": Column("Model"),
-    "method": Column("Classes by"),
-    "speed": Column("speed", "g"),
-    "classes": Column("Classes", "d"),
-    "cost": Column("Outputs a word", ".4f", ".1f"),
-    "epochs": Column("Epochs", ".2f", ".1f"),
-    "seconds": Column("Training (s)", ".1f", ",.0f"),
-    "words_per_second": Column("Trained words/s", ".1f", ",.0f"),
-}
+CLASSES = read_columns("classes")
 """Columns of the table of word classes; after them ``<set>:perplexity`` and ``<set>:cost`` of each set, of which the
-perplexities are shown. speed: of exchange alone.
+perplexities are shown.
 """
-
 
 TRAINING_FIGURES = ("updates", "examples", "seconds", "words", "epochs", "perplexity")
 TRAINING_FIGURES += ("words_per_second", "updates_per_second")

@@ -17,7 +17,8 @@ from markdown_it.token import Token
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, read_yaml, write_lines
-from neural_smt.io.tables import markdown, read_frame, texts
+from neural_smt.io.tables import Column, markdown, read_frame, texts
+from neural_smt.report.papers import FOLDER as DATA_FOLDER
 
 FOLDER = Path(__file__).parent / "templates"
 
@@ -82,6 +83,12 @@ def show_page(*, title: str, about: str, output: Path, figures: list[Path] = (),
     )
 
 
+@cache
+def read_columns(table: str) -> dict[str, Column]:
+    """The columns of a table of ``data/columns.yaml`` by name."""
+    return {name: Column(**own) for name, own in read_yaml(DATA_FOLDER / "columns.yaml")[table].items()}
+
+
 def table_html(path: Path) -> dict[str, Any]:
     """A CSV table as readers want it, as ``html``: columns named in words with their units, numbers short.
 
@@ -91,20 +98,18 @@ def table_html(path: Path) -> dict[str, Any]:
     rows = read_frame(path)
     if rows.empty:
         return {"html": "", "rows": 0}
-    columns = read_yaml(FOLDER / "columns.yaml")
-    headings = {name: entry["heading"] for name, entry in columns.items()}
-    headings |= NAMES if {"fitted_seconds", "updates"} & set(rows.columns) else {}
-    shown, sides = {}, []
-    for name in rows.columns:
-        number_format = columns.get(name, {}).get("format")
-        sides.append("right" if number_format else "left")
-        shown[name] = _shown(path, name, rows[name], number_format)
-    frame = pd.DataFrame(shown, dtype=object)
-    frame.columns = [headings.get(name, name.replace("_", " ").capitalize()) for name in rows.columns]
-    return {"html": to_html(markdown(frame, sides)), "rows": len(rows) if len(rows) > LONG else 0}
+    known = read_columns("csv")
+    columns = {name: known.get(name, Column(name.replace("_", " ").capitalize())) for name in rows.columns}
+    renamed = NAMES if {"fitted_seconds", "updates"} & columns.keys() else {}
+    shown = pd.DataFrame(
+        {name: _shown(path, name, rows[name], own.shown) for name, own in columns.items()}, dtype=object
+    )
+    shown.columns = [renamed.get(name, own.heading) for name, own in columns.items()]
+    sides = ["right" if own.shown else "left" for own in columns.values()]
+    return {"html": to_html(markdown(shown, sides)), "rows": len(rows) if len(rows) > LONG else 0}
 
 
-def _shown(path: Path, name: str, values: pd.Series, number_format: str | None) -> list[str]:
+def _shown(path: Path, name: str, values: pd.Series, number_format: str) -> list[str]:
     if name == "chosen":
         return ["yes" if text == "1" else "" for text in values]
     if not number_format:

@@ -13,11 +13,14 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_object
 from neural_smt.io.plots import BLUE, COLOURS, GREY, clean, drawing
 from neural_smt.io.streams import stream_lines
-from neural_smt.io.tables import Column, formatted, markdown, read_frame, readable, rounded, table, texts, write_frame
-from neural_smt.report.pages import render, write_page
+from neural_smt.io.tables import formatted, markdown, read_frame, readable, rounded, table, texts, write_frame
+from neural_smt.report.pages import read_columns, render, write_page
 
 Scores = Mapping[str, Mapping[str, Sequence[str]]]
 """System -> set -> the evaluation files of its runs, in the order in which tables show them."""
+
+PLACE = ["system", "set"]
+"""The index of what is known of systems on sets."""
 
 FORMATS = {"sacrebleu": ".4f", "sacrebleu_std": ".4f", "tokenised": ".4f", "tokenised_std": ".4f", "p_value": ".6f"}
 """What the CSV holds for each set, as ``<set>:<column>``."""
@@ -25,14 +28,7 @@ FORMATS = {"sacrebleu": ".4f", "sacrebleu_std": ".4f", "tokenised": ".4f", "toke
 LEVELS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 """Marks of p-values below each level."""
 
-DATA = {
-    "data": Column("Data"),
-    "pairs": Column("Pairs", "d", ",.0f"),
-    "target_words": Column("Target words", "d", ",.0f"),
-    "unknown": Column("Unknown dev words", "d", ",.0f"),
-    "perplexity": Column("Dev perplexity", ".4f", ",.1f"),
-    "phrase_pairs": Column("Phrase pairs", "d", ",.0f"),
-}
+DATA = read_columns("data")
 """What is said of the data of a system, between its name and its scores."""
 
 
@@ -47,7 +43,7 @@ def read_runs(scores: Scores) -> pd.DataFrame:
                 found = read_object(Path(path), "run the evaluation stage again")
                 bleu = float(found["sacrebleu"]), float(found["tokenised_bleu"])
                 rows.append((system, name, *bleu, str(found["signature"])))
-    return pd.DataFrame(rows, columns=["system", "set", "sacrebleu", "tokenised", "signature"])
+    return pd.DataFrame(rows, columns=[*PLACE, "sacrebleu", "tokenised", "signature"])
 
 
 def read_scores(scores: Scores, significance: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -58,7 +54,7 @@ def read_scores(scores: Scores, significance: Mapping[str, str] | None = None) -
     significance: set -> the file of the comparison with the baseline.
     """
     compared = {name: read_object(Path(path)) for name, path in (significance or {}).items()}
-    groups = read_runs(scores).groupby(["system", "set"], sort=False)
+    groups = read_runs(scores).groupby(PLACE, sort=False)
     found = groups.agg(
         sacrebleu=("sacrebleu", statistics.fmean),
         sacrebleu_std=("sacrebleu", spread),
@@ -213,13 +209,12 @@ def plot_scores(*, scores: dict, plot: Path, title: str = "", labels: dict[str, 
     Arguments as in write_table.
     """
     found = read_runs(scores)
-    systems, sets = found["system"].unique(), found["set"].unique()
+    systems, sets, runs_of = found["system"].unique(), found["set"].unique(), found.groupby(PLACE)["sacrebleu"]
     with drawing(plot, 1.6 + 3.4 * len(sets), 1.3 + 0.5 * len(systems)) as figure:
         panels = figure.subplots(1, len(sets), sharey=True, squeeze=False)[0]
         for axes, name in zip(panels, sets, strict=True):
             for row, system in enumerate(systems):
-                own = found[(found["system"] == system) & (found["set"] == name)]
-                values = own["sacrebleu"].tolist()
+                values = runs_of.get_group((system, name)).tolist()
                 middle, deviation = statistics.fmean(values), spread(values)
                 if len(values) > 1:
                     axes.plot([middle - deviation, middle + deviation], [row, row], color=BLUE, linewidth=1.5)
