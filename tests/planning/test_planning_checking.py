@@ -12,32 +12,14 @@ import yaml
 from neural_smt.cli import main
 from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete
-from neural_smt.io.files import read_json
+from neural_smt.io.files import read_json, read_yaml
 from neural_smt.planning import checking
 from neural_smt.planning.checking import check_experiment, check_source
 
 Usage = namedtuple("Usage", "total used free")
 
-OF_ONES_OWN = {
-    "experiment": "mine",
-    "languages": {"source": "en", "target": "fr"},
-    "corpus": {
-        "sources": {
-            "talks": {"en": {"path": "talks.en"}, "fr": {"path": "talks.fr.gz"}},
-            "more": {"fr": {"path": "more.fr"}},
-            "old": {"en": {"path": "old.en"}, "fr": {"path": "old.fr"}},
-            "gold": {"en": {"path": "g.en"}, "fr": {"path": "g.fr"}, "alignment": {"path": "g.align"}},
-            "both": {"join": ["old", "talks"]},
-        },
-        "train": ["talks"],
-        "monolingual": ["more", "talks"],
-        "dev": "both",
-        "test": ["old"],
-        "gold": ["gold"],
-    },
-    "selection": {"method": "none", "monolingual_method": "none"},
-    "systems": {"baseline": {"label": "Baseline", "features": ["phrase", "language_model"]}},
-}
+MINE = Path(__file__).with_name("mine.yaml")
+"""An experiment of one's own texts, whose lines are counted here."""
 
 LINES = {"talks.en": 3, "talks.fr.gz": 3, "more.fr": 5, "old.en": 2, "old.fr": 2, "g.en": 1, "g.fr": 1}
 
@@ -50,7 +32,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         data = b"un mot\n" * lines
         Path(name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     Path("g.align").write_text("0-0 1?1\n")
-    Path("mine.yaml").write_text(yaml.safe_dump(OF_ONES_OWN))
     return tmp_path
 
 
@@ -60,7 +41,7 @@ def checked(repository: Path, folder: Path, capsys: pytest.CaptureFixture[str]) 
 
     def run(**changes: Any) -> tuple[int, list[str], str]:
         Path("changes.yaml").write_text(yaml.safe_dump(changes))
-        files = ["--configfile", "mine.yaml", "changes.yaml", "--snakefile", str(repository / "Snakefile")]
+        files = ["--configfile", str(MINE), "changes.yaml", "--snakefile", str(repository / "Snakefile")]
         status = main(["check", *files, "--throughputs", str(repository / "benchmarks" / "throughputs.json")])
         told = capsys.readouterr()
         return status, told.out.splitlines(), told.err
@@ -70,7 +51,7 @@ def checked(repository: Path, folder: Path, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.fixture
 def whole() -> dict[str, Any]:
-    return complete(OF_ONES_OWN)
+    return complete(read_yaml(MINE))
 
 
 def test_texts_that_are_here_are_counted_and_others_left_to_the_workflow(checked: Any) -> None:
@@ -172,7 +153,7 @@ def test_a_gpu_that_is_asked_for_must_be_there(checked: Any, monkeypatch: pytest
 
 
 def test_memory_is_that_of_each_gpu(whole: dict[str, Any], repository: Path) -> None:
-    config = yaml.safe_load((repository / "experiments" / "wmt14.yaml").read_text(encoding="utf-8"))
+    config = read_yaml(repository / "experiments" / "wmt14.yaml")
     needs = {}
     for processes in (1, 4):
         config["training"] = {"processes": processes}

@@ -2,15 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from moses_tables import moses_vocabularies, read_moses
 from safetensors.numpy import save_file
 
-from neural_smt.io.files import write_json
+from neural_smt.decoding.attention_steps import HEADER
+from neural_smt.io.files import read_yaml, write_csv, write_json, write_lines
+from neural_smt.shortlist import most_frequent
 from neural_smt.training.learning_curve import Record, write_curve
+from neural_smt.vocabulary_selection.coverage_steps import TRAINING, Coverage, write_coverage
+from neural_smt.workflow.invoke import find_step, parameters
 
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 EXPECTED = Path(__file__).with_name("expected")
+EXPERIMENTS = read_yaml(Path(__file__).with_name("experiments.yaml"))
 
 
 def written(path: Path, value: object) -> str:
@@ -44,15 +52,102 @@ def comparisons(folder: Path, p_values: Mapping[str, Mapping[str, float | None]]
     }
 
 
-def network(folder: Path, *shapes: tuple[int, ...], seconds: float = 12.6) -> dict[str, str]:
-    """The files of a network with weights of these shapes, and 6,300 words in 20 updates; its last perplexity is not
-    its best.
-    """
-    folder.mkdir(parents=True)
-    save_file({f"w{i}": np.zeros(shape, np.float32) for i, shape in enumerate(shapes)}, folder / "weights.safetensors")
-    records = [Record(10, 640, 5.0, 3.1, 40.5, 3000, 0.4), Record(20, 1280, seconds, 2.9, 41.25, 6300, 0.8)]
-    write_curve(folder / "curve.csv", records)
-    return {"curve": str(folder / "curve.csv"), "model": str(folder)}
+def arguments(name: str, folder: Path) -> dict[str, Any]:
+    """What the step of a table of ``experiments.yaml`` takes, its files written."""
+    given = {key: value for key, value in EXPERIMENTS[name].items() if key != "step"}
+    if name == "attention":
+        return {**given, "files": _attention(given["files"], folder)}
+    return _placed(given, folder) | (_phrase_table(folder) if name == "paper_order" else {})
+
+
+def _placed(given: Any, folder: Path) -> Any:
+    """The same with paths of files in place of what they hold."""
+    if isinstance(given, list):
+        return [_placed(one, folder) for one in given]
+    if not isinstance(given, dict):
+        return given
+    if "path" not in given:
+        special = {"scores": evaluations, "significance": comparisons}
+        return {
+            key: special[key](folder, own) if key in special else _placed(own, folder) for key, own in given.items()
+        }
+    path = folder / given["path"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    match given:
+        case {"json": value}:
+            write_json(path, value)
+        case {"text": text}:
+            path.write_text(text * given.get("times", 1), encoding="utf-8")
+        case {"curve": records}:
+            write_curve(path, [Record(*record) for record in records])
+        case {"rows": rows}:
+            write_json(path / "meta.json", {"rows": rows})
+        case {"weights": shapes}:
+            path.mkdir()
+            weights = {f"w{i}": np.zeros(shape, np.float32) for i, shape in enumerate(shapes)}
+            save_file(weights, path / "weights.safetensors")
+    return str(path)
+
+
+def _phrase_table(folder: Path) -> dict[str, Path]:
+    """A phrase table of which x is the most frequent target word; y and z are outside the shortlist."""
+    pairs = ("a", "x"), ("a", "x y"), ("b", "x"), ("c", "y x z")
+    lines = [f"{source} ||| {target} ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||" for source, target in pairs]
+    write_lines(folder / "table.txt", lines)
+    vocabularies = moses_vocabularies(folder / "table.txt")
+    read_moses(folder / "table.txt", None, *vocabularies).save(folder / "table")
+    vocabularies[1].save(folder / "vocabulary")
+    most_frequent(vocabularies[1], 1).save(folder / "shortlist")
+    names = {"phrase_table": "table", "target_vocabulary": "vocabulary", "target_shortlist": "shortlist"}
+    return {name: folder / file for name, file in names.items()}
+
+
+def _attention(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The files of attention networks and of systems that they are part of."""
+    systems, bleu, translations = {}, {}, {}
+    for system, (label, runs, *made) in given["systems"].items():
+        systems[system] = {"label": label}
+        bleu[system] = {name: [value + i for value in runs] for i, name in enumerate(("dev", "test"))}
+        if made:
+            names = ("network", "vocabulary", "frequent")
+            systems[system] |= dict(zip(names, made, strict=True)) | {"replace_unknown": system.endswith("_unk")}
+            took = given["took"] | given["other_took"].get(system, {})
+            translations[system] = {name: [written(folder / f"{system}.{name}.json", took)] for name in ("dev", "test")}
+    for name, values in given["epochs"].items():
+        rows = [[n, 10 * n, "" if n == 3 else 50 - n, value, 1.5] for n, value in enumerate(values, start=1)]
+        write_csv(folder / f"{name}.epochs.csv", HEADER, rows)
+    p_values = dict.fromkeys(bleu, 0.0004) | {"baseline": None, "jean": 0.25}
+    return {
+        "systems": systems,
+        "scores": evaluations(folder, bleu),
+        "significance": comparisons(folder, {"dev": p_values, "test": p_values}),
+        "translations": translations,
+        "curves": _placed(given["curves"], folder),
+        "epochs": {name: str(folder / f"{name}.epochs.csv") for name in given["epochs"]},
+        "coverage": str(_coverage(given["coverage"], folder / "coverage.csv")),
+    }
+
+
+def _coverage(fractions: Sequence[tuple[str, int | None, float]], path: Path) -> Path:
+    """What the sets hold of 1,000 words, of which the network knows 970."""
+    held = Coverage(1000, 970, 970, 50, 10, sentence_size=321.4, batch_size=1234.6)
+    rows = [
+        (text, parts, top or "", *held._replace(covered=int(1000 * fraction)))
+        for text in ("train", "dev", "test")
+        for parts, top, fraction in fractions
+    ]
+    rows.append(("train", TRAINING, 10, *held._replace(sentence_size=330.6, batch_size=1500.2)))
+    frame = pd.DataFrame(rows, columns=["text", "parts", "top", *Coverage._fields])
+    write_coverage(path, path.with_suffix(".md"), frame, top=10, batch=80)
+    return path
+
+
+def write(name: str, given: Mapping[str, Any], folder: Path) -> dict[str, Path]:
+    """Write a table of ``experiments.yaml`` from these arguments; its outputs."""
+    step, files = find_step(EXPERIMENTS[name]["step"]), {"csv_output": "csv", "markdown_output": "md", "plot": "png"}
+    outputs = {key: folder / f"out.{suffix}" for key, suffix in files.items() if key in parameters(step)}
+    step(**given, **outputs)
+    return outputs
 
 
 def check_written(outputs: Mapping[str, Path], name: str) -> None:

@@ -8,11 +8,9 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from report_files import check_written, comparisons, evaluations, network, written
+from report_files import arguments, write
 
-from neural_smt.decoding.attention_steps import HEADER
 from neural_smt.errors import UserError
-from neural_smt.io.files import write_csv
 from neural_smt.io.plots import BLUE, GREY, RED
 from neural_smt.report import mi2016
 from neural_smt.report.mi2016 import (
@@ -25,104 +23,10 @@ from neural_smt.report.mi2016 import (
     table_rows,
     training_rows,
     write_attention_page,
-    write_attention_tables,
 )
 from neural_smt.report.networks import TRAINING_FIGURES
-from neural_smt.vocabulary_selection.coverage_steps import TRAINING, Coverage, write_coverage
 
 SETS = ("dev", "test")
-
-TUNED = {"baseline": ("phrases alone", 30.0), "rescored_attention": ("phrases, rescored", 31.0)}
-"""System -> its label, BLEU of the first run on the development set; a second run and the test set have 1 more each."""
-
-TRANSLATING = {
-    "jean": ("parts", "list", 500, 25.0),
-    "jean_unk": ("parts, replaced", "list", 500, 25.25),
-    "limited": ("attention", "default", 2000, 26.5),
-    "limited_unk": ("replaced", "default", 2000, 26.4),
-    "full": ("shortlist", "all", None, 25.75),
-    "full_unk": ("shortlist, replaced", "all", None, 26.0),
-    "full_all": ("all words", "all", None, 24.5),
-    "dictionary_only": ("V^D", "dictionary", 2000, 27.0),
-    "phrases_only": ("V^P", "phrases", 2000, 25.5),
-    "few_phrases": ("V^P and 50", "few_phrases", 50, 25.0),
-    "few_words": ("V^D and 50", "few_words", 50, 24.75),
-    "no_word": ("without the word before", "default", 2000, 26.25),
-    "top_50": ("N = 50", "top_50", 50, 25.8),
-    "top_200": ("N = 200", "top_200", 200, 26.2),
-    "top_500": ("N = 500", "top_500", 500, 26.3),
-    "top_1000": ("N = 1000", "top_1000", 1000, 26.4),
-    "top_10000": ("N = 10000", "top_10000", 10000, 26.5),
-    "deep": ("a deeper one", "all", None, 24.0),
-}
-"""System -> its label, vocabulary, N of V^T, BLEU on the development set; that of the test set is higher by 1."""
-
-NETWORKS = {"jean": "parts", "jean_unk": "parts", "deep": "deep"}
-"""Networks of systems; all others are the network ``attention``."""
-
-SHARES = {
-    ("V^P", None): 0.8,
-    ("V^D", 10): 0.85,
-    ("V^D", 20): 0.88,
-    ("V^P + V^D", 10): 0.9,
-    ("V^P + V^D", 20): 0.92,
-    ("V^P + V^D + V^T", 10): 0.95,
-    ("V^P + V^D + V^T", 20): 0.96,
-}
-
-
-def measured_coverage(path: Path) -> Path:
-    """What the sets hold of 1,000 words, of which the network knows 970, by ``SHARES``."""
-    held = Coverage(1000, 970, 970, 50, 10, sentence_size=321.4, batch_size=1234.6)
-    rows = [
-        (text, parts, top or "", *held._replace(covered=int(1000 * share)))
-        for text in ("train", "dev", "test")
-        for (parts, top), share in SHARES.items()
-    ]
-    rows.append(("train", TRAINING, 10, *held._replace(sentence_size=330.6, batch_size=1500.2)))
-    frame = pd.DataFrame(rows, columns=["text", "parts", "top", *Coverage._fields])
-    write_coverage(path, path.with_suffix(".md"), frame, top=10, batch=80)
-    return path
-
-
-def translation(system: str) -> dict[str, float]:
-    """What translating a set took."""
-    vocabulary = {"top_50": 210.0, "jean": 900.0, "deep": 10000.0}.get(system, 2110.0)
-    speed = {"seconds": 12.5, "sentences_per_second": 1.6 if system == "deep" else 4.0}
-    return speed | {"words": 500, "unknown_words": 10, "unfinished": 1, "grown": 2, "mean_vocabulary": vocabulary}
-
-
-def arguments(folder: Path) -> dict:
-    """The files of an experiment with all systems of the paper's tables, and a deeper network."""
-    bleu = {
-        system: {name: [value + i, value + i + 1] for i, name in enumerate(SETS)}
-        for system, (_, value) in TUNED.items()
-    }
-    systems = {system: {"label": label} for system, (label, _) in TUNED.items()}
-    for system, (label, vocabulary, frequent, value) in TRANSLATING.items():
-        bleu[system] = {name: [value + i] for i, name in enumerate(SETS)}
-        made = {"network": NETWORKS.get(system, "attention"), "vocabulary": vocabulary, "frequent": frequent}
-        systems[system] = {"label": label, "replace_unknown": system.endswith("_unk"), **made}
-    epochs = {"attention": (20.0, 24.0, 23.0), "attention_fixed": (20.0, 23.5, 23.25)}
-    for name, values in epochs.items():
-        rows = [[n, 10 * n, "" if n == 3 else 50 - n, bleu, 1.5] for n, bleu in enumerate(values, start=1)]
-        write_csv(folder / f"{name}.epochs.csv", HEADER, rows)
-    p_values = dict.fromkeys(bleu, 0.0004) | {"baseline": None, "jean": 0.25}
-    return {
-        "systems": systems,
-        "scores": evaluations(folder, bleu),
-        "significance": comparisons(folder, dict.fromkeys(SETS, p_values)),
-        "translations": {
-            system: {name: [written(folder / f"{system}.{name}.json", translation(system))] for name in SETS}
-            for system in TRANSLATING
-        },
-        "curves": {
-            "attention": network(folder / "attention", (3, 4), seconds=10.0) | {"keep": "best"},
-            "parts": network(folder / "parts", (3, 4), seconds=16.0) | {"keep": "last"},
-        },
-        "epochs": {name: str(folder / f"{name}.epochs.csv") for name in epochs},
-        "coverage": str(measured_coverage(folder / "coverage.csv")),
-    }
 
 
 def held(parts: str, top: int | None, coverage: float, known: float = 0.97, text: str = "dev") -> dict:
@@ -152,11 +56,6 @@ def page(tmp_path: Path) -> Callable[[Results], str]:
         return (tmp_path / "page.md").read_text(encoding="utf-8")
 
     return write
-
-
-def test_tables_show_all_numbers_beside_the_papers(tmp_path: Path, plotted: dict[str, Path]) -> None:
-    write_attention_tables(files=arguments(tmp_path), **plotted, title="Both", remarks="So it is.\n")
-    check_written(plotted, "attention")
 
 
 def test_default_row_of_table_3_does_with_unknown_words_what_the_others_do(page: Callable[[Results], str]) -> None:
@@ -253,26 +152,8 @@ def test_figure_2_has_the_papers_lines(tmp_path: Path, monkeypatch: pytest.Monke
     assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("coverage.csv", "a,b\n1,2\n", r"coverage.csv: has no column 'text'; run measure_candidates again"),
-        ("attention.epochs.csv", "epoch,bleu\n1,2\n", r"attention.epochs.csv: has no column 'updates'; run"),
-        ("jean.test.json", '{"seconds": 1}', r"jean.test.json: has no 'mean_vocabulary'"),
-        ("parts/curve.csv", "updates\n1\n", r"curve.csv: has no column 'words'; train the"),
-        ("significance.dev.json", "{}", r"significance.dev.json: has no 'baseline'"),
-    ],
-)
-def test_a_file_that_is_another_is_named(
-    tmp_path: Path, plotted: dict[str, Path], name: str, content: str, message: str
-) -> None:
-    files = arguments(tmp_path)
-    (tmp_path / name).write_text(content)
-    with pytest.raises(UserError, match=message):
-        write_attention_tables(files=files, **plotted)
-    assert not any(path.exists() for path in plotted.values())
-
-
-def test_an_experiment_without_attention_has_no_tables(tmp_path: Path, plotted: dict[str, Path]) -> None:
+def test_an_experiment_without_attention_has_no_tables(tmp_path: Path) -> None:
+    given = arguments("attention", tmp_path)
+    given["files"]["systems"] = {}
     with pytest.raises(UserError, match=r"no system translates with an attention network"):
-        write_attention_tables(files=arguments(tmp_path) | {"systems": {}}, **plotted)
+        write("attention", given, tmp_path)

@@ -12,6 +12,8 @@ from browser import CHROMIUM, Browser
 from checkouts import TINY, snakemake
 from matplotlib.image import imread
 
+from neural_smt.io.files import read_yaml
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian's package chromium) on this machine"),
@@ -19,29 +21,7 @@ pytestmark = [
 
 DESK, PHONE = (1280, 900, False), (390, 844, True)
 
-PARTS = {
-    "1 Systems": ["BLEU"],
-    "2 Cho et al. (2014)": [
-        "Figure 3: scores of phrase pairs",
-        "Figure 4: words",
-        "Figure 5: phrases",
-        "Figures 4 and 5 to explore",
-        "Table 1: BLEU and its order",
-        "Tables 2 and 3: phrases",
-    ],
-    "5 Sentences": ["Lattice of a sentence", "Translations: news_test"],
-    "6 Text and alignment": [
-        "Alignment: error rate",
-        "Alignment: pictures",
-        "Cleaning",
-        "Selection of extra text",
-        "Selection of pairs",
-        "Shortlists",
-    ],
-    "7 Networks": ["All networks", "Learning curve: encoder_decoder"],
-    "8 Tuning": ["BLEU by iteration"],
-    "9 Time and memory": ["By stage"],
-}
+PARTS: dict[str, list[str]] = read_yaml(Path(__file__).with_name("report_parts.yaml"))
 """The parts of the report in their order, and the pages of each."""
 
 ROWS = "[...document.querySelectorAll('#app nav tbody tr')]"

@@ -1,0 +1,77 @@
+"""The tables of the report: what they hold, and faults of the files that they are made from."""
+
+import re
+from pathlib import Path
+
+import pytest
+from report_files import EXPECTED, EXPERIMENTS, arguments, check_written, evaluations, write
+
+from neural_smt.errors import UserError
+from neural_smt.io.files import read_csv, read_lines, read_yaml, write_csv
+from neural_smt.report.scores import plot_scores, plot_tuning, print_table, read_scores
+
+FAULTS = read_yaml(Path(__file__).with_name("faults.yaml"))
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_table_shows_all_numbers_as_programs_and_readers_see_them(name: str, tmp_path: Path) -> None:
+    check_written(write(name, arguments(name, tmp_path), tmp_path), name)
+
+
+@pytest.mark.parametrize(("name", "file", "content", "message"), FAULTS)
+def test_a_file_that_is_another_is_named(
+    name: str, file: str, content: str | None, message: str, tmp_path: Path
+) -> None:
+    given = arguments(name, tmp_path)
+    if content is None:
+        (tmp_path / file).unlink()
+    else:
+        (tmp_path / file).write_text(content)
+    with pytest.raises(UserError, match=re.escape(message)):
+        write(name, given, tmp_path)
+    assert not [*tmp_path.glob("out.*")]
+
+
+def test_terminal_columns_are_aligned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = arguments("table1", tmp_path) | {"labels": {}}
+    print_table(table=write("table1", given, tmp_path)["csv_output"])
+    assert capsys.readouterr().out == (EXPECTED / "table1.txt").read_text(encoding="utf-8")
+    write_csv(tmp_path / "other.csv", ["a"], [["1"]])
+    with pytest.raises(UserError, match="has no column 'system'; give a table of systems"):
+        print_table(table=tmp_path / "other.csv")
+
+
+def test_a_system_that_was_not_compared_is_named(tmp_path: Path) -> None:
+    given = arguments("table1", tmp_path)
+    with pytest.raises(UserError, match=r"has no 'other'"):
+        read_scores({"other": given["scores"]["rnn"]}, given["significance"])
+
+
+def test_plots_are_drawn(tmp_path: Path) -> None:
+    scores = evaluations(tmp_path, EXPERIMENTS["table1"]["scores"])
+    plot_scores(scores=scores, plot=tmp_path / "bleu.png", title="BLEU", labels={"rnn": "Baseline + RNN"})
+    histories: dict = {}
+    for system in ("baseline", "rnn"):
+        for run in (1, 2):
+            path = tmp_path / f"{system}{run}.csv"
+            write_csv(path, ["iteration", "decoder_bleu"], [[i, 20 + run + i**0.5] for i in range(1, 4 + run)])
+            histories.setdefault(system, []).append(str(path))
+    plot_tuning(histories=histories, plot=tmp_path / "tuning.png", labels={"rnn": "Baseline + RNN"})
+    for name in ("bleu.png", "tuning.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_nothing_held_out_has_no_perplexity(tmp_path: Path) -> None:
+    given = arguments("networks", tmp_path)
+    curve = ["updates", "examples", "seconds", "train_cost", "validation_perplexity", "words", "epochs"]
+    for files in given["networks"].values():
+        write_csv(Path(files["curve"]), curve, [[10, 640, "5.0", "3.1", "", 3000, "0.4000"]])
+    rows = read_csv(write("networks", given, tmp_path)["csv_output"])
+    assert [row["perplexity"] for row in rows] == ["", ""]
+
+
+def test_classes_may_be_the_best_in_both(tmp_path: Path) -> None:
+    given = arguments("classes", tmp_path)
+    del given["networks"]["clustered"]
+    sentence = "recurrent computes the fewest outputs (78.2 a word) and has the lowest perplexity of test."
+    assert read_lines(write("classes", given | {"title": ""}, tmp_path)["markdown_output"])[4] == sentence
