@@ -1,12 +1,14 @@
 """BLEU: statistics counted by hand, scores beside sacreBLEU's."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 import sacrebleu
 
 from neural_smt.bleu import bleu, brevity_penalty, corpus_statistics, sentence_bleu
+from neural_smt.io.files import read_yaml
 
 
 def random_corpus(seed: int, sentences: int = 60) -> tuple[list[str], list[str], list[str]]:
@@ -21,17 +23,7 @@ def random_corpus(seed: int, sentences: int = 60) -> tuple[list[str], list[str],
 
 
 @pytest.mark.parametrize(
-    ("hypothesis", "references", "expected"),
-    [
-        # Unigrams: two of four "the", cat, sat, on, mat; bigrams: the cat, cat sat, sat on, on the; and so on.
-        ("the the the cat sat on the mat", ["the cat sat on the blue mat today"], [6, 8, 4, 7, 3, 6, 2, 5, 8]),
-        ("5 7 5 9", ["5 7 9 5"], [4, 4, 1, 3, 0, 2, 0, 1, 4]),
-        ("a", ["a b"], [1, 1, 0, 0, 0, 0, 0, 0, 2]),
-        ("", ["a b"], [0, 0, 0, 0, 0, 0, 0, 0, 2]),
-        # the closest reference length, the shorter in a tie
-        ("a a a a", ["a a a a a", "a a a"], [4, 4, 3, 3, 2, 2, 1, 1, 3]),
-        ("a a a a", ["a", "a a a a a"], [4, 4, 3, 3, 2, 2, 1, 1, 5]),
-    ],
+    ("hypothesis", "references", "expected"), read_yaml(Path(__file__).with_name("bleu_statistics.yaml"))
 )
 def test_statistics_counted_by_hand(hypothesis: str, references: list[str], expected: list[int]) -> None:
     words = [hypothesis.split(), *(reference.split() for reference in references)]
@@ -46,19 +38,15 @@ def test_no_sentences_and_no_matches() -> None:
     assert bleu(np.array([0, 0, 0, 0, 0, 0, 0, 0, 2])) == bleu(np.array([3, 5, 2, 4, 1, 3, 0, 2, 5])) == 0.0
 
 
-def test_corpus_bleu_literal() -> None:
+def test_scores_in_numbers() -> None:
+    """Of a corpus, not smoothed; of sentences, with one added above unigrams."""
     statistics = np.array([[6, 8, 4, 7, 3, 6, 2, 5, 10], [4, 4, 3, 3, 2, 2, 1, 1, 4]])
-    expected = math.exp(1 - 14 / 12) * (10 / 12 * 7 / 10 * 5 / 8 * 3 / 6) ** 0.25
-    assert bleu(statistics) == pytest.approx(expected, rel=1e-12)
+    assert bleu(statistics) == pytest.approx(math.exp(1 - 14 / 12) * (10 / 12 * 7 / 10 * 5 / 8 * 3 / 6) ** 0.25, 1e-12)
     assert bleu(statistics) == pytest.approx(0.553107, abs=1e-6)
     assert brevity_penalty(statistics) == pytest.approx(0.846482, abs=1e-6)
-
-
-def test_sentence_bleu_adds_one_above_unigrams() -> None:
-    row = np.array([3, 5, 2, 4, 1, 3, 0, 2, 6])
+    rows = np.array([[3, 5, 2, 4, 1, 3, 0, 2, 6], [0] * 9])
     expected = math.exp(1 - 6 / 5) * (3 / 5 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25
-    assert sentence_bleu(row) == pytest.approx(expected, rel=1e-12)
-    assert sentence_bleu(np.stack([row, np.zeros(9, dtype=int)])).tolist() == [pytest.approx(expected), 0.0]
+    assert sentence_bleu(rows).tolist() == [pytest.approx(expected, rel=1e-12), 0.0]
 
 
 @pytest.mark.parametrize("seed", range(4))

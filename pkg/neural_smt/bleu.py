@@ -10,10 +10,13 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
-from neural_smt.bleu_primitives import ORDER, REFERENCE_LENGTH, SIZE, count_statistics
+from neural_smt.bleu_primitives import ORDER, REFERENCE_LENGTH, SIZE, count_statistics, log_bleu
 
 MATCHES = slice(0, 2 * ORDER, 2)
 TOTALS = slice(1, 2 * ORDER, 2)
+
+PLUS_ONE = np.array([0, 0, 1, 1, 1, 1, 1, 1, 0], dtype=np.float64)
+"""The background that turns BLEU into BLEU+1: one is added to matches and totals above unigrams."""
 
 
 def corpus_statistics(
@@ -43,31 +46,43 @@ def bleu(statistics: np.ndarray) -> float:
     0 as soon as one n-gram order has no match, as in Moses.
     """
     total = _summed(statistics)
-    if not total[MATCHES].all():
-        return 0.0
-    return float(brevity_penalty(total) * np.exp(np.log(total[MATCHES] / total[TOTALS]).mean()))
+    precision, brevity = _log_factors(total, total[MATCHES])
+    return float(np.exp(brevity) * np.exp(precision)) if total[MATCHES].all() else 0.0
 
 
 def brevity_penalty(statistics: np.ndarray) -> float:
     """exp(1 - r/c) for a corpus of c hypothesis tokens shorter than its r reference tokens, else 1."""
     total = _summed(statistics)
-    if total[1] == 0:
-        return 0.0
-    return float(np.exp(min(0.0, 1.0 - total[REFERENCE_LENGTH] / total[1])))
+    return float(np.exp(_log_factors(total, total[MATCHES])[1])) if total[1] else 0.0
 
 
 def sentence_bleu(statistics: np.ndarray) -> np.ndarray:
-    """BLEU+1 of every row of ``[n, 9]`` (or of one ``[9]``): one is added to matches and totals above unigrams.
+    """BLEU+1 of every row of ``[n, 9]``, float64 ``[n]``; 0 for a hypothesis without a matching word.
 
-    Lin and Och (2004), "ORANGE", section 4. float64 ``[n]``; 0 for a hypothesis without a matching word.
+    Lin and Och (2004), "ORANGE", section 4.
     """
-    statistics = np.asarray(statistics, dtype=np.float64)
-    extra = np.array([0.0, *[1.0] * (ORDER - 1)])
-    matches, totals = statistics[..., MATCHES] + extra, statistics[..., TOTALS] + extra
+    return np.exp([log_bleu(row, PLUS_ONE) for row in statistics])
+
+
+def smoothed_bleu(statistics: np.ndarray) -> np.ndarray:
+    """BLEU of every row of ``[..., 9]``, float64 ``[...]``; the k-th order without a match counts 1 / 2^k (sacreBLEU).
+
+    0 where no order has a match, or one has no n-gram.
+    """
+    matches = statistics[..., MATCHES]
+    precision, brevity = _log_factors(statistics, np.where(matches, matches, 0.5 ** np.cumsum(matches == 0, axis=-1)))
+    counted = matches.any(axis=-1) & statistics[..., TOTALS].all(axis=-1)
+    return np.where(counted, np.exp(precision + brevity), 0.0)
+
+
+def _log_factors(statistics: np.ndarray, matches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Natural logs of BLEU's factors for every row of ``[..., 9]``: of the mean precision and of the brevity penalty.
+
+    matches: ``[..., 4]``, those of each order, perhaps smoothed.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(matches / totals).mean(axis=-1)
-        penalty = np.minimum(0.0, 1.0 - statistics[..., REFERENCE_LENGTH] / statistics[..., 1])
-        return np.where(statistics[..., 0] > 0, np.exp(logs + penalty), 0.0)
+        precision = np.log(matches / statistics[..., TOTALS]).mean(axis=-1)
+        return precision, np.minimum(0.0, 1.0 - statistics[..., REFERENCE_LENGTH] / statistics[..., 1])
 
 
 def _summed(statistics: np.ndarray) -> np.ndarray:

@@ -9,22 +9,10 @@ from sacremoses import MosesTokenizer
 
 from neural_smt.errors import UserError
 from neural_smt.evaluation.steps import detokenise, detokenise_lines, evaluate
-from neural_smt.io.files import read_json, read_lines, write_lines
+from neural_smt.io.files import read_json, read_lines, read_yaml, write_lines
 
 
-@pytest.mark.parametrize(
-    ("language", "tokens", "expected"),
-    [
-        ("fr", "L&apos; homme n&apos; est pas là .", "L'homme n'est pas là."),
-        ("fr", "Un &lt; b &gt; &amp; deux , trois", "Un <b> & deux, trois"),
-        ("en", "It is the man &apos;s dog , isn &apos;t it ?", "It is the man's dog, isn't it?"),
-        ("fr", "", ""),
-        # Moses' rules write "1.234,50 €im Jahr", and "3 €(netto)"
-        ("de", "Es kostet 1.234,50 € im Jahr , 3 € ( netto ) .", "Es kostet 1.234,50 € im Jahr, 3 € (netto)."),
-        ("fr", "50 € par mois , soit 5 € .", "50 € par mois, soit 5 €."),
-        ("en", "It costs $ 5 a month or € 6 .", "It costs $5 a month or €6."),
-    ],
-)
+@pytest.mark.parametrize(("language", "tokens", "expected"), read_yaml(Path(__file__).with_name("detokenised.yaml")))
 def test_text_as_a_reader_sees_it(language: str, tokens: str, expected: str) -> None:
     text = detokenise_lines([tokens], language)[0]
     assert text.replace("< b >", "<b>") == expected

@@ -8,79 +8,60 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
 from neural_smt.errors import UserError
-from neural_smt.evaluation.steps import (
-    TESTS,
-    approximate_randomisation,
-    compare,
-    compare_neighbours,
-    corpus_scores,
-    paired_bootstrap,
-    sentence_statistics,
-)
+from neural_smt.evaluation.steps import TESTS, compare, compare_neighbours, corpus_scores, p_value, sentence_statistics
 from neural_smt.io.files import read_json, write_lines
 
-WORDS = np.array(list("abcdefghij"))
+RATES = {"reference": 0.0, "baseline": 0.3, "similar": 0.28, "better": 0.1}
+"""How likely a word of a text is another one."""
 
 
-def references(generator: np.random.Generator, sentences: int = 120) -> list[str]:
-    return [" ".join(generator.choice(WORDS, size=generator.integers(4, 16))) for _ in range(sentences)]
+def random_texts(generator: np.random.Generator, sentences: int, rates: dict[str, float]) -> dict[str, list[str]]:
+    words = np.array(list("abcdefghij"))
+    lines = [generator.choice(words, size=generator.integers(4, 16)) for _ in range(sentences)]
+    return {
+        name: [" ".join(np.where(generator.random(len(x)) < rate, generator.choice(words, len(x)), x)) for x in lines]
+        for name, rate in rates.items()
+    }
 
 
-def noisy(lines: list[str], rate: float, generator: np.random.Generator) -> list[str]:
-    """Replace each word by another with probability ``rate``."""
-    return [
-        " ".join(w if generator.random() > rate else str(generator.choice(WORDS)) for w in x.split()) for x in lines
-    ]
+METRIC = BLEU()
+TEXTS = random_texts(np.random.default_rng(3), 120, RATES)
+STATISTICS = {name: sentence_statistics(METRIC, lines, TEXTS["reference"]) for name, lines in TEXTS.items()}
+SCORES = {name: METRIC.corpus_score(lines, [TEXTS["reference"]]).score for name, lines in TEXTS.items()}
 
 
-@pytest.fixture(scope="module")
-def texts() -> dict[str, list[str]]:
-    generator = np.random.default_rng(3)
-    reference = references(generator)
-    rates = {"baseline": 0.3, "similar": 0.28, "better": 0.1}
-    return {"reference": reference} | {name: noisy(reference, rate, generator) for name, rate in rates.items()}
+def tested(test: str, system: str = "similar", trials: int = 500, seed: int = 1, times: int = 1) -> float:
+    """The p-value of a system against the baseline; times: runs that are alike."""
+    rows = (times * STATISTICS[name] for name in ("baseline", system))
+    return p_value(test, *rows, trials, np.random.default_rng(seed))
 
 
-@pytest.fixture(scope="module")
-def statistics(texts: dict[str, list[str]]) -> dict[str, np.ndarray]:
-    return {name: sentence_statistics(BLEU(), lines, texts["reference"]) for name, lines in texts.items()}
-
-
-def test_scores_from_statistics_are_sacrebleus(texts: dict, statistics: dict) -> None:
-    metric = BLEU()
-    for name, rows in statistics.items():
-        expected = metric.corpus_score(texts[name], [texts["reference"]]).score
-        assert corpus_scores(rows.sum(axis=0)) == pytest.approx(expected, abs=1e-9)
+def test_scores_from_statistics_are_sacrebleus() -> None:
+    for name, rows in STATISTICS.items():
+        assert corpus_scores(rows.sum(axis=0)) == pytest.approx(SCORES[name], abs=1e-9)
     # Single sentences have orders without matches, too short and empty ones: smoothing and early ends.
     hypotheses, answers = ["a b c x e f", "a", "", "x y z w", "a b"], ["a b c d e f", "a b", "a", "a b c d", "a b"]
-    rows = sentence_statistics(metric, hypotheses, answers)
-    expected = [metric.corpus_score([h], [[r]]).score for h, r in zip(hypotheses, answers, strict=True)]
+    rows = sentence_statistics(METRIC, hypotheses, answers)
+    expected = [METRIC.corpus_score([h], [[r]]).score for h, r in zip(hypotheses, answers, strict=True)]
     assert corpus_scores(rows).tolist() == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("test", "short", "trials"), [(approximate_randomisation, "ar", 4000), (paired_bootstrap, "bs", 1000)]
+    ("test", "short", "trials"), [("approximate_randomisation", "ar", 4000), ("bootstrap", "bs", 1000)]
 )
-def test_p_values_are_close_to_sacrebleus(texts: dict, statistics: dict, test, short: str, trials: int) -> None:
-    names = ["baseline", "similar", "better"]
-    named, metrics = [(name, texts[name]) for name in names], {"BLEU": BLEU()}
-    paired = PairedTest(named, metrics, [texts["reference"]], test_type=short, n_samples=trials)
-    expected = [result.p_value for result in paired()[1]["BLEU"]]
-    for name, p_value in list(zip(names, expected, strict=True))[1:]:
-        found = test(statistics["baseline"], statistics[name], trials, np.random.default_rng(1))
-        assert found == pytest.approx(p_value, abs=0.05)
+def test_p_values_are_close_to_sacrebleus(test: str, short: str, trials: int) -> None:
+    named, metrics = [(name, TEXTS[name]) for name in RATES if name != "reference"], {"BLEU": BLEU()}
+    paired = PairedTest(named, metrics, [TEXTS["reference"]], test_type=short, n_samples=trials)
+    for (name, _), result in list(zip(named, paired()[1]["BLEU"], strict=True))[1:]:
+        assert tested(test, name, trials) == pytest.approx(result.p_value, abs=0.05)
 
 
-@pytest.mark.parametrize("test", TESTS.values())
-def test_what_any_test_must_say(statistics: dict, test) -> None:
-    baseline = statistics["baseline"]
-    assert test(baseline, baseline, 500, np.random.default_rng(1)) == 1.0
-    assert test(baseline, statistics["better"], 500, np.random.default_rng(1)) < 0.01
-    first, second, other = (test(baseline, statistics["similar"], 500, np.random.default_rng(s)) for s in (1, 1, 2))
-    assert first == second
-    assert first != other
-    # The same run three times over is no more evidence than once.
-    assert test(3 * baseline, 3 * statistics["similar"], 500, np.random.default_rng(1)) == first
+@pytest.mark.parametrize("test", TESTS)
+def test_what_any_test_must_say(test: str) -> None:
+    assert tested(test, "baseline") == 1.0
+    assert tested(test, "better") < 0.01
+    assert tested(test) == tested(test) != tested(test, seed=2)
+    assert tested(test, times=3) == tested(test)  # the same run three times over is no more evidence than once
 
 
 def test_false_alarms_are_as_rare_as_promised() -> None:
@@ -88,41 +69,40 @@ def test_false_alarms_are_as_rare_as_promised() -> None:
     generator = np.random.default_rng(11)
     alarms = 0
     for _ in range(60):
-        reference = references(generator, 40)
-        rows = [sentence_statistics(BLEU(), noisy(reference, 0.3, generator), reference) for _ in range(2)]
-        alarms += approximate_randomisation(*rows, 200, generator) < 0.1
+        reference, *systems = random_texts(generator, 40, {"reference": 0, "one": 0.3, "other": 0.3}).values()
+        rows = [sentence_statistics(METRIC, lines, reference) for lines in systems]
+        alarms += p_value("approximate_randomisation", *rows, 200, generator) < 0.1
     assert alarms <= 14
 
 
-@pytest.fixture
-def files(texts: dict, tmp_path: Path) -> dict[str, str]:
-    """The texts as files."""
-    for name, lines in texts.items():
-        write_lines(tmp_path / name, lines)
-    return {name: str(tmp_path / name) for name in texts}
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The texts as files, one of which is too short and one empty."""
+    monkeypatch.chdir(tmp_path)
+    for name, lines in (TEXTS | {"short": TEXTS["baseline"][:-1], "empty": []}).items():
+        write_lines(Path(name), lines)
 
 
-def test_compare_writes_one_entry_a_system(texts: dict, files: dict, tmp_path: Path) -> None:
-    arguments = {
-        "systems": {"baseline": [files["baseline"], files["similar"]], "better": [files["better"]]},
-        "reference": files["reference"],
-        "baseline": "baseline",
-        "settings": {"test": "approximate_randomisation", "trials": 500},
-        "seed": 7,
-    }
+SYSTEMS = {"baseline": ["baseline", "similar"], "better": ["better"]}
+
+
+def arguments(test: str, **changes: object) -> dict:
+    """The arguments of ``compare``."""
+    given = {"systems": SYSTEMS, "reference": Path("reference"), "seed": 7, "baseline": "baseline"}
+    return given | {"settings": {"test": test, "trials": 500}} | changes
+
+
+def test_compare_writes_one_entry_a_system() -> None:
     for name in ("one.json", "two.json"):
-        compare(**arguments, output=tmp_path / name)
-    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
-    metric = BLEU()
-    scores = {name: metric.corpus_score(texts[name], [texts["reference"]]).score for name in texts}
-    pair = [scores["baseline"], scores["similar"]]
-    common = {"test": "approximate_randomisation", "trials": 500, "signature": str(metric.get_signature())}
+        compare(**arguments("approximate_randomisation"), output=Path(name))
+    assert Path("one.json").read_bytes() == Path("two.json").read_bytes()
+    pair, better = [SCORES["baseline"], SCORES["similar"]], SCORES["better"]
+    common = {"test": "approximate_randomisation", "trials": 500, "signature": str(METRIC.get_signature())}
     expected = {
         "baseline": {"bleu": pair, "bleu_std": np.std(pair, ddof=1), "delta": 0.0, "p_value": None, "runs": 2},
-        "better": {"bleu": [scores["better"]], "bleu_std": 0.0, "delta": scores["better"] - np.mean(pair), "runs": 1},
+        "better": {"bleu": [better], "bleu_std": 0.0, "delta": better - np.mean(pair), "p_value": 1 / 501, "runs": 1},
     }
-    expected["better"]["p_value"] = 1 / 501
-    results = read_json(tmp_path / "one.json")
+    results = read_json(Path("one.json"))
     assert list(results) == list(expected)
     for name, row in expected.items():
         assert results[name].pop("bleu") == pytest.approx(row["bleu"])
@@ -130,40 +110,31 @@ def test_compare_writes_one_entry_a_system(texts: dict, files: dict, tmp_path: P
         assert results[name] == pytest.approx(row)
 
 
-def test_neighbours_are_compared_with_each_other(files: dict, tmp_path: Path) -> None:
-    systems = {"baseline": [files["baseline"], files["similar"]], "better": [files["better"]]}
-    systems["again"] = systems["better"]
-    common = {"reference": files["reference"], "settings": {"test": "bootstrap", "trials": 500}, "seed": 7}
-    compare_neighbours(systems=systems, **common, output=tmp_path / "order.json")
-    compare(systems=systems, baseline="baseline", **common, output=tmp_path / "compared.json")
-    better = read_json(tmp_path / "compared.json")["better"]
+def test_neighbours_are_compared_with_each_other() -> None:
+    given = arguments("bootstrap", systems=SYSTEMS | {"again": SYSTEMS["better"]})
+    compare(**given, output=Path("compared.json"))
+    del given["baseline"]
+    compare_neighbours(**given, output=Path("order.json"))
+    better, found = read_json(Path("compared.json"))["better"], read_json(Path("order.json"))
     first = {"before": "baseline", "after": "better", "delta": better["delta"], "p_value": better["p_value"]}
     second = {"before": "better", "after": "again", "delta": 0.0, "p_value": 1.0}
-    found = read_json(tmp_path / "order.json")
     assert found[0]["delta"] > 1
     assert found == [pytest.approx(first), second]
     with pytest.raises(UserError, match=r"evaluation\.test: 't' is not one of"):
-        compare_neighbours(**(common | {"settings": {"test": "t"}}), systems=systems, output=tmp_path / "o")
+        compare_neighbours(**given | {"settings": {"test": "t"}}, output=Path("o"))
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"baseline": "b"}, "evaluation.baseline: 'b' is no system; use one of a"),
+        ({"baseline": "b"}, "evaluation.baseline: 'b' is no system; use one of baseline, better"),
         ({"settings": {"test": "t", "trials": 100}}, "evaluation.test: 't' is not one of"),
-        ({}, "119 lines but"),
-        ({"systems": {"a": []}}, "system 'a' has no translations"),
-        ({"systems": {"a": ["empty"]}, "reference": Path("empty")}, "holds no sentence to compare"),
+        ({"systems": {"baseline": ["short"]}}, "119 lines but"),
+        ({"systems": {"baseline": []}}, "system 'baseline' has no translations"),
+        ({"systems": {"baseline": ["empty"]}, "reference": Path("empty")}, "holds no sentence to compare"),
     ],
 )
-def test_wrong_input_is_named(
-    texts: dict, files: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict, message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_lines(Path("short"), texts["baseline"][:-1])
-    write_lines(Path("empty"), [])
-    arguments = {"systems": {"a": ["short"]}, "reference": Path("reference"), "baseline": "a", "seed": 1}
-    arguments |= {"settings": {"test": "bootstrap", "trials": 100}, "output": Path("o")}
+def test_wrong_input_is_named(changes: dict, message: str) -> None:
     with pytest.raises(UserError) as error:
-        compare(**arguments | changes)
+        compare(**arguments("bootstrap", **changes), output=Path("o"))
     assert message in str(error.value)

@@ -18,15 +18,15 @@ import numpy as np
 from sacrebleu.metrics import BLEU
 from sacremoses import MosesDetokenizer
 
-from neural_smt.bleu import ORDER, REFERENCE_LENGTH, bleu, brevity_penalty, corpus_statistics
+from neural_smt.bleu import REFERENCE_LENGTH, bleu, brevity_penalty, corpus_statistics, smoothed_bleu
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_lines, read_parallel, write_json, write_lines
 
 log = logging.getLogger(__name__)
 
-MATCHES, TOTALS = slice(2, 2 + ORDER), slice(2 + ORDER, 2 + 2 * ORDER)
-"""Where these stand among sacreBLEU's statistics, after the lengths of hypothesis and reference."""
+COLUMNS = [2, 6, 3, 7, 4, 8, 5, 9, 1]
+"""Where our statistics stand among sacreBLEU's: the lengths of hypothesis and reference, four matches, four totals."""
 
 CHUNK = 2**22
 """How many (trial, sentence) cells are drawn at once, to bound memory."""
@@ -89,65 +89,47 @@ def evaluate(
 
 
 def sentence_statistics(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
-    """sacreBLEU's sufficient statistics, float64 ``[sentences, 10]``: lengths of both sides, matches, totals."""
-    return np.array(metric._extract_corpus_statistics(hypotheses, [references]), dtype=np.float64).reshape(-1, 10)
+    """What sacreBLEU counts in each sentence, in the layout of ``bleu``, float64 ``[sentences, 9]``."""
+    counts = np.array(metric._extract_corpus_statistics(hypotheses, [references]), dtype=np.float64)
+    return counts.reshape(-1, len(COLUMNS) + 1)[:, COLUMNS]
 
 
 def corpus_scores(statistics: np.ndarray) -> np.ndarray:
-    """BLEU (0 to 100) of summed statistics ``[..., 10]``, zero matches smoothed exponentially as by sacreBLEU."""
-    matches, totals = statistics[..., MATCHES], statistics[..., TOTALS]
-    halvings = np.cumsum(matches == 0, axis=-1)
-    smoothed = np.where(matches > 0, matches, 0.5**halvings)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(smoothed / totals).mean(axis=-1)
-        penalty = np.minimum(0.0, 1.0 - statistics[..., 1] / statistics[..., 0])
-        scores = 100.0 * np.exp(logs + penalty)
-    return np.where((matches > 0).any(axis=-1) & (totals > 0).all(axis=-1), scores, 0.0)
+    """sacreBLEU's BLEU (0 to 100) of summed statistics ``[..., 9]``."""
+    return 100.0 * smoothed_bleu(statistics)
 
 
-def approximate_randomisation(
-    baseline: np.ndarray, system: np.ndarray, trials: int, generator: np.random.Generator
-) -> float:
-    """Two-sided p-value of the difference in BLEU under swaps of sentences by chance (Riezler and Maxwell 2005).
+def _swap(baseline: np.ndarray, system: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:
+    """Approximate randomisation (Riezler and Maxwell 2005): sentences are swapped by chance."""
+    swapped = generator.integers(0, 2, size=(size, len(system)), dtype=np.int8)
+    shuffled = baseline.sum(axis=0) + swapped.astype(np.float64) @ (system - baseline)
+    return corpus_scores(shuffled) - corpus_scores((system + baseline).sum(axis=0) - shuffled)
 
-    baseline, system: statistics ``[sentences, 10]``, summed (or averaged) over runs.
+
+def _resample(baseline: np.ndarray, system: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:
+    """Paired bootstrap (Koehn 2004): sentences are drawn with replacement."""
+    sentences = len(system)
+    drawn = generator.integers(0, sentences, size=(size, sentences))
+    cells = (drawn + sentences * np.arange(size)[:, None]).ravel()
+    times = np.bincount(cells, minlength=size * sentences).reshape(size, sentences).astype(np.float64)
+    return corpus_scores(times @ system) - corpus_scores(times @ baseline)
+
+
+TESTS = {"approximate_randomisation": _swap, "bootstrap": _resample}
+"""How the tests draw differences in BLEU, by their names in the configuration."""
+
+
+def p_value(test: str, baseline: np.ndarray, system: np.ndarray, trials: int, generator: np.random.Generator) -> float:
+    """Two-sided p-value of the difference in BLEU by one of ``TESTS``, the bootstrap's counted as sacreBLEU counts it.
+
+    baseline, system: statistics ``[sentences, 9]``, summed (or averaged) over runs.
     """
     observed = abs(corpus_scores(system.sum(axis=0)) - corpus_scores(baseline.sum(axis=0)))
-    both, difference = (system + baseline).sum(axis=0), system - baseline
-    extreme = 0
-    for size in _chunks(trials, len(system)):
-        swapped = generator.integers(0, 2, size=(size, len(system)), dtype=np.int8)
-        shuffled = baseline.sum(axis=0) + swapped.astype(np.float64) @ difference
-        gaps = np.abs(corpus_scores(shuffled) - corpus_scores(both - shuffled))
-        extreme += int((gaps >= observed - 1e-9).sum())
-    return (extreme + 1) / (trials + 1)
-
-
-def paired_bootstrap(baseline: np.ndarray, system: np.ndarray, trials: int, generator: np.random.Generator) -> float:
-    """p-value of the difference in BLEU by resampling sentences (Koehn 2004), counted as sacreBLEU counts it.
-
-    baseline, system: statistics ``[sentences, 10]``, summed (or averaged) over runs.
-    """
-    observed = abs(corpus_scores(system.sum(axis=0)) - corpus_scores(baseline.sum(axis=0)))
-    sentences, gaps = len(system), []
-    for size in _chunks(trials, sentences):
-        drawn = generator.integers(0, sentences, size=(size, sentences))
-        cells = (drawn + sentences * np.arange(size)[:, None]).ravel()
-        times = np.bincount(cells, minlength=size * sentences).reshape(size, sentences).astype(np.float64)
-        gaps.append(np.abs(corpus_scores(times @ system) - corpus_scores(times @ baseline)))
-    differences = np.concatenate(gaps)
-    extreme = int((differences - differences.mean() >= observed - 1e-9).sum())
-    return (extreme + 1) / (trials + 1)
-
-
-TESTS = {"approximate_randomisation": approximate_randomisation, "bootstrap": paired_bootstrap}
-"""The tests by their names in the configuration."""
-
-
-def _chunks(trials: int, sentences: int) -> list[int]:
-    """Split ``trials`` into sizes that keep the drawn table within ``CHUNK`` cells."""
-    size = max(1, CHUNK // max(sentences, 1))
-    return [min(size, trials - start) for start in range(0, trials, size)]
+    size = max(1, CHUNK // max(len(system), 1))
+    sizes = (min(size, trials - start) for start in range(0, trials, size))
+    gaps = np.concatenate([np.abs(TESTS[test](baseline, system, size, generator)) for size in sizes])
+    expected = gaps.mean() if test == "bootstrap" else 0.0
+    return (int((gaps - expected >= observed - 1e-9).sum()) + 1) / (trials + 1)
 
 
 def compare(
@@ -204,7 +186,7 @@ def compare_neighbours(
 
 
 class _Runs:
-    """BLEU statistics (float64 ``[runs, sentences, 10]``) and scores (0 to 100) of all runs of systems, and the test
+    """BLEU statistics (float64 ``[runs, sentences, 9]``) and scores (0 to 100) of all runs of systems, and the test
     that compares them.
     """
 
@@ -226,4 +208,4 @@ class _Runs:
     def p_value(self, first: str, second: str) -> float:
         """Every comparison draws the same trials, so a p-value does not depend on which others there are."""
         pooled = (self.statistics[name].mean(axis=0) for name in (first, second))
-        return TESTS[self.settings.test](*pooled, self.settings.trials, np.random.default_rng(self.seed))
+        return p_value(self.settings.test, *pooled, self.settings.trials, np.random.default_rng(self.seed))

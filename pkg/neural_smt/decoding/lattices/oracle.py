@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.bleu import MATCHES, ORDER, REFERENCE_LENGTH, SIZE, TOTALS, bleu, sentence_bleu
+from neural_smt.bleu import MATCHES, ORDER, PLUS_ONE, REFERENCE_LENGTH, SIZE, TOTALS, bleu, sentence_bleu
 from neural_smt.bleu_primitives import log_bleu
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.primitives import enlarged
@@ -27,9 +27,6 @@ BEAM = 20
 
 PRECISION, DECAY = 0.85, 0.75
 """Precision of unigrams, and of each higher order to that below, of the translations an oracle is compared with."""
-
-PLUS_ONE = np.array([0, 0, 1, 1, 1, 1, 1, 1, 0], dtype=np.float64)
-"""The background that turns BLEU into BLEU+1."""
 
 ROUNDS = 4
 """Passes over the sentences of the corpus-level search, at most; the first two bring nearly everything."""
