@@ -1,12 +1,13 @@
 """MERT over lattices against brute force: every derivation of tiny models, every crossing of their lines."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from lattice_files import all_paths
 from tiny_models import EVERYTHING, all_derivations, random_decoder
-from tuning_world import tuning_settings
+from tuning_world import Decoding, killed_and_resumed, tuning_settings
 
 from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.decoding.features import Weights
@@ -18,7 +19,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.tuning.candidates import Candidates, LatticePool, join
 from neural_smt.tuning.lattice_mert import REACH, LatticeSurface, optimise_lattices
 from neural_smt.tuning.lattice_primitives import describe, find_envelopes
-from neural_smt.tuning.loop import Progress, State, run
+from neural_smt.tuning.loop import State, run
 from neural_smt.tuning.methods import LatticeMethod
 
 SENTENCES = [["a", "b", "a", "c"], [], ["c", "unknown", "b"], ["b"], ["a", "b", "b", "a"]]
@@ -60,53 +61,42 @@ class Case:
         return tuple(self.spelling[i] for i in ids.tolist())
 
 
-def directions(case: Case, seed: int) -> np.ndarray:
-    """Every tunable coordinate, and two random directions."""
-    axes = np.eye(case.features.size)[case.features.tunable]
-    return np.vstack([axes, np.random.default_rng(seed).normal(size=(2, case.features.size))])
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_envelope_is_that_of_all_derivations(seed: int) -> None:
+    """Along every tunable coordinate and in two random directions."""
     case = Case(seed)
-    point = case.surface.locate(case.weights)
-    for direction in directions(case, seed):
-        slopes = (direction @ case.lattices.features).astype(np.float32)
+    point, flat = case.surface.locate(case.weights), case.lattices
+    others = np.random.default_rng(seed).normal(size=(2, case.features.size))
+    seen = {}
+    for direction in np.vstack([np.eye(case.features.size)[case.features.tunable], others]):
+        slopes = (direction @ flat.features).astype(np.float32)
         for reach in (0.5, 100.0):
             found = find_envelopes(case.surface.pool, slopes, point.scores, point.best, -reach, reach)
+            paths = Ragged(found.paths, found.path_offsets)
+            features, digests = describe(case.surface.pool, flat.features, found.paths, found.path_offsets)
+            texts = [case.spell(words) for words in flat.translations(paths)]
+            answers = [case.references[number] for number in found.sentences]
+            assert found.statistics.tolist() == corpus_statistics(texts, answers).tolist()
+            assert all(seen.setdefault(text, digest) == digest for text, digest in zip(texts, digests, strict=True))
+            sums = [flat.features[:, path].sum(axis=1) for path in paths]
+            np.testing.assert_allclose(features, sums, rtol=1e-5, atol=1e-5)
             for number, derivations in enumerate(case.derivations):
                 rows = np.flatnonzero(found.sentences == number)
                 if not derivations:
-                    assert len(rows) == 1 and found.path_offsets[rows[0]] == found.path_offsets[rows[0] + 1]
+                    assert len(rows) == 1 and len(paths[rows[0]]) == 0
                     continue
                 lines = np.array([(d.features @ direction, d.features @ case.weights) for d in derivations])
-                paths = [found.paths[slice(*found.path_offsets[row : row + 2])] for row in rows]
-                ours = np.array([(slopes[path].sum(dtype=float), point.scores[path].sum()) for path in paths])
+                ours = np.array([(slopes[paths[i]].sum(dtype=float), point.scores[paths[i]].sum()) for i in rows])
                 turns = np.append(found.points[rows], reach)
                 assert turns[0] == -reach and (np.diff(turns) > 0).all() and (np.diff(ours[:, 0]) > 0).all()
                 for x in (turns[:-1], turns[1:]):  # each segment is on top where it starts and where it ends
                     heights = lines[:, :1] * x + lines[:, 1:]
                     np.testing.assert_allclose(ours[:, 0] * x + ours[:, 1], heights.max(axis=0), rtol=1e-3, atol=2e-3)
-                for path, line in zip(paths, ours, strict=True):
+                for row, line in zip(rows, ours, strict=True):
                     nearest = lines[np.abs(lines - line).max(axis=1).argmin()]
                     np.testing.assert_allclose(line, nearest, rtol=1e-3, atol=2e-3)
                     same = np.flatnonzero(np.abs(lines - nearest).max(axis=1) < 1e-4)
-                    assert case.spell(case.lattices.words.take(path).values) in {derivations[i].tokens for i in same}
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_segments_have_the_statistics_and_features_of_their_derivations(seed: int) -> None:
-    case = Case(seed)
-    point = case.surface.locate(case.weights)
-    found = find_envelopes(case.surface.pool, case.lattices.features[0], point.scores, point.best, -1.0, 1.0)
-    features, digests = describe(case.surface.pool, case.lattices.features, found.paths, found.path_offsets)
-    seen = {}
-    for row, number in enumerate(found.sentences.tolist()):
-        path = found.paths[found.path_offsets[row] : found.path_offsets[row + 1]]
-        words = case.spell(case.lattices.words.take(path).values)
-        assert found.statistics[row].tolist() == corpus_statistics([words], [case.references[number]])[0].tolist()
-        np.testing.assert_allclose(features[row], case.lattices.features[:, path].sum(axis=1), rtol=1e-5, atol=1e-5)
-        assert seen.setdefault(words, digests[row]) == digests[row]
+                    assert texts[row] in {derivations[i].tokens for i in same}
     assert len(set(seen.values())) == len(seen)
 
 
@@ -192,7 +182,7 @@ def test_joined_lattices_have_the_derivations_of_both(tmp_path: Path) -> None:
     first, second = case.narrow(one, 3), case.narrow(other, 3, [*SENTENCES[:3], [], SENTENCES[4]])
     pool = LatticePool.empty(len(SENTENCES), case.features.size)
     assert len(pool) == 0
-    pool = pool.extended(first).extended(second)
+    pool = replace(pool, lattices=join(join(pool.lattices, first), second))
     assert len(pool) == len(first.tails) + len(second.tails)
     pool.save(tmp_path / "pool")
     joined = LatticePool.load(tmp_path / "pool").lattices
@@ -215,33 +205,14 @@ def test_bleu_of_a_union_is_that_of_its_parts_where_they_agree() -> None:
 SETTINGS = tuning_settings(candidates="lattice", iterations=4, restarts=2, refinements=2).replace(min_gain=-1.0)
 
 
-def tune(case: Case, folder: Path, survived: int) -> Progress:
-    """Tune with lattices from a narrow search; killed after so many decoding passes."""
-
-    def decode(vector: np.ndarray) -> FlatLattices:
-        nonlocal survived
-        if survived == 0:
-            raise KeyboardInterrupt
-        survived -= 1
-        return case.narrow(vector, 2)
-
-    method = LatticeMethod(decode, case.encoded, case.features.tunable, SETTINGS)
-    return run(method, case.weights, 1, State(folder, "mark"))
-
-
 def test_a_killed_run_over_lattices_ends_like_one_never_killed(tmp_path: Path) -> None:
+    """The lattices are those of a narrow search."""
     case = Case(2)
-    whole = tune(case, tmp_path / "whole", 100)
-    assert len(whole.iterations) > 1
+    decode = Decoding(lambda vector: case.narrow(vector, 2))
+    method = LatticeMethod(decode, case.encoded, case.features.tunable, SETTINGS)
+    whole = killed_and_resumed(lambda folder: run(method, case.weights, 1, State(folder, "mark")), decode, tmp_path)
     assert max(i.decoder_bleu for i in whole.iterations) > whole.iterations[0].decoder_bleu
     assert [i.candidates for i in whole.iterations] == np.cumsum([i.new_candidates for i in whole.iterations]).tolist()
-    for survived in range(len(whole.iterations)):
-        with pytest.raises(KeyboardInterrupt):
-            tune(case, tmp_path / str(survived), survived)
-        resumed = tune(case, tmp_path / str(survived), len(whole.iterations) - survived)
-        assert resumed.weights == whole.weights
-        for name in ("weights", "list_bleu"):
-            assert [getattr(i, name) for i in resumed.iterations] == [getattr(i, name) for i in whole.iterations]
 
 
 def test_nothing_to_tune_on_is_refused(tmp_path: Path) -> None:

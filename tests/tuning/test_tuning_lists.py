@@ -33,20 +33,14 @@ def test_candidates_are_ordered_by_sentence_and_go_through_files(tmp_path: Path)
         assert types == [np.float32, np.int32, np.int32, np.uint64]
 
 
-def test_the_same_words_and_features_are_one_candidate() -> None:
+def test_the_same_words_and_features_are_one_candidate_and_others_another() -> None:
     twice = STORE.extended(np.array([2, 0, 2]), WORDS, FEATURES + np.float32(1e-6), STATISTICS)
     assert twice.digests.tolist() == STORE.digests.tolist()
     assert len(Candidates.empty(1, 2).extended(np.zeros(2), WORDS[[0, 0]], FEATURES[[0, 0]], STATISTICS[:2])) == 1
-
-
-def test_other_words_features_or_sentence_make_another_candidate() -> None:
     features = np.array([[0.25, -2.0], [0.25, -2.5], [0.5, -1.0]])
     new = STORE.extended(np.array([0, 0, 2]), WORDS[[2, 1, 0]], features, STATISTICS)
     assert new.sentences.tolist() == [0, 0, 0, 2, 2]
     assert new.features.tolist() == [[0.25, -2.0], [0.25, -2.0], [0.25, -2.5], [0.5, -1.0], [0.5, -1.0]]
-
-
-def test_digest_of_words_is_that_of_the_sentence() -> None:
     assert digest_words(["a", "b"]) == digest_words(["a", "b"]) != digest_words(["ab"])
     assert 0 <= digest_words([]) < 2**64
 
@@ -114,12 +108,10 @@ def test_best_of_an_unbounded_interval_lies_just_beyond_its_breakpoint() -> None
     assert search(candidates, np.array([1.0, 0.0]), 1) == (pytest.approx(2.1), 1.0)
 
 
-def test_quality_is_the_fourth_power_of_bleu() -> None:
+def test_bleu_of_weights_is_that_of_the_best_candidates() -> None:
+    """Though it is found by its fourth power."""
     for row in ([6, 8, 4, 7, 3, 6, 2, 5, 10], [6, 8, 4, 7, 3, 6, 2, 5, 7], [6, 8, 4, 7, 3, 6, 0, 5, 7]):
         assert quality(np.array(row)) ** 0.25 == pytest.approx(bleu(np.array(row)), abs=1e-12)
-
-
-def test_bleu_of_weights_is_that_of_the_best_candidates() -> None:
     candidates = random_candidates(3, sentences=12)
     surface = ErrorSurface(candidates)
     for row in np.random.default_rng(0).normal(size=(5, 3)):
@@ -138,17 +130,14 @@ def optimum(surface: ErrorSurface, start: list[float], threads: int = 1, **setti
     return highest(optima(surface, [np.array(start)], tuning_settings(**settings), np.random.default_rng(1), threads))
 
 
-def test_threads_do_not_change_the_result() -> None:
-    surface = ErrorSurface(random_candidates(7, sentences=30))
-    one, two = (optimum(surface, [0.5, 0.3, -0.2], threads, restarts=5, refinements=4) for threads in (1, 3))
-    assert one.weights.tolist() == two.weights.tolist() and one.bleu == two.bleu
-
-
-def test_result_is_never_worse_than_the_start_and_has_norm_one() -> None:
+def test_result_has_norm_one_is_never_worse_than_the_start_and_does_not_depend_on_threads() -> None:
     surface = ErrorSurface(random_candidates(8, sentences=30))
-    found = optimum(surface, [5.0, 3.0, -2.0], restarts=0, refinements=0)
-    assert found.bleu == surface.bleu(found.weights) >= surface.bleu(np.array([5.0, 3.0, -2.0]))
-    assert np.abs(found.weights).sum() == pytest.approx(1.0)
+    start = [5.0, 3.0, -2.0]
+    one, two = (optimum(surface, start, threads, restarts=5, refinements=4) for threads in (1, 3))
+    assert one.weights.tolist() == two.weights.tolist() and one.bleu == two.bleu
+    for found in (one, optimum(surface, start, restarts=0, refinements=0)):
+        assert found.bleu == surface.bleu(found.weights) >= surface.bleu(np.array(start))
+        assert np.abs(found.weights).sum() == pytest.approx(1.0)
 
 
 def test_fixed_weights_stay_and_rule_out_rescaling_where_they_matter() -> None:

@@ -8,22 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tuning_world import bleu_at
+from tuning_world import bleu_at, candidates_of
 
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.mira import background_bleu, hope_and_fear, optimise_margins, update
+from neural_smt.tuning.mert import ErrorSurface
+from neural_smt.tuning.mira import optimise_margins, update
 
 
-def random_candidates(seed: int, sentences: int, each: int, features: int) -> Candidates:
+def even_candidates(seed: int, sentences: int, each: int, features: int) -> Candidates:
     """Candidates of 10 words whose matches are random."""
     generator = np.random.default_rng(seed)
     rows = sentences * each
     matches = np.minimum.accumulate(generator.integers(1, 10, (rows, 4)) - np.arange(4), axis=1).clip(0)
-    totals = np.tile([10, 9, 8, 7], (rows, 1))
-    statistics = np.column_stack([np.stack([matches, totals], axis=2).reshape(rows, 8), np.full(rows, 10)])
-    values = generator.normal(size=(rows, features)).astype(np.float32)
-    return Candidates(values, statistics.astype(np.int32), np.zeros(rows, np.uint64), each * np.arange(sentences + 1))
+    totals, values = np.tile([10, 9, 8, 7], (rows, 1)), generator.normal(size=(rows, features))
+    return candidates_of(values, matches, totals, np.full(rows, 10), np.full(sentences, each))
 
 
 def python_bleu(statistics, background):
@@ -60,9 +59,10 @@ def python_mira(candidates, start, tunable, generator, choice):
 
 def tuned(candidates, start, seed=0, tunable=None, **choice):
     """What MIRA makes of a start, all of whose weights are tuned by default."""
-    tunable = np.ones(len(start), bool) if tunable is None else tunable
     settings = section_settings("tuning.mira", choice).as_dict()
-    return optimise_margins(candidates, np.asarray(start, float), tunable, np.random.default_rng(seed), settings)
+    return optimise_margins(
+        candidates, ErrorSurface(candidates, tunable), np.array(start), np.random.default_rng(seed), settings
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,25 +81,9 @@ def test_one_step_in_numbers(cost, tunable, longest, expected):
     np.testing.assert_allclose(weights, expected)
 
 
-def test_sentence_bleu_with_a_background_in_numbers():
-    statistics = np.array([3, 4, 1, 3, 0, 2, 0, 1, 5], dtype=np.int32)
-    expected = (4 / 5 * 2 / 4 * 1 / 3 * 1 / 2) ** 0.25 * math.exp(1 - 6 / 5) * 6
-    assert background_bleu(statistics, np.ones(9)) == pytest.approx(expected)
-
-
-def test_hope_and_fear_are_the_best_by_sum_and_difference():
-    candidates = random_candidates(3, 1, 40, 3)
-    weights, background = np.array([0.3, -0.2, 0.5]), np.full(9, 2.0)
-    bleus = np.array([python_bleu(row, background) for row in candidates.statistics.tolist()])
-    scores = candidates.features @ weights
-    hope, fear, cost = hope_and_fear(candidates.features, candidates.statistics, weights, background)
-    assert hope == np.argmax(scores + bleus) and fear == np.argmax(scores - bleus)
-    assert cost == pytest.approx(bleus[hope] - bleus[fear])
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_the_algorithm_of_the_paper(seed):
-    candidates = random_candidates(seed, 6, 8, 4)
+    candidates = even_candidates(seed, 6, 8, 4)
     tunable = np.array([True, True, False, True])
     start = np.array([0.1, 0.0, 1.0, -0.3])
     choice = Settings({"epochs": 7, "regularisation": 0.05, "decay": 0.9})
@@ -113,7 +97,7 @@ def test_it_is_the_algorithm_of_the_paper(seed):
 
 def test_a_separable_problem_is_solved():
     """The first feature is the number of matches, the second misleads."""
-    candidates = random_candidates(1, 30, 10, 2)
+    candidates = even_candidates(1, 30, 10, 2)
     matches = candidates.statistics[:, [0, 2, 4, 6]].sum(axis=1)
     candidates.features[:, 0] = matches / 10
     candidates.features[:, 1] = -matches / 10 + candidates.features[:, 1]
@@ -125,7 +109,7 @@ def test_many_features_are_no_obstacle():
     """A planted direction among 200 features is found from 50 sentences of each half."""
     generator = np.random.default_rng(5)
     planted = generator.normal(size=200)
-    candidates = random_candidates(2, 100, 20, 200)
+    candidates = even_candidates(2, 100, 20, 200)
     good = candidates.features @ planted
     for a, b in itertools.pairwise(candidates.offsets):
         ranks = np.argsort(np.argsort(good[a:b]))
@@ -141,9 +125,9 @@ def test_many_features_are_no_obstacle():
 
 
 def test_lists_without_choice_change_nothing():
-    for lists in (Candidates.empty(3, 2), random_candidates(0, 5, 1, 2)):
+    for lists in (Candidates.empty(3, 2), even_candidates(0, 5, 1, 2)):
         assert tuned(lists, [0.4, -0.1]).weights.tolist() == [0.4, -0.1]
-    hopeless = random_candidates(0, 5, 4, 2)
+    hopeless = even_candidates(0, 5, 4, 2)
     hopeless.statistics[:, 0:8:2] = 0
     found = tuned(hopeless, [0.4, -0.1])
     assert found.bleu == 0 and np.isfinite(found.weights).all()
@@ -153,7 +137,7 @@ def test_lists_without_choice_change_nothing():
 def test_a_background_without_four_words_in_a_row_divides_nothing_by_zero(decay):
     """References of three words: the background of n-grams of four fades until there is none."""
     statistics = [[2, 3, 0, 2, 0, 1, 0, 0, 3], [1, 3, 0, 2, 0, 1, 0, 0, 3]] * 3
-    candidates = replace(random_candidates(0, 3, 2, 2), statistics=np.array(statistics, dtype=np.int32))
+    candidates = replace(even_candidates(0, 3, 2, 2), statistics=np.array(statistics, dtype=np.int32))
     found = tuned(candidates, [0, 0], decay=decay, epochs=200)
     assert found.bleu == 0 and np.isfinite(found.weights).all()
 
@@ -166,7 +150,7 @@ def test_a_background_without_four_words_in_a_row_divides_nothing_by_zero(decay)
     scale=st.sampled_from([1e-6, 1, 1e6]),
 )
 def test_it_never_ends_below_its_start(seed, sentences, each, scale):
-    candidates = random_candidates(seed, sentences, each, 3)
+    candidates = even_candidates(seed, sentences, each, 3)
     candidates.features[:] *= scale
     start = np.random.default_rng(seed).normal(size=3)
     found = tuned(candidates, start, seed, epochs=5)

@@ -1,21 +1,21 @@
 """The step ``tune`` with the real decoder, on a lexicon whose extra column knows the right translations."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tiny_models import describe_system
+from tiny_models import build_table, describe_system
 
 from neural_smt.decoding.loading import load_feature
 from neural_smt.decoding.scorers.cslm import CslmFeature
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, read_json, write_json, write_lines
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.files import read_csv, read_json, read_yaml, write_json, write_lines
 from neural_smt.language_model.steps import build_language_model
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork
 from neural_smt.networks.folder import Trained
-from neural_smt.phrases.table import PhraseTable, save_column
+from neural_smt.phrases.table import save_column
 from neural_smt.tuning.methods import ListMethod
 from neural_smt.tuning.steps import tune
 from neural_smt.vocabulary import Vocabulary
@@ -29,32 +29,25 @@ def arguments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("model")
     generator = np.random.default_rng(11)
     drawn = [generator.integers(0, WORDS, generator.integers(5, 9)) for _ in range(25)]
-    source = [" ".join(f"s{i}" for i in ids) for ids in drawn]
-    reference = [" ".join(f"t{i}_0" for i in ids) for ids in drawn]
-    lexicon = [f"t{i}_{choice}" for i in range(WORDS) for choice in range(CHOICES)]
+    lines = {
+        "source": [" ".join(f"s{i}" for i in ids) for ids in drawn],
+        "reference": [" ".join(f"t{i}_0" for i in ids) for ids in drawn],
+        "lexicon": [f"t{i}_{choice}" for i in range(WORDS) for choice in range(CHOICES)],
+    }
     source_words = Vocabulary.from_sentences(f"s{i}" for i in range(WORDS))
-    target_words = Vocabulary.from_sentences(lexicon)
-    targets = [f"t{word[1:]}_{choice}" for word in source_words.words[3:] for choice in range(CHOICES)]
+    target_words = Vocabulary.from_sentences(lines["lexicon"])
+    targets = [[(target_words.index[f"t{w[1:]}_{c}"],) for c in range(CHOICES)] for w in source_words.words[3:]]
     rows = WORDS * CHOICES
-    table = PhraseTable(
-        source=Ragged.from_lists([[3 + i] for i in range(WORDS)]),
-        entry_offsets=CHOICES * np.arange(WORDS + 1, dtype=np.int64),
-        target=Ragged.from_lists([[target_words.index[word]] for word in targets]),
-        scores=generator.uniform(0.1, 0.9, (rows, 4)).astype(np.float32),
-        alignment=Ragged(np.zeros((rows, 2), dtype=np.uint8), np.arange(rows + 1, dtype=np.int64)),
-        counts=np.ones((rows, 3), dtype=np.int32),
-        reordering=np.full((rows, 6), 1 / 3, dtype=np.float32),
-        source_digest=source_words.digest,
-        target_digest=target_words.digest,
-        max_length=1,
-    )
+    scores = generator.uniform(0.1, 0.9, (rows, 4)).astype(np.float32)
+    table = build_table([[3 + i] for i in range(WORDS)], targets, scores, np.full((rows, 6), 1 / 3))
+    table = replace(table, source_digest=source_words.digest, target_digest=target_words.digest)
     table.save(folder / "table")
     knowing = -1.5 * (np.arange(rows) % CHOICES > 0) + generator.normal(0, 0.3, rows)
     save_column(folder / "column.safetensors", knowing, table)
     source_words.save(folder / "source.tsv")
     target_words.save(folder / "target.tsv")
-    for name, lines in (("source", source), ("reference", reference), ("lexicon", lexicon)):
-        write_lines(folder / name, lines)
+    for name, text in lines.items():
+        write_lines(folder / name, text)
     settings = {"order": 1, "prune": [], "estimator": "internal"}
     texts = {"texts": [folder / "lexicon"], "vocabulary": folder / "target.tsv"}
     build_language_model(**texts, settings=settings, output=folder / "lm")
@@ -120,16 +113,7 @@ def test_tuning_starts_from_the_weights_of_a_base(arguments: dict[str, Any], tmp
 
 
 def test_wrong_settings_and_texts_are_refused(arguments: dict[str, Any], tmp_path: Path) -> None:
-    for wrong, message in (
-        ({"restart": 3}, "tuning: unknown key 'restart'; did you mean 'restarts'?"),
-        ({"select": "first"}, r"tuning\.select: 'first' is not one of"),
-        ({"optimiser": "pro"}, r"tuning\.optimiser: 'pro' is not one of"),
-        ({"candidates": "forest"}, r"tuning\.candidates: 'forest' is not one of"),
-        ({"candidates": "lattice", "optimiser": "mira"}, "MIRA learns from n-best lists"),
-        ({"density": -1.0}, r"tuning\.density: -1\.0 is less than the minimum of 0"),
-        ({"mira": {"c": 1}}, r"tuning\.mira: unknown key 'c'"),
-        ({"mira": {"epochs": 0}}, r"tuning\.mira\.epochs: 0 is less than the minimum of 1"),
-    ):
+    for wrong, message in read_yaml(Path(__file__).with_name("refused.yaml")):
         with pytest.raises(UserError, match=message):
             run(arguments, tmp_path, wrong)
     write_lines(tmp_path / "short", ["t0_0"])

@@ -1,14 +1,20 @@
 """Small worlds to tune in: random candidate lists, and a decoder whose features partly know what is good."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pytest
 
 from neural_smt.bleu import bleu
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import read_lines
+from neural_smt.io.ragged import offsets_of
 from neural_smt.tuning.candidates import Candidates
+from neural_smt.tuning.loop import Progress
 
 FEATURES = 6
 WORDS = np.array([f"w{i}" for i in range(50)])
@@ -19,18 +25,52 @@ def tuning_settings(**settings: object) -> Settings:
     return section_settings("tuning", settings)
 
 
+class Decoding:
+    """A function that decodes with weights; calls: how often it has; survives: after so many it is killed."""
+
+    def __init__(self, decode: Callable[[np.ndarray], Any]):
+        self.decode, self.calls, self.survives = decode, 0, -1
+
+    def __call__(self, weights: np.ndarray) -> Any:
+        if self.calls == self.survives:
+            raise KeyboardInterrupt
+        self.calls += 1
+        return self.decode(weights)
+
+
+def outcome(progress: Progress) -> tuple:
+    """What a run ends with, but for its times."""
+    listed = progress.candidates if isinstance(progress.candidates, Candidates) else progress.candidates.candidates
+    iterations = [replace(iteration, decode_seconds=0, mert_seconds=0) for iteration in progress.iterations]
+    return progress.weights, iterations, listed.digests.tolist()
+
+
+def killed_and_resumed(tune: Callable[[Path], Progress], decode: Decoding, folder: Path) -> Progress:
+    """The progress of a run, which must be that of runs killed after any number of passes and started again."""
+    decode.calls = 0
+    whole = tune(folder / "whole")
+    assert decode.calls == len(whole.iterations) > 1
+    for survived in range(len(whole.iterations)):
+        decode.calls, decode.survives = 0, survived
+        with pytest.raises(KeyboardInterrupt):
+            tune(folder / str(survived))
+        decode.calls, decode.survives = 0, -1
+        assert outcome(tune(folder / str(survived))) == outcome(whole)
+        assert decode.calls == len(whole.iterations) - survived
+    return whole
+
+
 class World:
     """Sentences with a fixed pool of candidates each; decoding returns the best few under some weights."""
 
     def __init__(self, seed: int, sentences: int = 20, pool: int = 120, nbest: int = 10):
         generator = np.random.default_rng(seed)
         self.nbest = nbest
-        self.calls = 0
+        self.decode = Decoding(self._translate)
         self.references = [list(generator.choice(WORDS, size=generator.integers(8, 16))) for _ in range(sentences)]
         self.pools = [[corrupted(reference, generator) for _ in range(pool)] for reference in self.references]
 
-    def decode(self, weights: np.ndarray) -> list[SimpleNamespace]:
-        self.calls += 1
+    def _translate(self, weights: np.ndarray) -> list[SimpleNamespace]:
         translations = []
         for pool in self.pools:
             scores = np.array([entry.features @ weights for entry in pool])
@@ -56,16 +96,21 @@ def random_candidates(seed: int, sentences: int = 5, features: int = 3, whole: b
     """Lists of 0 to 12 candidates; with ``whole``, feature 1 has small integer values, so that lines are parallel."""
     generator = np.random.default_rng(seed)
     sizes = generator.integers(0, 13, sentences)
-    owners = np.repeat(np.arange(sentences), sizes)
-    values = generator.normal(size=(len(owners), features))
-    totals = generator.integers(4, 12, (len(owners), 1)) - np.arange(4)
+    values = generator.normal(size=(sizes.sum(), features))
+    totals = generator.integers(4, 12, (len(values), 1)) - np.arange(4)
     if whole:
         values[:, 1] = np.round(2 * values[:, 1])
-    matches = np.sort(generator.integers(0, totals + 1), axis=1)[:, ::-1]
-    counts = np.stack([np.minimum(matches, totals), totals], axis=2).reshape(-1, 8)
-    statistics = np.column_stack([counts, np.repeat(generator.integers(5, 12, sentences), sizes)])
-    words = generator.integers(0, 2**63, len(owners)).astype(np.uint64)
-    return Candidates.empty(sentences, features).extended(owners, words, values, statistics)
+    matches = np.minimum(np.sort(generator.integers(0, totals + 1), axis=1)[:, ::-1], totals)
+    return candidates_of(values, matches, totals, np.repeat(generator.integers(5, 12, sentences), sizes), sizes)
+
+
+def candidates_of(
+    values: np.ndarray, matches: np.ndarray, totals: np.ndarray, references: np.ndarray, sizes: np.ndarray
+) -> Candidates:
+    """Lists of these sizes; values: ``[N, F]``; matches, totals: ``[N, 4]``; references: ``[N]``, lengths."""
+    counts = np.stack([matches, totals], axis=2).reshape(-1, 8)
+    statistics = np.column_stack([counts, references]).astype(np.int32)
+    return Candidates(values.astype(np.float32), statistics, np.zeros(len(values), np.uint64), offsets_of(sizes))
 
 
 def read_moses_lists(path: Path, kind: type) -> tuple[np.ndarray, np.ndarray]:

@@ -18,7 +18,7 @@ from neural_smt.decoding.options import prepare
 from neural_smt.decoding.search import Decoder, Translation
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
-from neural_smt.tuning.candidates import Candidates, LatticePool
+from neural_smt.tuning.candidates import Candidates, LatticePool, join
 from neural_smt.tuning.lattice_mert import LatticeSurface, optimise_lattices
 from neural_smt.tuning.mert import ErrorSurface, Optimum, Surface, highest, optima
 from neural_smt.tuning.mira import optimise_margins
@@ -76,7 +76,7 @@ class ListMethod(Method):
     ) -> tuple[Optimum, Candidates]:
         settings, surface = self.settings, self.surface(pool)
         if settings.optimiser == "mira":
-            found = optimise_margins(pool, weights, self.tunable, generator, settings.mira)
+            found = optimise_margins(pool, surface, weights, generator, settings.mira)
             # MIRA's weights have a scale of their own, under which the beam of the search would be another one.
             return Optimum(surface.normalised(found.weights), found.bleu), pool
         return highest(optima(surface, [weights], settings, generator, threads)), pool
@@ -103,7 +103,8 @@ class LatticeMethod(Method):
         surface = LatticeSurface(lattices, self.references)
         if len(lattices.tails) == 0:
             raise UserError("decoding gave no translation of the development set; check that the text is not empty")
-        return surface.bleu_of(best_paths(lattices, weights)[0]), pool.extended(lattices)
+        found = replace(pool, lattices=join(pool.lattices, lattices))
+        return surface.bleu_of(best_paths(lattices, weights)[0]), found
 
     def surface(self, pool: LatticePool) -> LatticeSurface:
         """See ``Method``."""

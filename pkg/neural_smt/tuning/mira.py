@@ -13,72 +13,55 @@ import numpy as np
 from neural_smt.bleu_primitives import REFERENCE_LENGTH, SIZE, log_bleu
 from neural_smt.jit import kernel
 from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.envelope_primitives import best_rows, quality
-from neural_smt.tuning.mert import Optimum
+from neural_smt.tuning.mert import ErrorSurface, Optimum, highest
 
 
 def optimise_margins(
     candidates: Candidates,
+    surface: ErrorSurface,
     start: np.ndarray,
-    tunable: np.ndarray,
     generator: np.random.Generator,
     settings: Mapping[str, Any],
 ) -> Optimum:
-    """Tune ``start`` (float64 ``[F]``) on the lists; weights that are not ``tunable`` (bool ``[F]``) stay as they are.
+    """Tune ``start`` (float64 ``[F]``) on the lists; weights that are not tunable stay as they are.
 
-    settings: ``regularisation``: C, the longest step; ``epochs``: J, passes over the sentences; ``decay``: gamma, how
-    much of the background statistics is kept from sentence to sentence.
+    surface: of the same lists; settings: ``regularisation``: C, the longest step; ``epochs``: J, passes over the
+    sentences; ``decay``: gamma, how much of the background statistics is kept from sentence to sentence.
 
     After each epoch the weights are averaged over all sentences visited so far; of these averages the one with the
     highest corpus BLEU on the lists is returned (``start`` when none is better). They are not normalised: their scale
     is that at which a difference of model scores is one of BLEU times reference words.
     """
     sentences = np.flatnonzero(np.diff(candidates.offsets)).astype(np.int64)
-    start = np.asarray(start, dtype=np.float64)
-    orders = np.array([generator.permutation(sentences) for _ in range(settings["epochs"])])
-    weights, best_quality = train(
-        candidates.features,
-        candidates.statistics,
-        candidates.offsets,
-        orders.reshape(settings["epochs"], len(sentences)),
-        np.asarray(tunable, dtype=np.bool_),
-        start,
-        settings["regularisation"],
-        settings["decay"],
-    )
-    return Optimum(weights, float(best_quality**0.25))
+    lists, limits = (candidates.features, candidates.statistics), (settings["regularisation"], settings["decay"])
+    weights, background = np.array(start, dtype=np.float64), np.ones(SIZE)
+    best, total = Optimum(weights.copy(), surface.bleu(weights)), np.zeros(len(weights))
+    for visited in len(sentences) * np.arange(1, settings["epochs"] + 1):
+        order = generator.permutation(sentences)
+        train(*lists, candidates.offsets, order, surface.tunable, *limits, weights, background, total)
+        average = total / max(1, visited)
+        best = highest([best, Optimum(average, surface.bleu(average))])
+    return best
 
 
 @kernel
 def train(
-    features: np.ndarray, statistics: np.ndarray, offsets: np.ndarray, orders: np.ndarray, tunable: np.ndarray,
-    start: np.ndarray, regularisation: float, decay: float,
-) -> tuple[np.ndarray, float]:  # fmt: skip
-    """The best averaged weights float64 ``[F]`` and their BLEU to the fourth power.
+    features: np.ndarray, statistics: np.ndarray, offsets: np.ndarray, order: np.ndarray, tunable: np.ndarray,
+    regularisation: float, decay: float, weights: np.ndarray, background: np.ndarray, total: np.ndarray,
+) -> None:  # fmt: skip
+    """An epoch: update the weights sentence by sentence, and with them the background and the total of all weights.
 
-    features float32 ``[N, F]``; statistics int32 ``[N, 9]``; offsets int64 ``[S + 1]``; orders int64 ``[epochs, S]``,
-    the sentences in the order of each epoch, none of them without candidates.
+    features float32 ``[N, F]``; statistics int32 ``[N, 9]``; offsets int64 ``[S + 1]``; order int64 ``[S]``, sentences
+    that have candidates; weights, total: float64 ``[F]``; background: float64 ``[9]``.
     """
-    weights, total = start.copy(), np.zeros(len(start))
-    background = np.ones(SIZE)
-    best, best_quality = start.copy(), corpus_quality(features, statistics, offsets, start)
-    visited = 0
-    for epoch in range(len(orders)):
-        for sentence in orders[epoch]:
-            part = slice(offsets[sentence], offsets[sentence + 1])
-            hope, fear, cost = hope_and_fear(features[part], statistics[part], weights, background)
-            hope, fear = part.start + hope, part.start + fear
-            update(features[hope].astype(np.float64) - features[fear], cost, tunable, regularisation, weights)
-            for i in range(SIZE):
-                background[i] = decay * background[i] + statistics[hope, i]
-            total += weights
-            visited += 1
-        if visited > 0:
-            average = total / visited
-            value = corpus_quality(features, statistics, offsets, average)
-            if value > best_quality:
-                best, best_quality = average, value
-    return best, best_quality
+    for sentence in order:
+        part = slice(offsets[sentence], offsets[sentence + 1])
+        hope, fear, cost = hope_and_fear(features[part], statistics[part], weights, background)
+        hope, fear = part.start + hope, part.start + fear
+        update(features[hope].astype(np.float64) - features[fear], cost, tunable, regularisation, weights)
+        for i in range(SIZE):
+            background[i] = decay * background[i] + statistics[hope, i]
+        total += weights
 
 
 @kernel
@@ -132,16 +115,3 @@ def update(
     for i in range(len(weights)):
         if tunable[i]:
             weights[i] += step * difference[i]
-
-
-@kernel
-def corpus_quality(features: np.ndarray, statistics: np.ndarray, offsets: np.ndarray, weights: np.ndarray) -> float:
-    """Corpus BLEU to the fourth power of the candidates that score highest under the weights."""
-    scores, total = np.zeros(len(features)), np.zeros(SIZE, dtype=np.int64)
-    for row in range(len(features)):
-        for i in range(len(weights)):
-            scores[row] += weights[i] * features[row, i]
-    for row in best_rows(scores, offsets):
-        if row >= 0:
-            total += statistics[row]
-    return quality(total)
