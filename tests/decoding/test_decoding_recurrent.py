@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from recurrent_world import KINDS, MODEL, SENTENCES, linked_lattices, random_world, word_scores
-from tiny_models import TARGET
+from tiny_models import TARGET, change_system
 
 from neural_smt.decoding.oracles import oracle_rows
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices, model_ids
 from neural_smt.decoding.reranking.push_forward import order_paths, push_forward, rescore_lists, score_paths
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_json, write_json, write_lines
+from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.vocabulary import UNK
 
@@ -141,19 +141,17 @@ def test_words_are_mapped_by_their_spelling():
     assert ids.tolist() == [MODEL.index.get(word, UNK) for word in spelled]
 
 
-@pytest.mark.parametrize("damaged", ["words", "links", "vocabulary"])
-def test_a_folder_whose_parts_do_not_fit_is_refused(tmp_path, damaged):
+def test_a_folder_whose_parts_do_not_fit_is_refused(tmp_path):
     lattices, _ = linked_lattices(8)
-    lattices.save(tmp_path / "lattices")
-    if damaged == "words":
-        write_lines(tmp_path / "lattices" / "words.txt", lattices.vocabulary.words)
-    elif damaged == "links":
-        np.save(tmp_path / "lattices" / "links.npy", lattices.links[1:])
-    else:
-        meta = read_json(tmp_path / "lattices" / "meta.json")
-        write_json(tmp_path / "lattices" / "meta.json", meta | {"vocabulary": "another"})
-    with pytest.raises(UserError, match="do not belong together"):
-        AlignedLattices.load(tmp_path / "lattices")
+    for damage in (
+        lambda: write_lines(tmp_path / "lattices" / "words.txt", lattices.vocabulary.words),
+        lambda: np.save(tmp_path / "lattices" / "links.npy", lattices.links[1:]),
+        lambda: change_system(tmp_path / "lattices" / "meta.json", vocabulary="another"),
+    ):
+        lattices.save(tmp_path / "lattices")
+        damage()
+        with pytest.raises(UserError, match="do not belong together"):
+            AlignedLattices.load(tmp_path / "lattices")
 
 
 def test_oracles_improve_with_the_size_of_lists():

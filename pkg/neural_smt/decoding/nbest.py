@@ -187,21 +187,28 @@ def trace(lattice: Lattice, paths: Ragged, model: TranslationModel) -> list[Trac
     ends = begins + sizes
     segments = list(zip(starts.tolist(), stops.tolist(), begins.tolist(), ends.tolist(), strict=True))
 
-    rows = weighted.prepared.rows[weighted.rows[chosen]]
-    copied = np.flatnonzero(rows == UNKNOWN_ROW)
-    found = np.flatnonzero(rows != UNKNOWN_ROW)
-    links = model.phrase_table.alignment.take(rows[found])
-    step = np.concatenate([np.repeat(found, links.lengths), copied])
-    order = np.argsort(step, kind="stable")
-    positions = np.concatenate([links.values, np.zeros((len(copied), 2), dtype=links.values.dtype)])[order]
-    step = step[order]
-    pairs = list(zip((starts[step] + positions[:, 0]).tolist(), (begins[step] + positions[:, 1]).tolist(), strict=True))
-    pair_offsets = np.searchsorted(step, paths.offsets).tolist()
+    links = phrase_links(weighted.prepared.rows[weighted.rows[chosen]], model)
+    first = np.repeat(np.column_stack([starts, begins]), links.lengths, axis=0)
+    pairs = list(map(tuple, (first + links.values).tolist()))
+    pair_offsets = links.offsets[paths.offsets].tolist()
     features = Ragged(lattice.features(paths.values), paths.offsets)
     return [
         Trace(pairs[pair_offsets[i] : pair_offsets[i + 1]], segments[begin:end], features[i])
         for i, (begin, end) in enumerate(pairwise(paths.offsets.tolist()))
     ]
+
+
+def phrase_links(rows: np.ndarray, model: TranslationModel) -> Ragged:
+    """int32 ``Ragged`` of (source, target) word positions within n phrase pairs; rows: int ``[n]``, of the table.
+
+    A copied word is linked to the one that it copies.
+    """
+    found = rows != UNKNOWN_ROW
+    links, lengths = model.phrase_table.alignment.take(rows[found]), np.ones(len(rows), dtype=np.int64)
+    lengths[found] = links.lengths
+    pairs = np.zeros((lengths.sum(), 2), dtype=np.int32)
+    pairs[np.repeat(found, lengths)] = links.values.reshape(-1, 2)
+    return Ragged(pairs, offsets_of(lengths))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from neural_smt.decoding.lattices.flat import FlatLattices, list_paths
 from neural_smt.decoding.lattices.oracle import BEAM, ROUNDS, corpus_oracle, encode_references, sentence_oracle
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
+from neural_smt.io.files import write_csv
 from neural_smt.io.ragged import Ragged, offsets_of
 
 LIST_ROUNDS = 20
@@ -33,12 +35,15 @@ class OracleRow(NamedTuple):
     mean_sentence_bleu: float
     seconds_per_sentence: float
 
-    def cells(self) -> list[str]:
-        """The row as text, in the order of ``HEADER``."""
-        return [format(value, form) for value, form in zip(self, ("", ".1f", "", ".2f", ".2f", ".5f"), strict=True)]
+
+FORMATS = {"per_sentence": ".1f", "bleu": ".2f", "mean_sentence_bleu": ".2f", "seconds_per_sentence": ".5f"}
+"""How the numbers of the table are written."""
 
 
-HEADER = OracleRow._fields
+def write_oracles(path: Path, rows: Iterable[OracleRow]) -> None:
+    """Write the table as CSV, atomically."""
+    cells = ([format(value, FORMATS.get(name, "")) for name, value in row._asdict().items()] for row in rows)
+    write_csv(path, OracleRow._fields, cells)
 
 
 def oracle_rows(
@@ -54,22 +59,18 @@ def oracle_rows(
     where those are others; seconds: of making the lattices, which those of listing and oracle are added to.
     """
     drawn = listed or lattices
-    rows = []
+    rows, encoded = [], encode_references(references, drawn.vocabulary, drawn.copied)
     for size in [1, *sorted(set(sizes) - {1})]:
-        rows += _of_lists(drawn, encode_references(references, drawn.vocabulary, drawn.copied), size, seconds)
+        began = time.perf_counter()
+        paths, first = list_paths(drawn.flat, drawn.made_with, size)
+        missing = np.diff(first) == 0  # an empty sentence has one translation, which is empty
+        words, places = drawn.flat.translations(paths), first[:-1][missing]
+        translations = Ragged(words.values, np.insert(words.offsets, places, words.offsets[places]))
+        lists = lattices_of_lists(translations, first + offsets_of(missing))
+        spent = seconds + time.perf_counter() - began
+        rows += _score_oracles(f"{size}-best", lists, encoded, spent, len(paths))
     encoded = encode_references(references, lattices.vocabulary, lattices.copied)
-    return rows + score_oracles("lattice", lattices.flat, encoded, seconds)
-
-
-def _of_lists(lattices: AlignedLattices, references: Ragged, size: int, seconds: float) -> list[OracleRow]:
-    began = time.perf_counter()
-    paths, first = list_paths(lattices.flat, lattices.made_with, size)
-    empty = first[:-1][np.diff(first) == 0]  # an empty sentence has one translation, which is empty
-    words = lattices.flat.translations(paths)
-    translations = Ragged(words.values, np.insert(words.offsets, empty, words.offsets[empty]))
-    offsets = first + offsets_of(np.diff(first) == 0)
-    lists, seconds = lattices_of_lists(translations, offsets), seconds + time.perf_counter() - began
-    return score_oracles(f"{size}-best", lists, references, seconds, len(paths))
+    return rows + _score_oracles("lattice", lattices.flat, encoded, seconds)
 
 
 def lattices_of_lists(words: Ragged, offsets: np.ndarray) -> FlatLattices:
@@ -82,7 +83,7 @@ def lattices_of_lists(words: Ragged, offsets: np.ndarray) -> FlatLattices:
     return FlatLattices(starts, np.repeat(offsets, 2)[:-1], tails, np.zeros((0, len(words)), np.float32), words)
 
 
-def score_oracles(
+def _score_oracles(
     candidates: str, lattices: FlatLattices, references: Ragged, seconds: float, listed: int | None = None
 ) -> list[OracleRow]:
     """The rows of both oracles, or of the translations themselves where ``candidates`` is ``1-best``.

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +15,14 @@ from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import best_paths
 from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.nbest import ListedTranslation, read_blocks, read_nbest, write_entries
-from neural_smt.decoding.oracles import HEADER, oracle_rows
+from neural_smt.decoding.oracles import oracle_rows, write_oracles
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.push_forward import LatticeScorer, Rescored, push_forward, rescore_lists
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText
 from neural_smt.decoding.scorers.loading import load_network
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
-from neural_smt.io.files import read_lines, write_csv, write_json, write_lines
+from neural_smt.io.files import read_lines, write_json, write_lines
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.io.streams import stream_lines
 from neural_smt.networks.recurrent.configuration import LinkSets
@@ -201,19 +202,23 @@ def decode_lattices(
     aligned = AlignedLattices.of(lattices, decoder)
     seconds = time.perf_counter() - began
     aligned.save(output)
-    scores = [0.0 if x is None else float(x.prefix_scores[x.arc_offsets[-2]]) for x in lattices]
-    content = {
-        "sentences": len(sentences),
-        "seconds": round(seconds, 3),
-        "seconds_of_search": round(searched - began, 3),
-        "seconds_per_sentence": seconds / max(1, len(sentences)),
-        "mean_score": float(np.mean(scores)) if scores else 0.0,
-        "arcs": len(aligned.flat.tails),
-        "arcs_per_sentence": len(aligned.flat.tails) / max(1, len(sentences)),
-        "threads": threads,
-    }
+    scores = np.array([0.0 if x is None else x.prefix_scores[x.arc_offsets[-2]] for x in lattices])
+    content = _statistics(aligned, seconds, scores, threads) | {"seconds_of_search": round(searched - began, 3)}
+    content["arcs_per_sentence"] = content["arcs"] / max(1, len(sentences))
     write_json(statistics, content)
     log.info("%d lattices of %d arcs in %.1f s", len(sentences), content["arcs"], seconds)
+
+
+def _statistics(lattices: AlignedLattices, seconds: float, scores: np.ndarray, threads: int) -> dict[str, Any]:
+    """What both steps on lattices report; scores: float64 ``[S]``, of the best translations."""
+    return {
+        "sentences": len(lattices),
+        "seconds": round(seconds, 3),
+        "seconds_per_sentence": seconds / max(1, len(lattices)),
+        "mean_score": float(scores.mean()) if len(lattices) else 0.0,
+        "arcs": len(lattices.flat.tails),
+        "threads": threads,
+    }
 
 
 def rescore_lattices(
@@ -253,15 +258,7 @@ def rescore_lattices(
         found = rescore_lists(network, vector, described["nbest"], threads=threads)
     seconds = time.perf_counter() - began
     write_lines(output, (" ".join(aligned.spell(words)) for words in aligned.flat.translations(found.arcs)))
-    content = {
-        "sentences": len(aligned),
-        "seconds": round(seconds, 3),
-        "seconds_per_sentence": seconds / max(1, len(aligned)),
-        "mean_score": float(found.scores.mean()) if len(aligned) else 0.0,
-        "evaluations": int(found.evaluations),
-        "arcs": len(aligned.flat.tails),
-        "threads": threads,
-    }
+    content = _statistics(aligned, seconds, found.scores, threads) | {"evaluations": int(found.evaluations)}
     if network and len(aligned):
         content[f"mean_{network.feature.rstrip('0').lower()}"] = float(found.network.mean())
     write_json(statistics, content)
@@ -299,6 +296,6 @@ def measure_oracles(
         if len(references) != len(read):
             raise UserError(f"{reference} has {len(references)} lines, but {folder} is of {len(read)} sentences")
     rows = oracle_rows(aligned[0], references, sizes, aligned[1])
-    write_csv(table, HEADER, [row.cells() for row in rows])
+    write_oracles(table, rows)
     for row in rows:
         log.info("%s, %s oracle: BLEU %.2f", row.candidates, row.oracle, row.bleu)

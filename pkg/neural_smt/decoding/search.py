@@ -147,7 +147,7 @@ class Decoder:
         feature = self.feature and self.feature.accurate()
 
         def finish(batch: Lattice) -> list[Lattice]:
-            return [prune(lattice, density=density) for lattice in batch.split()]
+            return [prune(batch.part(number), density=density) for number in range(len(batch.sentences))]
 
         lattices = self._run(sentences, True, finish, feature)
         return [lattice and replace(lattice, sentences=np.array([number])) for number, lattice in enumerate(lattices)]

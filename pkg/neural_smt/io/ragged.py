@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, Self, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -16,7 +16,7 @@ from neural_smt.io.files import MAKE_AGAIN, atomic, load_array, save_arrays
 Lists = tuple[np.ndarray, np.ndarray]
 """The arrays of a ``Ragged`` in kernels: values and offsets."""
 
-Record = TypeVar("Record")
+Kind = TypeVar("Kind")
 
 PIECE = 1 << 20
 """Lists that are looked at together where there may be hundreds of millions."""
@@ -112,6 +112,19 @@ class Ragged:
         return cls(values, offsets)
 
 
+class Record:
+    """A dataclass that goes through a folder of its own, inside that of the record it is a part of."""
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays as ``.npy`` into ``folder``, replacing an older one atomically."""
+        write_record(folder, self)
+
+    @classmethod
+    def load(cls, folder: Path, mapped: bool = True) -> Self:
+        """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false."""
+        return load_record(cls, folder, mapped)
+
+
 def save_record(record: Any, folder: Path, kind: type | None = None) -> None:
     """Write the arrays and lists of a dataclass or named tuple, and of records in it, into an existing folder.
 
@@ -123,6 +136,8 @@ def save_record(record: Any, folder: Path, kind: type | None = None) -> None:
             value.save(folder, name)
         elif hint is np.ndarray:
             save_arrays(folder, **{name: value})
+        elif isinstance(value, Record):
+            value.save(folder / name)
         else:
             save_record(value, folder)
 
@@ -133,7 +148,7 @@ def write_record(folder: Path, record: Any) -> None:
         save_record(record, temporary)
 
 
-def load_record(kind: type[Record], folder: Path, mapped: bool = True) -> Record:
+def load_record(kind: type[Kind], folder: Path, mapped: bool = True) -> Kind:
     """Read what ``save_record`` wrote of such a record, memory-mapped unless ``mapped`` is false."""
     values = {}
     for name, hint in get_type_hints(kind).items():
@@ -141,6 +156,8 @@ def load_record(kind: type[Record], folder: Path, mapped: bool = True) -> Record
             values[name] = Ragged.load(folder, name, mapped)
         elif hint is np.ndarray:
             values[name] = load_array(Path(folder) / f"{name}.npy", mapped)
+        elif issubclass(hint, Record):
+            values[name] = hint.load(Path(folder) / name, mapped)
         else:
             values[name] = load_record(hint, folder, mapped)
     return kind(**values)

@@ -124,7 +124,7 @@ class LatticeTranslator(Reranker):
         lattices = self.decoder.lattices(list(sentences), self.system["density"] or math.inf)
         linked = AlignedLattices.of(lattices, self.decoder)
         paths, first, scored = self._paths(linked, sentences, max(1, nbest))
-        start = linked.flat.arc_offsets[linked.flat.node_offsets]
+        start = linked.flat.first_arcs
         weights, result = self.weights, []
         for number, (source, lattice) in enumerate(zip(sentences, lattices, strict=True)):
             own = paths.take(np.arange(first[number], first[number + 1]))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
 from neural_smt.bleu import SIZE, corpus_statistics
 from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.io.files import atomic
-from neural_smt.io.ragged import Ragged, load_record, offsets_of, save_record
+from neural_smt.io.ragged import Ragged, Record, offsets_of
 from neural_smt.jit import kernel, mix
 
 RESOLUTION = 1e-4
@@ -20,7 +18,7 @@ RESOLUTION = 1e-4
 
 
 @dataclass(frozen=True)
-class Candidates:
+class Candidates(Record):
     """Distinct candidates of S sentences, ordered by sentence; within a sentence in the order they were found.
 
     features: float32 ``[N, F]``; statistics: int32 ``[N, 9]`` of BLEU; digests: uint64 ``[N]``, of sentence, words and
@@ -87,16 +85,6 @@ class Candidates:
             statistics=corpus_statistics(tokens, [references[number] for number, _ in listed]),
         )
 
-    def save(self, folder: Path) -> None:
-        """Write the arrays as ``.npy`` into ``folder``, replacing an older one atomically."""
-        with atomic(folder, directory=True) as temporary:
-            save_record(self, temporary)
-
-    @classmethod
-    def load(cls, folder: Path) -> Candidates:
-        """Read what ``save`` wrote."""
-        return load_record(cls, folder, mapped=False)
-
 
 def digest_words(tokens: Sequence[str]) -> int:
     """A 64-bit digest of a candidate's words."""
@@ -115,7 +103,7 @@ def _digests(sentences: np.ndarray, words: np.ndarray, features: np.ndarray) -> 
 
 
 @dataclass(frozen=True)
-class LatticePool:
+class LatticePool(Record):
     """Every sentence's lattices of all passes as one lattice, and those derivations that were listed to tune on.
 
     Its length is the number of arcs.
@@ -131,21 +119,6 @@ class LatticePool:
     def empty(cls, size: int, features: int) -> LatticePool:
         """No lattices yet, for ``size`` sentences and ``features`` feature values."""
         return cls(FlatLattices.of([None] * size, features), Candidates.empty(size, features))
-
-    def extended(self, lattices: FlatLattices) -> LatticePool:
-        """This pool and the lattices of another pass, one for each sentence (empty ones have no nodes)."""
-        return replace(self, lattices=join(self.lattices, lattices))
-
-    def save(self, folder: Path) -> None:
-        """Write both into ``folder``, replacing an older one atomically."""
-        with atomic(folder, directory=True) as temporary:
-            self.lattices.save(temporary / "lattices")
-            self.candidates.save(temporary / "candidates")
-
-    @classmethod
-    def load(cls, folder: Path) -> LatticePool:
-        """Read what ``save`` wrote."""
-        return cls(FlatLattices.load(folder / "lattices", mapped=False), Candidates.load(folder / "candidates"))
 
 
 def join(first: FlatLattices, second: FlatLattices) -> FlatLattices:

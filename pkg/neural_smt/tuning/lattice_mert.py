@@ -49,11 +49,10 @@ class LatticeSurface(Surface):
         self.size = len(lattices)
         arcs = len(lattices.tails)
         heads = np.repeat(np.arange(len(lattices.arc_offsets) - 1), np.diff(lattices.arc_offsets))
-        first_arcs = lattices.arc_offsets[lattices.node_offsets]
-        first_nodes = np.repeat(lattices.node_offsets[:-1], np.diff(first_arcs))
+        first_nodes = np.repeat(lattices.node_offsets[:-1], np.diff(lattices.first_arcs))
         self.pool = PooledLattices(
             node_offsets=lattices.node_offsets,
-            first_arcs=first_arcs,
+            first_arcs=lattices.first_arcs,
             tails=(lattices.tails - first_nodes).astype(np.int32),
             heads=(heads - first_nodes).astype(np.int32),
             numbers=np.arange(arcs, dtype=np.int32),

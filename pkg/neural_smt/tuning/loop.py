@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from neural_smt.decoding.features import FeatureSet
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, read_object, write_csv, write_json
+from neural_smt.io.plots import BLUE, GREY, clean, drawing
 from neural_smt.io.temporaries import remove_folder
 from neural_smt.tuning.candidates import Candidates, LatticePool
 from neural_smt.tuning.methods import Method
@@ -90,7 +90,7 @@ class State:
                 content = read_object(folder / "progress.json")
                 if content["fingerprint"] == self.fingerprint:
                     iterations = [Iteration(**value) for value in content["iterations"]]
-                    candidates = pool.load(folder / "candidates")
+                    candidates = pool.load(folder / "candidates", mapped=False)
                     return Progress(iterations, content["weights"], candidates, content["finished"])
                 logger.info("%s was made from other inputs or settings and is not used", folder)
             except (UserError, TypeError) as error:
@@ -220,23 +220,20 @@ def write_run(feature_set: FeatureSet, iterations: Sequence[Iteration], history:
 
 def plot_history(path: Path, iterations: Sequence[Iteration], feature_set: FeatureSet) -> None:
     """Draw BLEU (decoder and candidates) and the tuned weights against iterations, as PNG."""
-    figure = Figure(figsize=(10.0, 4.0), dpi=150, layout="constrained")
-    left, right = figure.subplots(1, 2)
-    numbers = range(1, len(iterations) + 1)
-    left.plot(numbers, [i.list_bleu for i in iterations], color="0.6", marker="o", markersize=3, label="candidates")
-    decoder = [i.decoder_bleu for i in iterations]
-    left.plot(numbers, decoder, color="#0b5394", marker="o", markersize=4, label="decoder, 1-best")
-    left.set(xlabel="iteration", ylabel="development BLEU (tokens)", title="BLEU")
-    left.legend(frameon=False)
-    weights = np.array([i.weights for i in iterations])
-    for name in [feature.name for feature in feature_set if feature.tunable]:
-        sums = np.abs(weights[:, feature_set.slices[name]]).sum(axis=1)
-        right.plot(numbers, sums, marker="o", markersize=3, label=name)
-    right.set(xlabel="iteration", ylabel="sum of absolute weights", title="Weights by feature")
-    right.legend(frameon=False, fontsize="small", bbox_to_anchor=(1.0, 1.0), loc="upper left")
-    for axes in (left, right):
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
-    with atomic(path) as temporary:
-        figure.savefig(temporary, format="png", metadata={"Software": None})
+    with drawing(path, 10.0, 4.0) as figure:
+        left, right = figure.subplots(1, 2)
+        numbers = range(1, len(iterations) + 1)
+        left.plot(numbers, [i.list_bleu for i in iterations], color=GREY, marker="o", markersize=3, label="candidates")
+        decoder = [i.decoder_bleu for i in iterations]
+        left.plot(numbers, decoder, color=BLUE, marker="o", markersize=4, label="decoder, 1-best")
+        left.set(xlabel="iteration", ylabel="development BLEU (tokens)", title="BLEU")
+        left.legend(frameon=False)
+        weights = np.array([i.weights for i in iterations])
+        for name in [feature.name for feature in feature_set if feature.tunable]:
+            sums = np.abs(weights[:, feature_set.slices[name]]).sum(axis=1)
+            right.plot(numbers, sums, marker="o", markersize=3, label=name)
+        right.set(xlabel="iteration", ylabel="sum of absolute weights", title="Weights by feature")
+        right.legend(frameon=False, fontsize="small", bbox_to_anchor=(1.0, 1.0), loc="upper left")
+        for axes in (left, right):
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            clean(axes)

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.primitives import enlarged, pop, push
-from neural_smt.io.files import atomic
-from neural_smt.io.ragged import Ragged, load_record, save_record
+from neural_smt.io.ragged import Ragged, Record
 from neural_smt.jit import kernel, leaf, mix
 
 BLOCK = 8192
@@ -29,7 +27,7 @@ DISTINCT_FACTOR = 20
 
 
 @dataclass(frozen=True)
-class FlatLattices:
+class FlatLattices(Record):
     """The lattices of S sentences: M nodes, A arcs, F scores.
 
     node_offsets: int64 ``[S + 1]``: the nodes of sentence s are ``node_offsets[s]:node_offsets[s + 1]``, in an order
@@ -48,6 +46,16 @@ class FlatLattices:
     def __len__(self) -> int:
         """The number of sentences S."""
         return len(self.node_offsets) - 1
+
+    @property
+    def first_arcs(self) -> np.ndarray:
+        """int64 ``[S + 1]``: where the arcs of each sentence start."""
+        return self.arc_offsets[self.node_offsets]
+
+    @property
+    def sentences_of_words(self) -> np.ndarray:
+        """int64: the sentence of each word of the arcs."""
+        return np.repeat(np.repeat(np.arange(len(self)), np.diff(self.first_arcs)), self.words.lengths)
 
     @classmethod
     def of(cls, lattices: Sequence[Lattice | None], scores: int) -> FlatLattices:
@@ -80,16 +88,6 @@ class FlatLattices:
     def translations(self, paths: Ragged) -> Ragged:
         """int32 ``Ragged``: the words of derivations, target ids; paths: int ``Ragged``, their arcs."""
         return self.words.take(paths.values).joined(paths.offsets)
-
-    def save(self, folder: Path) -> None:
-        """Write the arrays as ``.npy`` into ``folder``, replacing an older one atomically."""
-        with atomic(folder, directory=True) as temporary:
-            save_record(self, temporary)
-
-    @classmethod
-    def load(cls, folder: Path, mapped: bool = True) -> FlatLattices:
-        """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false."""
-        return load_record(cls, folder, mapped)
 
 
 class _Graph(NamedTuple):

@@ -80,12 +80,10 @@ class Lattice:
             extras=arcs["extra"].astype(np.float32),
         )
 
-    def split(self) -> list[Lattice]:
-        """The lattice of each sentence, numbered from 0; most arrays are views of those here."""
-        nodes, arcs = self.node_offsets.tolist(), self.arc_offsets[self.node_offsets].tolist()
-        return [self._part(b, slice(*nodes[b : b + 2]), slice(*arcs[b : b + 2])) for b in range(len(self.sentences))]
-
-    def _part(self, number: int, nodes: slice, arcs: slice) -> Lattice:
+    def part(self, number: int) -> Lattice:
+        """The lattice of a sentence, by its place in the batch, numbered from 0; most arrays are views of these."""
+        nodes = slice(*self.node_offsets[number : number + 2].tolist())
+        arcs = slice(*self.arc_offsets[[nodes.start, nodes.stop]].tolist())
         return self.select(
             nodes,
             arcs,

@@ -16,12 +16,12 @@ from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import AUTO, load_model
 from neural_smt.decoding.moses.ini import ALGORITHMS, TRANSLATION, MosesIni, read_moses_ini
 from neural_smt.decoding.moses.outputs import Listing, Outputs, read_batches
-from neural_smt.decoding.oracles import HEADER, oracle_rows
+from neural_smt.decoding.oracles import oracle_rows, write_oracles
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
-from neural_smt.io.files import atomic, read_parallel, write_csv
+from neural_smt.io.files import atomic, read_parallel
 from neural_smt.phrases.moses_format import write_moses
 
 log = logging.getLogger(__name__)
@@ -124,7 +124,7 @@ def oracle_moses(
     if not math.isinf(density):
         smaller = AlignedLattices.of([lattice and prune(lattice, density=density) for lattice in lattices], decoder)
     rows = oracle_rows(smaller, references, nbest_sizes, whole, time.perf_counter() - began)
-    write_csv(output, HEADER, [row.cells() for row in rows])
+    write_oracles(output, rows)
 
 
 def _decoder(ini: MosesIni, compiled: str, threads: int | None, **changes: str | float | None) -> Decoder:

@@ -13,11 +13,12 @@ from neural_smt.decoding.features import COLUMN_WEIGHT, Feature, FeatureSet, Wei
 from neural_smt.decoding.lattices.flat import FlatLattices
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.model import TranslationModel
-from neural_smt.decoding.options import UNKNOWN_ROW, WeightedSentences
+from neural_smt.decoding.nbest import phrase_links
+from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.search import Decoder
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, load_array, read_lines, read_object, save_arrays, write_json, write_lines
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.networks.recurrent.configuration import LinkSets
 from neural_smt.representations.links import aligned_positions, intern_links
 from neural_smt.vocabulary import BOS, UNK, Vocabulary
@@ -56,15 +57,13 @@ class AlignedLattices:
     def of(cls, lattices: Sequence[Lattice | None], decoder: Decoder) -> AlignedLattices:
         """Lattices that a decoder made (None: of an empty sentence), of all sentences of one call."""
         flat = FlatLattices.of(lattices, decoder.feature_set.size)
-        sentence_of_arc = np.repeat(np.arange(len(lattices)), [0 if x is None else len(x.tails) for x in lattices])
-        sentence_of_word = np.repeat(sentence_of_arc, flat.words.lengths)
         filled, positions = [x for x in lattices if x is not None], Ragged.from_lists([])
         if filled:
             options, starts = (np.concatenate([getattr(x, name) for x in filled]) for name in ("options", "starts"))
             positions = source_positions(filled[0].weighted, decoder.model, options, starts)  # one call has one for all
         ends = np.arange(len(lattices))
         sets, numbers = intern_links(
-            np.concatenate([sentence_of_word, ends]),
+            np.concatenate([flat.sentences_of_words, ends]),
             Ragged(positions.values, np.append(positions.offsets, [positions.offsets[-1]] * len(ends))),
         )
         weights = Weights.from_vector(decoder.feature_set, decoder.vector).values
@@ -149,22 +148,8 @@ def source_positions(
     """
     distinct, option_of = np.unique(options, return_inverse=True)
     lengths = np.diff(weighted.options.word_offsets)[distinct]
-    positions = aligned_positions(_alignments(weighted.prepared.rows[weighted.rows[distinct]], model), lengths)
-    first = np.concatenate([[0], np.cumsum(lengths)])
-    added = lengths[option_of]
-    before = np.cumsum(added) - added
-    words = positions.take(np.arange(added.sum()) + np.repeat(first[option_of] - before, added))
-    shifts = np.repeat(np.repeat(starts, added), words.lengths)
+    positions = aligned_positions(phrase_links(weighted.prepared.rows[weighted.rows[distinct]], model), lengths)
+    places = Ragged(np.arange(len(positions)), offsets_of(lengths)).take(option_of)
+    words = positions.take(places.values)
+    shifts = np.repeat(np.repeat(starts, places.lengths), words.lengths)
     return Ragged((words.values + shifts).astype(np.int32), words.offsets)
-
-
-def _alignments(rows: np.ndarray, model: TranslationModel) -> Ragged:
-    """(source, target) positions of phrase pairs; a copied word is aligned to the one it copies."""
-    found = rows != UNKNOWN_ROW
-    alignment = model.phrase_table.alignment.take(np.where(found, rows, 0))
-    values = np.asarray(alignment.values, dtype=np.int32).reshape(-1, 2)
-    lengths = np.where(found, alignment.lengths, 1)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    joined = np.zeros((offsets[-1], 2), dtype=np.int32)
-    joined[np.repeat(found, lengths)] = values[np.repeat(found, alignment.lengths)]
-    return Ragged(joined, offsets)

@@ -64,9 +64,7 @@ class LatticeScorer:
         """sentences: what the network reads of the text, if it reads something; ``UserError`` where they do not fit."""
         flat = lattices.flat
         words = network.ids(lattices.words)[flat.words.values]
-        arcs = np.diff(flat.arc_offsets[flat.node_offsets])
-        owner = np.repeat(np.repeat(np.arange(len(lattices)), arcs), flat.words.lengths)
-        text = TargetText(sentences, np.arange(len(lattices)), words, owner, lattices.sets)
+        text = TargetText(sentences, np.arange(len(lattices)), words, flat.sentences_of_words, lattices.sets)
         return cls(lattices, network.feature, network.on(text), words)
 
 
@@ -112,7 +110,7 @@ def push_forward(network: LatticeScorer, weights: np.ndarray, beam: int = 1, thr
     flat = network.lattices.flat
     scores = flat.scores(weights[:-1])
     _, most = level_nodes(flat.node_offsets, flat.arc_offsets, flat.tails, beam)
-    work = offsets_of(flat.words.lengths * most[flat.tails])[flat.arc_offsets[flat.node_offsets]]
+    work = offsets_of(flat.words.lengths * most[flat.tails])[flat.first_arcs]
 
     def rescore(block: tuple[int, int]) -> Rescored:
         return _rescore_block(network, scores, weights[-1], beam, *block)
