@@ -149,30 +149,18 @@ def test_slf_escapes_what_htk_would_read_otherwise():
     assert quoted("a\"b\\c'") == "a\\\"b\\\\c\\'"
 
 
-@pytest.fixture(scope="module")
-def moses(real):
-    """The lines that Moses wrote of two sentences, and our lattices of them."""
+def test_graphs_have_the_totals_and_the_hundred_best_derivations_of_those_of_moses(real):
+    """By the transitions and by the feature values in Moses' graphs and in ours, and by the lattices themselves."""
     lattices = Decoder(real.model, SearchSettings(), real.ini.weights).lattices(real.sentences[:2])
-    return real.lines("stack200.first2.osgx.gz"), lattices
-
-
-def test_the_reader_and_the_graph_agree_with_moses(real, moses):
-    """The graphs that Moses wrote lead to its own totals, and so does ours of the same sentences."""
-    lines, lattices = moses
-    theirs, ours = (best_of_search_graph(x) for x in (lines, search_graph_lines(lattices, extended=True)))
+    weights = lattices[0].weighted.vector[core_columns(lattices[0].weighted.features)]
+    graphs = real.lines("stack200.first2.osgx.gz"), list(search_graph_lines(lattices, extended=True))
+    theirs, ours = (best_of_search_graph(lines) for lines in graphs)
     entries = [entry for entry in read_nbest(real.folder / "stack200.nbest.gz") if entry.sentence < 2]
     for number, total in {entry.sentence: entry.score for entry in reversed(entries)}.items():
         assert theirs[number][0][0] == pytest.approx(total, abs=2e-2)  # a sum of transitions printed with three digits
         assert ours[number][0][0] == pytest.approx(theirs[number][0][0], abs=2e-2)
         assert ours[number][0][1] == theirs[number][0][1]
-
-
-def test_the_hundred_best_derivations_are_those_of_the_graph_of_moses(moses):
-    """Their scores by the feature values in Moses' graph and in ours, and by the lattice itself."""
-    lines, lattices = moses
-    weights = lattices[0].weighted.vector[core_columns(lattices[0].weighted.features)]
-    theirs, ours = (best_of_search_graph(x, 100, weights) for x in (lines, search_graph_lines(lattices, extended=True)))
-    for number, lattice in enumerate(lattices):
-        exact = best_derivations(lattice, 100, distinct=False)[1]
-        for found in (theirs, ours):
+    for found in (best_of_search_graph(lines, 100, weights) for lines in graphs):
+        for number, lattice in enumerate(lattices):
+            exact = best_derivations(lattice, 100, distinct=False)[1]
             np.testing.assert_allclose([score for score, _ in found[number]], exact, atol=1e-3)

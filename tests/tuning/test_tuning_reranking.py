@@ -163,17 +163,16 @@ def test_the_step_writes_what_tuning_writes_and_repeats_itself(tmp_path: Path) -
     write_json(tmp_path / "start.json", BEFORE)
     names = {"system": "system.json", "nbest": "lists.gz", "reference": "reference", "start": "start.json"}
     given = {name: tmp_path / file for name, file in names.items()}
-    for name, threads in (("a", 1), ("b", 2)):
-        ends = {"weights": "json", "history": "csv", "plot": "png"}
-        outputs = {key: tmp_path / f"{name}.{end}" for key, end in ends.items()}
+    for threads in (1, 2):
+        outputs = {name: tmp_path / f"{name}{threads}" for name in ("weights", "history", "plot")}
         settings = {"restarts": 5, "refinements": 5}
         tune_reranking(**given, settings=settings, seed=7, threads=threads, **outputs)
-    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
-    weights = read_json(tmp_path / "a.json")
+    assert (tmp_path / "weights1").read_bytes() == (tmp_path / "weights2").read_bytes()
+    weights = read_json(tmp_path / "weights1")
     assert weights["UnknownWordPenalty0"] == [1.0] and weights["Cslm0"][0] > 0.1
-    (row,) = read_csv(tmp_path / "a.csv")
+    (row,) = read_csv(tmp_path / "history1")
     assert float(row["list_bleu"]) == pytest.approx(100.0)
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "plot1").read_bytes().startswith(b"\x89PNG")
 
 
 def test_lists_that_do_not_fit_are_refused() -> None:

@@ -73,8 +73,7 @@ def changed(arguments: dict[str, Any], name: str, **entries: Any) -> Path:
 def run(arguments: dict[str, Any], folder: Path, settings: dict[str, Any] | None = None, **changes: Any) -> None:
     """Tune; settings: in place of some of those of the arguments; changes: other arguments."""
     folder.mkdir(exist_ok=True)
-    names = {"weights": "weights.json", "history": "history.csv", "plot": "history.png", "state": "state"}
-    outputs = {name: folder / file for name, file in names.items()}
+    outputs = {name: folder / name for name in ("weights", "history", "plot", "state")}
     tune(**arguments | {"settings": arguments["settings"] | (settings or {})} | changes, **outputs)
 
 
@@ -92,14 +91,14 @@ def test_tuning_trusts_the_column_that_knows_and_repeats_itself(
 ) -> None:
     for name, threads in (("a", 1), ("b", 2)):
         run(arguments, tmp_path / name, kind, threads=threads)
-    assert (tmp_path / "a" / "weights.json").read_bytes() == (tmp_path / "b" / "weights.json").read_bytes()
-    rows = read_csv(tmp_path / "a" / "history.csv")
-    weights = read_json(tmp_path / "a" / "weights.json")
+    assert (tmp_path / "a" / "weights").read_bytes() == (tmp_path / "b" / "weights").read_bytes()
+    rows = read_csv(tmp_path / "a" / "history")
+    weights = read_json(tmp_path / "a" / "weights")
     assert max(float(row["decoder_bleu"]) for row in rows) > float(rows[0]["decoder_bleu"]) + 20
     assert weights["EncoderDecoder0"][0] > least
     assert weights.pop("UnknownWordPenalty0") == [1.0]
     assert np.abs(np.concatenate(list(weights.values()))).sum() == pytest.approx(1.0)
-    assert (tmp_path / "a" / "history.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "a" / "plot").read_bytes().startswith(b"\x89PNG")
     assert not (tmp_path / "a" / "state").exists()
 
 
@@ -107,8 +106,8 @@ def test_tuning_starts_from_the_weights_of_a_base(arguments: dict[str, Any], tmp
     base = arguments | {"system": changed(arguments, "base", features=["phrase", "language_model"], columns={})}
     run(base, tmp_path / "base")
     run(arguments, tmp_path / "cold", {"iterations": 1})
-    run(arguments, tmp_path / "warm", {"iterations": 1}, start=tmp_path / "base" / "weights.json")
-    cold, warm = (float(read_csv(tmp_path / name / "history.csv")[0]["decoder_bleu"]) for name in ("cold", "warm"))
+    run(arguments, tmp_path / "warm", {"iterations": 1}, start=tmp_path / "base" / "weights")
+    cold, warm = (float(read_csv(tmp_path / name / "history")[0]["decoder_bleu"]) for name in ("cold", "warm"))
     assert warm > cold
 
 
@@ -122,7 +121,7 @@ def test_wrong_settings_and_texts_are_refused(arguments: dict[str, Any], tmp_pat
     write_lines(tmp_path / "empty", [])
     with pytest.raises(UserError, match="needs a development set"):
         run(arguments, tmp_path, source=tmp_path / "empty", reference=tmp_path / "empty")
-    assert not (tmp_path / "weights.json").exists()
+    assert not (tmp_path / "weights").exists()
 
 
 def test_a_network_in_the_search_is_tuned_like_any_feature(
@@ -134,18 +133,15 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
     config = CslmConfig(len(shortlist), order=4, projection=6, layers=(8, 5), initial_range=1.0)
     Trained(CslmNetwork(config, 2), shortlist).save(tmp_path / "cslm")
     monkeypatch.setattr("neural_smt.decoding.search.FEATURE_BATCH", 4)
-    gather = ListMethod.gather
-    loaded, counts = [], []
+    gather, loaded, counts = ListMethod.gather, [], []
 
     def load_and_keep(*given: Any) -> CslmFeature:
         loaded.append(load_feature(*given))
         return loaded[-1]
 
     def gather_and_count(*given: Any) -> Any:
-        result = gather(*given)
-        counts.append(
-            [(cache.counts["ngrams"], cache.counts["cache_hits"]) for cache in (loaded[-1].score, loaded[-1].exact)]
-        )
+        result, caches = gather(*given), (loaded[-1].score, loaded[-1].exact)
+        counts.append([(cache.counts["ngrams"], cache.counts["cache_hits"]) for cache in caches])
         return result
 
     monkeypatch.setattr("neural_smt.tuning.steps.load_feature", load_and_keep)
@@ -156,8 +152,8 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
     for threads in (1, 2):
         counts.clear()
         run(arguments, tmp_path / str(threads), {"min_gain": 0.0}, system=searched, threads=threads)
-        tuned.append(read_json(tmp_path / str(threads) / "weights.json"))
-        rows = read_csv(tmp_path / str(threads) / "history.csv")
+        tuned.append(read_json(tmp_path / str(threads) / "weights"))
+        rows = read_csv(tmp_path / str(threads) / "history")
         assert len(counts) == len(rows) > 1
         assert len({row["Cslm0"] for row in rows}) > 1
         for before, after in zip(counts[0], counts[1], strict=True):
