@@ -72,7 +72,8 @@ def smoothed_bleu(statistics: np.ndarray) -> np.ndarray:
     matches = statistics[..., MATCHES]
     precision, brevity = _log_factors(statistics, np.where(matches, matches, 0.5 ** np.cumsum(matches == 0, axis=-1)))
     counted = matches.any(axis=-1) & statistics[..., TOTALS].all(axis=-1)
-    return np.where(counted, np.exp(precision + brevity), 0.0)
+    with np.errstate(invalid="ignore"):  # of what does not count
+        return np.where(counted, np.exp(precision + brevity), 0.0)
 
 
 def _log_factors(statistics: np.ndarray, matches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

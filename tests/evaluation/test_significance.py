@@ -30,7 +30,7 @@ STATISTICS = {name: sentence_statistics(METRIC, lines, TEXTS["reference"]) for n
 SCORES = {name: METRIC.corpus_score(lines, [TEXTS["reference"]]).score for name, lines in TEXTS.items()}
 
 
-def tested(test: str, system: str = "similar", trials: int = 500, seed: int = 1, times: int = 1) -> float:
+def chance_of(test: str, system: str = "similar", trials: int = 500, seed: int = 1, times: int = 1) -> float:
     """The p-value of a system against the baseline; times: runs that are alike."""
     rows = (times * STATISTICS[name] for name in ("baseline", system))
     return p_value(test, *rows, trials, np.random.default_rng(seed))
@@ -53,15 +53,15 @@ def test_p_values_are_close_to_sacrebleus(test: str, short: str, trials: int) ->
     named, metrics = [(name, TEXTS[name]) for name in RATES if name != "reference"], {"BLEU": BLEU()}
     paired = PairedTest(named, metrics, [TEXTS["reference"]], test_type=short, n_samples=trials)
     for (name, _), result in list(zip(named, paired()[1]["BLEU"], strict=True))[1:]:
-        assert tested(test, name, trials) == pytest.approx(result.p_value, abs=0.05)
+        assert chance_of(test, name, trials) == pytest.approx(result.p_value, abs=0.05)
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_what_any_test_must_say(test: str) -> None:
-    assert tested(test, "baseline") == 1.0
-    assert tested(test, "better") < 0.01
-    assert tested(test) == tested(test) != tested(test, seed=2)
-    assert tested(test, times=3) == tested(test)  # the same run three times over is no more evidence than once
+    assert chance_of(test, "baseline") == 1.0
+    assert chance_of(test, "better") < 0.01
+    assert chance_of(test) == chance_of(test) != chance_of(test, seed=2)
+    assert chance_of(test, times=3) == chance_of(test)  # the same run three times over is no more evidence than once
 
 
 def test_false_alarms_are_as_rare_as_promised() -> None:
