@@ -8,10 +8,10 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-from neural_smt.decoding.features import DISTORTION, REORDERING, UNKNOWN_WORD, Weights
+from neural_smt.decoding.features import REORDERING, UNKNOWN_WORD, Weights
 from neural_smt.decoding.search import SearchSettings
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_lines
+from neural_smt.io.files import read_lines, read_yaml
 
 Value = TypeVar("Value", int, float)
 
@@ -19,60 +19,16 @@ TRANSLATION = "TranslationModel0"
 
 STATEFUL = ("LexicalReordering", "Distortion", "KENLM")
 
-ALGORITHMS = {0: "stack", 1: "cube"}
+SUPPORTED = read_yaml(Path(__file__).with_name("supported.yaml"))
+
+ALGORITHMS: dict[int, str] = SUPPORTED["algorithms"]
 """Search algorithms by their numbers in Moses."""
 
 LONGEST_SOURCE_PHRASE = 20
 """Moses' own ``max-phrase-length``."""
 
-SIMPLE = {
-    "UnknownWordPenalty": UNKNOWN_WORD,
-    "WordPenalty": "WordPenalty0",
-    "PhrasePenalty": "PhrasePenalty0",
-    "Distortion": DISTORTION,
-}
-"""Features with one score and no file: kind in the ini -> name here."""
-
-NAMES = {"PhraseDictionaryMemory": TRANSLATION, "LexicalReordering": REORDERING, **SIMPLE}
-"""The same with those that read files, but for language models, which are ``LM0``, ``LM1`` and so on."""
-
-REORDERING_TYPES = ("wbe-msd-bidirectional-fe-allff", "wbe-msd-bidirectional-fe", "msd-bidirectional-fe")
-
-ARGUMENTS = {
-    "PhraseDictionaryMemory": {"num-features", "path", "table-limit"},
-    "LexicalReordering": {"num-features", "path", "type"},
-    "KENLM": {"path", "order", "lazyken", "load"},
-    **{kind: {"num-features"} for kind in SIMPLE},
-}
-"""Arguments that are honoured, or without effect on translations (``order`` and the ways of loading, for KenLM)."""
-
-SEARCH = {
-    "stack": ("stack_size", int),
-    "beam-threshold": ("beam_threshold", float),
-    "distortion-limit": ("distortion_limit", int),
-    "cube-pruning-pop-limit": ("pop_limit", int),
-    "ttable-limit": ("table_limit", int),
-}
-"""Section -> search setting."""
-
-SILENT = ("verbose", "threads")
-"""Sections that do not change translations; ``threads`` is read apart."""
-
-HARMLESS = {
-    **dict.fromkeys(("input-factor", "output-factor", "factor"), ("0",)),
-    "tuneable": ("true", "1"),
-    "filterable": ("true", "false", "1", "0"),
-}
-"""Arguments of any feature -> the values that change nothing."""
-
-REPLACEMENTS = {
-    **dict.fromkeys(
-        ("PhraseDictionaryCompact", "PhraseDictionaryBinary", "PhraseDictionaryOnDisk", "ProbingPT"),
-        "give PhraseDictionaryMemory and the text table it was made from",
-    ),
-    "SRILM": "write KENLM, which reads the same ARPA file",
-    "IRSTLM": "write KENLM and give the model as an ARPA file",
-}
+NAMES = {kind: f"{kind}0" for kind in SUPPORTED["features"]} | {"PhraseDictionaryMemory": TRANSLATION}
+"""Kind in the ini -> name here, but for language models, which are ``LM0``, ``LM1`` and so on."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +86,7 @@ def read_moses_ini(path: Path) -> MosesIni:
     features = read_features(sections.get("feature", []))
     for feature in features:
         _check_feature(feature)
-    of_kind = {kind: [f for f in features if f.kind == kind] for kind in ARGUMENTS}
+    of_kind = {kind: [f for f in features if f.kind == kind] for kind in SUPPORTED["features"]}
     for kind, found in of_kind.items():
         if kind != "KENLM" and len(found) > 1:
             raise found[1].fail(f"a second {kind} is not supported; remove one")
@@ -233,31 +189,33 @@ def read_weights(lines: list[Line]) -> dict[str, tuple[Line, tuple[float, ...]]]
 
 def _check_sections(sections: Sections) -> None:
     """``UserError`` for a section whose effect would be missing here."""
-    known = {*SEARCH, *SILENT, "search-algorithm", "max-phrase-length", "input-factors", "mapping", "feature", "weight"}
+    only = SUPPORTED["only"]
+    known = {*SUPPORTED["sections"], *SUPPORTED["other"], *only}
     for name, lines in sections.items():
         if name not in known and lines:
             raise lines[0].fail(f"the section [{name}] is not supported; remove it")
-    for name, only in (("input-factors", "0"), ("mapping", "0 T 0")):
+    for name, text in only.items():
         for line in sections.get(name, []):
-            if " ".join(line.text.split()) != only:
-                raise line.fail(f"[{name}] can only be '{only}', not '{line.text}'; use a model of one factor")
+            if " ".join(line.text.split()) != text:
+                raise line.fail(f"[{name}] can only be '{text}', not '{line.text}'; use a model of one factor")
 
 
 def _check_feature(feature: FeatureLine) -> None:
     """``UserError`` for a feature, or an argument of one, that is not supported."""
-    if feature.kind not in ARGUMENTS:
-        advice = REPLACEMENTS.get(feature.kind, "remove it")
+    known = SUPPORTED["features"].get(feature.kind)
+    if known is None:
+        advice = SUPPORTED["replacements"].get(feature.kind, "remove it")
         raise feature.fail(f"the feature {feature.kind} is not supported; {advice}")
     for key, value in feature.arguments.items():
-        if key not in ARGUMENTS[feature.kind] and value not in HARMLESS.get(key, ()):
+        if key not in known and value not in SUPPORTED["harmless"].get(key, ()):
             raise feature.fail(f"the argument {key}={value} of {feature.kind} is not supported; remove it")
     scores = feature.arguments.get("num-features")
     expected = {"LexicalReordering": "6"}.get(feature.kind, "1")
     if scores is not None and feature.kind != "PhraseDictionaryMemory" and scores != expected:
         raise feature.fail(f"num-features={scores} is not supported, {feature.kind} has {expected}; correct it")
-    if feature.kind == "LexicalReordering" and feature.arguments.get("type") not in REORDERING_TYPES:
-        kind = feature.arguments.get("type", "(none)")
-        raise feature.fail(f"the reordering type {kind} is not supported; use a model of type {REORDERING_TYPES[0]}")
+    kind, types = feature.arguments.get("type", "(none)"), SUPPORTED["reordering_types"]
+    if feature.kind == "LexicalReordering" and kind not in types:
+        raise feature.fail(f"the reordering type {kind} is not supported; use a model of type {types[0]}")
 
 
 def _names(features: list[FeatureLine]) -> dict[str, str]:
@@ -273,7 +231,7 @@ def _weights(path: Path, lines: list[Line], names: dict[str, str], scores: int) 
     for name, (line, _) in given.items():
         if name not in names.values():
             raise line.fail(f"there is no feature {name} under [feature]; remove the weight or add the feature")
-    weights = dict.fromkeys(SIMPLE.values(), (0.0,))
+    weights = {NAMES[kind]: (0.0,) for kind, known in SUPPORTED["features"].items() if known == ["num-features"]}
     sizes = {TRANSLATION: scores, REORDERING: 6}
     for name, own in names.items():
         size = sizes.get(name, 1)
@@ -291,7 +249,8 @@ def _weights(path: Path, lines: list[Line], names: dict[str, str], scores: int) 
 
 def _settings(path: Path, sections: Sections, table: FeatureLine) -> SearchSettings:
     """The search; what the ini does not say is as in Moses."""
-    given = {setting: _number(sections, name, kind) for name, (setting, kind) in SEARCH.items()}
+    kinds = {"beam-threshold": float}
+    given = {setting: _number(sections, name, kinds.get(name, int)) for name, setting in SUPPORTED["sections"].items()}
     chosen = {"distortion_limit": -1} | {setting: value for setting, value in given.items() if value is not None}
     if "table-limit" in table.arguments:
         limit = _positive(table, "table-limit", least=0)
