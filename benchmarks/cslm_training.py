@@ -25,8 +25,8 @@ from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.folder import Trained
 from neural_smt.training.cslm import NgramTask
-from neural_smt.training.loop import Trainer
-from neural_smt.training.ngram_text import NgramText
+from neural_smt.training.loop import BatchOrder, Trainer
+from neural_smt.training.texts import NgramText
 from neural_smt.vocabulary import RESERVED, Vocabulary
 
 SIZES = {
@@ -53,7 +53,8 @@ def measure_training(network: CslmNetwork, batch: int, seconds: float, precision
         "cslm", {"batch": batch, "validation": 0, "patience": 0, "keep": "last", "precision": precision}
     )
     with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(NgramTask(network, text, nothing, batch, 1), settings, Path(folder), "benchmark")
+        task = NgramTask(network, text, nothing, BatchOrder(text.lengths, batch, 1))
+        trainer = Trainer(task, settings, Path(folder), "benchmark")
         with Recorder() as recorder:
             trainer.update()
         bare = Bare([recorder.products])

@@ -26,7 +26,7 @@ from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.recurrent.configuration import RecurrentConfig
 from neural_smt.networks.recurrent.network import Backpropagation, RecurrentNetwork
 from neural_smt.training.gradient_descent import GradientDescent
-from neural_smt.training.loop import Trainer
+from neural_smt.training.loop import BatchOrder, Trainer
 from neural_smt.training.recurrent import BUFFER, JointText, RecurrentTask, predicted_counts
 from neural_smt.training.word_classes import cheapest, expected_cost
 
@@ -70,7 +70,7 @@ def measure(size: Size, device: torch.device, precision: str, threads: int, seco
     network = RecurrentNetwork(config, classes).to(device)
     settings = network_settings("recurrent", {"precision": precision}).replace(validate_every=0)
     network.backpropagation = Backpropagation(settings.bptt, settings.clip)
-    task = RecurrentTask(network, text, text.take(np.arange(0)), settings.batch, 1, BUFFER)
+    task = RecurrentTask(network, text, text.take(np.arange(0)), BatchOrder(text.lengths, settings.batch, 1, BUFFER))
     optimiser = GradientDescent(dict(network.named_parameters()), settings.rate, adaptive=True)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(task, settings, Path(folder), "benchmark", optimiser)

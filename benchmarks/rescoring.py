@@ -29,7 +29,8 @@ from neural_smt.networks.packing import pack_pairs
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.training.encoder_decoder import PhrasePairs, table_pairs
+from neural_smt.training.encoder_decoder import table_pairs
+from neural_smt.training.texts import Pairs
 from neural_smt.vocabulary import Vocabulary
 
 BATCH = 1024
@@ -50,7 +51,7 @@ class RecordingScorer(PairScorer):
         return scores
 
 
-def trained_network(results: Path, count: int, device: torch.device) -> tuple[EncoderDecoder, PhrasePairs]:
+def trained_network(results: Path, count: int, device: torch.device) -> tuple[EncoderDecoder, Pairs]:
     """The encoder-decoder of an experiment, and ``count`` rows of its phrase table from the middle."""
     trained = Trained.load(results / "training" / "encoder_decoder" / "model", EncoderDecoder, device)
     table = PhraseTable.load(results / "phrases" / "table")
@@ -66,7 +67,7 @@ def trained_network(results: Path, count: int, device: torch.device) -> tuple[En
 
 
 @torch.no_grad()
-def score_alone(network: EncoderDecoder, pairs: PhrasePairs, precision: str) -> tuple[np.ndarray, float]:
+def score_alone(network: EncoderDecoder, pairs: Pairs, precision: str) -> tuple[np.ndarray, float]:
     """Scores of pairs that share nothing, and seconds."""
     device = network.output.weight.device
     scores = np.empty(len(pairs), dtype=np.float32)
@@ -80,7 +81,7 @@ def score_alone(network: EncoderDecoder, pairs: PhrasePairs, precision: str) -> 
     return scores, time.perf_counter() - began
 
 
-def measure(network: EncoderDecoder, pairs: PhrasePairs, precision: str, threads: int, seconds: float) -> dict:
+def measure(network: EncoderDecoder, pairs: Pairs, precision: str, threads: int, seconds: float) -> dict:
     """Speed of the scorer, of its products alone and of a scorer without sharing."""
     torch.set_num_threads(threads)
     workers = 1 if network.output.weight.is_cuda else threads

@@ -23,7 +23,7 @@ from neural_smt.io.files import write_json
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.training.encoder_decoder import PhraseTask
-from neural_smt.training.loop import Trainer
+from neural_smt.training.loop import BatchOrder, Trainer
 
 
 def measure(config: EncoderDecoderConfig, device: torch.device, precision: str, threads: int, seconds: float) -> dict:
@@ -33,7 +33,8 @@ def measure(config: EncoderDecoderConfig, device: torch.device, precision: str, 
     settings = network_settings("encoder_decoder", {"validation_pairs": 0, "precision": precision})
     pairs = random_pairs(config, settings.batch * settings.buffer)
     with tempfile.TemporaryDirectory() as folder:
-        task = PhraseTask(network, pairs, pairs.take(np.arange(0)), settings.batch, 1, settings.buffer, reshuffle=False)
+        order = BatchOrder(pairs.lengths, settings.batch, 1, settings.buffer, reshuffle=False)
+        task = PhraseTask(network, pairs, pairs.take(np.arange(0)), order)
         # one buffer of minibatches, which hold pairs of all lengths
         speed = speed_of(Trainer(task, settings, Path(folder), "benchmark"), settings.buffer, seconds)
     milliseconds = 1e3 * speed.pop("seconds") / settings.buffer

@@ -4,7 +4,7 @@ import numpy as np
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoderConfig
-from neural_smt.training.encoder_decoder import PhrasePairs
+from neural_smt.training.texts import Pairs
 
 SIZES = {
     "embedded": EncoderDecoderConfig(3_000, 6_000, hidden=128, embedding=48, maxout=64, rank=48),
@@ -16,7 +16,7 @@ SIZES = {
 LONGEST = 7
 
 
-def random_pairs(config: EncoderDecoderConfig, count: int) -> PhrasePairs:
+def random_pairs(config: EncoderDecoderConfig, count: int) -> Pairs:
     """``count`` pairs of spans: of each sentence all up to ``LONGEST`` words, every fourth translated a second way.
 
     Words are Zipfian, so that phrases share prefixes as those of a real table do.
@@ -34,4 +34,4 @@ def random_pairs(config: EncoderDecoderConfig, count: int) -> PhrasePairs:
                 if random.random() < 0.25:
                     sources.append(source[start:end])
                     targets.append(target[max(start - 1, 0) : end][:LONGEST])
-    return PhrasePairs(Ragged.from_lists(sources[:count]), Ragged.from_lists(targets[:count]))
+    return Pairs(Ragged.from_lists(sources[:count]), Ragged.from_lists(targets[:count]))

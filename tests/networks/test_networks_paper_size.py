@@ -14,9 +14,9 @@ from neural_smt.networks.cslm import CslmConfig, CslmNetwork, word_classes
 from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.training.cslm import NgramTask
-from neural_smt.training.encoder_decoder import PhrasePairs, PhraseTask
-from neural_smt.training.loop import Task, Trainer
-from neural_smt.training.ngram_text import NgramText
+from neural_smt.training.encoder_decoder import PhraseTask
+from neural_smt.training.loop import BatchOrder, Task, Trainer
+from neural_smt.training.texts import NgramText, Pairs
 
 WORDS = 15_003
 """15,000 words and three reserved entries."""
@@ -111,8 +111,8 @@ def test_one_training_step_of_the_encoder_decoder(
         "output.bias": (15_003,),
     }
     settings = network_settings("encoder_decoder", {"validation_pairs": 0, "precision": "fp32", "clip": 0.1})
-    pairs = PhrasePairs(Ragged.from_lists(SOURCES), Ragged.from_lists(TARGETS))
-    task = PhraseTask(network, pairs, pairs.take(np.arange(0)), settings.batch, 1)
+    pairs = Pairs(Ragged.from_lists(SOURCES), Ragged.from_lists(TARGETS))
+    task = PhraseTask(network, pairs, pairs.take(np.arange(0)), BatchOrder(pairs.lengths, settings.batch, 1))
     p = reference.in_torch(network)
     losses = [
         -reference.log_probability(p, *pair, torch, Conventions.following(follow))
@@ -156,7 +156,7 @@ def test_one_training_step_of_the_cslm(tmp_path: Path) -> None:
                 parameter *= 8
     text = NgramText.of(Ragged.from_lists([[9, 15_002, 0, 9]]), 6)
     settings = network_settings("cslm", {"precision": "fp32", "clip": 0.1})
-    task = NgramTask(network, text, text, settings.batch, 1)
+    task = NgramTask(network, text, text, BatchOrder(text.lengths, settings.batch, 1))
     contexts, words = text.ngrams(np.arange(len(text)))
     assert contexts.shape == (5, 6)
     p = reference.in_torch(network)

@@ -16,9 +16,9 @@ from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, word_classes
 from neural_smt.networks.folder import Trained
 from neural_smt.training.cslm import NgramTask
-from neural_smt.training.loop import Trainer
-from neural_smt.training.ngram_text import NgramText, split_sentences
+from neural_smt.training.loop import BatchOrder, Trainer
 from neural_smt.training.steps import measure_network
+from neural_smt.training.texts import NgramText, split_sentences
 from neural_smt.vocabulary import BOS, EOS, Vocabulary
 
 KIND = "cslm"
@@ -59,7 +59,7 @@ def test_what_is_measured_beside_the_ngram_model(inputs: Inputs, tmp_path: Path)
     best = min(float(row["validation_perplexity"]) for row in read_csv(tmp_path / "curve.csv"))
     ids = Ragged(np.where(held_out.values < len(shortlist), held_out.values, 0).astype(np.int32), held_out.offsets)
     text = NgramText.of(ids, 3)
-    task = NgramTask(network, text, text, 64, 1)
+    task = NgramTask(network, text, text, BatchOrder(text.lengths, 64, 1))
     trainer = Trainer(task, network_settings("cslm", {}), tmp_path / "unused", "unused")
     assert trainer.perplexity() == pytest.approx(best, abs=1e-3)
     assert found["network"] == pytest.approx(best, abs=1e-3)
@@ -99,7 +99,7 @@ def test_the_held_out_perplexity_does_not_depend_on_batches(monkeypatch: pytest.
     found = []
     for size in (1024, 4, 1):
         monkeypatch.setattr(NgramTask, "held_out_batch", size)
-        task = NgramTask(network, text, text, 8, 1)
+        task = NgramTask(network, text, text, BatchOrder(text.lengths, 8, 1))
         assert sum(batch.words for batch in task.validation) == 21
         found.append(Trainer(task, network_settings("cslm", {}), tmp_path, "unused").perplexity())
     assert found[1:] == pytest.approx([found[0]] * 2, rel=1e-12)
@@ -108,7 +108,8 @@ def test_the_held_out_perplexity_does_not_depend_on_batches(monkeypatch: pytest.
     total = 0.0
     for number in range(len(sentences)):
         part = NgramText.of(sentences.take(np.array([number])), 3)
-        total += network(NgramTask(network, part, part, 8, 1).validation[0].inputs).sum().item()
+        alone = NgramTask(network, part, part, BatchOrder(part.lengths, 8, 1))
+        total += network(alone.validation[0].inputs).sum().item()
     assert math.exp(-total / 21) == pytest.approx(found[0], rel=1e-12)
 
 
@@ -156,7 +157,7 @@ def test_the_held_out_sentences_are_a_function_of_their_words() -> None:
 
 def test_every_ngram_is_seen_once_an_epoch() -> None:
     text = NgramText.of(Ragged.from_lists(np.random.default_rng(0).integers(3, 9, (40, 4)).tolist()), 3)
-    task = NgramTask(CslmNetwork(CslmConfig(9, 4, 2, (2, 2))), text, text, 32, 1)
+    task = NgramTask(CslmNetwork(CslmConfig(9, 4, 2, (2, 2))), text, text, BatchOrder(text.lengths, 32, 1))
     assert task.updates_per_epoch == 7
     epochs = []
     for epoch in range(2):

@@ -13,8 +13,9 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import Trained
 from neural_smt.training.checkpoint import NAME
-from neural_smt.training.encoder_decoder import PhrasePairs, split_pairs
+from neural_smt.training.encoder_decoder import split_pairs
 from neural_smt.training.loop import BatchOrder
+from neural_smt.training.texts import Pairs
 
 KIND = "encoder_decoder"
 
@@ -111,13 +112,13 @@ def test_the_code_repeats_its_order_and_the_paper_does_not() -> None:
         assert order_of(50, reshuffle=True).rows(update).tolist() == fresh[update]
 
 
-def pairs_of(count: int) -> PhrasePairs:
+def pairs_of(count: int) -> Pairs:
     random = np.random.default_rng(4)
     sides = [Ragged.from_lists([random.integers(3, 40, random.integers(1, 4)) for _ in range(count)]) for _ in range(2)]
-    return PhrasePairs(*sides)
+    return Pairs(*sides)
 
 
-def pairs_seen(pairs: PhrasePairs) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
+def pairs_seen(pairs: Pairs) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
     return {(tuple(s.tolist()), tuple(t.tolist())) for s, t in zip(pairs.source, pairs.target, strict=True)}
 
 

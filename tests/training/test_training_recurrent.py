@@ -23,9 +23,9 @@ from neural_smt.representations.steps import build_representation
 from neural_smt.training import recurrent
 from neural_smt.training.gradient_descent import EPSILON, GradientDescent, HalvingSchedule
 from neural_smt.training.loop import Trainer
-from neural_smt.training.ngram_text import draw_sentences
 from neural_smt.training.recurrent import count_collisions
 from neural_smt.training.steps import measure_network
+from neural_smt.training.texts import draw_sentences
 from neural_smt.vocabulary import UNK, Vocabulary
 
 CPU = torch.device("cpu")

@@ -37,10 +37,9 @@ def train_selection_models(
 
     settings, seed: as of ``select``, which trains the same models where no scores are given.
     """
-    inside = _read_sides(in_domain)
+    _, sides, inside = _open(pool, in_domain)
     _check_texts(settings["method"], in_domain, inside, *pool)
-    _count(pool)
-    models = train_sides([TextLines(path) for path in pool], inside, settings["order"], np.random.default_rng(seed))
+    models = train_sides(sides, inside, settings["order"], np.random.default_rng(seed))
     with atomic(output, directory=True) as folder:
         for number, side in enumerate(models):
             (folder / str(number)).mkdir()
@@ -83,11 +82,8 @@ def select(
     side, in the pool's order, of pairs behind the in-domain ones (extra text is added to training text that holds them
     already); a score and 0/1 for kept per line of the pool (tab-separated); the curve and its plot.
     """
-    check_as_many(pool=pool, dev=dev, output=output)
-    if in_domain:
-        check_as_many(pool=pool, in_domain=in_domain)
-    lines, sides = _count(pool), [TextLines(path) for path in pool]
-    inside, dev_lines = _read_sides(in_domain), _read_sides(dev)[-1]
+    lines, sides, inside = _open(pool, in_domain, dev=dev, output=output)
+    dev_lines = _read_sides(dev)[-1]
     method, title = "moore_lewis", "Selection of extra language-model text"
     if len(pool) > 1:
         method, title = "axelrod", "Selection of training pairs (target side)"
@@ -132,12 +128,9 @@ def take(
     scores: those that ``select`` wrote of the same pool; they tell how many lines it kept. pairs: how many are drawn in
     place of that. Writes the in-domain lines followed by those taken, in the pool's order.
     """
-    check_as_many(pool=pool, output=output)
-    if in_domain:
-        check_as_many(pool=pool, in_domain=in_domain)
-    lines = _count(pool)
+    lines, sides, inside = _open(pool, in_domain, output=output)
     taken = taken_lines(lines, seed, scores, pairs)
-    _write_sides(output, _read_sides(in_domain), [TextLines(path) for path in pool], taken)
+    _write_sides(output, inside, sides, taken)
     logger.info("took %d of %d lines", taken.sum(), lines)
 
 
@@ -175,6 +168,19 @@ def count_kept(scores: Path, lines: int) -> int:
     if number != lines:
         raise UserError(f"{scores} has {number} scores but the pool has {lines} lines; run the selection again")
     return kept
+
+
+def _open(
+    pool: list[Path], in_domain: list[Path], **others: list[Path]
+) -> tuple[int, list[TextLines], list[list[str]]]:
+    """How many lines a pool has, its sides, and those of the in-domain text, which may have none.
+
+    ``UserError`` where these texts, or the others, do not have as many sides.
+    """
+    check_as_many(pool=pool, **others)
+    if in_domain:
+        check_as_many(pool=pool, in_domain=in_domain)
+    return _count(pool), [TextLines(path) for path in pool], _read_sides(in_domain)
 
 
 def _count(texts: Sequence[Path]) -> int:

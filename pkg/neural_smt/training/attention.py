@@ -17,7 +17,8 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, membership, pack_batch
 from neural_smt.networks.folder import Trained
 from neural_smt.training.adadelta import AdaDelta
-from neural_smt.training.loop import NOTHING, WHOLE, Minibatch, TextTask, Training
+from neural_smt.training.loop import NOTHING, WHOLE, BatchOrder, Minibatch, TextTask, Training
+from neural_smt.training.texts import Pairs
 from neural_smt.vocabulary import EOS, RESERVED, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets, read_sets
 
@@ -25,23 +26,10 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class SentencePairs:
-    """Pair i is (source i, target i): int32 ids of the network's vocabularies, without end symbols.
+class SentencePairs(Pairs):
+    """sets: the target words that each pair is predicted from, or None for all words."""
 
-    sets: the target words that each pair is predicted from, or None for all words.
-    """
-
-    source: Ragged
-    target: Ragged
     sets: CandidateSets | None = None
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """int64 ``[n]``: words of the longer side of each pair."""
-        return np.maximum(self.source.lengths, self.target.lengths)
 
     def within(self, max_length: int) -> np.ndarray:
         """int64: the pairs to train on, those of 1 to ``max_length`` words on both sides."""
@@ -67,15 +55,10 @@ class AttentionTask(TextTask):
     held_out_batch = 80
 
     def __init__(
-        self,
-        network: AttentionNetwork,
-        text: SentencePairs,
-        held_out: SentencePairs,
-        settings: Settings,
-        seed: int,
+        self, network: AttentionNetwork, text: SentencePairs, held_out: SentencePairs, settings: Settings, seed: int
     ):
-        order = settings.batch, seed, settings.buffer, settings.reshuffle
-        super().__init__(network, text, held_out, *order, chosen=text.within(settings.max_length))
+        chosen, how = text.within(settings.max_length), (settings.batch, seed, settings.buffer, settings.reshuffle)
+        super().__init__(network, text, held_out, BatchOrder(text.lengths[chosen], *how, chosen))
         self.reshuffle, self.tau = settings.reshuffle, settings.tau
         self._parts = lru_cache(maxsize=1)(self._cut)
         self.fixed_from = settings.fix_embeddings * self.updates_per_epoch

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from neural_smt.language_model.model import NgramModel, rounded_perplexity, scor
 from neural_smt.networks.cslm import LN_10, OUTSIDE, CslmConfig, CslmNetwork, CslmScorer, NgramBatch, word_classes
 from neural_smt.networks.folder import Trained
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.training.loop import Minibatch, Record, TextTask, Training, held_out_perplexity
-from neural_smt.training.ngram_text import NgramText, split_sentences
+from neural_smt.training.loop import BatchOrder, Minibatch, Record, TextTask, Training, held_out_perplexity
+from neural_smt.training.texts import NgramText, split_sentences
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ def prepare(
         return measured
 
     return Training(
-        task=NgramTask(network, text, validation, settings.batch, seed),
+        task=NgramTask(network, text, validation, BatchOrder(text.lengths, settings.batch, seed)),
         settings=settings,
         undecided=("ngram_order",),
         decided_by=[known.digest],
@@ -125,17 +125,15 @@ def prepare(
 
 def measure(
     *, model: Path, language_model: Path, vocabulary: Path, texts: list[Path], settings: Settings, place: torch.device
-) -> dict[str, Any]:
-    """The figures of ``measure_perplexities`` for each text under its name; language_model: that which the CSLM is used
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The name of each text and its figures of ``measure_perplexities``; language_model: that which the CSLM is used
     with.
     """
     words = Vocabulary.load(vocabulary)
     ngram = NgramModel.load(language_model, words)
     trained = Trained.load(model, CslmNetwork, place)
-    results = {}
     for text in texts:
         sentences = words.encode(read_lines(text))
         measured = measure_perplexities(trained, ngram, words, sentences, settings.precision)
         log.info("perplexity of %s: CSLM %.2f, n-gram model %.2f", text, measured["cslm"], measured["ngram"])
-        results[text.name] = measured
-    return results
+        yield text.name, measured

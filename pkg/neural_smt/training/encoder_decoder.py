@@ -1,7 +1,6 @@
 """Training of the RNN encoder-decoder of Cho et al. (2014) on the distinct phrase pairs of a table."""
 
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,38 +14,14 @@ from neural_smt.networks.folder import Trained
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import shortlist_ids
-from neural_smt.training.loop import Minibatch, TextTask, Training
-from neural_smt.training.ngram_text import hash_rows
+from neural_smt.training.loop import BatchOrder, Minibatch, TextTask, Training
+from neural_smt.training.texts import Pairs, hash_rows
 from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class PhrasePairs:
-    """Pair i is (source i, target i): int32 shortlist ids, without end symbols."""
-
-    source: Ragged
-    target: Ragged
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-    def take(self, rows: np.ndarray) -> "PhrasePairs":
-        """The pairs at ``rows``, in that order."""
-        return PhrasePairs(self.source.take(rows), self.target.take(rows))
-
-    def swapped(self) -> "PhrasePairs":
-        """The same pairs with their sides exchanged."""
-        return PhrasePairs(self.target, self.source)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """int64 ``[n]``: words of the longer side of each pair."""
-        return np.maximum(self.source.lengths, self.target.lengths)
-
-
-def table_pairs(table: PhraseTable, source_ids: np.ndarray, target_ids: np.ndarray, max_length: int) -> PhrasePairs:
+def table_pairs(table: PhraseTable, source_ids: np.ndarray, target_ids: np.ndarray, max_length: int) -> Pairs:
     """Every row of the table once, however often it was extracted (Cho et al. 2014, section 3.1).
 
     source_ids, target_ids: shortlist id of each id of the experiment's vocabularies. Words outside the shortlist
@@ -56,11 +31,11 @@ def table_pairs(table: PhraseTable, source_ids: np.ndarray, target_ids: np.ndarr
     source = Ragged(source_ids[table.source.values], np.asarray(table.source.offsets))
     source = source.take(table.entry_source)
     target = Ragged(target_ids[table.target.values], np.asarray(table.target.offsets))
-    pairs = PhrasePairs(source, target)
+    pairs = Pairs(source, target)
     return pairs.take(np.flatnonzero(pairs.lengths <= max_length))
 
 
-def split_pairs(pairs: PhrasePairs, held_out: int, seed: int) -> tuple[PhrasePairs, PhrasePairs]:
+def split_pairs(pairs: Pairs, held_out: int, seed: int) -> tuple[Pairs, Pairs]:
     """Training pairs and about ``held_out`` validation pairs.
 
     A pair's side depends on its words and the seed alone: pairs that look alike fall on the same side, and the split
@@ -81,7 +56,7 @@ class PhraseTask(TextTask):
 
     held_out_batch = 512
 
-    def pack(self, text: PhrasePairs, rows: np.ndarray, whole: int = 1) -> Minibatch:
+    def pack(self, text: Pairs, rows: np.ndarray, whole: int = 1) -> Minibatch:
         """See ``TextTask``."""
         pairs = text.take(rows)
         batch = pack_pairs(pairs.source, pairs.target, self.device)
@@ -115,22 +90,14 @@ def prepare(
     if settings.direction == "backward":
         # after the split: both directions hold out the same pairs
         pairs, held_out, shortlists = pairs.swapped(), held_out.swapped(), shortlists[::-1]
-    config = EncoderDecoderConfig(
-        source_words=len(shortlists[0]),
-        target_words=len(shortlists[1]),
-        hidden=settings.hidden,
-        embedding=settings.embedding,
-        maxout=settings.maxout,
-        rank=settings.rank,
-        conventions=Conventions.following(settings.conventions),
-        unit=settings.unit,
-        direction=settings.direction,
-    )
+    sizes = {name: getattr(settings, name) for name in ("hidden", "embedding", "maxout", "rank", "unit", "direction")}
+    conventions = Conventions.following(settings.conventions)
+    config = EncoderDecoderConfig(*map(len, shortlists), conventions=conventions, **sizes)
     log.info("%d pairs to train on, %d held out", len(pairs), len(held_out))
     network = EncoderDecoder(config, seed).to(place)
-    reshuffle = config.conventions.sampling == "paper"
+    order = BatchOrder(pairs.lengths, settings.batch, seed, settings.buffer, conventions.sampling == "paper")
     return Training(
-        task=PhraseTask(network, pairs, held_out, settings.batch, seed, settings.buffer, reshuffle),
+        task=PhraseTask(network, pairs, held_out, order),
         settings=settings,
         decided_by=[shortlist.digest for shortlist in shortlists],
         data=[side for part in (pairs, held_out) for side in (part.source, part.target)],

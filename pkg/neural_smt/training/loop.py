@@ -129,31 +129,18 @@ def by_length(lengths: np.ndarray, size: int) -> list[np.ndarray]:
 
 
 class TextTask:
-    """A ``Task`` of examples in memory: those of ``text`` in an order, those of ``held_out`` by length. Both have
+    """A ``Task`` of examples in memory: those of ``text`` in their order, those of ``held_out`` by length. Both have
     ``lengths``. What examples are as a minibatch, each kind of network says in ``pack``.
 
-    held_out_batch: examples held out that are scored together; batch to chosen: as of ``BatchOrder``.
+    held_out_batch: examples held out that are scored together.
     """
 
     held_out_batch: int
 
-    def __init__(
-        self,
-        network: nn.Module,
-        text: Any,
-        held_out: Any,
-        batch: int,
-        seed: int,
-        buffer: int = 1,
-        reshuffle: bool = True,
-        chosen: np.ndarray | None = None,
-    ):
-        self.network = network
+    def __init__(self, network: nn.Module, text: Any, held_out: Any, order: BatchOrder):
+        self.network, self.text, self.order = network, text, order
         self.device = next(network.parameters()).device
-        self.text = text
-        lengths = text.lengths if chosen is None else text.lengths[chosen]
-        self.order = BatchOrder(lengths, batch, seed, buffer, reshuffle, chosen)
-        self.updates_per_epoch = self.order.updates_per_epoch
+        self.updates_per_epoch = order.updates_per_epoch
         self.validation = [self.pack(held_out, rows) for rows in by_length(held_out.lengths, self.held_out_batch)]
 
     def minibatch(self, update: int, share: slice = WHOLE) -> Minibatch:

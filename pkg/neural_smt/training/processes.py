@@ -58,9 +58,7 @@ class Processes:
         if self.size == 1:
             return
         digest = torch.tensor([zlib.crc32(run.encode())])
-        found = [torch.empty_like(digest) for _ in range(self.size)]
-        distributed.all_gather(found, digest)
-        if any(other != digest for other in found):
+        if any(other != digest for other in _gather(digest)):
             raise UserError(
                 "training: the processes read different data, settings or checkpoints; "
                 "give all of them the same files and options"

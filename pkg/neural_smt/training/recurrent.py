@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,8 @@ from neural_smt.representations.links import training_links
 from neural_smt.representations.representation import Representation, load_representation
 from neural_smt.shortlist import repeated_words, shortlist_ids
 from neural_smt.training.gradient_descent import GradientDescent, HalvingSchedule
-from neural_smt.training.loop import Minibatch, Record, TextTask, Training, by_length
-from neural_smt.training.ngram_text import NgramText, draw_sentences
+from neural_smt.training.loop import BatchOrder, Minibatch, Record, TextTask, Training, by_length
+from neural_smt.training.texts import NgramText, draw_sentences
 from neural_smt.training.word_classes import choose_classes, expected_cost, predicted_counts
 from neural_smt.vocabulary import UNK, Vocabulary
 
@@ -234,19 +234,12 @@ def prepare(
     text, held_out = whole.take(kept), whole.take(np.flatnonzero(drawn))
     words, sentences = len(vocabulary), text.sentences
     classes = choose_classes(Settings(settings.classes), sentences, words)
-    config = RecurrentConfig(
-        words=words,
-        classes=len(classes),
-        hidden=settings.hidden,
-        slots=read.slots if read else 0,
-        dimensions=read.dimensions if read else 0,
-        input_rows=read.input_rows if read else 0,
-        direct_size=1 << settings.direct_bits if settings.direct_bits else 0,
-        direct_order=settings.direct_order,
-    )
+    of_source = (read.slots, read.dimensions, read.input_rows) if read else (0, 0, 0)
+    direct_size = 1 << settings.direct_bits if settings.direct_bits else 0
+    config = RecurrentConfig(words, len(classes), settings.hidden, *of_source, direct_size, settings.direct_order)
     network = RecurrentNetwork(config, classes, seed).to(place)
     network.backpropagation = Backpropagation(settings.bptt, settings.clip)
-    task = RecurrentTask(network, text, held_out, settings.batch, seed, BUFFER)
+    task = RecurrentTask(network, text, held_out, BatchOrder(text.lengths, settings.batch, seed, BUFFER))
     parameters = dict(network.named_parameters())
     optimiser = GradientDescent(parameters, settings.rate, settings.l2, settings.optimiser == "adagrad")
     sizes = text.tokens, held_out.tokens, words, len(classes)
@@ -290,8 +283,8 @@ def measure(
     sources: list[Path] = (),  # type: ignore[assignment]
     alignments: list[Path] = (),  # type: ignore[assignment]
     representation: Path | None = None,
-) -> dict[str, Any]:
-    """The figures of ``measure_beside_ngrams`` for each text under its name.
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The name of each text and its figures of ``measure_beside_ngrams``.
 
     training: the text from which the n-gram model is estimated, with the words that the model knows and all others as
     ``UNK``. sources, alignments, representation: for a joint model, parallel to ``texts``.
@@ -305,7 +298,6 @@ def measure(
     known = trained.target.encode_words(read_texts(training))
     ngram = _ngram_model(known, settings.ngram_order, trained.target)
     read = None if representation is None else load_representation(representation)
-    results = {}
     for number, text in enumerate(texts):
         lines = read_lines(text)
         sentences = trained.target.encode_words(lines)
@@ -313,8 +305,7 @@ def measure(
         joint = read_inputs(read, sentences, lines, [text], *beside, place)
         measured = measure_beside_ngrams(trained.network, ngram, joint, settings.precision)
         log.info("perplexity of %s: network %.2f, n-gram model %.2f", text, measured["network"], measured["ngram"])
-        results[text.name] = measured
-    return results
+        yield text.name, measured
 
 
 def _ngram_model(sentences: Ragged, order: int, vocabulary: Vocabulary) -> NgramModel:

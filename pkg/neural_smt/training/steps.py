@@ -1,7 +1,8 @@
 """The training stage: from text or a phrase table to a trained network, and how well it predicts texts.
 
 A kind of network is a module of this package, called as in the configuration: its function ``prepare`` reads what the
-network is trained on and makes it, and ``measure``, if it has one, measures a trained network on texts.
+network is trained on and makes it, and ``measure``, if it has one, yields the names of texts and the figures of each
+under a trained network.
 """
 
 import importlib
@@ -92,7 +93,7 @@ def measure_network(
     that the network was trained with, of which ``precision`` and ``ngram_order`` are read.
     """
     given = {"settings": network_settings(kind, settings), "place": select_device(device)}
-    write_json(output, _call(kind, "measure", inputs, given))
+    write_json(output, dict(_call(kind, "measure", inputs, given)))
 
 
 def _call(kind: str, name: str, inputs: dict[str, Any], given: dict[str, Any]) -> Any:

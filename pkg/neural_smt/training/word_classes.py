@@ -23,7 +23,7 @@ from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.networks.recurrent.configuration import WordClasses
-from neural_smt.training.ngram_text import NgramText
+from neural_smt.training.texts import NgramText
 from neural_smt.vocabulary import BOS, EOS
 
 
@@ -159,19 +159,22 @@ PASSES = 12
 """Over all words, at most."""
 
 
+class Neighbours(NamedTuple):
+    """Words beside each word, and how often: those of word w at ``offsets[w]:offsets[w + 1]``."""
+
+    offsets: np.ndarray
+    words: np.ndarray
+    counts: np.ndarray
+
+
 class Bigrams(NamedTuple):
     """Bigrams of words, sentence boundaries included, by their first word and by their second.
 
-    next_words, next_counts: those of word w at ``next_offsets[w]:next_offsets[w + 1]``; the same for
-    the words before; repeats: int64 ``[V]``, how often a word follows itself (these bigrams stand nowhere else).
+    repeats: int64 ``[V]``, how often a word follows itself (these bigrams stand nowhere else).
     """
 
-    next_offsets: np.ndarray
-    next_words: np.ndarray
-    next_counts: np.ndarray
-    before_offsets: np.ndarray
-    before_words: np.ndarray
-    before_counts: np.ndarray
+    following: Neighbours
+    preceding: Neighbours
     repeats: np.ndarray
 
 
@@ -196,11 +199,8 @@ def count_bigrams(sentences: Ragged, words: int) -> Bigrams:
     repeats = by_first.diagonal()
     by_first.setdiag(0)
     by_first.eliminate_zeros()
-    return Bigrams(*_side(by_first), *_side(by_first.tocsc()), repeats)
-
-
-def _side(counts: sparse.csr_array | sparse.csc_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return counts.indptr, counts.indices, counts.data
+    sides = (Neighbours(side.indptr, side.indices, side.data) for side in (by_first, by_first.tocsc()))
+    return Bigrams(*sides, repeats)
 
 
 def count_classes(bigrams: Bigrams, classes: WordClasses) -> ClassCounts:
@@ -209,9 +209,10 @@ def count_classes(bigrams: Bigrams, classes: WordClasses) -> ClassCounts:
     numbers = classes.class_of_word.astype(np.int64)
     numbers[BOS] = count
     words = np.arange(len(numbers))
-    first = np.repeat(words, np.diff(bigrams.next_offsets))
+    following = bigrams.following
+    first = np.repeat(words, np.diff(following.offsets))
     pairs = np.zeros((count + 1, count + 1), dtype=np.int64)
-    np.add.at(pairs, (numbers[first], numbers[bigrams.next_words]), bigrams.next_counts)
+    np.add.at(pairs, (numbers[first], numbers[following.words]), following.counts)
     np.add.at(pairs, (numbers, numbers), bigrams.repeats)
     sizes = np.append(np.diff(classes.offsets), 1)
     return ClassCounts(pairs, pairs.sum(axis=1), pairs.sum(axis=0), sizes, numbers)
@@ -239,20 +240,25 @@ def _h(count: int) -> float:
 
 
 @kernel
+def _add_side(
+    side: Neighbours, numbers: np.ndarray, pairs: np.ndarray, totals: np.ndarray, word: int, number: int, sign: int
+) -> None:
+    """``_add`` for the words on one side; pairs: by the word's class, then by theirs; totals: by the word's class."""
+    for i in range(side.offsets[word], side.offsets[word + 1]):
+        count = sign * side.counts[i]
+        pairs[number, numbers[side.words[i]]] += count
+        totals[number] += count
+
+
+@kernel
 def _add(bigrams: Bigrams, counts: ClassCounts, word: int, number: int, sign: int) -> None:
     """Put a word into a class (sign 1), or take it out (-1); ``numbers`` stays as it is.
 
     The margins of other classes do not change: their words are still followed and preceded as often.
     """
     pairs, first, second, sizes, numbers = counts
-    for i in range(bigrams.next_offsets[word], bigrams.next_offsets[word + 1]):
-        other, count = numbers[bigrams.next_words[i]], sign * bigrams.next_counts[i]
-        pairs[number, other] += count
-        first[number] += count
-    for i in range(bigrams.before_offsets[word], bigrams.before_offsets[word + 1]):
-        other, count = numbers[bigrams.before_words[i]], sign * bigrams.before_counts[i]
-        pairs[other, number] += count
-        second[number] += count
+    _add_side(bigrams.following, numbers, pairs, first, word, number, sign)
+    _add_side(bigrams.preceding, numbers, pairs.T, second, word, number, sign)
     count = sign * bigrams.repeats[word]
     pairs[number, number] += count
     first[number] += count
@@ -261,15 +267,13 @@ def _add(bigrams: Bigrams, counts: ClassCounts, word: int, number: int, sign: in
 
 
 @kernel
-def _sum_by_class(
-    offsets: np.ndarray, words: np.ndarray, counts: np.ndarray, word: int, numbers: np.ndarray, sums: np.ndarray
-) -> int:
+def _sum_by_class(side: Neighbours, word: int, numbers: np.ndarray, sums: np.ndarray) -> int:
     """Add up the neighbours of a word by class; returns how many there are in all."""
     sums[:] = 0
     total = 0
-    for i in range(offsets[word], offsets[word + 1]):
-        sums[numbers[words[i]]] += counts[i]
-        total += counts[i]
+    for i in range(side.offsets[word], side.offsets[word + 1]):
+        sums[numbers[side.words[i]]] += side.counts[i]
+        total += side.counts[i]
     return total
 
 
@@ -287,13 +291,8 @@ def move_words(bigrams: Bigrams, counts: ClassCounts, words: np.ndarray, speed: 
             continue
         _add(bigrams, counts, word, old, -1)
         repeats = bigrams.repeats[word]
-        follow = (
-            _sum_by_class(bigrams.next_offsets, bigrams.next_words, bigrams.next_counts, word, numbers, after) + repeats
-        )
-        precede = (
-            _sum_by_class(bigrams.before_offsets, bigrams.before_words, bigrams.before_counts, word, numbers, before)
-            + repeats
-        )
+        follow = _sum_by_class(bigrams.following, word, numbers, after) + repeats
+        precede = _sum_by_class(bigrams.preceding, word, numbers, before) + repeats
         nexts, befores = np.flatnonzero(after), np.flatnonzero(before)
         best, best_gain, old_gain = old, -np.inf, 0.0
         for number in range(classes):

@@ -1,4 +1,4 @@
-"""Text as n-grams: every word and every end of a sentence, with the words before it."""
+"""What networks are trained on: pairs of sentences or phrases, n-grams of text, and the part that is held out."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,34 @@ from neural_smt.vocabulary import BOS, EOS
 
 
 @dataclass(frozen=True)
+class Pairs:
+    """Pair i is (source i, target i): int32 ids of the network's vocabularies, without end symbols."""
+
+    source: Ragged
+    target: Ragged
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """int64 ``[n]``: words of the longer side of each pair."""
+        return np.maximum(self.source.lengths, self.target.lengths)
+
+    def take(self, rows: np.ndarray) -> "Pairs":
+        """Both sides of the pairs at ``rows``, in that order."""
+        return Pairs(self.source.take(rows), self.target.take(rows))
+
+    def swapped(self) -> "Pairs":
+        """The same pairs with their sides exchanged."""
+        return Pairs(self.target, self.source)
+
+
+@dataclass(frozen=True)
 class NgramText:
-    """Sentences one after the other, each with n - 1 ``BOS`` before it and ``EOS`` after it.
+    """Text as n-grams: every word and every end of a sentence, with the words before it.
+
+    Sentences one after the other, each with n - 1 ``BOS`` before it and ``EOS`` after it.
 
     stream: int32 ``[M]``, the ids; positions: int64 ``[N]``, where the words to be predicted stand in it.
     """
