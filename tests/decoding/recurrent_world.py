@@ -112,6 +112,8 @@ def random_world(seed: int, kind: str, sentences=SENTENCES, direct_size: int = 6
 class Positions:
     """A representation whose rows tell the sentences and the source positions apart."""
 
+    of_sentences = False
+
     def __init__(self, slots: int, dimensions: int):
         self.slots = slots
         self.table = np.random.default_rng(8).normal(size=(50, dimensions)).astype(np.float32)

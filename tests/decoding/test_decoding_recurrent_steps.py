@@ -15,7 +15,7 @@ from neural_smt.io.files import read_csv, read_json, read_lines, write_json, wri
 from neural_smt.networks.folder import Trained
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork
-from neural_smt.representations.representation import WordRepresentation, representation_settings, save_representation
+from neural_smt.representations.representation import Representation, representation_settings, save_representation
 from neural_smt.tuning.reranking_steps import tune_reranking
 from neural_smt.vocabulary import Vocabulary
 
@@ -47,7 +47,7 @@ def folder(tmp_path_factory):
 def learned(folder, window):
     """A representation learned with the network, written to a folder."""
     settings = representation_settings({"kind": "learned", "dimensions": 3, "window": window})
-    representation = WordRepresentation(settings, WORDS, None)
+    representation = Representation(settings, WORDS, None)
     save_representation(folder, representation)
     return representation
 

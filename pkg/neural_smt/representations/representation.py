@@ -11,7 +11,7 @@ lengths differ widely with the frequency of the words, and their meaning lies in
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
@@ -20,7 +20,6 @@ from safetensors.numpy import load_file, save_file
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, complete_settings, load_schema
 from neural_smt.io.files import atomic, read_json, write_json
-from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, LinkSets
 from neural_smt.representations.links import parse_window, window_rows
 from neural_smt.representations.lsa import word_counts
@@ -48,97 +47,68 @@ def representation_settings(values: Mapping[str, Any]) -> Settings:
 
 @dataclass(frozen=True)
 class Representation:
-    """What a joint model knows of the source. slots, dimensions: f_t is so many vectors of so many numbers; input_rows:
-    rows of the table of vectors where the joint network learns it, else 0.
+    """What a joint model knows of the source: a vector for the whole sentence, or for each word of a window around the
+    aligned source words.
+
+    vectors: float32; of a sentence, which is linear in what is counted in it: ``[V, d]``, what each occurrence of a
+    word adds (``sentence_lsa``), or ``[K, d]``, those of the ``features`` (int32 ``[K]``) of ``projected_lsa``; of
+    words: ``[V + 1, d]``, zeros and then the vector of every word; None where the joint network learns it.
     """
 
     settings: Settings
     vocabulary: Vocabulary
+    vectors: np.ndarray | None
+    features: np.ndarray | None = None
 
-    slots: ClassVar[int]
-    dimensions: ClassVar[int]
-    input_rows: ClassVar[int]
-    arrays: ClassVar[tuple[str, ...]]
+    @property
+    def of_sentences(self) -> bool:
+        """Whether predictions of a sentence share its vector, whatever they are aligned to."""
+        return self.settings.kind in SENTENCE_KINDS
 
     @property
     def side(self) -> str:
         """The text whose sentences it reads, ``source`` or ``target``."""
         return self.settings.side
 
-    def ids(self, sentences: Sequence[Sequence[str]]) -> Ragged:
-        """int32: the words of tokenised sentences."""
-        return self.vocabulary.encode(" ".join(tokens) for tokens in sentences)
+    @property
+    def slots(self) -> int:
+        """f_t is so many vectors."""
+        return 1 if self.of_sentences else parse_window(self.settings.window).slots
+
+    @property
+    def dimensions(self) -> int:
+        """Numbers of a vector."""
+        return self.settings.dimensions if self.vectors is None else self.vectors.shape[1]
+
+    @property
+    def input_rows(self) -> int:
+        """Rows of the table of vectors where the joint network learns it, else 0."""
+        return len(self.vocabulary) + 1 if self.vectors is None else 0
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What there is of both arrays, as a file names them."""
+        named = {"weights" if self.of_sentences else "table": self.vectors, "features": self.features}
+        return {name: array for name, array in named.items() if array is not None}
 
     def inputs(self, sentences: Sequence[Sequence[str]], links: LinkSets) -> AuxiliaryInputs:
         """The input of each set of links into tokenised sentences, in the order of the sets.
 
-        Raises ``ValueError`` for links that lie outside the sentences.
+        Zeros where nothing is known of a sentence; slots beyond it, or beyond the aligned words, hold row 0. Raises
+        ``ValueError`` for links that lie outside the sentences.
         """
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class SentenceRepresentation(Representation):
-    """One vector for the whole sentence, linear in what is counted in it.
-
-    weights: float32 ``[V, d]``, what each occurrence of a word adds (``sentence_lsa``), or ``[K, d]``, those of the
-    ``features`` (int32 ``[K]``) of ``projected_lsa``.
-    """
-
-    weights: np.ndarray
-    features: np.ndarray | None = None
-
-    slots = 1
-    input_rows = 0
-    arrays = ("weights", "features")
-
-    @property
-    def dimensions(self) -> int:  # type: ignore[override]
-        return self.weights.shape[1]
-
-    def inputs(self, sentences: Sequence[Sequence[str]], links: LinkSets) -> AuxiliaryInputs:
-        """See ``Representation``; predictions of a sentence share its vector, whatever they are aligned to: zeros where
-        nothing is known of it.
-        """
+        ids = self.vocabulary.encode(" ".join(tokens) for tokens in sentences)
+        if not self.of_sentences:
+            return AuxiliaryInputs(window_rows(ids, links, parse_window(self.settings.window)), self.vectors)
         if len(links) and not 0 <= links.sentences.min() <= links.sentences.max() < len(sentences):
             raise ValueError("links of sentences that are not there")
         table = np.zeros((len(sentences) + 1, self.dimensions), dtype=np.float32)
-        ids = self.ids(sentences)
         if self.features is None:
-            table[1:] = word_counts(ids, len(self.vocabulary)).astype(np.float32) @ self.weights
+            table[1:] = word_counts(ids, len(self.vocabulary)).astype(np.float32) @ self.vectors
         else:
             matrix = feature_matrix(ids, word_hashes(self.vocabulary), self.settings.bits)
-            table[1:] = Projection(self.features, self.weights).project(matrix)
+            table[1:] = Projection(self.features, self.vectors).project(matrix)
         return AuxiliaryInputs((links.sentences[:, None] + 1).astype(np.int32), table)
-
-
-@dataclass(frozen=True)
-class WordRepresentation(Representation):
-    """A vector for each word of a window around the aligned source words.
-
-    table: float32 ``[V + 1, d]``, zeros and then the vector of every word; None where the joint network learns it.
-    """
-
-    table: np.ndarray | None
-
-    arrays = ("table",)
-
-    @property
-    def slots(self) -> int:  # type: ignore[override]
-        return parse_window(self.settings.window).slots
-
-    @property
-    def dimensions(self) -> int:  # type: ignore[override]
-        return self.settings.dimensions if self.table is None else self.table.shape[1]
-
-    @property
-    def input_rows(self) -> int:  # type: ignore[override]
-        return len(self.vocabulary) + 1 if self.table is None else 0
-
-    def inputs(self, sentences: Sequence[Sequence[str]], links: LinkSets) -> AuxiliaryInputs:
-        """See ``Representation``; slots beyond the sentence, or beyond the aligned words, hold row 0."""
-        window = parse_window(self.settings.window)
-        return AuxiliaryInputs(window_rows(self.ids(sentences), links, window), self.table)
 
 
 CONFIG, ARRAYS, VOCABULARY = "config.json", "vectors.safetensors", "vocabulary.tsv"
@@ -149,9 +119,8 @@ _ADVICE = "build the representation again"
 def save_representation(folder: Path, representation: Representation) -> None:
     """Write the folder, all or nothing."""
     with atomic(folder, directory=True) as temporary:
-        arrays = {name: getattr(representation, name) for name in representation.arrays}
-        given = {name: np.ascontiguousarray(array) for name, array in arrays.items() if array is not None}
-        save_file(given, temporary / ARRAYS)
+        arrays = {name: np.ascontiguousarray(array) for name, array in representation.arrays.items()}
+        save_file(arrays, temporary / ARRAYS)
         representation.vocabulary.save(temporary / VOCABULARY)
         description = {"settings": representation.settings.as_dict(), "vocabulary": representation.vocabulary.digest}
         write_json(temporary / CONFIG, description)
@@ -185,15 +154,15 @@ def load_representation(folder: Path) -> Representation:
 
 def _assembled(settings: Settings, vocabulary: Vocabulary, arrays: dict[str, np.ndarray]) -> Representation | None:
     """The representation, or None when the arrays do not fit to its settings and its vocabulary."""
+    sentences = settings.kind in SENTENCE_KINDS
+    vectors, features = arrays.get("weights" if sentences else "table"), arrays.get("features")
     if settings.kind == "learned":
-        return None if arrays else WordRepresentation(settings, vocabulary, None)
-    table, features = arrays.get("weights" if settings.kind in SENTENCE_KINDS else "table"), arrays.get("features")
-    if table is None or table.ndim != 2 or table.dtype != np.float32 or not np.isfinite(table).all():
+        return None if arrays else Representation(settings, vocabulary, None)
+    if vectors is None or vectors.ndim != 2 or vectors.dtype != np.float32 or not np.isfinite(vectors).all():
         return None
     if settings.kind == "projected_lsa":
-        if features is None or features.dtype != np.int32 or features.shape != (len(table),):
+        if features is None or features.dtype != np.int32 or features.shape != (len(vectors),):
             return None
-        return SentenceRepresentation(settings, vocabulary, table, features)
-    if settings.kind in SENTENCE_KINDS:
-        return SentenceRepresentation(settings, vocabulary, table) if len(table) == len(vocabulary) else None
-    return WordRepresentation(settings, vocabulary, table) if len(table) == len(vocabulary) + 1 else None
+        return Representation(settings, vocabulary, vectors, features)
+    rows = len(vocabulary) + (not sentences)
+    return Representation(settings, vocabulary, vectors) if len(vectors) == rows else None

@@ -21,8 +21,6 @@ from neural_smt.representations.projection import (
 )
 from neural_smt.representations.representation import (
     Representation,
-    SentenceRepresentation,
-    WordRepresentation,
     representation_settings,
     save_representation,
 )
@@ -38,7 +36,7 @@ def build_sentence_lsa(settings: Settings, sentences: list[str], seed: int) -> B
     vocabulary, ids, semantics = _analysed(settings, sentences, seed)
     scale = settings.length / root_mean_square(semantics.sentences(ids))
     weights = (scale * semantics.folding).astype(np.float32)
-    return SentenceRepresentation(settings, vocabulary, weights), _spectrum(semantics)
+    return Representation(settings, vocabulary, weights), _spectrum(semantics)
 
 
 def build_word_lsa(settings: Settings, sentences: list[str], seed: int) -> Built:
@@ -47,7 +45,7 @@ def build_word_lsa(settings: Settings, sentences: list[str], seed: int) -> Built
     lengths = np.linalg.norm(semantics.words, axis=1, keepdims=True)
     words = np.divide(semantics.words, lengths, out=np.zeros_like(semantics.words), where=lengths > 1e-12)
     words *= settings.length / np.sqrt(parse_window(settings.window).slots)
-    return WordRepresentation(settings, vocabulary, _with_row_of_no_word(words)), _spectrum(semantics)
+    return Representation(settings, vocabulary, _with_row_of_no_word(words)), _spectrum(semantics)
 
 
 def build_word_rnn(settings: Settings, model: Path) -> Built:
@@ -62,7 +60,7 @@ def build_word_rnn(settings: Settings, model: Path) -> Built:
     length = root_mean_square(words, trained.target.counts)
     words = words * (settings.length / np.sqrt(parse_window(settings.window).slots) / length)
     table = _with_row_of_no_word(words)
-    return WordRepresentation(settings, trained.target, table), {"length_in_the_model": length}
+    return Representation(settings, trained.target, table), {"length_in_the_model": length}
 
 
 def build_projected_lsa(settings: Settings, source: list[str], target: list[str], seed: int) -> Built:
@@ -95,7 +93,7 @@ def build_projected_lsa(settings: Settings, source: list[str], target: list[str]
         "trained_features": len(projection.features),
     }
     weights = projection.weights * np.float32(settings.length / root_mean_square(vectors))
-    return SentenceRepresentation(settings, vocabulary, weights, projection.features), statistics
+    return Representation(settings, vocabulary, weights, projection.features), statistics
 
 
 def root_mean_square(vectors: np.ndarray, counts: np.ndarray | None = None) -> float:
@@ -159,7 +157,7 @@ def build_representation(
         built, found = build_word_lsa(chosen, sources, seed)
     elif chosen.kind == "learned":
         # only which words there are: their vectors are parameters of the joint network
-        built, found = WordRepresentation(chosen, repeated_words(sources), None), {}
+        built, found = Representation(chosen, repeated_words(sources), None), {}
     else:
         built, found = build_projected_lsa(chosen, sources, targets, seed)
     save_representation(output, built)

@@ -79,9 +79,7 @@ class RecurrentScoring(TargetNetwork):
     @property
     def aligned(self) -> bool:
         """See ``TargetNetwork``: representations of whole sentences are the same for all words."""
-        from neural_smt.representations.representation import SentenceRepresentation
-
-        return self.representation is not None and not isinstance(self.representation, SentenceRepresentation)
+        return self.representation is not None and not self.representation.of_sentences
 
     def ids(self, words: Sequence[str]) -> np.ndarray:
         """See ``TargetNetwork``."""
