@@ -7,6 +7,7 @@ import numpy as np
 
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.networks.recurrent.configuration import LinkSets
 
 
 def alignments_of(pairs: Iterable[Iterable[tuple[int, int]]]) -> Ragged:
@@ -20,3 +21,9 @@ def rounded(table: LexicalTable) -> LexicalTable:
     """The table as Moses reads it back from its text files: every probability with seven decimals."""
     offsets, targets, *probabilities = (getattr(table, field.name) for field in fields(table))
     return LexicalTable(offsets, targets, *(np.round(values, 7) for values in probabilities))
+
+
+def link_sets(*sets: tuple[int, list[int]]) -> LinkSets:
+    """Sets of source positions, each of a sentence."""
+    sentences = np.array([sentence for sentence, _ in sets], dtype=np.int32)
+    return LinkSets(sentences, Ragged.from_lists([positions for _, positions in sets]))

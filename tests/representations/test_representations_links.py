@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from alignments import alignments_of, link_sets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.recurrent.configuration import LINKS, LinkSets
+from neural_smt.networks.recurrent.configuration import LINKS
 from neural_smt.representations import links
 from neural_smt.representations.links import (
     Window,
@@ -18,11 +19,6 @@ from neural_smt.representations.links import (
 )
 
 Pairs = list[tuple[int, int]]
-
-
-def alignment_of(items: list[Pairs], dtype: type = np.int16) -> Ragged:
-    offsets = np.cumsum([0, *map(len, items)])
-    return Ragged(np.array([pair for item in items for pair in item], dtype=dtype).reshape(-1, 2), offsets)
 
 
 def slow_positions(pairs: Pairs, length: int) -> list[list[int]]:
@@ -47,7 +43,8 @@ def texts(draw: st.DrawFn) -> tuple[list[Pairs], list[int]]:
 
 
 def test_the_first_five_links_count_each_once() -> None:
-    alignment = alignment_of([[(i, 0) for i in (9, 4, 4, 7, 2, 0, 8, 3, 2)]], np.uint8)
+    found = alignments_of([[(i, 0) for i in (9, 4, 4, 7, 2, 0, 8, 3, 2)]])
+    alignment = Ragged(found.values.astype(np.uint8), found.offsets)
     assert lists(aligned_positions(alignment, np.array([1]))) == [[0, 2, 3, 4, 7]]
 
 
@@ -55,7 +52,7 @@ def test_the_first_five_links_count_each_once() -> None:
 @given(texts())
 def test_positions_are_those_of_plain_python(text: tuple[list[Pairs], list[int]]) -> None:
     items, lengths = text
-    found = aligned_positions(alignment_of(items), np.array(lengths, dtype=np.int64))
+    found = aligned_positions(alignments_of(items), np.array(lengths, dtype=np.int64))
     assert found.values.dtype == np.int32 and found.offsets.dtype == np.int64
     expected = [words for pairs, n in zip(items, lengths, strict=True) for words in slow_positions(pairs, n)]
     assert lists(found) == expected
@@ -69,7 +66,7 @@ def test_every_token_has_the_set_of_its_word_and_the_end_an_empty_one(
     items, lengths = text
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(links, "SENTENCES", block)
-        sets, numbers = training_links(alignment_of(items), np.array(lengths, dtype=np.int64))
+        sets, numbers = training_links(alignments_of(items), np.array(lengths, dtype=np.int64))
     expected = [
         (sentence, tuple(words))
         for sentence, (pairs, n) in enumerate(zip(items, lengths, strict=True))
@@ -96,14 +93,9 @@ def test_equal_sets_of_a_sentence_share_a_number(predictions: list[tuple[int, li
 def test_links_outside_their_sentence_are_refused() -> None:
     for pairs, lengths, fault in (([(0, 2)], [2], "outside"), ([(-1, 0)], [2], "outside"), ([], [2, 2], "1 .* of 2")):
         with pytest.raises(ValueError, match=fault):
-            aligned_positions(alignment_of([pairs]), np.array(lengths))
+            aligned_positions(alignments_of([pairs]), np.array(lengths))
     with pytest.raises(ValueError, match="1 sets of positions for 2"):
         intern_links(np.array([0, 0]), Ragged.from_lists([[1]]))
-
-
-def link_sets(sets: list[tuple[int, list[int]]]) -> LinkSets:
-    sentences = np.array([sentence for sentence, _ in sets], dtype=np.int32)
-    return LinkSets(sentences, Ragged.from_lists([positions for _, positions in sets]))
 
 
 def slow_rows(words: list[int], positions: list[int], window: Window) -> list[int]:
@@ -128,7 +120,7 @@ def test_rows_are_those_of_plain_python(data: st.DataObject, sentences: list[lis
     for sentence, words in enumerate(sentences):
         positions = st.sets(st.integers(0, max(len(words) - 1, 0)), max_size=min(LINKS, len(words))).map(sorted)
         sets += [(sentence, found) for found in data.draw(st.lists(positions, max_size=3))]
-    rows = window_rows(Ragged.from_lists(sentences), link_sets(sets), window)
+    rows = window_rows(Ragged.from_lists(sentences), link_sets(*sets), window)
     assert rows.dtype == np.int32 and rows.shape == (len(sets), window.slots)
     assert rows.tolist() == [slow_rows(sentences[sentence], positions, window) for sentence, positions in sets]
 
@@ -136,4 +128,4 @@ def test_rows_are_those_of_plain_python(data: st.DataObject, sentences: list[lis
 @pytest.mark.parametrize("sets", [[(0, [2])], [(1, [])], [(-1, [])], [(0, [-1])]])
 def test_links_outside_the_text_are_refused(sets: list[tuple[int, list[int]]]) -> None:
     with pytest.raises(ValueError, match=r"links? "):
-        window_rows(Ragged.from_lists([[5, 6]]), link_sets(sets), parse_window("n1"))
+        window_rows(Ragged.from_lists([[5, 6]]), link_sets(*sets), parse_window("n1"))

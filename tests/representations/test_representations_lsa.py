@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.representations.lsa import LatentSemantics, analyse
 from neural_smt.shortlist import repeated_words
@@ -76,12 +75,6 @@ def test_the_largest_entry_of_each_direction_is_positive(ids: Ragged, semantics:
     np.testing.assert_allclose(other.words, semantics.words, atol=1e-8)
 
 
-def test_more_dimensions_than_the_text_has_are_refused() -> None:
-    few = Ragged.from_lists([[3, 4], [4, 5], [5, 3]])
-    with pytest.raises(UserError, match="3 dimensions needs more sentences and repeated words than 3 and 3; lower"):
-        analyse(few, 6, 3, seed=1)
+def test_a_text_has_as_many_dimensions_as_independent_words() -> None:
     alike = Ragged.from_lists([[3, 4], [3, 4], [5], [5], [6], [6]])  # 3 and 4 always stand together
     assert len(analyse(alike, 7, 3, seed=1).singular) == 3
-    alike = Ragged.from_lists([[3, 4, 7], [3, 4, 7], [5, 6], [5, 6]])
-    with pytest.raises(UserError, match="fewer than 3 independent directions"):
-        analyse(alike, 8, 3, seed=1)

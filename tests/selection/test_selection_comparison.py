@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from selection_world import taken, texts_of, write_texts
 
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, write_lines
-from neural_smt.selection.steps import count_kept, take, taken_lines
+from neural_smt.selection.steps import take, taken_lines
 
 
 @pytest.fixture
@@ -56,16 +55,3 @@ def test_extra_text_has_one_side(folder: Path) -> None:
     assert len(drawn) == len(set(drawn)) == 4 and set(drawn) < set(read_lines(folder / "pool.fr"))
     write_lines(folder / "scores", ["nan\t1"] * 10)
     assert lines(folder / "scores") == read_lines(folder / "pool.fr"), "all, where selection kept everything"
-
-
-def test_other_numbers_and_scores_are_refused(folder: Path) -> None:
-    with pytest.raises(UserError, match="11 pairs are to be drawn, but the pool has 10; lower 'pairs' of the system"):
-        taken(folder, pairs=11)
-    with pytest.raises(UserError, match=r"scores has 10 scores but the pool has 9 lines; run the selection"):
-        count_kept(folder / "scores", 9)
-    write_lines(folder / "scores", ["0.5\t1", "0.5 1"])
-    with pytest.raises(UserError, match=r"scores, line 2: ends neither in 0 nor in 1"):
-        taken(folder, scores=folder / "scores")
-    with pytest.raises(UserError, match="2 pool, 1 in_domain: give as many of each"):
-        take(pool=texts_of(folder, "pool"), in_domain=[folder / "in.fr"], seed=3, output=texts_of(folder, "out"))
-    assert not (folder / "out.en").exists()

@@ -2,14 +2,13 @@
 
 import tracemalloc
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from selection_world import LAWS, NEWS, SETTINGS, selected, sentences, texts_of, write_texts
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, read_lines, read_yaml, write_lines
+from neural_smt.io.files import read_csv, read_lines
 from neural_smt.io.streams import TextLines
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
@@ -85,18 +84,6 @@ def test_method_none_keeps_everything_and_draws_no_curve(toy: Path, tmp_path: Pa
     assert read_lines(tmp_path / "out.en") == read_lines(toy / "pool.en")
 
 
-@pytest.mark.parametrize(("sides", "given", "sentence"), read_yaml(Path(__file__).with_name("refused.yaml")))
-def test_faults_are_one_sentence(toy: Path, tmp_path: Path, sides: str, given: dict[str, Any], sentence: str) -> None:
-    for side in ("en", "fr"):
-        write_lines(toy / f"no.{side}", [])
-    given = {
-        key: [toy / name for name in value] if key != "settings" else SETTINGS | value for key, value in given.items()
-    }
-    with pytest.raises(UserError, match=sentence):
-        selected(toy, tmp_path, tuple(sides.split()), **given)
-    assert not (tmp_path / "out.fr").exists()
-
-
 def scored(texts: Path, folder: Path, sides: tuple[str, ...], count: int) -> list[Path]:
     """The scores of the shards of a pool."""
     settings = FEW | {"method": "axelrod" if len(sides) == 2 else "moore_lewis"}
@@ -142,12 +129,6 @@ def test_what_shards_lack_is_said(texts: Path, tmp_path: Path) -> None:
     parts = scored(texts, tmp_path, ("en", "fr"), 4)
     with pytest.raises(UserError, match=r"1-of-4\.npy and other shards: 67 scores of 90 lines; score them again"):
         selected(texts, tmp_path, settings=FEW, scored=parts[:3])
-    write_lines(tmp_path / "empty", ["", ""])
-    usual = {"pool": [texts / "pool.fr"], "in_domain": [texts / "in.fr"], "settings": FEW, "seed": 1}
-    for given, sentence in (({"in_domain": []}, "names none"), ({"pool": [tmp_path / "empty"]}, "empty: no text")):
-        with pytest.raises(UserError, match=sentence):
-            train_selection_models(**usual | given, output=tmp_path / "m")
-    assert not (tmp_path / "m").exists()
 
 
 def test_memory_of_a_shard_does_not_grow_with_the_pool(texts: Path, tmp_path: Path) -> None:

@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
-from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, write_lines
 from neural_smt.shortlist import build_shortlists, most_frequent, repeated_words, shortlist_ids
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
@@ -29,39 +26,22 @@ def test_ids_outside_the_shortlist_and_reserved_spellings_become_unknown() -> No
     assert shortlist_ids(vocabulary, shortlist).tolist() == [UNK, UNK, UNK, 4, UNK, 3]
 
 
-def build(folder: Path, source: str | Path, target: str | Path, size: int, coverage: dict[str, list[str]]) -> None:
-    """Write ``short.en``, ``short.fr`` and ``coverage.csv``."""
-    build_shortlists(
-        source_text=Path(source),
-        target_text=Path(target),
-        size=size,
-        coverage=coverage,
-        source_output=folder / "short.en",
-        target_output=folder / "short.fr",
-        table=folder / "coverage.csv",
-    )
-
-
 def test_files_and_coverage(tmp_path: Path) -> None:
     texts = {}
     for name, source, target in (("train", ["a b a", "a c"], ["x x", "y"]), ("dev", ["a d"], [""])):
         texts[name] = [str(tmp_path / f"{name}.en"), str(tmp_path / f"{name}.fr")]
         write_lines(Path(texts[name][0]), source)
         write_lines(Path(texts[name][1]), target)
-    build(tmp_path, *texts["train"], 1, texts)
+    source, target = map(Path, texts["train"])
+    outputs = {f"{side}_output": tmp_path / f"short.{name}" for side, name in (("source", "en"), ("target", "fr"))}
+    table = tmp_path / "coverage.csv"
+    build_shortlists(source_text=source, target_text=target, size=1, coverage=texts, table=table, **outputs)
     assert Vocabulary.load(tmp_path / "short.en").words == [*RESERVED, "a"]
     assert Vocabulary.load(tmp_path / "short.fr").words == [*RESERVED, "x"]
-    rows = {(r["set"], r["side"]): (r["running_words"], r["covered"]) for r in read_csv(tmp_path / "coverage.csv")}
+    rows = {(r["set"], r["side"]): (r["running_words"], r["covered"]) for r in read_csv(table)}
     assert rows == {
         ("train", "source"): ("5", "3"),
         ("train", "target"): ("3", "2"),
         ("dev", "source"): ("2", "1"),
         ("dev", "target"): ("0", "0"),
     }
-
-
-def test_an_empty_text_is_refused(tmp_path: Path) -> None:
-    write_lines(tmp_path / "empty", [])
-    with pytest.raises(UserError, match="empty: no words"):
-        build(tmp_path, tmp_path / "empty", tmp_path / "empty", 10, {})
-    assert not (tmp_path / "short.en").exists()

@@ -3,13 +3,26 @@
 Its argument names a JSON file with a list of the arguments of ``train_network``.
 """
 
+import os
+import signal
 import sys
+import time
 from pathlib import Path
 
 from neural_smt.io.files import read_json
+from neural_smt.training.launch import in_processes
 from neural_smt.training.processes import joined
 from neural_smt.training.steps import train_network
 from neural_smt.workflow.invoke import invoke
+
+
+@in_processes
+def die(*, processes: int, device: str = "cpu") -> None:
+    """A step of which the second process is killed."""
+    if os.environ["RANK"] == "1":
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(100)
+
 
 if __name__ == "__main__":
     with joined("cpu"):

@@ -10,33 +10,24 @@ from neural_smt.training import adadelta
 from neural_smt.training.adadelta import AdaDelta, clipped_gradients
 
 
-def test_dense_steps_are_those_of_torch() -> None:
-    torch.manual_seed(0)
-    mine = nn.Parameter(torch.randn(7, 3))
-    theirs = nn.Parameter(mine.detach().clone())
-    optimiser = AdaDelta({"w": mine})
-    reference = torch.optim.Adadelta([theirs], lr=1.0, rho=0.95, eps=1e-6)
-    for _ in range(50):
-        theirs.grad = torch.randn(7, 3)
-        reference.step()
-        optimiser.step({"w": theirs.grad})
-    torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-7)
-
-
-def test_steps_do_not_depend_on_the_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dense_steps_are_those_of_torch_and_do_not_depend_on_the_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     first = {"w": torch.randn(11, 6), "b": torch.randn(11), "s": torch.randn(())}
-    steps = [{name: torch.randn_like(tensor) for name, tensor in first.items()} for _ in range(5)]
-    results = []
-    for tile in (1 << 17, 20, 1):
+    steps = [{name: torch.randn_like(tensor) for name, tensor in first.items()} for _ in range(50)]
+    theirs, *results = ({name: nn.Parameter(tensor.clone()) for name, tensor in first.items()} for _ in range(4))
+    reference = torch.optim.Adadelta(theirs.values(), lr=1.0, rho=0.95, eps=1e-6)
+    for step in steps:
+        for name, gradient in step.items():
+            theirs[name].grad = gradient
+        reference.step()
+    for tile, parameters in zip((1 << 17, 20, 1), results, strict=True):
         monkeypatch.setattr(adadelta, "TILE", tile)
-        parameters = {name: nn.Parameter(tensor.clone()) for name, tensor in first.items()}
         optimiser = AdaDelta(parameters)
         for step in steps:
             optimiser.step(step)
-        results.append(parameters)
-    for tiled in results[1:]:
-        assert all(torch.equal(tiled[name], results[0][name]) for name in first)
+        for name, found in parameters.items():
+            torch.testing.assert_close(found, theirs[name], rtol=1e-5, atol=1e-7)
+            assert torch.equal(found, results[0][name])
 
 
 @pytest.mark.parametrize(("shape", "whole_at"), [((20, 4), 30), ((20,), None)])

@@ -1,12 +1,11 @@
 """An attention network learns a toy language, whichever target words its softmax is over."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from training_runs import Inputs, train, write_pairs
+from training_runs import CASES, Inputs, train, write_pairs
 
 from neural_smt.io.files import read_csv, read_lines
 from neural_smt.io.ragged import Ragged
@@ -16,13 +15,6 @@ from neural_smt.vocabulary import Vocabulary
 
 TAU, FREQUENT = 55, 20
 """Target words of a part and of V^T, of 63 in all."""
-
-SETTINGS: dict[str, Any] = {
-    **dict.fromkeys(("hidden", "embedding", "attention", "maxout", "rank"), 32),
-    # far from the papers' constants: so little data is learnt in seconds
-    **{"batch": 32, "buffer": 20, "updates": 900, "validate_every": 100, "checkpoint_every": 1000, "clip": 25.0},
-    **{"epsilon": 1e-4, "keep": "best"},
-}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +35,7 @@ def mass_where_it_belongs(model: Trained[AttentionNetwork], inputs: Inputs) -> f
 def test_a_language_is_learnt(texts: tuple[Inputs, Inputs], tmp_path: Path, softmax: str) -> None:
     inputs, candidates = texts
     given = inputs | (candidates if softmax == "sets" else {})
-    train("attention", given, tmp_path, **SETTINGS, **({"tau": TAU} if softmax == "parts" else {}))
+    train("attention", given, tmp_path, **CASES["learnt"], **({"tau": TAU} if softmax == "parts" else {}))
     curve = [float(row["validation_perplexity"]) for row in read_csv(tmp_path / "curve.csv")]
     assert len(curve) == 9
     # from that of a set's or a part's words, guessed, to what only the source tells

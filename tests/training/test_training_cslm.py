@@ -140,21 +140,6 @@ def test_ngrams_of_a_text() -> None:
     assert contexts.tolist() == [[BOS, BOS], [BOS, 5], [5, 6], [6, 7], [BOS, BOS], [BOS, BOS], [BOS, 8]]
 
 
-def test_the_held_out_sentences_are_a_function_of_their_words() -> None:
-    random = np.random.default_rng(0)
-    sentences = Ragged.from_lists(random.integers(3, 9, (1000, 4)).tolist())
-    kept, held_out = split_sentences(sentences, 0.05, 1)
-    assert len(kept) + len(held_out) == 1000
-    assert len(held_out) >= 50
-    assert not {tuple(s.tolist()) for s in kept} & {tuple(s.tolist()) for s in held_out}
-    backwards = sentences.take(np.arange(999, -1, -1))
-    again = split_sentences(backwards, 0.05, 1)[1]
-    assert sorted(map(tuple, again)) == sorted(map(tuple, held_out))
-    assert sorted(map(tuple, split_sentences(sentences, 0.05, 2)[1])) != sorted(map(tuple, held_out))
-    assert len(split_sentences(sentences, 0, 1)[1]) == 0
-    assert len(split_sentences(sentences, 1e-9, 1)[1]) >= 1
-
-
 def test_every_ngram_is_seen_once_an_epoch() -> None:
     text = NgramText.of(Ragged.from_lists(np.random.default_rng(0).integers(3, 9, (40, 4)).tolist()), 3)
     task = NgramTask(CslmNetwork(CslmConfig(9, 4, 2, (2, 2))), text, text, BatchOrder(text.lengths, 32, 1))

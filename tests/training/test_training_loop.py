@@ -1,6 +1,7 @@
 """Training of encoder-decoders from a phrase table to a model folder; the order of minibatches; pairs held out."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from neural_smt.networks.folder import Trained
 from neural_smt.training.checkpoint import NAME
 from neural_smt.training.encoder_decoder import split_pairs
 from neural_smt.training.loop import BatchOrder
-from neural_smt.training.texts import Pairs
+from neural_smt.training.texts import Pairs, split_sentences
 
 KIND = "encoder_decoder"
 
@@ -112,28 +113,23 @@ def test_the_code_repeats_its_order_and_the_paper_does_not() -> None:
         assert order_of(50, reshuffle=True).rows(update).tolist() == fresh[update]
 
 
-def pairs_of(count: int) -> Pairs:
-    random = np.random.default_rng(4)
-    sides = [Ragged.from_lists([random.integers(3, 40, random.integers(1, 4)) for _ in range(count)]) for _ in range(2)]
-    return Pairs(*sides)
+def examples(part: Pairs | Ragged) -> list[tuple[Any, ...]]:
+    sides = (part.source, part.target) if isinstance(part, Pairs) else (part,)
+    return sorted(zip(*(map(tuple, side) for side in sides), strict=True))
 
 
-def pairs_seen(pairs: Pairs) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
-    return {(tuple(s.tolist()), tuple(t.tolist())) for s, t in zip(pairs.source, pairs.target, strict=True)}
+@pytest.mark.parametrize("kind", ["pairs", "sentences"])
+def test_examples_that_look_alike_fall_on_the_same_side(kind: str) -> None:
+    sentences = Ragged.from_lists(np.random.default_rng(0).integers(3, 9, (3000, 4)).tolist())
+    whole = Pairs(sentences, sentences) if kind == "pairs" else sentences
 
+    def split(of: Any, count: int, seed: int) -> tuple[Any, Any]:
+        return split_pairs(of, count, seed) if kind == "pairs" else split_sentences(of, count / 3000, seed)
 
-def test_pairs_that_look_alike_fall_on_the_same_side() -> None:
-    pairs = pairs_of(3000)
-    train, held_out = split_pairs(pairs, 300, seed=1)
-    assert len(train) + len(held_out) == 3000
-    assert 220 < len(held_out) < 380
-    assert not pairs_seen(train) & pairs_seen(held_out)
-    backwards = pairs.take(np.arange(2999, -1, -1))
-    assert pairs_seen(split_pairs(backwards, 300, seed=1)[1]) == pairs_seen(held_out)
-    assert pairs_seen(split_pairs(pairs, 300, seed=2)[1]) != pairs_seen(held_out)
-
-
-def test_holding_out_nothing_or_too_much() -> None:
-    assert len(split_pairs(pairs_of(20), 0, seed=1)[1]) == 0
-    with pytest.raises(UserError, match="validation_pairs is 11, but the phrase table has 20"):
-        split_pairs(pairs_of(20), 11, seed=1)
+    kept, held_out = split(whole, 300, 1)
+    assert len(kept) + len(held_out) == 3000 and 220 < len(held_out) < 380
+    assert not set(examples(kept)) & set(examples(held_out))
+    assert examples(split(whole.take(np.arange(2999, -1, -1)), 300, 1)[1]) == examples(held_out)
+    assert examples(split(whole, 300, 2)[1]) != examples(held_out)
+    assert len(split(whole, 0, 1)[1]) == 0
+    assert len(split_sentences(sentences, 1e-9, 1)[1]) >= 1

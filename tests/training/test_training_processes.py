@@ -1,6 +1,5 @@
 """Training in two processes: the same weights as in one, resuming, faults."""
 
-import importlib
 import json
 import os
 import shutil
@@ -14,8 +13,9 @@ import pandas as pd
 import psutil
 import pytest
 import torch
+from runs_in_processes import die
 from safetensors.numpy import load_file
-from training_runs import Inputs, arguments, train
+from training_runs import CASES, Inputs, arguments, train
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv
@@ -23,27 +23,12 @@ from neural_smt.training.launch import loopback_variables
 from neural_smt.training.processes import Processes, check_devices
 from neural_smt.workflow.code_digest import PACKAGE
 
-LOOP = {"updates": 24, "validate_every": 8, "checkpoint_every": 5, "keep": "best", "batch": 15}
-
-EPOCHS = {"epochs": 3, "checkpoint_every": 5, "batch": 15}
-
-CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "code": ("encoder_decoder", LOOP),
-    # nothing is left for the second process
-    "single_pairs": ("encoder_decoder", LOOP | {"conventions": "paper", "batch": 1}),
-    "cslm": ("cslm", LOOP | {"batch": 33}),
-    # with larger steps rounding grows
-    "sgd": ("recurrent", EPOCHS | {"optimiser": "sgd", "rate": 0.01}),
-    "adagrad": ("recurrent", EPOCHS | {"rate": 0.03}),
-    "attention": ("attention", LOOP),
-    "candidates": ("attention", LOOP | {"by_epoch": True, "fix_embeddings": 1}),
-    "tau": ("attention", LOOP | {"tau": 14}),
-}
+RUNS: dict[str, tuple[str, dict[str, Any]]] = CASES["processes"]
 
 
 def given(case: str, all_inputs: dict[str, Inputs]) -> tuple[str, Inputs, dict[str, Any]]:
     """The kind of network of a case, what it is trained on, and how."""
-    kind, options = CASES[case]
+    kind, options = RUNS[case]
     return kind, all_inputs[kind] | (all_inputs["candidates"] if case == "candidates" else {}), options
 
 
@@ -52,7 +37,7 @@ def in_two(all_inputs: dict[str, Inputs], tmp_path_factory: pytest.TempPathFacto
     """A folder for each case, trained by two processes, which stop after some updates and go on."""
     folder = tmp_path_factory.mktemp("two")
     requests = []
-    for name in CASES:
+    for name in RUNS:
         kind, inputs, options = given(name, all_inputs)
         shorter = {"epochs": 2} if kind == "recurrent" else {"updates": 12}
         requests += [arguments(kind, inputs, folder / name, **options | further) for further in (shorter, {})]
@@ -76,7 +61,7 @@ def assert_alike(found: Path, expected: Path, tolerance: float = 1e-6) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", RUNS)
 def test_two_processes_make_what_one_makes(
     all_inputs: dict[str, Inputs], in_two: Path, tmp_path: Path, case: str
 ) -> None:
@@ -111,31 +96,11 @@ def test_a_fault_of_the_workers_is_one_sentence(all_inputs: dict[str, Inputs], t
     assert list(tmp_path.iterdir()) == []
 
 
-DYING = """
-import os, signal, time
-from neural_smt.training.launch import in_processes
-
-@in_processes
-def die(*, processes: int, device: str = "cpu") -> None:
-    if os.environ["RANK"] == "1":
-        os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(100)
-"""
-
-
-def test_a_worker_that_is_killed_is_named_and_ends_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "dying_step.py").write_text(DYING, encoding="utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    step = importlib.import_module("dying_step").die
+def test_a_worker_that_is_killed_is_named_and_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     with pytest.raises(UserError, match=r"^worker 1 was killed \(SIGKILL\); if memory ran out, ask for more"):
-        step(processes=2, device="cpu")
+        die(processes=2, device="cpu")
     assert [child for child in psutil.Process().children() if "neural_smt.training.worker" in child.cmdline()] == []
-
-
-def test_no_processes_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="processes is 0; set it to 1 or more"):
-        train("cslm", {}, tmp_path, processes=0)
 
 
 def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,9 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.networks.folder import Trained
-from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, LinkSets, RecurrentConfig, WordClasses
+from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.representations.steps import build_representation
-from neural_smt.training import recurrent
 from neural_smt.training.gradient_descent import EPSILON, GradientDescent, HalvingSchedule
 from neural_smt.training.loop import Trainer
 from neural_smt.training.recurrent import count_collisions
@@ -83,43 +82,20 @@ def test_measuring_texts_agrees_with_training(text: Path, tmp_path: Path) -> Non
     assert measured["text"]["sentences"] == 200
 
 
-class OneHot:
-    """Of the source word a prediction is aligned to, and of no more: row = 1 + its number; row 0 without any."""
-
-    side, slots, dimensions, input_rows = "source", 1, 20, 0
-
-    def inputs(self, sentences: list[list[str]], links: LinkSets) -> AuxiliaryInputs:
-        rows = [
-            int(sentences[sentence][positions[0]][1:]) + 1 if len(positions) else 0
-            for sentence, positions in zip(links.sentences, links.positions, strict=True)
-        ]
-        return AuxiliaryInputs(np.array(rows, dtype=np.int32)[:, None], np.eye(20, k=-1, dtype=np.float32))
-
-
 @pytest.fixture
-def joint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Random words s<i> and their translations t<i>, in order."""
+def joint(tmp_path: Path) -> dict[str, Any]:
+    """Random words s<i>, their translations t<i>, in order, and word vectors that are given or learned."""
     random = np.random.default_rng(1)
     lists = [random.integers(0, 18, length) for length in random.integers(1, 9, 300)]
-    for name, lines in (
-        ("source", [" ".join(f"s{word}" for word in words) for words in lists]),
-        ("target", [" ".join(f"t{word}" for word in words) for words in lists]),
-        ("alignment", [" ".join(f"{i}-{i}" for i in range(len(words))) for words in lists]),
-    ):
-        write_lines(tmp_path / name, lines)
-    build_representation(
-        settings={"kind": "learned", "dimensions": 12, "window": "c1"},
-        source=tmp_path / "source",
-        target=tmp_path / "target",
-        output=tmp_path / "learned",
-        statistics=tmp_path / "statistics.json",
-        seed=1,
-    )
-    original = recurrent.load_representation
-    monkeypatch.setattr(
-        recurrent, "load_representation", lambda path: OneHot() if path.name == "given" else original(path)
-    )
-    return {"sources": [tmp_path / "source"], "alignment": tmp_path / "alignment"}
+    texts = {side: tmp_path / side for side in ("source", "target")}
+    for side, path in texts.items():
+        write_lines(path, training_runs.sentences(side[0], lists))
+    write_lines(tmp_path / "alignment", [" ".join(f"{i}-{i}" for i in range(len(words))) for words in lists])
+    for name, kind in (("given", "word_lsa"), ("learned", "learned")):
+        settings = {"kind": kind, "dimensions": 12, "window": "c1"}
+        places = {"output": tmp_path / name, "statistics": tmp_path / "statistics.json"}
+        build_representation(settings=settings, **texts, **places, seed=1)
+    return {"sources": [texts["source"]], "alignment": tmp_path / "alignment"}
 
 
 @pytest.mark.parametrize("kind", ["given", "learned"])
@@ -131,27 +107,21 @@ def test_a_joint_model_knows_the_aligned_word(joint: dict[str, Any], tmp_path: P
     train(target, folder, further=joint | {"representation": tmp_path / kind}, **settings)
     alone, known = (read_json(path / "held_out.json") for path in (tmp_path / "alone", folder))
     assert alone["network"] > 10 and known["network"] < 2
-    measure(
-        tmp_path / "measured.json",
-        model=folder / "model",
-        texts=[target],
-        training=[target],
-        sources=joint["sources"],
-        alignments=[joint["alignment"]],
-        representation=tmp_path / kind,
-    )
+    texts = {"texts": [target], "training": [target], "sources": joint["sources"], "alignments": [joint["alignment"]]}
+    measure(tmp_path / "measured.json", model=folder / "model", representation=tmp_path / kind, **texts)
     assert read_json(tmp_path / "measured.json")["target"]["network"] < 2
 
 
 def test_files_of_a_joint_model_must_go_together(joint: dict[str, Any], tmp_path: Path, text: Path) -> None:
     target, given = tmp_path / "target", {"representation": tmp_path / "given"}
-    with pytest.raises(UserError, match="needs the source and the alignment"):
-        train(target, tmp_path, further=given)
-    with pytest.raises(UserError, match=r"source: 300 lines, but .*text has 200"):
-        train(text, tmp_path, further=given | joint)
-    write_lines(tmp_path / "alignment", ["40-40"] * 300)
-    with pytest.raises(UserError, match="alignment: not an alignment of these texts"):
-        train(target, tmp_path, further=given | joint)
+    write_lines(tmp_path / "outside", ["40-40"] * 300)
+    for trained, further, message in (
+        (target, {}, "needs the source and the alignment"),
+        (text, joint, r"source: 300 lines, but .*text has 200"),
+        (target, joint | {"alignment": tmp_path / "outside"}, "outside: not an alignment of these texts"),
+    ):
+        with pytest.raises(UserError, match=message):
+            train(trained, tmp_path, further=given | further)
     train(target, tmp_path, epochs=1)
     with pytest.raises(UserError, match="a representation is for joint models"):
         measure(tmp_path / "out", model=tmp_path / "model", texts=[target], training=[target], **given)

@@ -5,37 +5,20 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from training_runs import Inputs, kill_at, train, train_killed_at, weights
+from training_runs import CASES, Inputs, kill_at, train, train_killed_at, weights
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_json, read_yaml
+from neural_smt.io.files import read_json
 
 
-@pytest.mark.parametrize(
-    ("kind", "settings", "updates"),
-    [
-        # before the first checkpoint, and between later ones
-        ("encoder_decoder", {}, (5, 33, 47)),
-        ("encoder_decoder", {"conventions": "paper", "keep": "best"}, (5, 33, 47)),
-        ("encoder_decoder", {"unit": "tanh"}, (5, 33, 47)),
-        ("cslm", {}, (5, 33, 47)),
-        ("cslm", {"keep": "last", "validate_every": 0}, (5, 33, 47)),
-        # in other epochs
-        ("recurrent", {}, (5, 20, 31)),
-        ("recurrent", {"optimiser": "sgd", "rate": 0.05}, (5, 20, 31)),
-        # before and after embeddings are fixed
-        ("attention", {}, (5, 20, 33)),
-        ("attention", {"keep": "best", "fix_embeddings": 2}, (5, 20, 33)),
-        ("attention", {"tau": 14}, (5, 20, 33)),
-    ],
-)
+@pytest.mark.parametrize(("kind", "settings", "updates"), CASES["killed"])
 def test_a_killed_run_ends_as_one_never_killed(
     all_inputs: dict[str, Inputs],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     kind: str,
     settings: dict[str, Any],
-    updates: tuple[int, ...],
+    updates: list[int],
 ) -> None:
     """The same weights, curve and report."""
     given = all_inputs[kind] | (all_inputs["candidates"] if "fix_embeddings" in settings else {})
@@ -50,17 +33,12 @@ def test_a_killed_run_ends_as_one_never_killed(
     pd.testing.assert_frame_equal(*curves, check_exact=True)
     told = [read_json(folder / "held_out.json") | {"words_per_second": 0} for folder in (killed, whole)]
     assert told[0] == told[1]
+    snapshots = [sorted(path.name for path in folder.glob("state/epochs/*/*")) for folder in (killed, whole)]
+    assert snapshots[0] == snapshots[1] == (["3", "4"] if "average" in settings else [])
     assert (whole / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(
-    ("kind", "shorter", "last", "other"),
-    [
-        ("encoder_decoder", {"updates": 30}, 29, {"clip": 0.5}),
-        ("cslm", {"updates": 30}, 29, {"clip": 0.5}),
-        ("recurrent", {"epochs": 2}, 19, {"bptt": 1}),
-    ],
-)
+@pytest.mark.parametrize(("kind", "shorter", "last", "other"), CASES["longer"])
 def test_longer_runs_go_on_and_others_start_afresh(
     all_inputs: dict[str, Inputs],
     tmp_path: Path,
@@ -87,7 +65,7 @@ def test_longer_runs_go_on_and_others_start_afresh(
     assert weights(tmp_path / "other") != weights(tmp_path / "whole")
 
 
-REFUSED = read_yaml(Path(__file__).with_name("refused.yaml"))
+REFUSED = CASES["refused"]
 
 
 @pytest.mark.parametrize(("kind", "settings", "message"), [(kind, *row) for kind in REFUSED for row in REFUSED[kind]])

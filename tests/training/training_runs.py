@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from moses_tables import moses_vocabularies, read_moses
 
-from neural_smt.io.files import write_lines
+from neural_smt.io.files import read_yaml, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.shortlist import most_frequent
 from neural_smt.training.loop import Trainer
@@ -16,18 +16,8 @@ from neural_smt.training.steps import train_network
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
-LOOP = {"validate_every": 20, "checkpoint_every": 7, "batch": 16, "updates": 60}
-SETTINGS: dict[str, dict[str, Any]] = {
-    "encoder_decoder": LOOP | {"hidden": 8, "embedding": 6, "maxout": 5, "rank": 4, "validation_pairs": 40},
-    "cslm": LOOP
-    | {"order": 4, "projection": 6, "layers": [10, 8], "initial_range": 0.1, "batch": 32, "validation": 0.1}
-    | {"ngram_order": 4},
-    "recurrent": {"hidden": 8, "direct_bits": 10, "batch": 16, "epochs": 4, "validation": 0.1, "checkpoint_every": 7}
-    | {"ngram_order": 3},
-    "attention": LOOP
-    | {"hidden": 8, "embedding": 6, "attention": 7, "maxout": 5, "rank": 4, "buffer": 3, "max_length": 5}
-    | {"updates": 40, "validate_every": 16, "keep": "last"},
-}
+CASES: dict[str, Any] = read_yaml(Path(__file__).with_name("cases.yaml"))
+SETTINGS: dict[str, dict[str, Any]] = CASES["settings"]
 
 Inputs = dict[str, Any]
 Numbers = Sequence[Sequence[int]]

@@ -8,7 +8,7 @@ import pytest
 from vocabularies_world import brute_dictionary, brute_phrase, load_world, sizes, write_world
 
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import Settings, section_settings
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import UNK, Vocabulary
 from neural_smt.vocabulary_selection import building
@@ -22,7 +22,7 @@ from neural_smt.vocabulary_selection.building import (
     top_entries,
     word_lists,
 )
-from neural_smt.vocabulary_selection.candidates import SIZES, save_pieces, text_digest
+from neural_smt.vocabulary_selection.candidates import save_pieces, text_digest
 
 LINES = ["the red house", "", "a zebra is red", "zebra", "a car a car the house is red"]
 REFERENCES = ["la maison rouge", "", "un zèbre est rouge", "</s> <unk>", "une voiture"]
@@ -96,12 +96,6 @@ def test_origins_tell_what_was_used(sources: Sources) -> None:
 
 def test_what_sets_cannot_be_built_from_is_refused(sources: Sources, tmp_path: Path) -> None:
     paths = write_world(tmp_path, 100)
-    for missing, part in (("lexical", "dictionary"), ("phrase_table", "phrases")):
-        sentence = rf"vocabulary_selection\.{part} is 10, but no {missing} is given; give one, or set it to 0"
-        with pytest.raises(UserError, match=sentence):
-            load_sources(**{**paths, missing: None}, settings=sizes())
-        bare = load_sources(**{**paths, missing: None}, settings=sizes().replace(**{part: 0}))
-        assert getattr(bare, missing) is None
     other = tmp_path / "other"
     Vocabulary.from_sentences(["un deux trois"]).save(other)
     with pytest.raises(UserError, match="lexical: made with other vocabularies"):
@@ -113,13 +107,6 @@ def test_what_sets_cannot_be_built_from_is_refused(sources: Sources, tmp_path: P
         build_sets(replace(sources, phrase_table=poor), sizes(), LINES)
     with pytest.raises(ValueError, match="2 sentences but 1 references"):
         build_sets(sources, sizes(), ["a house", "house"], ["une maison"])
-
-
-def test_settings_are_completed_and_checked() -> None:
-    assert section_settings(SIZES, {"frequent": 50}) == sizes(frequent=50)
-    for wrong, sentence in (({"phrases": -1}, "phrases: -1 is less"), ({"frequnt": 1}, "key 'frequnt'; did you mean")):
-        with pytest.raises(UserError, match=rf"^vocabulary_selection\.sets.*{sentence}"):
-            section_settings(SIZES, wrong)
 
 
 def test_reserved_spellings_of_the_text_are_no_words_of_the_network(sources: Sources) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from vocabularies_world import SOURCE, TARGET, sizes
+from vocabularies_world import CASES, SOURCE, TARGET, sizes
 
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import EOS, UNK
@@ -40,15 +40,8 @@ def test_coverage_equals_brute_force(sources: Sources) -> None:
 
 
 def test_the_columns_are_those_of_the_paper() -> None:
-    assert list(combinations(sizes(), [10, 20])) == [
-        ("V^P", None, sizes(0, 10, 0)),
-        ("V^D", 10, sizes(10, 0, 0)),
-        ("V^D", 20, sizes(20, 0, 0)),
-        ("V^P + V^D", 10, sizes(10, 10, 0)),
-        ("V^P + V^D", 20, sizes(20, 10, 0)),
-        ("V^P + V^D + V^T", 10, sizes(10, 10, 2000)),
-        ("V^P + V^D + V^T", 20, sizes(20, 10, 2000)),
-    ]
+    expected = [(parts, top, sizes(*chosen)) for parts, top, chosen in CASES["columns"]]
+    assert list(combinations(sizes(), [10, 20])) == expected
 
 
 def test_unions_cover_more_than_their_parts_and_the_reference_all(sources: Sources) -> None:

@@ -1,28 +1,21 @@
 """A small aligned text, and the tables that target vocabularies are drawn from, in memory and as files."""
 
 from pathlib import Path
+from typing import Any
 
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.alignment.pharaoh import read_alignments
 from neural_smt.experiment.settings import Settings
-from neural_smt.io.files import write_lines
+from neural_smt.io.files import read_yaml, write_lines
 from neural_smt.phrases.steps import build_phrase_table
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import Vocabulary
 from neural_smt.vocabulary_selection.building import Sources, load_sources
 
-SOURCE = ["a red house", "the house", "a house", "the red car", "a car is red", "the house is red", ""]
-TARGET = [
-    "une maison rouge",
-    "la maison",
-    "une maison",
-    "la voiture rouge",
-    "une voiture est rouge",
-    "la demeure est rouge",
-    "",
-]
-ALIGNMENT = ["0-0 1-2 2-1", "0-0 1-1", "0-0 1-1", "0-0 1-2 2-1", "0-0 1-1 2-2 3-3", "0-0 1-1 2-2 3-3", ""]
+CASES: dict[str, list[Any]] = read_yaml(Path(__file__).with_name("world.yaml"))
+TEXTS = ("source", "target", "alignment")
+SOURCE, TARGET, _ = (CASES[name] for name in TEXTS)
 
 
 def sizes(dictionary: int = 10, phrases: int = 10, frequent: int = 2000, max_length: int = 0) -> Settings:
@@ -32,10 +25,9 @@ def sizes(dictionary: int = 10, phrases: int = 10, frequent: int = 2000, max_len
 
 def write_world(folder: Path, size: int) -> dict[str, Path]:
     """The files that ``load_sources`` takes; size: words of the network vocabulary."""
-    texts = {"source": SOURCE, "target": TARGET, "alignment": ALIGNMENT}
-    paths = {name: folder / name for name in texts}
-    for name, lines in texts.items():
-        write_lines(paths[name], lines)
+    paths = {name: folder / name for name in TEXTS}
+    for name, path in paths.items():
+        write_lines(path, CASES[name])
     vocabularies = [Vocabulary.from_sentences(lines) for lines in (SOURCE, TARGET)]
     names = ("source_vocabulary", "target_vocabulary", "network_vocabulary", "lexical", "phrase_table")
     made = {name: folder / name for name in names}
