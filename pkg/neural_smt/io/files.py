@@ -18,10 +18,13 @@ import numpy as np
 import yaml
 
 from neural_smt.errors import Section, UserError
-from neural_smt.io.temporaries import temporary_folder, temporary_output
+from neural_smt.io.temporaries import make_temporary, temporary_output
 
 MAKE = "run the step that makes it"
 MAKE_AGAIN = f"{MAKE} again"
+
+_SMALL = 1 << 16
+"""Bytes of an array that is sooner read than mapped."""
 
 
 @contextmanager
@@ -53,7 +56,7 @@ def _replace_folder(temporary: Path, path: Path) -> None:
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-        older = temporary_folder(path)
+        older = make_temporary(path, directory=True)
         with suppress(FileNotFoundError):
             os.replace(path, older)
         shutil.rmtree(older, ignore_errors=True)
@@ -184,9 +187,7 @@ def unequal_lengths(source: Path, source_lines: int, target: Path, target_lines:
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write lines (without line ends) as UTF-8, atomically; ``.gz`` is compressed reproducibly."""
     with atomic(path) as temporary, open_text(temporary, "w") as stream:
-        for line in lines:
-            stream.write(line)
-            stream.write("\n")
+        stream.writelines(f"{line}\n" for line in lines)
 
 
 def read_json(path: Path) -> Any:
@@ -280,12 +281,15 @@ def save_arrays(folder: Path, **arrays: np.ndarray) -> None:
 
 
 def load_array(path: Path, mapped: bool = True) -> np.ndarray:
-    """Load an ``.npy`` array, memory-mapped read-only unless ``mapped`` is false."""
+    """Load an ``.npy`` array: read-only, and memory-mapped if it is large, unless ``mapped`` is false."""
     try:
-        array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        large = Path(path).stat().st_size > _SMALL
+        array = np.load(path, mmap_mode="r" if mapped and large else None, allow_pickle=False)
         if not isinstance(array, np.ndarray):
             raise ValueError("an archive of several")
-        return np.asarray(array)
+        array = np.asarray(array)
+        array.flags.writeable = not mapped
+        return array
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; run the stage that makes {Path(path).parent.name} again") from None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:

@@ -22,13 +22,11 @@ HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"
 _SHAPE = re.compile(r"\.([0-9a-f]{8})-(\d+)\.[a-z0-9_]{8}\.(.+)", re.DOTALL)
 
 
-def temporary_folder(path: Path) -> Path:
-    """A new empty folder beside ``path``, whose folder exists."""
-    return _temporary(path, directory=True)
+def make_temporary(path: Path, directory: bool) -> Path:
+    """A new empty folder beside ``path``, whose folder exists, or a file with its suffixes.
 
-
-def _temporary(path: Path, directory: bool) -> Path:
-    """A new empty folder, or a file with the suffixes of ``path``; errors name ``path``, not the temporary name."""
+    Errors name ``path``, not the temporary name.
+    """
     name = {"prefix": f".{HOST}-{os.getpid()}.", "suffix": f".{path.name}", "dir": path.parent}
     try:
         if directory:
@@ -48,7 +46,7 @@ def temporary_output(path: Path, directory: bool) -> Iterator[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path)
-    temporary = _temporary(path, directory)
+    temporary = make_temporary(path, directory)
     try:
         yield temporary
     except Exception as error:
@@ -78,7 +76,7 @@ def remove_folder(folder: Path) -> None:
     """Delete a folder, if it is there; killed in the middle of that, nothing is left under its name."""
     remove_leftovers(folder)
     if folder.is_dir():
-        hidden = temporary_folder(folder)
+        hidden = make_temporary(folder, directory=True)
         os.replace(folder, hidden)
         shutil.rmtree(hidden)
 
