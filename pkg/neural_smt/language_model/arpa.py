@@ -1,28 +1,23 @@
 """ARPA files of back-off models, as SRILM, KenLM and others write and read them (plain or ``.gz``)."""
 
+import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.io import text_primitives as primitives
 from neural_smt.io.files import atomic, open_text, read_lines, read_pieces
-from neural_smt.io.text_primitives import (
-    Words,
-    find_line_end,
-    find_token_end,
-    find_word,
-    index_words,
-    parse_number,
-    skip_spaces,
-)
+from neural_smt.io.text_primitives import Words, index_words
 from neural_smt.jit import kernel
 from neural_smt.language_model.automaton import NgramError
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 
+_BLANK = re.compile(rb"\s*")
 _COUNT = re.compile(rb"ngram\s+(\d{1,3})\s*=\s*(\d{1,15})")
 _OTHER_UNK = "<UNK>"
 _ROWS_AT_ONCE = 1 << 16
@@ -52,7 +47,8 @@ def read_arpa(path: Path, vocabulary: Vocabulary | None = None) -> tuple[list[Ng
     text = np.frombuffer(data, dtype=np.uint8)
     counts, position = _read_header(path, data)
     vocabulary = vocabulary or _unigram_vocabulary(path, data, position)
-    index, ids = _index_vocabulary(vocabulary)
+    index = index_words([*vocabulary.words, _OTHER_UNK])
+    ids = np.append(np.arange(len(vocabulary)), UNK).astype(np.int32)
     tables = []
     for order, count in enumerate(counts, start=1):
         position = _expect(path, data, position, b"\\%d-grams:" % order)
@@ -91,64 +87,48 @@ def _read_header(path: Path, data: bytes) -> tuple[list[int], int]:
     if position < 0:
         raise UserError(f"{path}, line 1: no \\data\\ header; give a language model in ARPA format")
     counts: list[int] = []
-    _, position = next(_lines(data, position))
-    for start, end in _lines(data, position):
+    _, position = _next_line(data, position)
+    while True:
+        start, end = _next_line(data, position)
         line = data[start:end].strip()
-        if line.startswith(b"\\"):
-            break
+        if counts and line[:1] in (b"\\", b""):
+            return counts, start
         match = _COUNT.fullmatch(line)
-        if line and (match is None or int(match[1]) != len(counts) + 1):
+        if match is None or int(match[1]) != len(counts) + 1:
             raise _malformed(path, data, start, f"expected 'ngram {len(counts) + 1}=<count>'")
-        if match:
-            counts.append(int(match[2]))
-            # The shortest line is '0 a b' with its line end; so no array is made larger than the file.
-            if counts[-1] * (2 * len(counts) + 2) > len(data) + 1:
-                raise _malformed(path, data, start, f"more {len(counts)}-grams than the file has room for")
+        counts.append(int(match[2]))
+        # The shortest line is '0 a b' with its line end; so no array is made larger than the file.
+        if counts[-1] * (2 * len(counts) + 2) > len(data) + 1:
+            raise _malformed(path, data, start, f"more {len(counts)}-grams than the file has room for")
         position = end
-    if not counts:
-        raise _malformed(path, data, position, "expected 'ngram 1=<count>'")
-    return counts, position
 
 
-def _lines(data: bytes, position: int) -> Iterator[tuple[int, int]]:
-    """The start of each line from ``position`` on, and the position after it."""
-    while position < len(data):
-        end = data.find(b"\n", position) + 1 or len(data)
-        yield position, end
-        position = end
+def _next_line(data: bytes, position: int) -> tuple[int, int]:
+    """Where the next line that is not blank begins, and where the one after it."""
+    start = _BLANK.match(data, position).end()
+    return start, data.find(b"\n", start) + 1 or len(data)
 
 
 def _expect(path: Path, data: bytes, position: int, title: bytes) -> int:
     """The position after the line ``title``, which may follow blank lines only."""
-    for start, end in _lines(data, position):
-        line = data[start:end].strip()
-        if line == title:
-            return end
-        position = start if line else end
-        if line:
-            break
-    raise _malformed(path, data, position, f"expected '{title.decode()}'")
+    start, end = _next_line(data, position)
+    if data[start:end].strip() != title:
+        raise _malformed(path, data, start, f"expected '{title.decode()}'")
+    return end
 
 
 def _unigram_vocabulary(path: Path, data: bytes, position: int) -> Vocabulary:
     """The words of the unigram section, the reserved ones first."""
     words: list[str] = []
-    position = _expect(path, data, position, b"\\1-grams:")
-    for start, end in _lines(data, position):
-        fields = [field for field in data[start:end].rstrip(b"\r\n").replace(b"\t", b" ").split(b" ") if field]
+    stream = io.BytesIO(data)
+    stream.seek(_expect(path, data, position, b"\\1-grams:"))
+    for line in stream:
+        fields = [field for field in line.rstrip(b"\r\n").replace(b"\t", b" ").split(b" ") if field]
         if len(fields) < 2:
             break
         words.append(fields[1].decode())
     words = list(dict.fromkeys(word for word in words if word not in (*RESERVED, _OTHER_UNK)))
     return Vocabulary([*RESERVED, *words], [0] * (len(words) + len(RESERVED)))
-
-
-def _index_vocabulary(vocabulary: Vocabulary) -> tuple[Words, np.ndarray]:
-    """The words, found by their bytes, and the id of each (int32); ``<UNK>`` is ``<unk>``."""
-    ids = np.arange(len(vocabulary), dtype=np.int32)
-    if _OTHER_UNK in vocabulary:
-        return index_words(vocabulary.words), ids
-    return index_words([*vocabulary.words, _OTHER_UNK]), np.append(ids, np.int32(UNK))
 
 
 def _malformed(path: Path, data: bytes, position: int, what: str) -> UserError:
@@ -176,36 +156,36 @@ def _parse_ngrams(
     seen = 0
     row = 0
     while True:
-        stop, following = find_line_end(text, position)
-        start = skip_spaces(text, position, stop)
+        stop, following = primitives.find_line_end(text, position)
+        start = primitives.skip_spaces(text, position, stop)
         if start == stop or text[start] == _BACKSLASH:
             return position, row, PARSED if seen == count else _TOO_FEW
         if seen == count:
             return position, row, _TOO_MANY
         seen += 1
-        end = find_token_end(text, start, stop)
-        log10_prob, good = parse_number(text, start, end)
+        end = primitives.find_token_end(text, start, stop)
+        log10_prob, good = primitives.parse_number(text, start, end)
         if not good or not abs(log10_prob) <= _LARGEST:
             return position, row, _NOT_A_NUMBER
         if log10_prob > 0:
             return position, row, _POSITIVE
         known = True
         for i in range(order):
-            start = skip_spaces(text, end, stop)
-            end = find_token_end(text, start, stop)
+            start = primitives.skip_spaces(text, end, stop)
+            end = primitives.find_token_end(text, start, stop)
             if end == start:
                 return position, row, _FIELDS
-            number = index.slots[find_word(index, text, start, end)]
+            number = index.slots[primitives.find_word(index, text, start, end)]
             known = known and number >= 0
             words[row, i] = ids[number] if number >= 0 else -1
-        start = skip_spaces(text, end, stop)
+        start = primitives.skip_spaces(text, end, stop)
         backoff = 0.0
         if has_backoff and start < stop:
-            end = find_token_end(text, start, stop)
-            backoff, good = parse_number(text, start, end)
+            end = primitives.find_token_end(text, start, stop)
+            backoff, good = primitives.parse_number(text, start, end)
             if not good or not abs(backoff) <= _LARGEST:
                 return position, row, _NOT_A_NUMBER
-            start = skip_spaces(text, end, stop)
+            start = primitives.skip_spaces(text, end, stop)
         if start < stop:
             return position, row, _FIELDS
         values[row, 0] = log10_prob
@@ -243,10 +223,9 @@ def _find_line(path: Path, words: Sequence[str]) -> int:
     """The last line of an n-gram in an ARPA file, where it must stand."""
     order, found = 0, 0
     for number, line in enumerate(read_lines(path), start=1):
-        if line.strip() == f"\\{order + 1}-grams:":
-            order += 1
+        order += line.strip() == f"\\{order + 1}-grams:"
         fields = [field for field in line.replace("\t", " ").split(" ") if field]
-        same = [RESERVED[0] if word == "<UNK>" else word for word in fields[1 : len(words) + 1]] == list(words)
+        same = [RESERVED[UNK] if word == _OTHER_UNK else word for word in fields[1 : len(words) + 1]] == list(words)
         if order == len(words) and same:
             found = number
     return found

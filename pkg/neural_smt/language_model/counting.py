@@ -26,15 +26,16 @@ class Column:
     In memory the first rows appended are taken as they are: where one block holds all, nothing is copied. Whoever
     appends rows leaves them as they are.
     folder: where a file of this name is made, or None for an array in memory; kind: of a row, such as ``np.int32`` or
-    ``(np.int32, (5,))``.
+    ``(np.int32, (5,))``; length: rows of zeros to begin with.
     """
 
-    def __init__(self, folder: Path | None, name: str, kind: DTypeLike):
+    def __init__(self, folder: Path | None, name: str, kind: DTypeLike, length: int = 0):
         self.path = None if folder is None else folder / name
-        self.dtype, self._kind = np.dtype(kind).base, np.dtype(kind)
-        self._memory, self._length = np.zeros((0, *self._kind.shape), dtype=self.dtype), 0
+        self.dtype, self._kind, self._length = np.dtype(kind).base, np.dtype(kind), length
+        self._memory = np.zeros((length if folder is None else 0, *self._kind.shape), dtype=self.dtype)
         if self.path is not None:
-            self.path.write_bytes(b"")
+            with open(self.path, "wb") as stream:
+                stream.truncate(length * self._kind.itemsize)
 
     def __len__(self) -> int:
         return self._length
@@ -107,7 +108,7 @@ def blocks(length: int, block: int) -> Iterator[tuple[int, int]]:
 
 def take(values: Column, rows: np.ndarray, block: int) -> np.ndarray:
     """``values[rows]`` of any rows (int ``[n]``), with no more than ``block`` of the values in memory at a time."""
-    if values.path is None or len(values) <= block:
+    if len(values) <= block:
         return values[:][rows]
     taken = np.empty(len(rows), dtype=values.dtype)
     for start, stop in blocks(len(values), block):
@@ -119,7 +120,7 @@ def take(values: Column, rows: np.ndarray, block: int) -> np.ndarray:
 
 def take_rising(values: Column, rows: np.ndarray, block: int) -> np.ndarray:
     """``values[rows]`` of rows that never fall (int64 ``[n]``): reads only the blocks they lie in."""
-    if values.path is None:
+    if len(values) <= block:
         return values[:][rows]
     taken = np.empty(len(rows), dtype=values.dtype)
     for start, stop, first, last in _windows(rows, block):
@@ -150,7 +151,7 @@ def _windows(rows: np.ndarray, block: int) -> Iterator[tuple[int, int, int, int]
 
 def count_values(values: Column, start: int, stop: int, block: int) -> np.ndarray:
     """int64 ``[stop - start]``: how often each number from ``start`` up to ``stop`` stands in an integer column."""
-    if values.path is None:
+    if len(values) <= block:
         return np.bincount(values[:], minlength=stop)[start:stop]
     counts = np.zeros(stop - start, dtype=np.int64)
     for first, last in blocks(len(values), block):
@@ -269,17 +270,20 @@ class _Growing:
 
     def __init__(self, order: int, tokens: Column, rows: Column, shorter: Columns, folder: Path | None, block: int):
         self.counts = _no_counts(order, folder)
-        self.following = Column(folder, f"rows{order}", np.int32)
-        for start, stop in blocks(len(tokens), block):
-            self.following.append(np.zeros(stop - start, dtype=np.int32))
+        self.following = Column(folder, f"rows{order}", np.int32, length=len(tokens))
         self._order, self._tokens, self._rows, self._shorter, self._block = order, tokens, rows, shorter, block
 
     def add(self, ends: np.ndarray) -> None:
         """Count the n-grams that end at these positions, by sorting."""
         keys = take_rising(self._rows, ends - 1, self._block).astype(np.int64) << 32
         keys |= take_rising(self._tokens, ends, self._block)
-        by_key, first, count, context, word = group_keys(keys)
-        row = np.empty(len(keys), dtype=np.int32)
+        by_key = np.argsort(keys)
+        keys = keys[by_key]
+        first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+        count = np.diff(first, append=len(keys))
+        keys = keys[first]  # each once
+        context, word = (keys >> 32).astype(np.int32), keys.astype(np.int32)
+        row = np.empty(len(ends), dtype=np.int32)
         row[by_key] = np.repeat(self._next_rows(len(first)), count)
         of_first = by_key[first]
         suffix = take_rising(self._rows, ends, self._block)[of_first]
@@ -318,17 +322,3 @@ class _Growing:
         low = int(context[0])
         begins = self._shorter["begins"][low : int(context[-1]) + 1][context - low]
         self.counts.append(context, suffix, word, count, begins)
-
-
-def group_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Sort keys (int64, row of the context << 32 | last word) and find the distinct ones.
-
-    Returns the order of the keys (int64), where in it each distinct key begins (int64), how often it stands
-    (int64), and its two halves (int32).
-    """
-    by_key = np.argsort(keys)
-    keys = keys[by_key]
-    first = np.flatnonzero(np.concatenate([np.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]]))
-    count = np.diff(first, append=len(keys))
-    distinct = keys[first]
-    return by_key, first, count, (distinct >> 32).astype(np.int32), distinct.astype(np.int32)

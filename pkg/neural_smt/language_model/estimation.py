@@ -137,26 +137,9 @@ def estimate_in_blocks(
     shorter.append(np.zeros((1, 0)), 1 / np.maximum(seen, vocabulary_size or 0), np.ones(1))
     discounts = np.zeros((order, 3))
     tables: list[NgramTable] = []
-    for n, ngrams in enumerate(counts, start=1):
-        adjusted = Column(folder, "adjusted", np.int64)
-        discounts[n - 1] = closed_form_discounts(_adjust(ngrams, counts[n] if n < order else None, adjusted, block), n)
-        table, estimates = _no_table(n - 1, folder), _no_estimates(n, folder)
-        done = 0  # contexts whose back-off weights are known
-        for start, stop in _whole_contexts(ngrams["context"], block):
-            context, suffix, word, count, _ = ngrams.part(start, stop)
-            last = len(shorter) if stop == len(ngrams) else int(context[-1]) + 1
-            words, prob, kept = shorter.part(done, last)
-            context, taken = context - done, count > thresholds[n - 1]
-            discounted, backoff = discount(context, adjusted[start:stop], discounts[n - 1], taken, last - done)
-            table.append(*ngram_values(words, prob, backoff, kept))
-            prob = discounted + backoff[context] * take(shorter["prob"], suffix, block)
-            estimates.append(np.column_stack([words[context], word]), prob, taken)
-            done = last
-        tables.append(NgramTable(*table.part()))
-        context = suffix = word = count = words = prob = kept = None  # a view keeps the room of a removed file
-        for finished in (shorter, adjusted, ngrams):
-            finished.remove()
-        shorter = estimates
+    for n, threshold in enumerate(thresholds, start=1):
+        discounts[n - 1], table, shorter = _estimate_order(n, counts[n - 1 : n + 1], shorter, threshold, folder, block)
+        tables.append(table)
     table = _no_table(order, folder)
     for start, stop in blocks(len(shorter), block):  # n-grams of the highest order are no contexts
         words, prob, kept = shorter.part(start, stop)
@@ -166,6 +149,33 @@ def estimate_in_blocks(
     unigrams.log10_prob[unigrams.words[:, 0] == BOS] = 0  # p(<s>) = 1
     unseen = (empty.log10_prob + empty.backoff).item()  # an unseen <unk> costs backing off to the uniform distribution
     return Estimate([unigrams.with_unknown(unseen), *longer], discounts)
+
+
+def _estimate_order(
+    n: int, counts: Sequence[Columns], shorter: Columns, threshold: int, folder: Path | None, block: int
+) -> tuple[np.ndarray, NgramTable, Columns]:
+    """The discounts of order ``n``, the table of the order below, whose back-off weights follow, and the estimates.
+
+    counts: of this order and of the next, if there is one; shorter: the estimates of the order below. The columns of
+    this order and ``shorter`` are removed; a view of them would keep their room.
+    """
+    ngrams, adjusted = counts[0], Column(folder, "adjusted", np.int64)
+    discounts = closed_form_discounts(_adjust(ngrams, counts[1:], adjusted, block), n)
+    table, estimates = _no_table(n - 1, folder), _no_estimates(n, folder)
+    done = 0  # contexts whose back-off weights are known
+    for start, stop in _whole_contexts(ngrams["context"], block):
+        context, suffix, word, count, _ = ngrams.part(start, stop)
+        last = len(shorter) if stop == len(ngrams) else int(context[-1]) + 1
+        words, prob, kept = shorter.part(done, last)
+        context, taken = context - done, count > threshold
+        discounted, backoff = discount(context, adjusted[start:stop], discounts, taken, last - done)
+        table.append(*ngram_values(words, prob, backoff, kept))
+        prob = discounted + backoff[context] * take(shorter["prob"], suffix, block)
+        estimates.append(np.column_stack([words[context], word]), prob, taken)
+        done = last
+    for finished in (shorter, adjusted, ngrams):
+        finished.remove()
+    return discounts, NgramTable(*table.part()), estimates
 
 
 def _no_estimates(order: int, folder: Path | None) -> Columns:
@@ -190,17 +200,17 @@ def _write_tokens(sentences: Iterable[Ragged], folder: Path | None) -> Column:
     return tokens
 
 
-def _adjust(ngrams: Columns, longer: Columns | None, adjusted: Column, block: int) -> np.ndarray:
+def _adjust(ngrams: Columns, longer: Sequence[Columns], adjusted: Column, block: int) -> np.ndarray:
     """Write the adjusted counts of an order: the number of distinct words before each n-gram, or its count at the
     highest order and after ``<s>``.
 
-    longer: the n-grams of the next order, None at the highest. Returns int64 ``[6]``: how many n-grams have an adjusted
+    longer: the n-grams of the next order, none at the highest. Returns int64 ``[6]``: how many n-grams have an adjusted
     count of 0, 1, 2, 3, 4, and of more.
     """
     number = np.zeros(6, dtype=np.int64)
     for start, stop in blocks(len(ngrams), block):
         _, _, word, count, begins = ngrams.part(start, stop)
-        before = count if longer is None else count_values(longer["suffix"], start, stop, block)
+        before = count_values(longer[0]["suffix"], start, stop, block) if longer else count
         part = np.where(begins, count, before)
         part[begins & (word == BOS)] = 0  # the unigram <s> is never predicted
         number += np.bincount(np.minimum(part, 5), minlength=6)

@@ -10,7 +10,7 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, load_array, read_object, save_arrays, write_json
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, load_record
 from neural_smt.jit import kernel
 from neural_smt.language_model.automaton import BITS, build_automaton, no_codes
 from neural_smt.language_model.ngrams import NgramTable
@@ -76,18 +76,14 @@ class NgramModel:
 
     def save(self, folder: Path) -> None:
         """Write a folder of ``.npy`` arrays and ``meta.json``."""
+        arrays = {name: getattr(self.arrays, name) for name in _FILES}
+        meta = {"order": self.order, "ngrams": self.ngrams, "begin": self.begin_state}
+        meta["vocabulary"] = self.vocabulary_digest
+        if self.quantised:
+            arrays |= self.arrays.coded._asdict()
+            meta["quantise"] = BITS
         with atomic(folder, directory=True) as temporary:
-            save_arrays(temporary, **{name: getattr(self.arrays, name) for name in _FILES})
-            if self.quantised:
-                save_arrays(temporary, **self.arrays.coded._asdict())
-            meta = {
-                "order": self.order,
-                "ngrams": list(self.ngrams),
-                "begin": self.begin_state,
-                "vocabulary": self.vocabulary_digest,
-            }
-            if self.quantised:
-                meta["quantise"] = BITS
+            save_arrays(temporary, **arrays)
             write_json(temporary / "meta.json", meta)
 
     @classmethod
@@ -100,11 +96,9 @@ class NgramModel:
         meta = read_object(folder / "meta.json")
         if vocabulary is not None and vocabulary.digest != meta["vocabulary"]:
             raise UserError(f"{folder}: made for another vocabulary; build the language model again")
-        names = [*_FILES, *CodedArcs._fields] if "quantise" in meta else _FILES
-        arrays = [load_array(folder / f"{name}.npy", mapped) for name in names]
-        exact = len(_FILES)
-        coded = CodedArcs(*arrays[exact:]) if arrays[exact:] else no_codes()
-        automaton = _read_only(Automaton(*arrays[:exact], begin=np.int32(meta["begin"]), coded=coded))
+        arrays = [load_array(folder / f"{name}.npy", mapped) for name in _FILES]
+        coded = load_record(CodedArcs, folder, mapped) if "quantise" in meta else no_codes()
+        automaton = _read_only(Automaton(*arrays, begin=np.int32(meta["begin"]), coded=coded))
         return cls(automaton, meta["order"], tuple(meta["ngrams"]), meta["vocabulary"])
 
     def score_word(self, state: int, word: int) -> tuple[float, int]:

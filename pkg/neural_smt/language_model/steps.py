@@ -75,16 +75,9 @@ def measure_language_model(*, model: Path, vocabulary: Path, text: Path, output:
     measured = measure_perplexity(loaded, sentences)
     comparable = comparable_perplexity(loaded, sentences, len(words) - 1)
     logger.info("perplexity %.2f, comparable %.2f, of %d words", measured.value, comparable, measured.words)
-    write_json(
-        output,
-        {
-            "sentences": measured.sentences,
-            "words": measured.words,
-            "unknown": measured.unknown,
-            "perplexity": round(measured.value, 4),
-            "comparable_perplexity": round(comparable, 4),
-        },
-    )
+    counts = {name: getattr(measured, name) for name in ("sentences", "words", "unknown")}
+    perplexities = {"perplexity": measured.value, "comparable_perplexity": comparable}
+    write_json(output, counts | {name: round(value, 4) for name, value in perplexities.items()})
 
 
 def _encode(texts: list[Path], vocabulary: Vocabulary) -> Iterator[Ragged]:
@@ -120,5 +113,4 @@ def estimate_with_lmplz(
         if run.returncode != 0:
             reason = " ".join(run.stderr.strip().splitlines()[-1:])
             raise UserError(f"lmplz failed with status {run.returncode}: {reason or 'no message'}")
-        tables, _ = read_arpa(folder / "arpa", vocabulary)
-    return tables
+        return read_arpa(folder / "arpa", vocabulary)[0]
