@@ -115,7 +115,7 @@ def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSent
     first = offsets_of([len(tokens) for tokens in sentences])
     flat = [token for tokens in sentences for token in tokens]
     words = np.fromiter((index.get(token, -1) for token in flat), dtype=np.int32, count=len(flat))
-    spans = find_spans(table, words, first, longest=min(max(1, table.max_length), WINDOW))
+    spans = find_spans(table.lookup, words, first, min(max(1, table.max_length), WINDOW))
 
     phrases = np.unique(spans[spans >= 0])
     number = np.full(len(table.source) + 1, -1, dtype=np.int32)

@@ -42,9 +42,7 @@ def _extend_trie(
     words, sentence_offsets = text
     spans, span_offsets = located
     sentences = len(sentence_offsets) - 1
-    longest = 0
-    for sentence in range(sentences):
-        longest = max(longest, sentence_offsets[sentence + 1] - sentence_offsets[sentence])
+    longest = np.diff(sentence_offsets).max() if sentences > 0 else 0
     known_nodes = np.empty((longest, max_length), dtype=np.int32)
     for sentence in range(sentences):
         if span_offsets[sentence] == span_offsets[sentence + 1]:
@@ -160,34 +158,29 @@ def intern_phrases(phrases: Ragged) -> tuple[Ragged, np.ndarray]:
 
 
 @kernel
+def _sort_indices(indices: np.ndarray, numbers: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sort indices by the numbers there (below ``count``), stably, by counting; see ``sort_pairs``."""
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    for index in range(len(numbers)):
+        offsets[numbers[index] + 1] += 1
+    for number in range(count):
+        offsets[number + 1] += offsets[number]
+    start = offsets.copy()
+    order = np.empty(len(indices), dtype=np.int32)
+    for index in indices:
+        order[start[numbers[index]]] = index
+        start[numbers[index]] += 1
+    return order, offsets
+
+
 def sort_pairs(first: np.ndarray, second: np.ndarray, firsts: int, seconds: int) -> tuple[np.ndarray, np.ndarray]:
     """Sort pairs of numbers by (first, second), stably, by two counting sorts.
 
     first, second: int32 ``[n]``, below ``firsts`` and ``seconds``. Returns int32 ``[n]``, the indices in order, and
     int64 ``[firsts + 1]``: the pairs of first number ``i`` stand at ``offsets[i]:offsets[i + 1]``.
     """
-    pairs = len(first)
-    start = np.zeros(seconds + 1, dtype=np.int64)
-    for index in range(pairs):
-        start[second[index] + 1] += 1
-    for number in range(seconds):
-        start[number + 1] += start[number]
-    by_second = np.empty(pairs, dtype=np.int32)
-    for index in range(pairs):
-        by_second[start[second[index]]] = index
-        start[second[index]] += 1
-    offsets = np.zeros(firsts + 1, dtype=np.int64)
-    for index in range(pairs):
-        offsets[first[index] + 1] += 1
-    for number in range(firsts):
-        offsets[number + 1] += offsets[number]
-    start = offsets.copy()
-    order = np.empty(pairs, dtype=np.int32)
-    for position in range(pairs):
-        index = by_second[position]
-        order[start[first[index]]] = index
-        start[first[index]] += 1
-    return order, offsets
+    by_second, _ = _sort_indices(np.arange(len(first), dtype=np.int32), second, seconds)
+    return _sort_indices(by_second, first, firsts)
 
 
 @kernel

@@ -24,8 +24,6 @@ from neural_smt.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
-SIDES = ("source", "target")
-
 ORIENTATIONS = 6
 """Scores of a row of a reordering table."""
 
@@ -135,9 +133,8 @@ class MosesText:
 
         Raises ``UserError`` naming the line of a word that the vocabularies lack or of a pair that stands there twice.
         """
-        vocabularies = source_vocabulary, target_vocabulary
-        source, source_numbers = intern_phrases(self._phrases(0, source_vocabulary))
-        target, target_numbers = intern_phrases(self._phrases(1, target_vocabulary))
+        source, source_numbers = intern_phrases(self._phrases("source", source_vocabulary))
+        target, target_numbers = intern_phrases(self._phrases("target", target_vocabulary))
         order, entry_offsets = sort_pairs(source_numbers, target_numbers, len(source), len(target))
         _refuse_twice(self.path, order, source_numbers, target_numbers)
         return PhraseTable(
@@ -148,14 +145,14 @@ class MosesText:
             alignment=gather_phrases(self.rows.links, order),
             counts=self.rows.counts[order],
             reordering=self.reordering[order],
-            source_digest=vocabularies[0].digest,
-            target_digest=vocabularies[1].digest,
+            source_digest=source_vocabulary.digest,
+            target_digest=target_vocabulary.digest,
             max_length=int(max(self.rows.source.lengths.max(), self.rows.target.lengths.max())),
         )
 
-    def _phrases(self, side: int, vocabulary: Vocabulary) -> Ragged:
+    def _phrases(self, side: str, vocabulary: Vocabulary) -> Ragged:
         """The phrases of one side of each row, as ids of a vocabulary."""
-        phrases = (self.rows.source, self.rows.target)[side]
+        phrases = getattr(self.rows, side)
         ids = np.array([vocabulary.index.get(word, -1) for word in self.words], dtype=np.int32)
         values = ids[phrases.values]
         missing = int(values.argmin())
@@ -163,7 +160,7 @@ class MosesText:
             line = int(np.searchsorted(phrases.offsets, missing, side="right"))
             word = self.words[phrases.values[missing]]
             raise UserError(
-                f"{self.path}, line {line}: {word!r} is not in the {SIDES[side]} vocabulary; use that of the table"
+                f"{self.path}, line {line}: {word!r} is not in the {side} vocabulary; use that of the table"
             )
         return Ragged(values, phrases.offsets)
 
@@ -189,12 +186,10 @@ def read_moses_text(phrase_table_path: Path, reordering_path: Path | None) -> Mo
 
 def _match_rows(rows: MosesRows, others: MosesRows, path: Path, reordering_path: Path) -> np.ndarray:
     """The reordering probabilities of each row, float32 ``[E, 6]``; normally both tables have the same rows."""
-    if _same(rows.source, others.source) and _same(rows.target, others.target):
+    sides = (rows.source, others.source), (rows.target, others.target)
+    if all(all(map(np.array_equal, one.arrays, other.arrays)) for one, other in sides):
         return others.scores
-    source, target = (
-        intern_phrases(Ragged.concatenate([one, other]))[1].astype(np.int64)
-        for one, other in ((rows.source, others.source), (rows.target, others.target))
-    )
+    source, target = (intern_phrases(Ragged.concatenate(side))[1].astype(np.int64) for side in sides)
     pairs = (source << 32) | target
     order = np.argsort(pairs[len(rows) :], kind="stable").astype(np.int32)
     _refuse_twice(reordering_path, order, source[len(rows) :], target[len(rows) :])
@@ -210,10 +205,6 @@ def _match_rows(rows: MosesRows, others: MosesRows, path: Path, reordering_path:
     reordering = np.ones((len(rows), ORIENTATIONS), dtype=np.float32)
     reordering[found] = others.scores[order[place[found]]]
     return reordering
-
-
-def _same(one: Ragged, other: Ragged) -> bool:
-    return np.array_equal(one.offsets, other.offsets) and np.array_equal(one.values, other.values)
 
 
 def _refuse_twice(path: Path, order: np.ndarray, source: np.ndarray, target: np.ndarray) -> None:
@@ -245,13 +236,8 @@ def write_moses(
         for pairs, rows in _sorted_pairs(table, vocabularies):
             scores = table.scores[rows].T.tolist()
             scores += [list(map(math.exp, column[rows].tolist())) for column in (columns or {}).values()]
-            fields = zip(
-                pairs,
-                _join("%.6g", scores),
-                _links(table, rows),
-                _join("%d", table.counts[rows].T.tolist()),
-                strict=True,
-            )
+            counts = _join("%d", table.counts[rows].T.tolist())
+            fields = zip(pairs, _join("%.6g", scores), _links(table, rows), counts, strict=True)
             phrase_file.writelines(f"{pair} {score} ||| {links} ||| {n} ||| |||\n" for pair, score, links, n in fields)
             if reordering_file:
                 probabilities = _join("%.6g", table.reordering[rows].T.tolist())

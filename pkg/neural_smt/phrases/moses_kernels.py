@@ -4,16 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.io.text_primitives import (
-    NO_ROOM,
-    Words,
-    find_line_end,
-    find_token_end,
-    number_word,
-    parse_natural,
-    parse_number,
-    skip_spaces,
-)
+from neural_smt.io import text_primitives as primitives
+from neural_smt.io.text_primitives import NO_ROOM, Words
 from neural_smt.jit import kernel, leaf
 from neural_smt.phrases.primitives import LENGTH_BITS
 
@@ -68,7 +60,7 @@ def scan_rows(text: np.ndarray, position: int, words: Words, rows: Rows, reorder
     ``SCORES`` the number that is wrong. After ``NO_ROOM_FOR_WORD`` the same line can be tried again with more room.
     """
     while position < len(text):
-        stop, following = find_line_end(text, position)
+        stop, following = primitives.find_line_end(text, position)
         fault, place = _scan_row(text, position, stop, words, rows, reordering)
         if fault != PARSED:
             return fault, position, place
@@ -108,13 +100,10 @@ def _scan_row(text: np.ndarray, start: int, stop: int, words: Words, rows: Rows,
         fault, place = _scan_numbers(text, alignment_end + 3, counts_end, rows.counts[row], _LARGEST_COUNT, 3)
         if fault != PARSED:
             return COUNT, place
-    rows.lengths[row, 0] = source_length
-    rows.lengths[row, 1] = target_length
-    rows.lengths[row, 2] = links
+    for part, length in enumerate((source_length, target_length, links)):
+        rows.lengths[row, part] = length
+        rows.used[_SOURCE + part] += length
     rows.used[_ROW] += 1
-    rows.used[_SOURCE] += source_length
-    rows.used[_TARGET] += target_length
-    rows.used[_LINK] += links
     return PARSED, stop
 
 
@@ -132,16 +121,16 @@ def _find_bars(text: np.ndarray, position: int, stop: int) -> int:
 def _scan_words(text: np.ndarray, position: int, stop: int, words: Words, numbers: np.ndarray, first: int) -> int:
     """Write the numbers of at most ``LONGEST`` words to ``numbers[first:]``; return how many words there are."""
     length = 0
-    position = skip_spaces(text, position, stop)
+    position = primitives.skip_spaces(text, position, stop)
     while position < stop:
-        end = find_token_end(text, position, stop)
+        end = primitives.find_token_end(text, position, stop)
         if length < LONGEST:
-            number = number_word(words, text, position, end)
+            number = primitives.number_word(words, text, position, end)
             if number == NO_ROOM:
                 return NO_ROOM
             numbers[first + length] = number
         length += 1
-        position = skip_spaces(text, end, stop)
+        position = primitives.skip_spaces(text, end, stop)
     return length
 
 
@@ -151,16 +140,16 @@ def _scan_numbers(
 ) -> tuple[int, int]:
     """Read numbers from 0 to ``largest``, no more than ``most``; without fault the second number says how many."""
     found = 0
-    position = skip_spaces(text, position, stop)
+    position = primitives.skip_spaces(text, position, stop)
     while position < stop and found < most:
-        end = find_token_end(text, position, stop)
-        value, good = parse_number(text, position, end)
+        end = primitives.find_token_end(text, position, stop)
+        value, good = primitives.parse_number(text, position, end)
         if not good or not 0 <= value <= largest:
             return (RANGE if good else NUMBER), position
         if found < len(numbers):
             numbers[found] = value
         found += 1
-        position = skip_spaces(text, end, stop)
+        position = primitives.skip_spaces(text, end, stop)
     return PARSED, found
 
 
@@ -170,11 +159,11 @@ def _scan_links(
 ) -> tuple[int, int]:
     """Read links ``i-j i-j ...``; without fault the second number returned says how many."""
     link = rows.used[_LINK]
-    position = skip_spaces(text, position, stop)
+    position = primitives.skip_spaces(text, position, stop)
     while position < stop:
-        end = find_token_end(text, position, stop)
-        i, hyphen = parse_natural(text, position, end)
-        j, last = parse_natural(text, hyphen + 1, end)
+        end = primitives.find_token_end(text, position, stop)
+        i, hyphen = primitives.parse_natural(text, position, end)
+        j, last = primitives.parse_natural(text, hyphen + 1, end)
         if not position < hyphen < last - 1 or text[hyphen] != _HYPHEN or last != end:
             return LINK, position
         if i >= source_length or j >= target_length:
@@ -182,5 +171,5 @@ def _scan_links(
         rows.links[link, 0] = i
         rows.links[link, 1] = j
         link += 1
-        position = skip_spaces(text, end, stop)
+        position = primitives.skip_spaces(text, end, stop)
     return PARSED, link - rows.used[_LINK]

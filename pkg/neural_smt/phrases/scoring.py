@@ -125,9 +125,7 @@ def _consolidate_range(
     """Fill the entries of a range of source phrases."""
     target, links, orientation = occurrences
     entry_offsets, entry_target, counts, orientations, links_by_target, links_by_source = out
-    most = 0
-    for phrase in range(sources[0], sources[1]):
-        most = max(most, offsets[phrase + 1] - offsets[phrase])
+    most = np.diff(offsets[sources[0] : sources[1] + 1]).max()
     kinds = np.empty(most, dtype=np.uint64)
     kind_counts = np.empty(most, dtype=np.int32)
     for phrase in range(sources[0], sources[1]):

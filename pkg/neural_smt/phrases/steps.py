@@ -69,14 +69,13 @@ class Partition:
 
     pairs: ``ConsolidatedPairs`` whose counts c(e) are those of this partition alone; source: int32 ``Ragged``, its
     source phrases; targets: int32 ``Ragged`` of its T target phrases, by partition of target phrases, in shortlex order
-    in each; target_counts: int32 ``[T]``; target_offsets: int64 ``[partitions + 1]``, where those of each begin.
+    in each; target_counts: int32 ``Ragged``, a list for each partition of target phrases.
     """
 
     pairs: ConsolidatedPairs
     source: Ragged
     targets: Ragged
-    target_counts: np.ndarray
-    target_offsets: np.ndarray
+    target_counts: Ragged
 
 
 @kernel
@@ -148,8 +147,7 @@ def consolidate_phrases(*, extracted: list[Path], shard: str, max_length: int, o
         pairs=consolidated._replace(target=number[consolidated.target]),
         source=pairs.source_phrases,
         targets=gather_phrases(pairs.target_phrases, order),
-        target_counts=np.bincount(pairs.target, minlength=len(order))[order].astype(np.int32),
-        target_offsets=offsets,
+        target_counts=Ragged(np.bincount(pairs.target, minlength=len(order))[order].astype(np.int32), offsets),
     )
     log.info("%d entries of %d phrase pairs", len(consolidated.target), len(pairs))
     write_record(output, partition)
@@ -187,9 +185,8 @@ def count_targets(*, consolidated: list[Path], shard: str, output: Path) -> None
     lists, counts = [], []
     for folder in consolidated:
         partition = load_record(Partition, folder)
-        first, end = partition.target_offsets[number - 1 : number + 1].tolist()
-        lists.append(partition.targets.part(first, end))
-        counts.append(partition.target_counts[first:end])
+        lists.append(partition.targets.part(*partition.target_counts.offsets[number - 1 : number + 1].tolist()))
+        counts.append(partition.target_counts[number - 1])
     _, numbers = intern_phrases(Ragged.concatenate(lists))
     totals = np.bincount(numbers, np.concatenate(counts)).astype(np.int64)
     if totals.max(initial=0) > MOST_COUNTED:

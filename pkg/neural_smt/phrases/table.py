@@ -141,19 +141,15 @@ class PhraseTable(Entries):
         return table
 
 
-def find_spans(table: PhraseTable, words: np.ndarray, first: np.ndarray, longest: int) -> np.ndarray:
-    """int32 ``[tokens, longest]``: the source phrase that starts at a token and has (column + 1) words, or -1.
-
-    words: int32 ``[tokens]``, ids of the source vocabulary, -1 for words outside it; first: int64 ``[sentences + 1]``,
-    where each sentence's tokens start.
-    """
-    return _find_spans(table.lookup, words, first, longest)
-
-
 @kernel
-def _find_spans(
+def find_spans(
     index: tuple[np.ndarray, np.ndarray, np.ndarray], words: np.ndarray, first: np.ndarray, longest: int
 ) -> np.ndarray:
+    """int32 ``[tokens, longest]``: the source phrase that starts at a token and has (column + 1) words, or -1.
+
+    index: ``PhraseTable.lookup``; words: int32 ``[tokens]``, ids of the source vocabulary, -1 for words outside it;
+    first: int64 ``[sentences + 1]``, where each sentence's tokens start.
+    """
     spans = np.full((len(words), longest), -1, dtype=np.int32)
     for sentence in range(len(first) - 1):
         for start in range(first[sentence], first[sentence + 1]):

@@ -153,7 +153,7 @@ def applicable_phrases(table: PhraseTable, piece: Ragged, max_length: int) -> tu
     positions in the second array or -1 (``find_spans``), and int64 numbers of distinct source phrases.
     """
     longest = min(max_length, table.max_length) if max_length else table.max_length
-    spans = find_spans(table, piece.values, piece.offsets, max(longest, 1))
+    spans = find_spans(table.lookup, piece.values, piece.offsets, max(longest, 1))
     number = np.full(len(table.source) + 1, -1, dtype=np.int32)
     number[spans] = 0
     number[-1] = -1  # the place of the phrase -1
