@@ -1,6 +1,15 @@
-"""Corrupting the bytes of a file at random, for tests of readers."""
+"""Corrupting the bytes of a file at random, for tests of readers, which say in one sentence what is wrong."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
 
 from hypothesis import strategies as st
+
+from neural_smt.errors import UserError
+
+Result = TypeVar("Result")
 
 SCRAPS = [
     b"", b" ", b"\t", b"\n", b"\r\n", b"\r", b"\0", b"|||", b"|", b" ||| ", b"-", b"0-0", b"9-9", b"1", b"-1", b"0.5",
@@ -26,3 +35,14 @@ def corrupted(draw: st.DrawFn, good: bytes) -> bytes:
                 lines.insert(draw(st.integers(0, len(lines))), line)
             data = b"".join(lines)
     return data
+
+
+def attempt(read: Callable[..., Result], *paths: Path) -> Result | None:
+    """What is read from files, or None where one sentence names one of them (and the line) and what is wrong."""
+    try:
+        return read(*paths)
+    except UserError as error:
+        names = "|".join(re.escape(str(path)) for path in paths)
+        assert re.match(rf"({names})(, line \d+)?: ", str(error))
+        assert len(str(error).splitlines()) == 1
+        return None

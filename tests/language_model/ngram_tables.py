@@ -5,11 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
-from neural_smt.io.files import read_lines
+from neural_smt.io.files import read_lines, read_yaml
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.vocabulary import EOS, RESERVED, Vocabulary
+
+FOLDER = Path(__file__).parent
+CASES = read_yaml(FOLDER / "cases.yaml")
 
 WORDS = Vocabulary([*RESERVED, *map(str, range(40))], [0] * 43)
 """The words of ``random_text``."""

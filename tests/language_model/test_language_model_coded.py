@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ngram_tables import WORDS, ngrams, random_text, real_text, walk
+from ngram_tables import CASES, WORDS, ngrams, random_text, real_text, walk
 
 from neural_smt.errors import UserError
 from neural_smt.language_model.automaton import CODES, NgramError, choose_centres, encode
@@ -146,15 +146,7 @@ def test_scores_that_are_not_finite_are_seen():
 
 
 @pytest.mark.parametrize("quantise", [False, True])
-@pytest.mark.parametrize(
-    ("bigrams", "trigrams", "reason"),
-    [
-        ([[3, 4]], [[4, 3, 3]], "no context"),
-        ([[3, 9]], [], "no unigram"),
-        ([[3, 4], [3, 4]], [], "stands twice"),
-        ([[9, 3]], [], "no context"),
-    ],
-)
+@pytest.mark.parametrize(("bigrams", "trigrams", "reason"), CASES["damaged"])
 def test_damaged_tables_are_refused(bigrams, trigrams, reason, quantise):
     rows = [[[0], [1], [2], [3], [4]], bigrams, trigrams]
     tables = [ngrams(np.reshape(words, (-1, n)), -1, -1) for n, words in enumerate(rows, start=1)]

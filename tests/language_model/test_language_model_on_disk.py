@@ -111,8 +111,8 @@ def test_columns_are_read_and_written_in_windows(tmp_path, in_files):
     for block in (1, 4, 100):
         put_rising(column, np.array([1, 2, 6]), np.array([block, 2, 3]), block)
         assert column[:].tolist() == [0, block, 2, 30, 40, 50, 3]
-    rows = Column(tmp_path if in_files else None, "rows", (np.int32, (2,)))
-    assert rows[:].shape == (0, 2)
-    rows.append(np.zeros((2, 2)))
+    assert Column(tmp_path if in_files else None, "none", (np.int32, (2,)))[:].shape == (0, 2)
+    rows = Column(tmp_path if in_files else None, "rows", (np.int32, (2,)), length=1)
+    rows.append(np.zeros((1, 2)))
     put_rising(rows, np.array([1]), np.array([[7, 8]]), 4)
     assert rows[:].tolist() == [[0, 0], [7, 8]]

@@ -1,13 +1,14 @@
-"""A literal reading of phrase extraction, random aligned text to try it on, files of it, and tables to compare."""
+"""Aligned text at random and from Moses, its files, a literal reading of phrase extraction, and tables to compare."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from neural_smt.alignment.lexical import lexical_table
-from neural_smt.alignment.pharaoh import write_alignments
-from neural_smt.io.files import write_lines
+from neural_smt.alignment.pharaoh import read_alignments, write_alignments
+from neural_smt.io.files import read_lines, read_yaml, write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.phrases.extraction import DISCONTINUOUS, MONOTONE, SWAP, ExtractedPairs
 from neural_smt.phrases.primitives import LONGEST_PHRASE
@@ -16,18 +17,9 @@ from neural_smt.vocabulary import Vocabulary
 
 Links = list[tuple[int, int]]
 
-PHRASE_TABLE = [
-    "a house ||| une maison ||| 1 0.5 1 0.5 ||| 0-0 1-1 ||| 1 1 1 ||| |||",
-    "a ||| la ||| 0.25 1e-07 0.5 0.25 ||| 0-0 ||| 4 2 1 ||| |||",
-    "a ||| une ||| 0.5 0.75 0.5 1 ||| 0-0 ||| 2 2 1 ||| |||",
-    "été ||| summer ||| 1 1 1 1 |||  ||| 1 1 1 ||| |||",
-]
-REORDERING_TABLE = [
-    "a house ||| une maison ||| 0.6 0.2 0.2 0.6 0.2 0.2",
-    "a ||| la ||| 0.2 0.6 0.2 0.6 0.2 0.2",
-    "a ||| une ||| 0.2 0.2 0.6 0.142857 0.428571 0.428571",
-    "été ||| summer ||| 0.6 0.2 0.2 0.6 0.2 0.2",
-]
+FOLDER = Path(__file__).parent
+CASES = read_yaml(FOLDER / "cases.yaml")
+TABLES = FOLDER / "phrase-table", FOLDER / "reordering-table"
 
 
 def random_text(seed: int, sentences: int, words: int) -> tuple[Ragged, Ragged, list[Links]]:
@@ -77,6 +69,30 @@ def spelt(pairs: ExtractedPairs) -> list[tuple]:
         target = tuple(pairs.target_phrases[int(pairs.target[number])].tolist())
         rows.append((source, target, inside, *divmod(int(pairs.orientation[number]), 3)))
     return rows
+
+
+class RealText(NamedTuple):
+    """2,000 sentence pairs, what Moses made of them (in ``folder``), and their alignment."""
+
+    folder: Path
+    lines: list[list[str]]
+    vocabularies: tuple[Vocabulary, Vocabulary]
+    text: tuple[Ragged, Ragged, Ragged]
+
+
+def real_text(shared: Path) -> RealText:
+    folder = shared / "oracle" / "extraction"
+    lines = [read_lines(folder / f"train.{side}.gz") for side in ("en", "fr")]
+    vocabularies = tuple(map(Vocabulary.from_sentences, lines))
+    sides = [vocabulary.encode(side) for vocabulary, side in zip(vocabularies, lines, strict=True)]
+    alignments = read_alignments(folder.parent / "symmetrization" / "grow-diag-final-and.align.gz")
+    return RealText(folder, lines, vocabularies, (*sides, alignments))
+
+
+def entries(table: PhraseTable, vocabularies: tuple[Vocabulary, Vocabulary]) -> list[tuple[str, str]]:
+    """The source and the target phrase of each entry, spelt."""
+    pairs = zip(table.entry_source.tolist(), table.target, strict=True)
+    return [(vocabularies[0].text(table.source[source]), vocabularies[1].text(target)) for source, target in pairs]
 
 
 def write_inputs(folder: Path, lines: Sequence[list[str]], alignments: Ragged) -> dict[str, Path]:

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from aligned_texts import Links, random_text, slow_pairs, spelt
+from aligned_texts import CASES, random_text, slow_pairs, spelt
 from alignments import alignments_of
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
-from neural_smt.phrases.extraction import DISCONTINUOUS, MONOTONE, SWAP, extract_pairs, run_ranges, split_evenly
+from neural_smt.phrases import extraction
+from neural_smt.phrases.extraction import extract_pairs, run_ranges, split_evenly
 from neural_smt.phrases.interning import gather_phrases, intern_phrases, sort_pairs
 from neural_smt.phrases.primitives import LENGTH_BITS
 
@@ -23,30 +24,12 @@ def test_extraction_finds_every_consistent_pair_once(longest: int) -> None:
     assert sorted(spelt(pairs)) == sorted(expected)
 
 
-@pytest.mark.parametrize(
-    ("links", "source", "target", "previous", "following"),
-    [
-        # a monotone sentence: its borders count as linked
-        ([(0, 0), (1, 1), (2, 2)], (1,), (1,), MONOTONE, MONOTONE),
-        ([(0, 0), (1, 1), (2, 2)], (0, 1, 2), (0, 1, 2), MONOTONE, MONOTONE),
-        # a reversed one: inside it everything swaps, at its borders nothing is adjacent
-        ([(0, 2), (1, 1), (2, 0)], (1,), (1,), SWAP, SWAP),
-        ([(0, 2), (1, 1), (2, 0)], (2,), (0,), DISCONTINUOUS, SWAP),
-        ([(0, 2), (1, 1), (2, 0)], (0,), (2,), SWAP, DISCONTINUOUS),
-        # an unaligned neighbour leaves nothing to be adjacent to
-        ([(0, 0), (2, 2)], (2,), (2,), DISCONTINUOUS, MONOTONE),
-        # the same pair with the unaligned source word inside
-        ([(0, 0), (2, 1)], (1, 2), (1,), MONOTONE, DISCONTINUOUS),
-        # both corners linked decides nothing
-        ([(0, 0), (2, 0), (1, 1)], (1,), (1,), DISCONTINUOUS, DISCONTINUOUS),
-    ],
-)
-def test_orientation_by_hand(
-    links: Links, source: tuple[int, ...], target: tuple[int, ...], previous: int, following: int
-) -> None:
+@pytest.mark.parametrize("case", CASES["orientations"], ids=str)
+def test_orientation_by_hand(case: dict[str, list]) -> None:
     sentence = Ragged.from_lists([[0, 1, 2]])
-    pairs = spelt(extract_pairs(sentence, sentence, alignments_of([links])))
-    assert [pair[3:] for pair in pairs if pair[:2] == (source, target)] == [(previous, following)]
+    pairs = spelt(extract_pairs(sentence, sentence, alignments_of([case["links"]])))
+    found = [pair[3:] for pair in pairs if [*map(list, pair[:2])] == case["pair"]]
+    assert found == [tuple(getattr(extraction, name.upper()) for name in case["oriented"])]
 
 
 @pytest.mark.parametrize("longest", [0, 9])

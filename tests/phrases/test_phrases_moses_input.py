@@ -1,35 +1,35 @@
 """What Moses' tables may look like, the sentence that each kind of damage gets, and tables corrupted at random."""
 
 import gzip
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
-from aligned_texts import PHRASE_TABLE, REORDERING_TABLE, assert_same_table
-from corruption import corrupted
+from aligned_texts import CASES, TABLES, assert_same_table, entries
+from corruption import attempt, corrupted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from moses_tables import read_moses
 
 from neural_smt.errors import UserError
+from neural_smt.io.files import read_bytes
 from neural_smt.phrases.moses_format import MosesText, read_moses_text, write_moses
 from neural_smt.phrases.primitives import find_phrase
 from neural_smt.phrases.table import PhraseTable
 
 ROWS = ["a ||| x ||| 0.5 0.25 ||| 0-0 ||| 3 2 1 |||", "a b ||| y x ||| 1 1 ||| 0-1 1-0 ||| 1 1 1 |||"]
-BAD = yaml.safe_load(Path(__file__).with_name("bad_rows.yaml").read_text(encoding="utf-8"))
 REORDERING = ["a ||| x ||| 0.1 0.2 0.7 0.3 0.3 0.4", "a b ||| y x ||| 1 2 3 4 5 6"]
 
 
-def read(
-    folder: Path, rows: list[str] | bytes, reordering: list[str] | bytes | None = None
-) -> tuple[MosesText, PhraseTable]:
+def read(folder: Path, rows: list[str] | bytes, reordering: list[str] | None = None) -> tuple[MosesText, PhraseTable]:
     paths = folder / "phrases", None if reordering is None else folder / "reordering"
     for path, lines in zip(paths, (rows, reordering), strict=True):
         if lines is not None:
             path.write_bytes(lines if isinstance(lines, bytes) else "".join(f"{row}\n" for row in lines).encode())
+    return with_table(*paths)
+
+
+def with_table(*paths: Path | None) -> tuple[MosesText, PhraseTable]:
     text = read_moses_text(*paths)
     return text, text.table(*text.vocabularies)
 
@@ -45,19 +45,7 @@ def test_vocabularies_count_the_words_of_the_rows(tmp_path: Path) -> None:
     np.testing.assert_allclose(table.reordering[1:], [[0.1, 0.2, 0.7, 0.3, 0.3, 0.4], [1, 2, 3, 4, 5, 6]], rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("\n", "\r\n"),
-        ("1 1 1 |||\n", "1 1 1 |||"),
-        (" ", "\t \t"),
-        (" ||| ", "|||"),
-        ("0.25", "2.5e-1"),
-        ("0.5", "+.5"),
-        ("|||\n", "||| sparse=1 ||| {{key value}}\n"),
-        ("3 2 1 |||", "3.4 2 0.6 17 |||"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new"), CASES["layouts"])
 def test_layout_does_not_matter(tmp_path: Path, old: str, new: str) -> None:
     plain = "".join(f"{row}\n" for row in ROWS)
     changed = plain.replace(old, new)
@@ -82,14 +70,14 @@ def test_phrases_of_twenty_words_and_more(tmp_path: Path) -> None:
         read(tmp_path, [f"{long} w ||| x ||| 1 |||"])
 
 
-@pytest.mark.parametrize(("row", "message"), BAD["phrases"])
+@pytest.mark.parametrize(("row", "message"), CASES["phrases"])
 def test_broken_rows(tmp_path: Path, row: str, message: str) -> None:
     with pytest.raises(UserError) as error:
         read(tmp_path, [*ROWS, row])
     assert str(error.value) == f"{tmp_path}/phrases, {message}"
 
 
-@pytest.mark.parametrize(("rows", "message"), BAD["reordering"])
+@pytest.mark.parametrize(("rows", "message"), CASES["reordering"])
 def test_broken_reordering_rows(tmp_path: Path, rows: list[str], message: str) -> None:
     with pytest.raises(UserError) as error:
         read(tmp_path, ROWS, rows)
@@ -123,26 +111,19 @@ def test_many_pieces_and_many_words(tmp_path: Path) -> None:
         read(tmp_path, [*rows[:39_000], "x ||| y ||| z |||", *rows[39_000:]])
 
 
-GOOD_PHRASES, GOOD_REORDERING = (
-    "".join(f"{row}\n" for row in rows).encode() for rows in (PHRASE_TABLE, REORDERING_TABLE)
-)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("corrupted")
 
 
-def check(folder: Path, phrases: bytes, reordering: bytes) -> PhraseTable | None:
-    """The table after its checks, or None where one sentence says what is wrong."""
-    try:
-        text, table = read(folder, phrases, reordering)
-    except UserError as error:
-        assert re.match(rf"{folder}/(phrases|reordering)(, line \d+)?: ", str(error))
-        assert len(str(error).splitlines()) == 1
-        return None
+def check(folder: Path, phrases: Path, reordering: Path) -> bool:
+    """Whether both files are read; a table that is read holds what its text says."""
+    found = attempt(with_table, phrases, reordering)
+    if found is None:
+        return False
+    text, table = found
     rows = len(table)
-    assert rows == len([line for line in phrases.split(b"\n") if line])
+    assert rows == len([line for line in read_bytes(phrases).split(b"\n") if line])
     for name in ("scores", "counts", "reordering"):
         assert getattr(table, name).shape[0] == rows
         assert (getattr(table, name) >= 0).all()
@@ -156,43 +137,34 @@ def check(folder: Path, phrases: bytes, reordering: bytes) -> PhraseTable | None
     again = read_moses(*again, *text.vocabularies)
     assert_same_table(again, table, "counts")
     np.testing.assert_allclose(again.scores, table.scores, rtol=1e-5, atol=1e-44)
-    return table
+    return True
 
 
-def test_the_good_table_is_read(folder: Path) -> None:
-    assert check(folder, GOOD_PHRASES, GOOD_REORDERING) is not None
+GOOD = [path.read_bytes() for path in TABLES]
+ARCHIVE = gzip.compress(GOOD[0], mtime=0)
 
 
-@given(data=corrupted(GOOD_PHRASES))
-@settings(max_examples=300)
-def test_spoilt_phrase_tables(folder: Path, data: bytes) -> None:
-    check(folder, data, GOOD_REORDERING)
+def test_good_tables_are_read(folder: Path) -> None:
+    (folder / "good.gz").write_bytes(ARCHIVE)
+    assert check(folder, *TABLES)
+    assert check(folder, folder / "good.gz", TABLES[1])
 
 
-@given(data=corrupted(GOOD_REORDERING))
+@pytest.mark.parametrize(
+    ("name", "spoilt"),
+    [
+        ("phrases", corrupted(GOOD[0])),
+        ("reordering", corrupted(GOOD[1])),
+        ("phrases", st.binary(max_size=200)),
+        ("phrases.gz", corrupted(ARCHIVE)),
+    ],
+)
+@given(data=st.data())
 @settings(max_examples=200)
-def test_spoilt_reordering_tables(folder: Path, data: bytes) -> None:
-    check(folder, GOOD_PHRASES, data)
-
-
-@given(data=st.binary(max_size=200))
-@settings(max_examples=100)
-def test_bytes_of_any_kind(folder: Path, data: bytes) -> None:
-    (folder / "any").write_bytes(data)
-    with pytest.raises(UserError, match="any"):
-        read_moses_text(folder / "any", None)
-
-
-@given(data=corrupted(gzip.compress(GOOD_PHRASES, mtime=0)))
-@settings(max_examples=100)
-def test_spoilt_archives(folder: Path, data: bytes) -> None:
-    (folder / "archive.gz").write_bytes(data)
-    try:
-        text = read_moses_text(folder / "archive.gz", None)
-    except UserError as error:
-        assert str(error).startswith(f"{folder}/archive.gz")
-    else:
-        assert text.rows.scores.shape == (4, 4)
+def test_spoilt_tables(folder: Path, name: str, spoilt: st.SearchStrategy[bytes], data: st.DataObject) -> None:
+    (folder / name).write_bytes(data.draw(spoilt))
+    paths = (TABLES[0], folder / name) if name == "reordering" else (folder / name, TABLES[1])
+    check(folder, *paths)
 
 
 words = st.lists(st.sampled_from(["a", "b|", "||", "é", "\u00a0", "c\u2028d", "|x"]), min_size=1, max_size=20)
@@ -211,13 +183,8 @@ def test_whatever_is_written_is_read(folder: Path, pairs: set, size: int, data: 
             f"{' '.join(source)} ||| {' '.join(target)} ||| {shown} ||| {' '.join(f'{i}-{j}' for i, j in links)} |||"
         )
         expected[source, target] = np.float32(scores[number]).tolist(), [list(link) for link in links]
-    (folder / "any").write_text("\n".join(lines), encoding="utf-8", newline="\n")
-    text = read_moses_text(folder / "any", None)
-    table = text.table(*text.vocabularies)
-    source_words, target_words = (vocabulary.words for vocabulary in text.vocabularies)
-    found = {}
-    for row, source in enumerate(table.entry_source.tolist()):
-        pair = tuple(source_words[i] for i in table.source[source]), tuple(target_words[i] for i in table.target[row])
-        found[pair] = table.scores[row].tolist(), table.alignment[row].tolist()
-    assert found == expected
+    text, table = read(folder, lines)
+    spelt = [tuple(tuple(phrase.split(" ")) for phrase in pair) for pair in entries(table, text.vocabularies)]
+    found = zip(spelt, table.scores.tolist(), (links.tolist() for links in table.alignment), strict=True)
+    assert {pair: (scores, links) for pair, scores, links in found} == expected
     assert table.max_length == max(len(phrase) for pair in pairs for phrase in pair)
