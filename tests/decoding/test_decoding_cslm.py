@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from test_decoding_search import SENTENCES, assert_finds_everything, search_all
 from tiny_models import (
+    GROUPS,
     TARGET,
     all_derivations,
     change_system,
@@ -22,6 +23,7 @@ from tiny_models import (
 
 from neural_smt.cli import main
 from neural_smt.decoding import nbest, search
+from neural_smt.decoding.lattices.flat import best_derivations
 from neural_smt.decoding.moses.steps import export_moses
 from neural_smt.decoding.nbest import ListedTranslation, read_nbest, write_entries
 from neural_smt.decoding.reranking_steps import add_scores, best_of_each, rerank, rerank_entries, score_lists
@@ -73,17 +75,12 @@ class Plain:
 
         self.ngram = ngram
 
-    def score(self, before, target) -> float:
-        ids = [BOS] * HISTORY + [i for _, i in before] + [i for _, i in target]
-        first = HISTORY + len(before)
-        return sum(self.ngram(*ids[i - HISTORY : i + 1]) for i in range(first, len(ids)))
-
-    def end(self, words) -> float:
-        return self.ngram(*([BOS] * HISTORY + [i for _, i in words])[-HISTORY:], EOS)
+    def whole(self, words) -> float:
+        ids = [BOS] * HISTORY + [i for _, i in words] + [EOS]
+        return sum(self.ngram(*ids[i - HISTORY : i + 1]) for i in range(HISTORY, len(ids)))
 
     def sentence(self, tokens) -> float:
-        words = [(token, TARGET.index.get(token, len(TARGET))) for token in tokens]
-        return self.score([], words) + self.end(words)
+        return self.whole([(token, TARGET.index.get(token, len(TARGET))) for token in tokens])
 
 
 def make(folder: Path, seed: int, settings: SearchSettings, threads=1, **options) -> tuple[Decoder, Plain]:
@@ -99,6 +96,11 @@ def assert_exact(decoder: Decoder, plain: Plain, entries) -> None:
     features = np.array([entry.features for entry in entries], dtype=float)
     np.testing.assert_allclose(features[:, decoder.column], expected, atol=1e-4)
     np.testing.assert_allclose([entry.score for entry in entries], features @ decoder.vector, atol=1e-3)
+
+
+def best_of(lattice) -> float:
+    """The score of the best way through a lattice."""
+    return best_derivations(lattice, 1, True)[1][0]
 
 
 @ALGORITHMS
@@ -125,7 +127,7 @@ def test_estimates_only_prune(folder, algorithm, context):
         assert [entry.tokens for entry in short.nbest] == [entry.tokens for entry in long.nbest[:3]]
         assert short.tokens == long.tokens
     for scores, lattice in zip(expected, decoder.lattices(SENTENCES), strict=True):
-        assert decoder.translate(lattice).score == pytest.approx(scores[0], abs=1e-4)
+        assert best_of(lattice) == pytest.approx(scores[0], abs=1e-4)
     contexts = np.array([[BOS, BOS, BOS], [3, 4, 5], [BOS, 3, 3]], dtype=np.int32)
     words = np.array([3, 4, EOS], dtype=np.int32)
     estimated, exact = feature.score(contexts[:, -feature.history :], words), feature.exact(contexts, words)
@@ -143,20 +145,12 @@ def test_lists_are_exact_whatever_is_recombined(folder, algorithm, words):
         assert found.score <= best.score + 1e-4
         assert_exact(decoder, plain, found.nbest)
     for lattice, best in zip(decoder.lattices(SENTENCES), whole.lattices(SENTENCES), strict=True):
-        assert decoder.translate(lattice).score == pytest.approx(whole.translate(best).score, abs=1e-4)
+        assert best_of(lattice) == pytest.approx(best_of(best), abs=1e-4)
 
 
 def random_sentences() -> list[list[str]]:
     generator = np.random.default_rng(4)
     return [generator.choice(["a", "b", "c", "d"], generator.integers(0, 12)).tolist() for _ in range(30)]
-
-
-@ALGORITHMS
-def test_best_translations_under_estimates_are_scored_exactly(folder, algorithm):
-    settings = SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=30)
-    decoder, plain = make(folder, 5, settings, estimated=True)
-    assert_exact(decoder, plain, decoder.decode(random_sentences()))
-    assert decoder.feature.statistics()["exact"]["ngrams"] > 0
 
 
 @ALGORITHMS
@@ -166,10 +160,12 @@ def test_batches_threads_and_cache_change_nothing(folder, algorithm, estimated, 
     results = []
     for cached, threads, batch in ((1 << 16, 1, 64), (1 << 16, 2, 4), (16, 1, 64), (0, 2, 7), (0, 1, 1)):
         monkeypatch.setattr(search, "FEATURE_BATCH", batch)
-        decoder, _ = make(folder, 5, settings, threads, estimated=estimated, cache=cached)
+        decoder, plain = make(folder, 5, settings, threads, estimated=estimated, cache=cached)
         results.append(decoder.decode(random_sentences(), nbest=10))
         assert (decoder.feature.score.counts["cache_hits"] > 0) == (cached > 0)
+        assert not estimated or decoder.feature.statistics()["exact"]["ngrams"] > 0
     for found, *others in zip(*results, strict=True):
+        assert_exact(decoder, plain, [found, *found.nbest])
         for other in others:
             assert [entry.tokens for entry in other.nbest] == [entry.tokens for entry in found.nbest]
             scores = [[entry.score for entry in translation.nbest] for translation in (other, found)]
@@ -222,7 +218,7 @@ def test_cache_counts_and_sends_only_what_is_new():
     assert [found[name] for name in ("ngrams", "cache_hits", "matrix_products", "cache_hit_rate")] == [6, 2, 2, 0.3333]
 
 
-@pytest.mark.parametrize("capacity", [0, 1, 16, 100])
+@pytest.mark.parametrize("capacity", [0, 1, 16, 100, 10_000])
 def test_a_small_cache_forgets_but_is_never_wrong(capacity):
     def score(contexts, words):
         return 100.0 * contexts[:, 0] + 10.0 * contexts[:, 1] + words
@@ -239,6 +235,8 @@ def test_a_small_cache_forgets_but_is_never_wrong(capacity):
         assert all(pool.map(right, range(150)))
     assert cache.counts["ngrams"] == 30_000
     assert (cache.counts["cache_hits"] > 0) == (capacity > 0)
+    hits = cache.counts["cache_hits"]
+    assert right(0) and (cache.counts["cache_hits"] == hits + 200 or capacity < 10_000)
 
 
 def test_lists_are_reranked_by_weights():
@@ -260,7 +258,7 @@ def system(tmp_path: Path, folder: Path) -> dict:
     model, weights = random_model(6)
     weights.values["Cslm0"] = (0.5,)
     write_lines(tmp_path / "text", [" ".join(sentence) for sentence in random_sentences()])
-    groups, network = ["phrase", "language_model", "reordering", "cslm"], {"model": str(folder)}
+    groups, network = [*GROUPS, "cslm"], {"model": str(folder)}
     return {
         "text": tmp_path / "text",
         **save_system(tmp_path, model, weights, {"stack_size": 10}, features=groups, network=network),
@@ -271,28 +269,20 @@ def system(tmp_path: Path, folder: Path) -> dict:
     }
 
 
-def test_decoding_reports_the_cache(system, folder):
-    def change(**settings):
-        change_system(system["system"], network={"model": str(folder), "settings": settings})
+def network_of(folder, **settings):
+    """A CSLM as the description of a system names it."""
+    return {"model": str(folder), "settings": settings}
 
+
+def test_decoding_reports_the_cache(system, folder):
     decode(**system)
     found = read_json(system["statistics"])["cslm"]
     assert found["ngrams"] > found["cache_hits"] > 0
     assert found["cache_hit_rate"] == round(found["cache_hits"] / found["ngrams"], 4)
-    change(cache=0)
+    change_system(system["system"], network=network_of(folder, cache=0))
     decode(**system | {"output": system["output"].with_name("again")})
     assert read_json(system["statistics"])["cslm"]["cache_hits"] == 0
     assert system["output"].with_name("again").read_bytes() == system["output"].read_bytes()
-    for settings, message in (
-        ({"normaliser": "none"}, r"decoding\.cslm\.normaliser: 'none' is not one of"),
-        ({"size": 0}, r"decoding\.cslm: unknown key 'size'"),
-    ):
-        change(**settings)
-        with pytest.raises(UserError, match=message):
-            decode(**system)
-    change_system(system["system"], network=None)
-    with pytest.raises(UserError, match="no model folder of a CSLM"):
-        decode(**system)
 
 
 def test_shards_translate_as_the_whole(system, tmp_path, monkeypatch):
@@ -311,16 +301,8 @@ def list_files(system, folder):
     return {"nbest": system["nbest"], "system": save_reranker(place / "lists", place, network=network)}
 
 
-def test_shards_score_lists_as_the_whole(system, folder, tmp_path, monkeypatch):
+def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(nbest, "BLOCK", 4)
-    decode(**system)
-    files = list_files(system, folder)
-    assert [len(score_in_shards(files, tmp_path, count)) for count in (1, 4, 16)] == [1, 4, 8]
-    listed, scored = read_nbest(files["nbest"]), read_nbest(tmp_path / "whole.gz")
-    assert [entry.tokens for entry in scored] == [entry.tokens for entry in listed]
-
-
-def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_path):
     decode(**system)
     listed = tmp_path / "bare"
     entries = [
@@ -328,11 +310,12 @@ def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_
         for entry in reversed(read_nbest(system["nbest"]))
     ]
     write_entries(listed, sorted(entries, key=lambda entry: entry.sentence))
-    files = list_files(system, folder) | {"nbest": listed, "output": tmp_path / "rescored"}
-    files["weights"] = system["weights"]
-    options = [word for name, path in files.items() for word in (f"--{name.replace('_', '-')}", str(path))]
-    assert main(["rescore", *options]) == 0
-    before, after = read_nbest(system["nbest"]), read_nbest(tmp_path / "rescored")
+    files = list_files(system, folder) | {"nbest": listed, "weights": system["weights"]}
+    assert [len(score_in_shards(files, tmp_path, count)) for count in (1, 4, 16)] == [1, 4, 8]
+    options = [word for name, path in files.items() for word in (f"--{name}", str(path))]
+    assert main(["rescore", *options, "--output", str(tmp_path / "rescored.gz")]) == 0
+    assert (tmp_path / "rescored.gz").read_bytes() == (tmp_path / "whole.gz").read_bytes()
+    before, after = read_nbest(system["nbest"]), read_nbest(tmp_path / "rescored.gz")
     searched = {(entry.sentence, *entry.tokens): entry for entry in before}
     assert [entry.sentence for entry in after] == [entry.sentence for entry in before]
     for old, new in zip(before, after, strict=True):
@@ -340,25 +323,25 @@ def test_rescoring_lists_gives_the_searchs_scores_and_order(system, folder, tmp_
         np.testing.assert_allclose(new.features["Cslm0"], expected.features["Cslm0"], rtol=1e-5, atol=1e-4)
         # In the order of the search, but for ties in the digits that lists are printed with.
         assert expected.score == pytest.approx(old.score, abs=2e-3, rel=1e-5)
-    rerank(
-        nbest=tmp_path / "rescored",
-        weights=system["weights"],
-        output=tmp_path / "best",
-        statistics=tmp_path / "best.json",
-    )
+    outputs = {"output": tmp_path / "best", "statistics": tmp_path / "best.json"}
+    rerank(nbest=tmp_path / "rescored.gz", weights=system["weights"], **outputs)
     assert (tmp_path / "best").read_bytes() == system["output"].read_bytes()
     assert read_json(tmp_path / "best.json")["sentences"] == 30
 
 
-def test_rescoring_refuses_a_list_that_is_none(system, folder, tmp_path):
+def test_what_cannot_be_is_refused_before_anything_is_written(system, folder, tmp_path):
     write_lines(tmp_path / "bad", ["0 ||| a"])
     with pytest.raises(UserError, match=r"bad, line 1: expected"):
         score_lists(**list_files(system, folder) | {"nbest": tmp_path / "bad"}, output=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-def test_moses_cannot_have_it(system, tmp_path):
     files = {name: system[name] for name in ("system", "weights")}
     with pytest.raises(UserError, match="Moses cannot load the feature cslm"):
-        export_moses(**files, arpas=[tmp_path / "arpa"], output=tmp_path / "moses")
-    assert not (tmp_path / "moses").exists()
+        export_moses(**files, arpas=[tmp_path / "arpa"], output=tmp_path / "out")
+    for network, message in (
+        (network_of(folder, normaliser="none"), r"decoding\.cslm\.normaliser: 'none' is not one of"),
+        (network_of(folder, size=0), r"decoding\.cslm: unknown key 'size'"),
+        (None, "no model folder of a CSLM"),
+    ):
+        change_system(system["system"], network=network)
+        with pytest.raises(UserError, match=message):
+            decode(**system | {"output": tmp_path / "out"})
+    assert not (tmp_path / "out").exists()

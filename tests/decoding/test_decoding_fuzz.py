@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_models import GROUPS, SOURCE, TARGET, build_table, random_decoder, random_model
+from tiny_models import GROUPS, TARGET, build_table, list_rules, random_decoder, random_model
 
-from neural_smt.decoding.batches import StatefulFeature
 from neural_smt.decoding.features import Weights
+from neural_smt.decoding.scorers.ngrams import NgramFeature
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.errors import UserError
 from neural_smt.language_model.model import NgramModel
@@ -19,39 +19,28 @@ SYSTEMS = [GROUPS[:2], GROUPS, (*GROUPS, "encoder_decoder")]
 ALGORITHMS = ["stack", "cube"]
 
 
-class CountWords(StatefulFeature):
-    """A feature of the last ``history`` words, the words added and the end of the sentence."""
-
-    name = "Made0"
-
-    def __init__(self, history):
-        self.history = history
-
-    def __call__(self, batch):
-        words = batch.words
-        added = np.array([words[i].sum() % 5 for i in range(len(words))], dtype=float)
-        return -0.3 * added - batch.history.sum(axis=1) % 3 - batch.complete
+def score_ngrams(contexts, words):
+    return -0.3 * (words % 5) - contexts.sum(axis=1) % 3
 
 
-def translations_of(model, phrase):
-    """The targets that the table has for a source phrase; a lone word that has none stands for itself."""
-    ids = [SOURCE.index.get(word, -1) for word in phrase]
-    table = model.phrase_table
-    for number, source in enumerate(table.source):
-        if source.tolist() == ids:
-            rows = range(table.entry_offsets[number], table.entry_offsets[number + 1])
-            return [[TARGET.words[i] for i in table.target[row]] for row in rows]
-    return [phrase] if len(phrase) == 1 else []
+def assert_sound(decoder, sentences, nbest, distinct=True):
+    """Sentences have complete translations; returned."""
+    translations = decoder.decode(sentences, nbest, distinct)
+    for sentence, translation in zip(sentences, translations, strict=True):
+        assert_translated(decoder, sentence, translation, nbest, distinct)
+    return translations
 
 
-def assert_sound(decoder, sentence, translation, nbest, distinct=True):
+def assert_translated(decoder, sentence, translation, nbest, distinct):
     """A complete translation within the distortion limit, whose scores are its weighted features."""
+    rules = list_rules(decoder.model, sentence)
     covered, previous, target, jumps = [], 0, 0, 0
     limit = 63 if decoder.settings.distortion_limit < 0 else decoder.settings.distortion_limit
     for start, stop, begin, end in translation.segmentation:
         assert abs(start - previous) <= limit
         assert begin == target
-        assert translation.tokens[begin:end] in translations_of(decoder.model, sentence[start:stop])
+        targets = [[word for word, _ in target] for target, _, _ in rules[start, stop]]
+        assert translation.tokens[begin:end] in targets
         jumps += abs(start - previous)
         covered += range(start, stop)
         previous, target = stop, end
@@ -100,14 +89,11 @@ SETTINGS = st.builds(
 def test_every_search_ends_with_a_sound_translation(data):
     models = {"language_models": data.draw(st.integers(1, 2)), "features": data.draw(st.sampled_from(SYSTEMS))}
     seed, history = data.draw(st.integers(0, 99)), data.draw(st.sampled_from([None, None, 0, 1, 3]))
-    feature = None if history is None else CountWords(history)
+    feature = None if history is None else NgramFeature("Made0", history, score_ngrams)
     nbest, distinct = data.draw(st.sampled_from([0, 1, 10])), data.draw(st.booleans())
     sentences, threads = data.draw(SENTENCES), data.draw(st.sampled_from([1, 2]))
     decoder = random_decoder(seed, data.draw(SETTINGS), feature, 0.4, threads=threads, **models)
-    translations = decoder.decode(sentences, nbest, distinct)
-    assert len(translations) == len(sentences)
-    for sentence, translation in zip(sentences, translations, strict=True):
-        assert_sound(decoder, sentence, translation, nbest, distinct)
+    assert_sound(decoder, sentences, nbest, distinct)
 
 
 @settings(max_examples=200, derandomize=True)
@@ -120,10 +106,7 @@ def test_any_finite_weights_are_searched(data):
     size = model.feature_set.size
     vector = scale * np.array(data.draw(st.lists(numbers, min_size=size, max_size=size)))
     weights = Weights.from_vector(model.feature_set, vector)
-    decoder = Decoder(model, data.draw(SETTINGS), weights)
-    sentences = data.draw(SENTENCES)
-    for sentence, translation in zip(sentences, decoder.decode(sentences, nbest=5), strict=True):
-        assert_sound(decoder, sentence, translation, 5)
+    assert_sound(Decoder(model, data.draw(SETTINGS), weights), data.draw(SENTENCES), 5)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -137,26 +120,18 @@ def test_any_finite_weights_are_searched(data):
 )
 def test_long_sentences_and_small_stacks(algorithm, words, search):
     sentence = np.random.default_rng(0).choice(["a", "b", "c", "new"], words).tolist()
-    decoder = random_decoder(2, SearchSettings(algorithm=algorithm, **search))
-    assert_sound(decoder, sentence, decoder.decode([sentence], nbest=5)[0], 5)
-
-
-def one_phrase_model(targets):
-    """A model that translates the word a in ``targets`` ways of rising probability, and nothing else."""
-    model, weights = random_model(0)
-    words = 3 + np.arange(3 * targets).reshape(targets, 3) // 4 ** np.arange(3) % 4  # base-4 digits are ids from 3
-    scores = np.tile(np.linspace(0.1, 0.9, targets, dtype=np.float32)[:, None], (1, 4))
-    table = build_table([[3]], [words.tolist()], scores, np.full((targets, 6), 1 / 3))
-    return replace(model, phrase_table=table), weights
+    assert_sound(random_decoder(2, SearchSettings(algorithm=algorithm, **search)), [sentence], 5)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("table_limit", [0, 20])
 def test_10_000_options_of_one_phrase(algorithm, table_limit):
-    model, weights = one_phrase_model(10_000)
+    model, weights = random_model(0)
+    words = 3 + np.arange(30_000).reshape(-1, 3) // 4 ** np.arange(3) % 4  # base-4 digits are ids from 3
+    scores = np.tile(np.linspace(0.1, 0.9, 10_000, dtype=np.float32)[:, None], (1, 4))  # of rising probability
+    model = replace(model, phrase_table=build_table([[3]], [words.tolist()], scores, np.full((10_000, 6), 1 / 3)))
     decoder = Decoder(model, SearchSettings(algorithm=algorithm, table_limit=table_limit), weights)
-    for sentence in (["a"], ["a", "new", "a", "b"]):
-        assert_sound(decoder, sentence, decoder.decode([sentence], nbest=3)[0], 3)
+    assert_sound(decoder, [["a"], ["a", "new", "a", "b"]], 3)
     taken = min(table_limit or 10_000, 1000 if algorithm == "cube" else 10_000)  # a pop limit of 1000
     assert len(decoder.lattices([["a"]])[0].options) == taken
 
@@ -168,8 +143,7 @@ def test_equal_scores_everywhere(algorithm):
     weights = Weights.from_vector(model.feature_set, np.zeros(model.feature_set.size))
     decoder = Decoder(model, SearchSettings(algorithm=algorithm, stack_size=10, pop_limit=20), weights)
     sentence = ["a", "b", "c", "a", "b", "c"] * 4
-    first, second = decoder.decode([sentence], nbest=20)[0], decoder.decode([sentence], nbest=20)[0]
-    assert_sound(decoder, sentence, first, 20)
+    first, second = (assert_sound(decoder, [sentence], 20)[0] for _ in range(2))
     assert first.score == 0.0 and [e.tokens for e in first.nbest] == [e.tokens for e in second.nbest]
 
 

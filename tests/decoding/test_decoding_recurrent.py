@@ -1,16 +1,21 @@
-"""Lattices rescored with a recurrent model, beside all their paths scored by the equations."""
+"""Recurrent models on lattices and inside the search, beside all derivations scored by the equations."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from recurrent_world import KINDS, MODEL, SENTENCES, linked_lattices, random_world, word_scores
-from tiny_models import TARGET, change_system
+from recurrent_world import KINDS, MODEL, SENTENCES, linked_lattices, random_world, read_positions, word_scores
+from test_decoding_search import search_all
+from tiny_models import EVERYTHING, TARGET, change_system
 
+from neural_smt.decoding.features import Weights
 from neural_smt.decoding.oracles import oracle_rows
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices, model_ids
-from neural_smt.decoding.reranking.push_forward import order_paths, push_forward, rescore_lists, score_paths
+from neural_smt.decoding.reranking.push_forward import order_paths, push_forward, rescore_lists
+from neural_smt.decoding.scorers.recurrent import RecurrentFeature, RecurrentSearch
+from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.errors import UserError
+from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.vocabulary import UNK
@@ -57,21 +62,12 @@ def test_blocks_threads_and_the_order_of_sentences_do_not_matter(monkeypatch, be
     np.testing.assert_allclose(found.scores[::-1], whole.scores, atol=1e-5)
 
 
-def test_lists_have_the_scores_of_the_equations_with_and_without_sharing(world):
+def test_lists_are_rescored_alike_with_and_without_sharing(world):
     plain = rescore_lists(world.model, world.all_weights, 20)
     shared = rescore_lists(world.model, world.all_weights, 20, shared=True, threads=2)
     assert shared.evaluations < plain.evaluations
     assert shared.arcs.values.tolist() == plain.arcs.values.tolist()
     np.testing.assert_allclose(shared.scores, plain.scores, atol=1e-5)
-    paths = [world.paths(sentence)[:7] for sentence in range(len(SENTENCES))]
-    owner = np.repeat(np.arange(len(SENTENCES)), [len(part) for part in paths])
-    listed = Ragged.from_lists([path for part in paths for path in part])
-    found, _ = score_paths(world.model, listed, owner)
-    expected = [world.score(path, sentence)[1] for sentence, part in enumerate(paths) for path in part]
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-    best = push_forward(world.model, world.all_weights, 10_000)
-    everything = rescore_lists(world.model, world.all_weights, 10_000)
-    assert (everything.scores <= best.scores + 1e-5).all()
 
 
 def test_an_arc_without_words_leaves_the_state_as_it_is():
@@ -175,3 +171,80 @@ def test_the_first_of_equal_paths_leads_whatever_rounding_makes_of_them() -> Non
     assert order_paths(totals, first).tolist() == [1, 2, 0, 4, 6, 5, 3]
     assert order_paths(totals[::-1].copy(), np.array([0, 4, 7])).tolist() == [0, 2, 1, 3, 4, 5, 6]
     assert order_paths(np.zeros(0), np.zeros(4, dtype=np.int64)).tolist() == []
+
+
+WEIGHT = 0.7
+NARROW = SearchSettings(algorithm="cube", stack_size=6, beam_threshold=0.0, table_limit=0, pop_limit=20)
+
+
+def make(seed: int, kind: str, recombination: int, settings: Settings = EVERYTHING, **options):
+    """A world whose inputs are those of ``Positions``, and a decoder that its model leads."""
+    world = random_world(seed, kind)
+    representation, plain = read_positions(world, kind), world.decoder
+    feature = RecurrentFeature(world.model.scorer.scorer, MODEL, plain.model, representation, recombination)
+    weights = Weights.from_vector(plain.feature_set, plain.vector).values | {feature.name: (WEIGHT,)}
+    return world, Decoder(plain.model, settings, Weights(weights), feature=feature, **options)
+
+
+@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+@pytest.mark.parametrize("kind", ["none", "sentence", "links"])
+@pytest.mark.parametrize("seed", range(2))
+def test_whole_histories_kept_apart_give_every_derivation_its_score(seed, kind, algorithm):
+    world, decoder = make(seed, kind, 40, search_all(algorithm))
+    found = decoder.decode(SENTENCES, nbest=100_000, distinct=False)
+    for sentence, (text, translation) in enumerate(zip(SENTENCES, found, strict=True)):
+        if not text:
+            assert translation.tokens == []
+            continue
+        paths = world.paths(sentence)
+        recurrent = np.array([world.score(path, sentence)[1] for path in paths])
+        features = np.array([world.lattices.flat.features[:, path].astype(float).sum(axis=1) for path in paths])
+        expected = np.sort(features @ world.vector + WEIGHT * recurrent)[::-1]
+        np.testing.assert_allclose([entry.score for entry in translation.nbest], expected, atol=1e-4)
+        listed = sorted(float(entry.features[decoder.column]) for entry in translation.nbest)
+        np.testing.assert_allclose(listed, np.sort(recurrent), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["none", "links"])
+def test_a_narrow_search_lists_exact_scores_and_finds_nearly_the_best(kind):
+    world, decoder = make(3, kind, 1, NARROW)
+    _, wide = make(3, kind, 1)
+    lost, lists = [], zip(*(d.decode(SENTENCES, nbest=50) for d in (decoder, wide)), strict=True)
+    for sentence, (narrow, best) in enumerate(lists):
+        known = {}
+        for path in world.paths(sentence):
+            words = tuple(world.lattices.spell(world.lattices.flat.words.take(np.array(path)).values))
+            known.setdefault(words, []).append(world.score(path, sentence)[1])
+        for entry in [*narrow.nbest, *best.nbest]:
+            if entry.tokens:
+                assert min(abs(entry.features[decoder.column] - score) for score in known[tuple(entry.tokens)]) < 1e-4
+                assert entry.score == pytest.approx(float(entry.features @ decoder.vector), abs=1e-4)
+        lost.append(best.score - narrow.score)
+    assert min(lost) > -1e-4 and np.mean(lost) < 1.0
+
+
+def test_batches_and_threads_do_not_matter(monkeypatch):
+    _, decoder = make(4, "links", 1, NARROW)
+    whole = decoder.decode(SENTENCES * 3, nbest=5)
+    monkeypatch.setattr("neural_smt.decoding.search.FEATURE_BATCH", 2)
+    _, threaded = make(4, "links", 1, NARROW, threads=2)
+    for one, other in zip(whole, threaded.decode(SENTENCES * 3, nbest=5), strict=True):
+        assert one.tokens == other.tokens
+        np.testing.assert_allclose([e.score for e in one.nbest], [e.score for e in other.nbest], atol=1e-4)
+    statistics = decoder.feature.statistics()
+    assert statistics["hypotheses"] > 0 and statistics["evaluations"] > 0 and statistics["seconds"] > 0
+
+
+def test_a_hypothesis_is_scored_after_those_that_it_extends(monkeypatch):
+    _, decoder = make(5, "none", 1, NARROW)
+    scored = []
+    score = RecurrentSearch.__call__
+
+    def watch(search, batch):
+        assert (search.row_of[batch.tails[batch.tails >= 5]] > 0).all()  # 5 sentences have words
+        scored.append(len(batch.tails))
+        return score(search, batch)
+
+    monkeypatch.setattr(RecurrentSearch, "__call__", watch)
+    decoder.decode(SENTENCES)
+    assert sum(scored) == decoder.feature.statistics()["hypotheses"] > 20

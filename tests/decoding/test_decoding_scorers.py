@@ -1,4 +1,6 @@
-"""Every kind of network on lattices and on lists, beside all translations scored one by one."""
+"""Every kind of network on lattices and on lists, beside all translations scored one by one, recurrent models by their
+equations.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -75,6 +77,8 @@ def test_lattices_are_rescored_as_all_their_translations_in_lists(name: str, mon
     paths = all_paths(world)
     entries = add_scores([listed(world, *found) for found in paths], network, LINES)
     scores = np.array([entry.features[network.feature][0] for entry in entries])
+    if name in KINDS:
+        np.testing.assert_allclose(scores, [world.score(path, number)[1] for number, path in paths], atol=1e-5)
     owner = np.array([number for number, _ in paths])
     first = np.searchsorted(owner, np.arange(len(SENTENCES) + 1))
     together, states = score_paths(scorer, Ragged.from_lists([path for _, path in paths]), owner)

@@ -1,15 +1,22 @@
-"""The search against all derivations counted out, on tiny random models."""
+"""The search against all derivations counted out, on tiny random models; and nothing is scored or searched twice."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tiny_models import EVERYTHING, GROUPS, TARGET, all_derivations, random_decoder, random_model, random_ngrams
 
-from neural_smt.decoding.batches import StatefulFeature
+from neural_smt.decoding.batches import NewHypotheses, StatefulFeature
+from neural_smt.decoding.nbest import translate
+from neural_smt.decoding.scorers.ngrams import NgramFeature
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.experiment.settings import Settings
+from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
+from neural_smt.vocabulary import BOS, EOS
 
 SENTENCES = [["a", "b", "c", "a"], ["c", "unknown", "b", "a", "b"], ["b"], ["x", "a", "b"]]
 
@@ -47,40 +54,6 @@ def assert_finds_everything(decoder, listed, limit=6, feature=None):
         assert_lists_equal(translation, all_derivations(decoder.model, sentence, *settings), listed)
 
 
-@pytest.mark.parametrize("algorithm", ["stack", "cube"])
-@pytest.mark.parametrize("seed", range(4))
-def test_every_derivation_is_found_in_order(algorithm, seed):
-    assert_finds_everything(random_decoder(seed, search_all(algorithm)), 500)
-
-
-def test_quantised_language_models_are_searched_as_exact_ones():
-    model, weights = random_model(5)
-    coded = NgramModel.from_tables(random_ngrams(np.random.default_rng(5)), TARGET, quantise=True)
-    assert_finds_everything(Decoder(replace(model, language_models=(coded,)), search_all("cube"), weights), 500)
-
-
-@pytest.mark.parametrize("algorithm", ["stack", "cube"])
-@pytest.mark.parametrize("limit", [0, 1, 2, -1])
-def test_distortion_limit(algorithm, limit):
-    assert_finds_everything(random_decoder(11, search_all(algorithm, limit)), 300, limit)
-
-
-@pytest.mark.parametrize(("features", "models"), [(GROUPS[:2], 1), ((*GROUPS, "encoder_decoder"), 1), (GROUPS, 2)])
-def test_feature_groups(features, models):
-    decoder = random_decoder(5, search_all("stack"), features=features, language_models=models)
-    assert_finds_everything(decoder, 200)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_distinct_lists_keep_the_best_of_each_string(seed):
-    decoder = random_decoder(seed, search_all("stack"))
-    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=20), strict=True):
-        distinct = {}
-        for derivation in all_derivations(decoder.model, sentence, decoder.feature_set, decoder.vector)[:400]:
-            distinct.setdefault(derivation.tokens, derivation)
-        assert_lists_equal(translation, list(distinct.values())[:20], 20)
-
-
 class LastWords(StatefulFeature):
     """A made-up feature of two words of context, the words added, and the end of the sentence."""
 
@@ -91,32 +64,48 @@ class LastWords(StatefulFeature):
         self.fallback_lm = fallback_lm
 
     def __call__(self, batch):
-        values = []
-        for i, history in enumerate(batch.history):
-            words = [*history.tolist(), *batch.words[i].tolist()]
-            values.append(self._value(words) + (self._end(words) if batch.complete[i] else 0.0))
-        return np.array(values)
+        new = zip(batch.history.tolist(), batch.words, batch.complete, strict=True)
+        return np.array([self._value([*before, *words.tolist()], ends) for before, words, ends in new])
 
-    def score(self, before, target):
-        return self._value([1, 1, *(i for _, i in before)][-2:] + [i for _, i in target])
-
-    def end(self, words):
-        return self._end([1, 1, *(i for _, i in words)])
+    def whole(self, words):
+        return self._value([1, 1, *(i for _, i in words)], True)
 
     @staticmethod
-    def _value(words):
+    def _value(words, ends):
         words = [i if i < len(TARGET) else 0 for i in words]
-        return sum(((3 * words[i - 2] + 5 * words[i - 1] + 7 * words[i]) % 11) / -5 for i in range(2, len(words)))
-
-    @staticmethod
-    def _end(words):
-        return -(words[-1] % 3) / 2 if words[-1] < len(TARGET) else 0.0
+        steps = zip(words, words[1:], words[2:], strict=False)
+        return sum((3 * a + 5 * b + 7 * c) % 11 / -5 for a, b, c in steps) - ends * (words[-1] % 3) / 2
 
 
-@pytest.mark.parametrize("fallback_lm", [None, "LM0"])
 @pytest.mark.parametrize("algorithm", ["stack", "cube"])
-def test_feature_is_part_of_every_score(algorithm, fallback_lm):
-    assert_finds_everything(random_decoder(7, search_all(algorithm), LastWords(fallback_lm), 0.7), 300)
+@pytest.mark.parametrize(
+    ("seed", "limit", "options"),
+    [
+        *((seed, 6, {}) for seed in range(4)),
+        *((11, limit, {}) for limit in (0, 1, 2, -1)),
+        *((5, 6, {"features": features}) for features in (GROUPS[:2], (*GROUPS, "encoder_decoder"))),
+        (5, 6, {"language_models": 2}),
+        *((7, 6, {"feature": LastWords(fallback_lm), "weight": 0.7}) for fallback_lm in (None, "LM0")),
+    ],
+)
+def test_every_derivation_is_found_in_order(algorithm, seed, limit, options):
+    assert_finds_everything(random_decoder(seed, search_all(algorithm, limit), **options), 500, limit)
+
+
+def test_quantised_language_models_are_searched_as_exact_ones():
+    model, weights = random_model(5)
+    coded = NgramModel.from_tables(random_ngrams(np.random.default_rng(5)), TARGET, quantise=True)
+    assert_finds_everything(Decoder(replace(model, language_models=(coded,)), search_all("cube"), weights), 500)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_distinct_lists_keep_the_best_of_each_string(seed):
+    decoder = random_decoder(seed, search_all("stack"))
+    for sentence, translation in zip(SENTENCES, decoder.decode(SENTENCES, nbest=20), strict=True):
+        distinct = {}
+        for derivation in all_derivations(decoder.model, sentence, decoder.feature_set, decoder.vector)[:400]:
+            distinct.setdefault(derivation.tokens, derivation)
+        assert_lists_equal(translation, list(distinct.values())[:20], 20)
 
 
 def test_feature_sees_the_stack_of_every_sentence_at_once():
@@ -149,12 +138,11 @@ def test_feature_with_a_fallback_scores_once_what_is_extended(algorithm):
         decoder = random_decoder(7, settings, Watch(fallback_lm), 0.2)
         lattices = [lattice for lattice in decoder.lattices(sentences) if lattice]
         scores[fallback_lm] = np.mean([lattice.prefix_scores.max() for lattice in lattices])
-        for translation in (decoder.translate(lattice, nbest=10, distinct=False) for lattice in lattices):
+        for translation in (translate(lattice, decoder.model, 10, False)[0] for lattice in lattices):
             for entry in translation.nbest:  # a score from scratch, on every way through the lattice
                 assert entry.score == pytest.approx(float(entry.features @ decoder.vector), abs=1e-4)
                 ids = [(token, TARGET.words.index(token) if token in TARGET else len(TARGET)) for token in entry.tokens]
-                whole = decoder.feature.score([], ids) + decoder.feature.end(ids)
-                assert entry.features[decoder.column] == pytest.approx(whole, abs=1e-4)
+                assert entry.features[decoder.column] == pytest.approx(decoder.feature.whole(ids), abs=1e-4)
     assert scored["LM0"] < 0.7 * scored[None]
     assert scores["LM0"] > scores[None] - 0.5
 
@@ -190,3 +178,94 @@ def test_prepared_sentences_serve_several_weights():
     prepared, decoder = random_decoder(1).prepare(SENTENCES), Decoder(model, SearchSettings(), others)
     again, fresh = ([(t.tokens, t.score) for t in decoder.decode(given, nbest=4)] for given in (prepared, SENTENCES))
     assert again == fresh
+
+
+def score_shared(score, history, words, complete, size=2):
+    """What an n-gram model gives new hypotheses."""
+    histories = np.array(history, dtype=np.int32).reshape(len(words), size)
+    none = np.zeros(len(words), dtype=np.int64)
+    batch = NewHypotheses(none, Ragged.from_lists(words), histories, np.array(complete, dtype=bool))
+    return NgramFeature("Made0", size, score)(batch).tolist()
+
+
+def test_shared_ngrams_of_three_hypotheses():
+    queries = []
+
+    def score(contexts, words):
+        queries.extend(np.column_stack([contexts, words]).tolist())
+        return 10.0 ** np.arange(len(words))
+
+    found = score_shared(score, [[1, 3], [4, 3], [1, 3]], [[5, 6], [5], [5]], [False, False, True])
+    assert queries == [[1, 3, 5], [3, 5, 6], [4, 3, 5], [3, 5, EOS]]
+    assert found == [11.0, 100.0, 1001.0]
+
+
+@settings(max_examples=100, derandomize=True)
+@given(st.data())
+def test_sharing_changes_no_score(data):
+    size = data.draw(st.integers(0, 4))
+    word = st.integers(3, 6)
+    count = data.draw(st.integers(0, 12))
+    history = [data.draw(st.lists(word, min_size=size, max_size=size)) for _ in range(count)]
+    words = [data.draw(st.lists(word, max_size=4)) for _ in range(count)]
+    complete = [data.draw(st.booleans()) for _ in range(count)]
+
+    def score(contexts, words):
+        rows = [tuple(row) for row in np.column_stack([contexts, words]).tolist()]
+        assert len(set(rows)) == len(rows)
+        return np.array([hash(row) % 1000 for row in rows], dtype=float)
+
+    found = score_shared(score, history, words, complete, size)
+    for total, before, added, ends in zip(found, history, words, complete, strict=True):
+        text = before + added + [EOS] * ends
+        assert total == sum(hash(tuple(text[i : i + size + 1])) % 1000 for i in range(len(text) - size))
+    with pytest.raises(ValueError, match="need as many scores"):
+        score_shared(lambda contexts, words: np.zeros(len(words) + 1), history, words, complete, size)
+
+
+class Counting:
+    """A bigram model that remembers the n-grams that it scored."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, contexts, words):
+        self.calls.append([tuple(row) for row in np.column_stack([contexts, words]).tolist()])
+        return -((3.0 * contexts[:, 0] + words) % 7)
+
+
+@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+def test_feature_scores_every_ngram_once_per_stack(algorithm):
+    sentences = [["a", "b", "c", "a", "b"], ["b", "a", "b", "c"], ["a", "b", "a", "b", "a"]]
+    counting = Counting()
+    decoder = random_decoder(7, SearchSettings(algorithm=algorithm), NgramFeature("Bigram0", 1, counting))
+    translations = decoder.decode(sentences, nbest=20, distinct=False)
+    assert len(counting.calls) == 5  # stacks, whatever the number of sentences
+    assert all(len(set(ngrams)) == len(ngrams) for ngrams in counting.calls)
+    index = {word: number for number, word in enumerate(TARGET.words)} | {"c": len(TARGET)}  # c is copied
+    for translation in translations:
+        for entry in translation.nbest:
+            ids = [BOS, *(index[token] for token in entry.tokens), EOS]
+            expected = -sum((3 * before + word) % 7 for before, word in itertools.pairwise(ids))
+            assert entry.features[decoder.column] == expected
+
+
+def test_equal_sentences_are_searched_once():
+    sentences = [["a", "b"], ["c", "a"], [], ["a", "b"], ["a", "b"], []]
+    seen = []
+
+    class Watch(NgramFeature):
+        def __call__(self, batch):
+            seen.append(set(batch.sentences.tolist()))
+            return super().__call__(batch)
+
+    decoder = random_decoder(7, feature=Watch("Bigram0", 1, Counting()))
+    translations = decoder.decode(sentences, nbest=5)
+    assert set().union(*seen) == {0, 1}
+    single = [decoder.decode([sentence], nbest=5)[0] for sentence in sentences]
+    for found, expected in zip(translations, single, strict=True):
+        assert [(e.tokens, e.score) for e in found.nbest] == [(e.tokens, e.score) for e in expected.nbest]
+        assert found.segmentation == expected.segmentation
+    lattices = decoder.lattices(sentences)
+    assert [lattice and lattice.sentences.tolist() for lattice in lattices] == [[0], [1], None, [3], [4], None]
+    assert lattices[0].tails is lattices[4].tails

@@ -17,7 +17,7 @@ from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.steps import decode
 from neural_smt.experiment.settings import Settings
 from neural_smt.experiment.system_folder import map_paths
-from neural_smt.io.files import read_json, write_json
+from neural_smt.io.files import read_json, read_yaml, write_json
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.language_model.model import NgramModel
 from neural_smt.language_model.ngrams import NgramTable
@@ -118,8 +118,11 @@ class Derivation:
 
 
 def all_derivations(model, sentence, feature_set, vector, limit=6, feature=None) -> list[Derivation]:
-    """Every derivation that the distortion limit allows, best first, by recursion over plain Python objects."""
-    rules = _rules(model, sentence)
+    """Every derivation that the distortion limit allows, best first, by recursion over plain Python objects.
+
+    feature: one more, with a method ``whole`` that scores all words of a translation, as (word, id) pairs.
+    """
+    rules = list_rules(model, sentence)
     part = feature_set.slices
     found = []
 
@@ -129,7 +132,7 @@ def all_derivations(model, sentence, feature_set, vector, limit=6, feature=None)
             for number, lm in enumerate(model.language_models):
                 values[part[f"LM{number}"]] = _language_score(lm, words)
             if feature:
-                values[part[feature.name]] += feature.end(words)
+                values[part[feature.name]] = feature.whole(words)
             tokens = tuple(word for word, _ in words)
             found.append(Derivation(tokens, values, float(values @ vector)))
             return
@@ -148,15 +151,13 @@ def all_derivations(model, sentence, feature_set, vector, limit=6, feature=None)
                     first = part["LexicalReordering0"].start
                     total[first + turn] += reordering[turn]
                     total[first + 3 + turn] += forward[turn]
-                if feature:
-                    total[part[feature.name]] += feature.score(words, target)
                 extend(covered | set(range(start, stop)), (start, stop), reordering[3:], words + target, total)
 
     extend(set(), (0, 0), np.zeros(3), [], np.zeros(feature_set.size))
     return sorted(found, key=lambda derivation: -derivation.score)
 
 
-def _rules(model, sentence):
+def list_rules(model, sentence):
     """(start, stop) -> list of (target as (word, id) pairs, stateless values by feature, reordering logs)."""
     table = model.phrase_table
     phrases = {tuple(phrase.tolist()): number for number, phrase in enumerate(table.source)}
@@ -204,8 +205,7 @@ def save_system(
     for name, column in model.columns.items():
         save_column(folder / f"{name}.safetensors", column, model.phrase_table)
     columns = {"encoder_decoder": "EncoderDecoder0.safetensors"} if model.columns else {}
-    reordering = ["reordering"] if REORDERING in model.feature_set else []
-    features = ["phrase", "language_model", *reordering, *columns]
+    features = [*(GROUPS if REORDERING in model.feature_set else GROUPS[:2]), *columns]
     further = {"features": features, "language_models": names, "columns": columns, **further}
     SOURCE.save(folder / "source.tsv")
     TARGET.save(folder / "target.tsv")
@@ -214,45 +214,19 @@ def save_system(
     return {"system": describe_system(folder, **further), "weights": folder / "weights.json"}
 
 
-def describe_system(folder: Path, **further: Any) -> Path:
-    """Write the description of a system of a folder's files; the file. further: see ``save_system``."""
-    description = {
-        "name": "tiny",
-        "kind": "search",
-        "languages": {"source": "en", "target": "fr"},
-        "features": list(GROUPS),
-        "phrase_table": "table",
-        "language_models": ["lm"],
-        "source_vocabulary": "source.tsv",
-        "target_vocabulary": "target.tsv",
-        "columns": {},
-        "network": None,
-        "search": "search.json",
-        "weights": "weights.json",
-    }
-    write_json(folder / "system.json", description | further)
+def describe_system(folder: Path, example: str = "search", /, **further: Any) -> Path:
+    """Write an example of ``systems.yaml`` into a folder; the file. further: entries beside or in place of its own."""
+    further = {key: map_paths(value, str) if key == "network" else value for key, value in further.items()}
+    folder.mkdir(exist_ok=True)
+    write_json(folder / "system.json", read_yaml(Path(__file__).with_name("systems.yaml"))[example] | further)
     return folder / "system.json"
 
 
 def save_reranker(folder: Path, base: Path, **further: Any) -> Path:
-    """Write the description of a system that reranks candidates of ``base``; the file. further: its entries beside or
-    in place of those of one that reranks whole lists without a network.
+    """Write the description of a system that reranks candidates of ``base``, by default whole lists without a network;
+    the file.
     """
-    description = {
-        "name": "reranked",
-        "kind": "lists",
-        "languages": {"source": "en", "target": "fr"},
-        "base": str(base),
-        "network": None,
-        "nbest": 0,
-        "candidates": "lattice",
-        "beam": 1,
-        "drop_features": [],
-    }
-    further = {key: map_paths(value, str) if key == "network" else value for key, value in further.items()}
-    folder.mkdir(exist_ok=True)
-    write_json(folder / "system.json", description | further)
-    return folder / "system.json"
+    return describe_system(folder, "rerank", base=str(base), **further)
 
 
 def change_system(system: Path, **changes: Any) -> None:

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from neural_smt.networks import device, normalisers
-from neural_smt.networks.normalisers import FingerprintCache, Normalisers, fingerprints
+from neural_smt.networks.normalisers import Normalisers, fingerprints
 from neural_smt.networks.softmax import (
     choose_logits,
     exponentiate,
@@ -74,26 +74,6 @@ def test_fingerprints_differ_by_every_column_and_their_order() -> None:
     assert (keys != 0).all()
     many = np.stack(np.unravel_index(np.arange(60**3), (60, 60, 60)), 1).astype(np.int32)
     assert len(np.unique(fingerprints(many))) == len(many)
-
-
-@pytest.mark.parametrize("capacity", [0, 1, 4, 100, 10_000])
-def test_what_is_remembered_is_what_was_put_in_last(capacity: int) -> None:
-    cache, values = FingerprintCache(capacity), {}
-    random = np.random.default_rng(1)
-    found = 0
-    for _ in range(50):
-        rows = np.unique(random.integers(0, 9, (60, 3)).astype(np.int32), axis=0)
-        keys, scores = fingerprints(rows), np.full(len(rows), np.nan)
-        missing = cache.look_up(keys, scores)
-        known = np.setdiff1d(np.arange(len(rows)), missing)
-        found += len(known)
-        assert scores[known].tolist() == [values[key] for key in keys[known].tolist()]
-        if capacity == 10_000:
-            assert not set(keys[missing].tolist()) & values.keys()
-        scores = random.normal(size=len(rows))
-        cache.insert(keys, scores, np.arange(len(rows)))
-        values |= dict(zip(keys.tolist(), scores.tolist(), strict=True))
-    assert (found > 0) == (capacity > 0)
 
 
 def test_one_exponential_at_a_time() -> None:
