@@ -4,6 +4,7 @@ A stateful feature, such as a network, scores all candidates of a stack before i
 language model, the hypotheses that these extend (see ``stacks``).
 """
 
+import json
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,6 @@ from neural_smt.decoding.stacks import (
     settle_stack,
     start_search,
 )
-from neural_smt.decoding.statistics import in_words
 from neural_smt.io.ragged import Ragged, offsets_of
 
 
@@ -122,7 +122,7 @@ class StatefulFeature:
 
     def describe(self) -> str:
         """The same as a line for the log."""
-        return f"{self.name}: {in_words(self.statistics())}"
+        return f"{self.name}: {json.dumps(self.statistics())}"
 
     def rescore(self, words: Ragged, derivations: Derivations) -> np.ndarray:
         """float64 ``[n]``: the exact scores of n whole translations, the ends of the sentences included."""

@@ -200,11 +200,11 @@ class Weights:
                 raise UserError(f"the weights name a feature {name} that the system does not have; tune it again")
         vector = np.zeros(feature_set.size)
         for feature in feature_set:
-            values = self.values.get(feature.name)
-            if values is None or len(values) != feature.size:
+            values = self.values.get(feature.name, ())
+            if len(values) != feature.size:
                 raise UserError(
-                    f"the weights hold {0 if values is None else len(values)} of the {feature.size} numbers "
-                    f"of feature {feature.name}; tune the system again"
+                    f"the weights hold {len(values)} of the {feature.size} numbers of feature {feature.name}; tune the "
+                    "system again"
                 )
             vector[feature_set.slices[feature.name]] = values
         for name, value in zip(feature_set.names, vector.tolist(), strict=True):

@@ -1,20 +1,16 @@
 """Loading what a system is searched with."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from neural_smt.decoding.batches import StatefulFeature
 from neural_smt.decoding.features import NETWORK_FEATURES, Weights
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 
-if TYPE_CHECKING:
-    from neural_smt.decoding.scorers.cslm import CslmFeature
-    from neural_smt.decoding.scorers.recurrent import RecurrentFeature
 
-
-def load_feature(system: System, model: TranslationModel, device: str) -> "CslmFeature | RecurrentFeature | None":
+def load_feature(system: System, model: TranslationModel, device: str) -> StatefulFeature | None:
     """The CSLM or the recurrent model for a system whose feature groups name it, else None."""
     named = [group for group in system.features if group in NETWORK_FEATURES]
     if not named:

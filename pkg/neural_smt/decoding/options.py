@@ -18,6 +18,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.jit import kernel
 from neural_smt.language_model.primitives import Automaton, score_word
+from neural_smt.networks.distinct import number_rows
 from neural_smt.phrases.interning import intern_phrases
 from neural_smt.phrases.table import find_spans
 
@@ -133,12 +134,9 @@ def prepare(model: TranslationModel, sentences: list[list[str]]) -> PreparedSent
     target_id = {word: len(model.target_vocabulary) + i for i, word in enumerate(unknown_words)}
     copied = [target_id.get(word, model.target_vocabulary.index.get(word, -1)) for word in copies]
 
-    found = table.target.take(rows)
     words = model.target_vocabulary.words
-    targets = Ragged(
-        np.concatenate([found.values, np.array(copied, dtype=np.int32)]),
-        np.concatenate([found.offsets, found.offsets[-1] + np.arange(1, len(copies) + 1)]),
-    )
+    copying = Ragged(np.array(copied, dtype=np.int32), np.arange(len(copies) + 1))
+    targets = Ragged.concatenate([table.target.take(rows), copying])
     return PreparedSentences(
         tokens=sentences,
         first=first,
@@ -176,7 +174,7 @@ def _read_rules(model: TranslationModel, rows: np.ndarray, targets: Ragged, copi
         "rows": np.concatenate([rows, np.full(copies, UNKNOWN_ROW)]),
         "stateless": stateless,
         "reordering": reordering,
-        "forward_class": _number_rows(reordering[:, 3:]),
+        "forward_class": number_rows(reordering[:, 3:].copy().view(np.int32))[0].astype(np.int32),
         "language": _score_alone(tuple(m.arrays for m in model.language_models), targets.values, targets.offsets),
     }
 
@@ -193,15 +191,6 @@ def _check_finite(model: TranslationModel, rows: np.ndarray, scores: np.ndarray,
         f"the phrase table holds a translation of '{words}' whose score {names[score]} is not a finite number; "
         "make the table or the column again"
     )
-
-
-def _number_rows(values: np.ndarray) -> np.ndarray:
-    """int32 ``[n]``: equal numbers for equal rows of ``[n, k]``."""
-    numbers = np.zeros(len(values), dtype=np.int64)
-    for column in values.T:
-        distinct, column_numbers = np.unique(column, return_inverse=True)
-        numbers = np.unique(numbers * len(distinct) + column_numbers, return_inverse=True)[1]
-    return numbers.astype(np.int32)
 
 
 def weigh(prepared: PreparedSentences, decoder: Decoder, language: np.ndarray) -> WeightedSentences:

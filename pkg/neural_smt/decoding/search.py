@@ -135,7 +135,7 @@ class Decoder:
             return translate(batch, self.model, nbest, distinct, rescore, traced)
 
         translations = self._run(sentences, nbest > 1 or rescore is not None, finish, self.feature)
-        return [translation or self.translate(None, nbest) for translation in translations]
+        return [translation or empty_translation(self.feature_set.size, nbest) for translation in translations]
 
     def lattices(
         self, sentences: list[list[str]] | PreparedSentences, density: float = math.inf
@@ -191,9 +191,3 @@ class Decoder:
             context=feature.context if feature else 0,
             fallback_lm=fallback,
         )
-
-    def translate(self, lattice: Lattice | None, nbest: int = 0, distinct: bool = True) -> Translation:
-        """The best translation in a lattice that this decoder made (None: of an empty sentence); see ``decode``."""
-        if lattice is None:
-            return empty_translation(self.feature_set.size, nbest)
-        return translate(lattice, self.model, nbest, distinct)[0]

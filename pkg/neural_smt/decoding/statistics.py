@@ -99,11 +99,3 @@ def sum_counts(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if "seconds" in total:
         total["seconds"] = round(total["seconds"], 3)
     return total
-
-
-def in_words(counts: Mapping[str, Any]) -> str:
-    """Counts as a part of a sentence: ``30 ngrams, 5 cache hits``."""
-    return ", ".join(
-        f"{name} ({in_words(value)})" if isinstance(value, Mapping) else f"{value} {name.replace('_', ' ')}"
-        for name, value in counts.items()
-    )

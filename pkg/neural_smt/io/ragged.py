@@ -29,6 +29,18 @@ def offsets_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
     return offsets
 
 
+def blocks(offsets: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
+    """Ranges of lists, one after the other: each of lists with ``most`` numbers in all, or of one longer list.
+
+    offsets: int ``[n + 1]``, rising, where each list begins.
+    """
+    first = 0
+    while first < len(offsets) - 1:
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1)
+        yield first, last
+        first = last
+
+
 @dataclass(frozen=True)
 class Ragged:
     """``n`` lists in one array: list ``i`` is ``values[offsets[i]:offsets[i + 1]]``.

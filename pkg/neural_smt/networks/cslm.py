@@ -17,7 +17,7 @@ from neural_smt.language_model.model import NgramModel, context_states, score_ng
 from neural_smt.networks.device import pack, precision_context
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
-from neural_smt.networks.normalisers import FingerprintCache, NormaliserEstimate, Normalisers, fingerprints
+from neural_smt.networks.normalisers import FingerprintCache, NormaliserEstimate, Normalisers
 from neural_smt.networks.softmax import choose_logits, word_log_probabilities
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
@@ -275,12 +275,11 @@ class CslmScorer:
         """``[C]`` of h_2 of these contexts. Exact ones are remembered, estimates are as soon made as found."""
         if isinstance(self.normalisers, NormaliserEstimate):
             return self.normalisers(inner)
-        keys, totals = fingerprints(contexts), np.empty(len(contexts))
-        missing = self.known.look_up(keys, totals)
-        if len(missing):
-            totals[missing] = self.normalisers(inner[self._tensor(missing)]).double().cpu().numpy()
-            self.known.insert(keys, totals, missing)
-        return torch.from_numpy(totals).to(inner)
+
+        def compute(rows: np.ndarray) -> np.ndarray:
+            return self.normalisers(inner[self._tensor(rows)]).double().cpu().numpy()
+
+        return torch.from_numpy(self.known.values(contexts, compute)[0]).to(inner)
 
     def estimating(self, contexts: np.ndarray, words: int | None = None) -> "CslmScorer":
         """This scorer with estimated normalisers, fitted to the exact ones of ``contexts``, int32 ``[N, history]``.

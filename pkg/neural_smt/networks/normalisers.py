@@ -7,6 +7,7 @@ contexts like those of the search.
 """
 
 import threading
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -72,7 +73,7 @@ def _insert(places: np.ndarray, keys: np.ndarray, values: np.ndarray, rows: np.n
 
 
 class FingerprintCache:
-    """Values (float64) of rows of ids by their ``fingerprints``.
+    """Values of rows of ids by their ``fingerprints``, which are computed where they are not known.
 
     capacity: rows remembered, 16 bytes each, rounded up to a power of two (0: none). Threads share it.
     """
@@ -82,18 +83,21 @@ class FingerprintCache:
         self._places = np.zeros(count, dtype=PLACE)
         self._lock = threading.Lock()
 
-    def look_up(self, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Fill in the values (float64 ``[N]``) of the fingerprints that are known; int64, the numbers of the others."""
-        if not len(self._places):
-            return np.arange(len(keys))
-        with self._lock:
-            return _look_up(self._places, keys, values)
+    def values(self, rows: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, int]:
+        """float64 ``[N]``, the values of rows of ids (int32 ``[N, width]``), and how many of them are new.
 
-    def insert(self, keys: np.ndarray, values: np.ndarray, rows: np.ndarray) -> None:
-        """Remember the values of the fingerprints at ``rows`` (int64)."""
-        if len(self._places):
+        compute: of some rows (int64, their numbers); it runs outside the lock.
+        """
+        if not len(self._places):
+            return compute(np.arange(len(rows))), len(rows)
+        keys, values = fingerprints(rows), np.empty(len(rows))
+        with self._lock:
+            missing = _look_up(self._places, keys, values)
+        if len(missing):
+            values[missing] = compute(missing)
             with self._lock:
-                _insert(self._places, keys, values, rows)
+                _insert(self._places, keys, values, missing)
+        return values, len(missing)
 
 
 LOGITS = {"cpu": 3 << 18, "cuda": 1 << 27}

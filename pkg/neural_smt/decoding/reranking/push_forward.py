@@ -8,7 +8,7 @@ to keeps it. The end of the sentence is predicted after the last node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
@@ -26,7 +26,7 @@ from neural_smt.decoding.reranking.push_forward_kernels import (
     trace_best,
 )
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
-from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.ragged import Ragged, blocks, offsets_of
 from neural_smt.networks.recurrent.scorer import writable
 from neural_smt.networks.recurrent.tries import build_tries, stable_order
 from neural_smt.vocabulary import BOS, EOS
@@ -92,15 +92,6 @@ def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], threads: i
         return list(pool.map(work, parts))
 
 
-def _blocks(work: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
-    """Ranges of sentences with about so much work each; work: int64 ``[S + 1]``, that before each sentence."""
-    first = 0
-    while first < len(work) - 1:
-        last = max(first + 1, int(np.searchsorted(work, work[first] + most, side="right")) - 1)
-        yield first, last
-        first = last
-
-
 def push_forward(network: LatticeScorer, weights: np.ndarray, beam: int = 1, threads: int = 1) -> Rescored:
     """Rescore lattices.
 
@@ -115,7 +106,7 @@ def push_forward(network: LatticeScorer, weights: np.ndarray, beam: int = 1, thr
     def rescore(block: tuple[int, int]) -> Rescored:
         return _rescore_block(network, scores, weights[-1], beam, *block)
 
-    parts = in_threads(rescore, _blocks(work, BLOCK), threads)
+    parts = in_threads(rescore, blocks(work, BLOCK), threads)
     return Rescored(
         Ragged.concatenate([Ragged.from_lists([]), *(part.arcs for part in parts)]),
         np.concatenate([np.zeros(0), *(part.scores for part in parts)]),
@@ -223,7 +214,7 @@ def rescore_lists(
         rows = np.arange(*first[list(block)])
         return score_paths(network, paths.take(rows), sentences[rows], shared)
 
-    parts = in_threads(score, _blocks(first, PATHS), threads)
+    parts = in_threads(score, blocks(first, PATHS), threads)
     scored = np.concatenate([np.zeros(0), *(found for found, _ in parts)])
     totals = weights[-1] * scored
     if len(paths):

@@ -16,57 +16,35 @@ import numpy as np
 from neural_smt.decoding.batches import Derivations, NewHypotheses, StatefulFeature
 from neural_smt.decoding.statistics import sum_counts
 from neural_smt.io.ragged import Ragged
-from neural_smt.jit import kernel, mix
-from neural_smt.networks.normalisers import FingerprintCache, fingerprints
+from neural_smt.jit import kernel
+from neural_smt.networks.distinct import number_rows
+from neural_smt.networks.normalisers import FingerprintCache
 from neural_smt.vocabulary import BOS, EOS
 
 
 @kernel
-def _number_ngrams(
+def _list_ngrams(
     values: np.ndarray, offsets: np.ndarray, history: np.ndarray, complete: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct n-grams of N new hypotheses (int32 [Q, history + 1]), numbered as they first come; the number of
-    each n-gram (int32 [T]); and offsets, those of each hypothesis ([N + 1]). A complete one ends with ``EOS``; ids
-    beyond the vocabulary are copied words.
+) -> tuple[np.ndarray, np.ndarray]:
+    """The n-grams of N new hypotheses (int32 [T, history + 1]), and how many each has (int64 [N]). A complete one ends
+    with ``EOS``; ids beyond the vocabulary are copied words.
     """
     hypotheses, size = history.shape
-    ends = np.zeros(hypotheses + 1, dtype=np.int64)
+    counts = offsets[1:] - offsets[:-1] + complete
+    ngrams = np.empty((counts.sum(), size + 1), dtype=np.int32)
+    row = 0
     for i in range(hypotheses):
-        ends[i + 1] = ends[i] + offsets[i + 1] - offsets[i] + complete[i]
-    slots = 64
-    while slots < 2 * ends[-1]:
-        slots *= 2
-    mask = np.uint64(slots - 1)
-    table = np.full(slots, -1, dtype=np.int32)
-    numbers = np.empty(ends[-1], dtype=np.int32)
-    ngrams = np.empty((ends[-1], size + 1), dtype=np.int32)
-    found = 0
-    for i in range(hypotheses):
-        for position in range(ends[i + 1] - ends[i]):
-            key = np.uint64(0)
+        for position in range(counts[i]):
             for j in range(size + 1):
                 place = position - size + j
                 if place < 0:
-                    word = history[i, size + place]
+                    ngrams[row, j] = history[i, size + place]
                 elif offsets[i] + place < offsets[i + 1]:
-                    word = values[offsets[i] + place]
+                    ngrams[row, j] = values[offsets[i] + place]
                 else:
-                    word = np.int32(EOS)
-                ngrams[found, j] = word
-                key = mix(key ^ np.uint64(word + 1))
-            slot = key & mask
-            while table[slot] >= 0:
-                same = True
-                for j in range(size + 1):
-                    same = same and ngrams[table[slot], j] == ngrams[found, j]
-                if same:
-                    break
-                slot = (slot + np.uint64(1)) & mask
-            if table[slot] < 0:
-                table[slot] = found
-                found += 1
-            numbers[ends[i] + position] = table[slot]
-    return ngrams[:found].copy(), numbers, ends
+                    ngrams[row, j] = EOS
+            row += 1
+    return ngrams, counts
 
 
 class NgramCache:
@@ -88,12 +66,8 @@ class NgramCache:
     def __call__(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
         """float64 ``[Q]``: the scores of distinct n-grams, remembered or new."""
         ngrams = np.column_stack([contexts, words]).astype(np.int32)
-        keys, scores = fingerprints(ngrams), np.empty(len(ngrams))
-        missing = self.known.look_up(keys, scores)
-        new, began = len(missing), time.perf_counter()
-        if new:
-            scores[missing] = self.score(contexts[missing], words[missing])
-            self.known.insert(keys, scores, missing)
+        began = time.perf_counter()
+        scores, new = self.known.values(ngrams, lambda rows: self.score(contexts[rows], words[rows]))
         with self._lock:
             self.counts["ngrams"] += len(ngrams)
             self.counts["cache_hits"] += len(ngrams) - new
@@ -129,12 +103,13 @@ class NgramFeature(StatefulFeature):
 
     def __call__(self, batch: NewHypotheses) -> np.ndarray:
         """See ``StatefulFeature``; an n-gram is a word, or the end, and the words before it that the feature reads."""
-        words = batch.words
-        ngrams, numbers, offsets = _number_ngrams(words.values, words.offsets, batch.history, batch.complete)
-        scores = self.score(np.ascontiguousarray(ngrams[:, :-1]), ngrams[:, -1].copy())
-        if scores.shape != (len(ngrams),):
-            raise ValueError(f"{len(ngrams)} n-grams need as many scores, not an array of shape {scores.shape}")
-        return np.bincount(np.repeat(np.arange(len(words)), np.diff(offsets)), scores[numbers], len(words))
+        ngrams, counts = _list_ngrams(*batch.words.arrays, batch.history, batch.complete)
+        numbers, first = number_rows(ngrams)
+        distinct = ngrams[first]
+        scores = self.score(np.ascontiguousarray(distinct[:, :-1]), distinct[:, -1].copy())
+        if scores.shape != (len(distinct),):
+            raise ValueError(f"{len(distinct)} n-grams need as many scores, not an array of shape {scores.shape}")
+        return np.bincount(np.repeat(np.arange(len(counts)), counts), scores[numbers], len(counts))
 
     def accurate(self) -> "NgramFeature":
         """This feature, or the one that scores exactly where this one estimates or recombines what it tells apart."""

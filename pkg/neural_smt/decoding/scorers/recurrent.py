@@ -25,7 +25,7 @@ from neural_smt.decoding.reranking.aligned_lattices import model_ids, source_pos
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
 from neural_smt.decoding.stacks import with_room
 from neural_smt.errors import UserError
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs
 from neural_smt.networks.recurrent.scorer import RecurrentScorer, RecurrentWalk, distinct_inputs, score_sequences
 from neural_smt.networks.recurrent.tries import Tries, build_tries
@@ -118,7 +118,7 @@ class RecurrentTextScorer(TextScorer):
         self, targets: Ragged, sentences: np.ndarray, links: np.ndarray | None = None, shared: bool = True
     ) -> tuple[np.ndarray, int]:
         """See ``TextScorer``."""
-        closed, _ = with_ends(targets)
+        closed, _ = with_ends(targets, np.ones(len(targets), dtype=bool))
         groups = np.append(np.flatnonzero(np.diff(sentences, prepend=-1)), len(targets))
         return score_sequences(self.scorer, closed, self.inputs, links, groups, shared)
 
@@ -127,12 +127,13 @@ class RecurrentTextScorer(TextScorer):
         return RecurrentWalk(self.scorer, tries, self.scorer.input_layer(tries, self.inputs, used), most)
 
 
-def with_ends(targets: Ragged) -> tuple[Ragged, np.ndarray]:
-    """Translations with the end symbol after each, and where their words are among these (int64)."""
-    of_word = np.arange(len(targets.values)) + np.repeat(np.arange(len(targets)), targets.lengths)
-    values = np.full(len(targets.values) + len(targets), EOS, dtype=np.int32)
+def with_ends(targets: Ragged, complete: np.ndarray) -> tuple[Ragged, np.ndarray]:
+    """Words with the end symbol after those that are complete (bool ``[n]``), and where they are then (int64)."""
+    offsets = offsets_of(targets.lengths + complete)
+    of_word = np.arange(len(targets.values)) + np.repeat(offsets[:-1] - targets.offsets[:-1], targets.lengths)
+    values = np.full(offsets[-1], EOS, dtype=np.int32)
     values[of_word] = targets.values
-    return Ragged(values, targets.offsets + np.arange(len(targets) + 1)), of_word
+    return Ragged(values, offsets), of_word
 
 
 class RecurrentFeature(StatefulFeature):
@@ -169,7 +170,8 @@ class RecurrentFeature(StatefulFeature):
     def rescore(self, words: Ragged, derivations: Derivations) -> np.ndarray:
         """See ``StatefulFeature``: each translation with the states of its own words."""
         reader = RecurrentSearch(self, derivations.weighted)
-        sequences, of_word = with_ends(Ragged(reader.known[words.values], words.offsets))
+        known = Ragged(reader.known[words.values], words.offsets)
+        sequences, of_word = with_ends(known, np.ones(len(words), dtype=bool))
         options, starts = derivations.options.values, derivations.starts.values
         inputs, numbers = reader.inputs(np.repeat(derivations.sentences, sequences.lengths), of_word, options, starts)
         groups = np.flatnonzero(np.diff(derivations.sentences, prepend=-1))
@@ -208,19 +210,14 @@ class RecurrentSearch(StatefulFeature):
         self.row_of = with_room(self.row_of, int(tails.max()) + 1)  # those of empty hypotheses have the first state
 
         words = batch.words.take(order)
-        lengths = words.lengths + batch.complete[order]
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        of_word = np.arange(len(words.values)) + np.repeat(offsets[:-1] - words.offsets[:-1], words.lengths)
-        chosen = np.full(offsets[-1], EOS, dtype=np.int32)
-        chosen[of_word] = self.known[words.values]
-        inputs, numbers = self.inputs(
-            np.repeat(batch.sentences[order], lengths), of_word, batch.options[order], batch.starts[order]
-        )
-        of_input, used = distinct_inputs(inputs, np.zeros(len(chosen), np.int64) if numbers is None else numbers)
+        words, of_word = with_ends(Ragged(self.known[words.values], words.offsets), batch.complete[order])
+        sentences = np.repeat(batch.sentences[order], words.lengths)
+        inputs, numbers = self.inputs(sentences, of_word, batch.options[order], batch.starts[order])
+        of_input, used = distinct_inputs(inputs, np.zeros(len(words.values), np.int64) if numbers is None else numbers)
 
         scorer = self.feature.scorer
         levels, groups = np.zeros(len(tails), dtype=np.int32), np.append(first, len(order))
-        tries = build_tries(levels, groups, offsets, chosen, of_input, scorer.class_of_word)
+        tries = build_tries(levels, groups, words.offsets, words.values, of_input, scorer.class_of_word)
         walk = RecurrentWalk(scorer, tries, scorer.input_layer(tries, inputs, used))
         walk.score_only_level(*(part[self.row_of[tails]] for part in self.kept))
         self._remember(walk, order, batch.tails)
@@ -265,8 +262,7 @@ class RecurrentSearch(StatefulFeature):
         positions = source_positions(self.weighted, self.feature.model, options, starts)
         lengths = np.zeros(len(sentences), dtype=np.int64)
         lengths[of_word] = positions.lengths
-        links = Ragged(positions.values, np.concatenate([[0], np.cumsum(lengths)]))
         distinct, number = np.unique(sentences, return_inverse=True)
-        sets, numbers = intern_links(number, links)
+        sets, numbers = intern_links(number, Ragged(positions.values, offsets_of(lengths)))
         tokens = [self.weighted.prepared.tokens[sentence] for sentence in distinct.tolist()]
         return self.feature.representation.inputs(tokens, sets), numbers

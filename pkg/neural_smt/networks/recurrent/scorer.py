@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, blocks
 from neural_smt.networks.distinct import number_rows
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.scorer_primitives import (
@@ -263,9 +263,7 @@ def score_sequences(
     first = np.array([0, len(words)], dtype=np.int64) if first is None else np.asarray(first, dtype=np.int64)
     scores, evaluations = np.zeros(len(words)), 0
     ends = words.offsets[first]
-    group = 0
-    while group < len(first) - 1:
-        stop = max(group + 1, int(np.searchsorted(ends, ends[group] + ROWS, side="right")) - 1)
+    for group, stop in blocks(ends, ROWS):
         part, places = slice(*first[[group, stop]]), slice(*ends[[group, stop]])
         chosen = np.zeros(places.stop - places.start, np.int64) if numbers is None else numbers[places]
         of_word, of_input = distinct_inputs(inputs, chosen)
@@ -284,5 +282,4 @@ def score_sequences(
         filled = tries.sequence_entry >= 0
         scores[part][filled] = walk.rows.totals[walk.rows.entry_row[tries.sequence_entry[filled]]]
         evaluations += walk.evaluations
-        group = stop
     return scores, evaluations
