@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from neural_smt.io.ragged import Ragged
+from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.vocabulary import EOS
 
 
@@ -52,28 +52,39 @@ class PairBatch:
         return len(self.target.words)
 
 
+def close(sequences: Ragged) -> np.ndarray:
+    """The ids of all sequences, one after the other, each with the end symbol."""
+    return np.insert(sequences.values, sequences.offsets[1:], EOS)
+
+
+def time_major(sequences: Ragged) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sequences, an end symbol added to each, by falling length and step by step.
+
+    Returns int64 ``[B]``, the sequence in each row (equal lengths keep their order); bool ``[steps, B]``, the rows that
+    are alive at each step; int64 ``[N]``, where each position of these steps stands in what ``close`` gives.
+    """
+    lengths = sequences.lengths + 1
+    order = np.argsort(-lengths, kind="stable")
+    steps = np.arange(lengths.max(initial=0))[:, None]
+    alive = steps < lengths[order]
+    return order, alive, (offsets_of(lengths)[order] + steps)[alive]
+
+
 def pack(sequences: Ragged, device: torch.device) -> tuple[Packed, np.ndarray]:
     """Pack non-empty or empty sequences of ids, an end symbol added to each.
 
     Returns the packed sequences and int64 ``[B]``, the sequence that each row holds (equal lengths keep their order).
     """
-    lengths = sequences.lengths + 1
-    order = np.argsort(-lengths, kind="stable")
-    lengths = lengths[order]
-    alive = np.arange(lengths[0])[:, None] < lengths
-    matrix = np.full((len(lengths), lengths[0]), EOS, dtype=np.int64)
-    taken = sequences.take(order)
-    matrix[np.arange(lengths[0]) < lengths[:, None] - 1] = taken.values
+    order, alive, places = time_major(sequences)
     sizes = alive.sum(axis=1)
     starts = np.cumsum(sizes) - sizes
-    rows = np.broadcast_to(np.arange(len(lengths)), alive.shape)[alive]
-    steps = np.repeat(np.arange(len(sizes)), sizes)
+    steps, rows = np.nonzero(alive)
     later = steps > 0
     arrays = {
-        "words": matrix.T[alive],
+        "words": close(sequences)[places].astype(np.int64),
         "rows": rows,
         "previous": starts[steps[later] - 1] + rows[later],
-        "last": starts[lengths - 1] + np.arange(len(lengths)),
+        "last": starts[alive.sum(axis=0) - 1] + np.arange(len(order)),
     }
     tensors = {name: torch.from_numpy(np.ascontiguousarray(array)).to(device) for name, array in arrays.items()}
     return Packed(sizes=sizes.tolist(), **tensors), order
@@ -83,11 +94,9 @@ def pack_pairs(source: Ragged, target: Ragged, device: torch.device) -> PairBatc
     """Pack pair i = (source i, target i) of shortlist ids without end symbols."""
     packed_source, source_order = pack(source, device)
     packed_target, target_order = pack(target, device)
-    row_of_source = np.empty_like(source_order)
-    row_of_source[source_order] = np.arange(len(source_order))
     return PairBatch(
         packed_source,
         packed_target,
-        torch.from_numpy(row_of_source[target_order]).to(device),
+        torch.from_numpy(np.argsort(source_order)[target_order]).to(device),
         torch.from_numpy(target_order).to(device),
     )

@@ -108,7 +108,19 @@ def score_phrase_table(
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
     table.check_vocabularies(*vocabularies)
     began = time.perf_counter()
-    rows, scores, work = score_table(table, trained, vocabularies, chosen.batch, chosen.precision, part)
+    backward = trained.network.config.direction == "backward"
+    shortlists = (trained.target, trained.source) if backward else (trained.source, trained.target)
+    ids = [shortlist_ids(*both) for both in zip(vocabularies, shortlists, strict=True)]
+    blocks, scorer, work = Blocks(table, ids, backward), PairScorer(trained.network, chosen.precision), NOTHING
+    row_parts, score_parts = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.float32)]
+    with tqdm(total=len(table) // part.count, unit="pair", unit_scale=True, disable=not sys.stderr.isatty()) as bar:
+        for number in part.range(blocks.count):
+            of_block, read, predicted = blocks[number]
+            found, done = scorer.score(read, predicted, chosen.batch, bar.update)
+            row_parts.append(of_block)
+            score_parts.append(found)
+            work += done
+    rows, scores = np.concatenate(row_parts), np.concatenate(score_parts)
     seconds = time.perf_counter() - began
     if not np.isfinite(scores).all():
         raise UserError(f"{model}: the model gives scores that are not finite; train it again with a smaller clip")
@@ -157,34 +169,6 @@ def _write_column(
         "mean_log_probability": float(column.mean(dtype=np.float64)) if len(column) else None,
     }
     write_json(statistics, cost | further)
-
-
-def score_table(
-    table: PhraseTable,
-    model: Trained[EncoderDecoder],
-    vocabularies: tuple[Vocabulary, Vocabulary],
-    batch: int,
-    precision: str,
-    shard: Shard,
-) -> tuple[np.ndarray, np.ndarray, WorkDone]:
-    """The share of the column of ``score_phrase_table`` that a shard has, for tables and models in memory.
-
-    int64 ``[n]``, rows of the table, float32 ``[n]``, their scores, and what it took.
-    """
-    backward = model.network.config.direction == "backward"
-    shortlists = (model.target, model.source) if backward else (model.source, model.target)
-    ids = [shortlist_ids(*both) for both in zip(vocabularies, shortlists, strict=True)]
-    blocks = Blocks(table, ids, backward)
-    scorer, work = PairScorer(model.network, precision), NOTHING
-    rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.float32)]
-    with tqdm(total=len(table) // shard.count, unit="pair", unit_scale=True, disable=not sys.stderr.isatty()) as bar:
-        for number in shard.range(blocks.count):
-            of_block, read, predicted = blocks[number]
-            found, done = scorer.score(read, predicted, batch, bar.update)
-            rows.append(of_block)
-            scores.append(found)
-            work += done
-    return np.concatenate(rows), np.concatenate(scores), work
 
 
 def count_unknown_words(

@@ -11,11 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.folder import SavedNetwork
+from neural_smt.networks.packing import close, time_major
 from neural_smt.networks.recurrent.class_softmax import SoftmaxTargets, class_log_probabilities
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
-from neural_smt.vocabulary import BOS, EOS
+from neural_smt.vocabulary import BOS
 
 
 class SentenceBatch(NamedTuple):
@@ -46,16 +47,10 @@ def pack_sentences(
     """
     if (rows is not None) != (config.inputs > 0):
         raise ValueError("rows of inputs are for models with auxiliary input, and these need them")
-    # Time-major: the tokens of step t are those of the sentences that still go on, by falling length.
-    lengths = sentences.lengths + 1
-    ranks = np.argsort(-lengths, kind="stable")
-    steps = np.arange(lengths.max(initial=0))[:, None]
-    alive = steps < lengths[ranks]
-    tokens = (offsets_of(lengths)[ranks] + steps)[alive]
-    closed = np.insert(sentences.values, sentences.offsets[1:], EOS)
+    _, alive, tokens = time_major(sentences)
     # the word of each token and those before it, latest first
-    back, step = np.arange(max(config.direct_order, 2)), np.broadcast_to(steps, alive.shape)[alive]
-    words = np.where(back <= step[:, None], closed[np.maximum(tokens[:, None] - back, 0)], np.int32(BOS))
+    back, step = np.arange(max(config.direct_order, 2)), np.nonzero(alive)[0]
+    words = np.where(back <= step[:, None], close(sentences)[np.maximum(tokens[:, None] - back, 0)], np.int32(BOS))
     inputs = None
     if rows is not None:
         inputs = torch.from_numpy(rows[tokens].astype(np.int64)).to(device)
