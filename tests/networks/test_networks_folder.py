@@ -6,34 +6,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from network_cases import CASES, CPU
 from safetensors.torch import load_file, save_file
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_json, write_json
-from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork
-from neural_smt.networks.cslm import CslmConfig, CslmNetwork
+from neural_smt.io.files import read_json, read_yaml, write_json
 from neural_smt.networks.device import precision_context, select_device
-from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
+from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoderConfig
 from neural_smt.networks.folder import Trained, read_training
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
 from neural_smt.networks.recurrent.network import RecurrentNetwork
 from neural_smt.vocabulary import Vocabulary
 
-CPU = torch.device("cpu")
 SOURCE, TARGET = Vocabulary.from_sentences(["a b"]), Vocabulary.from_sentences(["x y z"])
 UNITS, OFFSETS = [3, 5, 0, 2, 4], [0, 2, 5]
 CLASSES = WordClasses(np.array(UNITS, dtype=np.int32), np.array(OFFSETS))
-SIZES = ("hidden", "embedding", "maxout", "rank", "attention", "projection", "words", "target_words", "order")
+CHANGES = read_yaml(Path(__file__).with_name("bad_configurations.yaml"))
 
-
-PHRASES = EncoderDecoderConfig(5, 6, hidden=3, embedding=2, maxout=2, rank=2, conventions=Conventions(reset="paper"))
-SENTENCES = AttentionConfig(5, 6, hidden=3, embedding=2, attention=4, maxout=2, rank=2, word_in_scorer=False)
-NGRAMS = CslmConfig(6, order=5, projection=4, layers=(7, 6))
 JOINT = RecurrentConfig(6, 2, hidden=3, slots=2, dimensions=4, input_rows=7, direct_size=32)
 MODELS = {
-    "encoder_decoder": Trained(EncoderDecoder(PHRASES, 7), SOURCE, TARGET),
-    "attention": Trained(AttentionNetwork(SENTENCES, 7), SOURCE, TARGET),
-    "cslm": Trained(CslmNetwork(NGRAMS, 7), TARGET),
+    "encoder_decoder": Trained(CASES["reset"].make(source_words=5, target_words=6), SOURCE, TARGET),
+    "attention": Trained(CASES["no word in scorer"].make(source_words=5, target_words=6), SOURCE, TARGET),
+    "cslm": Trained(CASES["cslm"].make(words=6), TARGET),
     "recurrent": Trained(RecurrentNetwork(JOINT, CLASSES, 7), TARGET),
 }
 EVERY = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
@@ -72,21 +66,17 @@ def test_folders_of_others_and_broken_ones_are_refused(model: Trained, tmp_path:
                 load(folder, other)
     description = read_json(folder / "config.json")
     config, vocabularies = description["config"], description["vocabularies"]
-    size = "layers" if "layers" in config else "hidden"
-    changed = [7, 5] if size == "layers" else 4
-    unlike, unfit = (
-        rf"config\.json: not {title}'s configuration",
-        r"weights\.safetensors: cannot be loaded \(.+\); train",
-    )
+    unlike = rf"config\.json: not {title}'s configuration \(.+\); train"
+    messages = {"unlike": unlike, "unfit": r"weights\.safetensors: cannot be loaded \(.+\); train"}
     for change, message in (
-        ({"config": config | {"depth": 2}}, unlike),
         ({"config": {}}, unlike),
         ({"config": 7}, unlike),
-        *(({"config": config | {"direct_order": bad}}, unlike) for bad in (0, -1) if "direct_order" in config),
         ({"vocabularies": {"source": vocabularies.get("source")}}, unlike),
-        ({"config": config | {size: changed}}, unfit),
-        ({"config": config | {size: "many"}}, unfit if size == "layers" else unlike),
-        *(({"config": config | {name: bad}}, unfit) for name in SIZES if name in config for bad in (0, -1)),
+        *(
+            ({"config": config | bad}, messages[kind])
+            for kind, changes in CHANGES[model.network.config.kind].items()
+            for bad in changes
+        ),
     ):
         write_json(folder / "config.json", description | change)
         with pytest.raises(UserError, match=message):
@@ -125,12 +115,13 @@ def test_word_classes_that_do_not_fit_are_refused(
 def test_what_an_encoder_decoder_cannot_be() -> None:
     with pytest.raises(UserError, match="no difference is called 'colour'"):
         Conventions.following({"colour": "code"})
-    values = asdict(PHRASES)
+    config = MODELS["encoder_decoder"].network.config
+    values = asdict(config)
     with pytest.raises(UserError, match="tanh units have no reset gate"):
         EncoderDecoderConfig.from_json(values | {"unit": "tanh"})
     # as older folders have it
     del values["unit"], values["direction"]
-    assert EncoderDecoderConfig.from_json(values) == PHRASES
+    assert EncoderDecoderConfig.from_json(values) == config
 
 
 def test_a_missing_gpu_is_refused_only_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

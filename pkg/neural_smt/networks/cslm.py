@@ -6,7 +6,7 @@ The scorer asks the network for the words of its shortlist, and a back-off n-gra
 import copy
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -55,11 +55,6 @@ class CslmConfig(NetworkConfig):
     def history(self) -> int:
         """n - 1: the words read."""
         return self.order - 1
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "CslmConfig":
-        """See ``NetworkConfig``."""
-        return cls(**{**values, "layers": tuple(values["layers"])})
 
 
 class NgramBatch(NamedTuple):
@@ -251,20 +246,15 @@ class CslmScorer:
         rows = CONTEXT_ROWS[self.device.type]
         for start in range(0, len(first), rows):
             begin, end = np.searchsorted(numbers, (start, start + rows))
-            chunk = contexts[first[start : start + rows]]
-            scores[order[begin:end]] = self._chunk_scores(
-                chunk, self._tensor(numbers[begin:end] - start), self._tensor(classes[order[begin:end]])
-            )
+            chunk, ngrams = contexts[first[start : start + rows]], order[begin:end]
+            owner, chosen = self._tensor(numbers[begin:end] - start), self._tensor(classes[ngrams])
+            # Gradient mode and autocast belong to a thread.
+            with torch.no_grad(), precision_context(self.device, self.precision):
+                inner = self._before_softmax(chunk)
+                totals = self._normalisers(inner, chunk)
+                logits = choose_logits(inner, self.weight, self.bias, owner, chosen)
+                scores[ngrams] = (logits - totals[owner]).double().cpu().numpy()
         return scores
-
-    def _chunk_scores(self, contexts: np.ndarray, numbers: Tensor, classes: Tensor) -> np.ndarray:
-        """contexts: int32 ``[C, history]``; numbers, classes: ``[Q]``, the context and the class of each n-gram."""
-        # Gradient mode and autocast belong to a thread.
-        with torch.no_grad(), precision_context(self.device, self.precision):
-            inner = self._before_softmax(contexts)
-            totals = self._normalisers(inner, contexts)
-            logits = choose_logits(inner, self.weight, self.bias, numbers, classes)
-            return (logits - totals[numbers]).double().cpu().numpy()
 
     def _before_softmax(self, contexts: np.ndarray) -> Tensor:
         """h_2 of shortlist ids, int32 ``[C, history]``: ``[C, H_2]``."""

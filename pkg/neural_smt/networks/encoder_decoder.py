@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -10,9 +10,11 @@ from torch import Tensor, nn
 
 from neural_smt.errors import UserError
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork, Trained
-from neural_smt.networks.layers import STANDARD_DEVIATION, Embedding, GatedUnit, PlainUnit, orthogonal
+from neural_smt.networks.layers import GatedUnit, MaxoutNetwork, PlainUnit
 from neural_smt.networks.packing import Packed, PairBatch
 from neural_smt.networks.softmax import word_log_probabilities
+
+Choice = Literal["code", "paper"]
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,11 @@ class Conventions:
     hidden readout and softmax have one, gates and context projections have none.
     """
 
-    summary: str = "code"
-    reset: str = "code"
-    first_step: str = "code"
-    objective: str = "code"
-    sampling: str = "code"
+    summary: Choice = "code"
+    reset: Choice = "code"
+    first_step: Choice = "code"
+    objective: Choice = "code"
+    sampling: Choice = "code"
 
     @classmethod
     def following(cls, follow: str | dict[str, str]) -> "Conventions":
@@ -81,8 +83,8 @@ class EncoderDecoderConfig(NetworkConfig):
     maxout: int = 500
     rank: int = 100
     conventions: Conventions = field(default_factory=Conventions)
-    unit: str = "gated"
-    direction: str = "forward"
+    unit: Literal["gated", "tanh"] = "gated"
+    direction: Literal["forward", "backward"] = "forward"
 
     def __post_init__(self) -> None:
         if self.unit == "tanh" and self.conventions.reset == "paper":
@@ -91,11 +93,10 @@ class EncoderDecoderConfig(NetworkConfig):
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "EncoderDecoderConfig":
         """See ``NetworkConfig``."""
-        return cls(**{**values, "conventions": Conventions(**values["conventions"])})
+        return super().from_json({**values, "conventions": Conventions.following(values["conventions"])})
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(NamedTuple):
     """What the decoder needs of ``B`` source phrases, computed once for each.
 
     initial: h'_0, ``[B, H]``; inputs: the context terms added to the decoder's inputs, ``[B, 3H]`` (``[B, H]`` of tanh
@@ -111,11 +112,10 @@ class Context:
     def take(self, rows: Tensor) -> "Context":
         """The contexts of ``rows`` (int64), in that order."""
         # Several times as fast as indexing.
-        initial, inputs, readout = (part.index_select(0, rows) for part in (self.initial, self.inputs, self.readout))
-        return Context(initial, inputs, None if self.gated is None else self.gated.index_select(0, rows), readout)
+        return Context(*(None if part is None else part.index_select(0, rows) for part in self))
 
 
-class EncoderDecoder(SavedNetwork, nn.Module):
+class EncoderDecoder(SavedNetwork, MaxoutNetwork):
     """A recurrent encoder, a recurrent decoder, a maxout readout and a softmax over the shortlist.
 
     Symbols are those of the paper's supplement. ``H`` hidden units, ``E`` embedding dimensions, ``M`` maxout units of
@@ -125,12 +125,8 @@ class EncoderDecoder(SavedNetwork, nn.Module):
     Config = EncoderDecoderConfig
 
     def __init__(self, config: EncoderDecoderConfig, seed: int = 0):
-        super().__init__()
-        self.config = config
-        hidden, embedding, pieces = config.hidden, config.embedding, 2 * config.maxout
-        conventions = config.conventions
-        self.source_embedding = Embedding(config.source_words, embedding)
-        self.target_embedding = Embedding(config.target_words, embedding)
+        super().__init__(config)
+        hidden, embedding, conventions = config.hidden, config.embedding, config.conventions
         unit = GatedUnit if config.unit == "gated" else PlainUnit
         self.encoder = unit(embedding, hidden)
         self.decoder = unit(embedding, hidden, reset_after=conventions.reset == "paper")
@@ -140,26 +136,10 @@ class EncoderDecoder(SavedNetwork, nn.Module):
         self.initialiser = nn.Linear(hidden, hidden)
         # C, and C_z, C_r where there are gates
         self.context = nn.Linear(hidden, self.decoder.blocks * hidden, bias=False)
-        # O_h and its bias, O_y, O_c
-        self.hidden_readout = nn.Linear(hidden, pieces)
-        self.word_readout = nn.Linear(embedding, pieces, bias=False)
-        self.context_readout = nn.Linear(hidden, pieces, bias=False)
-        # G = G_l G_r, and the bias of the softmax
-        self.inner = nn.Linear(config.maxout, config.rank, bias=False)
+        self.add_readout(hidden)
+        # G_l of G = G_l G_r, and the bias of the softmax
         self.output = nn.Linear(config.rank, config.target_words)
         self._initialise(np.random.default_rng(seed))
-
-    @torch.no_grad()
-    def _initialise(self, random: np.random.Generator) -> None:
-        """Recurrent matrices: left singular vectors of Gaussian ones; other weights N(0, 0.01^2); biases 0."""
-        for name, parameter in self.named_parameters():
-            if name.endswith("bias"):
-                values = np.zeros(parameter.shape)
-            elif name.endswith(("gates_weight", "candidate_weight")):
-                values = orthogonal(random, parameter)
-            else:
-                values = random.normal(0.0, STANDARD_DEVIATION, parameter.shape)
-            parameter.copy_(torch.from_numpy(values))
 
     def encode(self, source: Packed) -> Tensor:
         """c of every row: ``[B, H]``. The encoder starts at 0 and reads the phrase and its end symbol."""
@@ -182,14 +162,6 @@ class EncoderDecoder(SavedNetwork, nn.Module):
             terms = nn.functional.pad(terms[:, hidden:], (hidden, 0))
         initial = self.initialiser(summary).tanh().to(summary.dtype)
         return Context(initial, terms, gated, self.context_readout(summary))
-
-    def before_softmax(self, states: Tensor, words: Tensor, context: Tensor) -> Tensor:
-        """z = G_r s, where s is the maxout of the readout: ``[N, R]``.
-
-        states: h', ``[N, H]``; words: O_y e(y), ``[N, 2M]``; context: O_c c, ``[N, 2M]``.
-        """
-        pieces = self.hidden_readout(states) + words + context
-        return self.inner(torch.maximum(pieces[:, 0::2], pieces[:, 1::2])).to(states.dtype)
 
     def forward(self, batch: PairBatch) -> Tensor:
         """Natural log p(target | source), end symbol included, of every pair of the batch: ``[B]``, in pair order."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from safetensors import SafetensorError, safe_open
 
@@ -38,13 +38,23 @@ class NetworkConfig:
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
         """From plain values; raises ``TypeError`` or ``KeyError`` on keys that are missing or unknown."""
-        return cls(**values)
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
-    def check_numbers(self) -> None:
-        """Raise ``TypeError`` for a size that is no whole number."""
-        for name, kind in get_type_hints(type(self)).items():
-            if kind is int and not isinstance(getattr(self, name), int):
-                raise TypeError(f"{name} is {getattr(self, name)!r}")
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], **given: Any) -> Self:
+        """Of the settings of a kind; given: what they do not have."""
+        known = {**settings, **given}
+        return cls.from_json({field.name: known[field.name] for field in fields(cls)})
+
+
+def check_values(config: Any) -> None:
+    """Raise ``TypeError`` for a size that is no whole number or an unknown choice, in a dataclass or one inside it."""
+    for name, kind in get_type_hints(type(config)).items():
+        value = getattr(config, name)
+        if is_dataclass(kind):
+            check_values(value)
+        elif value not in get_args(kind) if get_origin(kind) is Literal else kind is int and not isinstance(value, int):
+            raise TypeError(f"{name} is {value!r}")
 
 
 class SavedNetwork:
@@ -65,7 +75,7 @@ class SavedNetwork:
 
 Network = TypeVar("Network", bound=SavedNetwork)
 
-FAULTS = AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError, RuntimeError
+FAULTS = UserError, AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError, RuntimeError
 """What a network is made of, or loads its weights from, may raise where it was damaged."""
 
 
@@ -115,7 +125,7 @@ class Trained(Generic[Network]):
             if description["network"] != expected.kind:
                 raise TypeError(f"it is of the network {description['network']!r}")
             config = expected.from_json(description["config"])
-            config.check_numbers()
+            check_values(config)
             digests = {side: description["vocabularies"][side] for side in expected.sides}
         except FAULTS as error:
             raise UserError(
@@ -150,7 +160,7 @@ def open_weights(folder: Path, framework: str = "numpy") -> Iterator[safe_open]:
         with safe_open(path, framework=framework) as stream:
             yield stream
     except (OSError, SafetensorError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); train the model again") from None
+        raise _broken(path, error) from None
 
 
 def weight_shapes(stream: safe_open) -> dict[str, list[int]]:
@@ -166,13 +176,8 @@ def count_parameters(folder: Path) -> int:
 
 def read_weights(folder: Path) -> dict[str, torch.Tensor]:
     """The tensors of a model's folder; ``UserError`` where they cannot be read."""
-    from safetensors.torch import load_file
-
-    path = Path(folder) / WEIGHTS
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise _broken(path, error) from None
+    with open_weights(folder, "pt") as stream:
+        return {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
 
 
 def _broken(path: Path, error: Exception) -> UserError:

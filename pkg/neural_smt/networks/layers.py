@@ -5,6 +5,9 @@ paper gave gates to. A recurrence is one autograd function: the forward pass wri
 backward pass collects the gradient of each recurrent matrix in one product over all steps instead of one per step.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -31,8 +34,8 @@ class GatedUnit(nn.Module):
         self.reset_after = reset_after
         self.input_weight = nn.Parameter(torch.empty(self.blocks * hidden, embedding))
         self.input_bias = nn.Parameter(torch.zeros(hidden))
-        if self.blocks > 1:
-            self.gates_weight = nn.Parameter(torch.empty((self.blocks - 1) * hidden, hidden))
+        gates = nn.Parameter(torch.empty((self.blocks - 1) * hidden, hidden)) if self.blocks > 1 else None
+        self.register_parameter("gates_weight", gates)
         self.candidate_weight = nn.Parameter(torch.empty(hidden, hidden))
 
     def inputs(self, embedded: Tensor) -> Tensor:
@@ -54,12 +57,20 @@ class GatedUnit(nn.Module):
         return advanced(inputs, state, gated, self.gates_weight, self.candidate_weight)[-1]
 
 
+class PlainUnit(GatedUnit):
+    """``H`` tanh units fed by embeddings of ``E`` dimensions: ``GatedUnit`` without gates, and without their terms."""
+
+    blocks = 1
+
+
 def advanced(
-    inputs: Tensor, state: Tensor, gated: Tensor | None, gates_weight: Tensor, candidate_weight: Tensor
+    inputs: Tensor, state: Tensor, gated: Tensor | None, gates_weight: Tensor | None, candidate_weight: Tensor
 ) -> list[Tensor]:
-    """What ``_advance`` writes, in arrays of its own."""
+    """What ``_advance`` writes, in arrays of its own; of a plain unit the new states alone."""
+    if gates_weight is None:
+        return [affine(inputs, state, candidate_weight).tanh_()]
     parts = [state.new_empty(len(state), width * state.shape[1]) for width in (2, 1, 1, 1)]
-    _advance(inputs, state, gated, gates_weight, candidate_weight, *parts)
+    _advance(inputs, state, gated, gates_weight, candidate_weight, parts)
     return parts
 
 
@@ -70,12 +81,10 @@ def _advance(
     gated: Tensor | None,
     gates_weight: Tensor,
     candidate_weight: Tensor,
-    gates: Tensor,
-    products: Tensor,
-    candidates: Tensor,
-    states: Tensor,
+    written: Sequence[Tensor],
 ) -> None:
     """A step of gated units: writes the gates ``[n, 2H]``, r * h or U h + gated, the candidates, and the new states."""
+    gates, products, candidates, states = written
     hidden = state.shape[1]
     affine(inputs[:, hidden:], state, gates_weight, out=gates).sigmoid_()
     update, reset = gates[:, :hidden], gates[:, hidden:]
@@ -91,18 +100,18 @@ def _advance(
 @compilable
 def retreat(
     d_new: Tensor,
-    state: Tensor,
-    gates: Tensor,
-    candidate: Tensor,
-    products: Tensor,
-    gates_weight: Tensor,
-    candidate_weight: Tensor,
+    kept: Sequence[Tensor],
+    weights: Sequence[Tensor],
     dtype: torch.dtype,
     d_inputs: Tensor,
     d_products: Tensor | None,
     d_state: Tensor,
 ) -> None:
-    """The gradient of a step, from that of its state: writes those of the inputs, the state before, and U h + gated."""
+    """The gradient of a step, from that of its state: writes those of the inputs, the state before, and U h + gated.
+
+    kept: the state before, the gates, the candidates, r * h or U h + gated; weights: of the gates, of the candidate.
+    """
+    (state, gates, candidate, products), (gates_weight, candidate_weight) = kept, weights
     hidden = state.shape[1]
     update, reset = gates[:, :hidden], gates[:, hidden:]
     d_update = d_new * update
@@ -123,21 +132,27 @@ def retreat(
 
 
 class _Recurrence(torch.autograd.Function):
-    """h_t = u * tanh(x + U (r * h)) + (1 - u) * h, or with ``gated`` tanh(x + r * (U h + gated)); see ``GatedUnit``."""
+    """h_t = u * tanh(x + U (r * h)) + (1 - u) * h, or with ``gated`` tanh(x + r * (U h + gated)); see ``GatedUnit``.
+
+    Without gates h_t = tanh(x + U h): what is kept as r * h and as the candidate are the states before and after.
+    """
 
     @staticmethod
     def forward(ctx, inputs, initial, gates_weight, candidate_weight, gated, sizes):
-        hidden = initial.shape[1]
-        total = sum(sizes)
-        states, previous, products, candidates = (initial.new_empty(total, hidden) for _ in range(4))
-        gates = initial.new_empty(total, 2 * hidden)
+        plain, total, hidden = gates_weight is None, sum(sizes), initial.shape[1]
+        states, previous, *rest = (initial.new_empty(total, hidden) for _ in range(2 if plain else 4))
+        products, candidates = rest or (previous, states)
+        gates = None if plain else initial.new_empty(total, 2 * hidden)
         state, start = initial, 0
         for size in sizes:
             here = slice(start, start + size)
             previous[here] = state[:size]
-            context = None if gated is None else gated[:size]
-            kept = gates[here], products[here], candidates[here], states[here]
-            _advance(inputs[here], previous[here], context, gates_weight, candidate_weight, *kept)
+            if plain:
+                affine(inputs[here], state[:size], candidate_weight, out=states[here]).tanh_()
+            else:
+                context = None if gated is None else gated[:size]
+                written = gates[here], products[here], candidates[here], states[here]
+                _advance(inputs[here], previous[here], context, gates_weight, candidate_weight, written)
             state = states[here]
             start += size
         ctx.save_for_backward(previous, gates, candidates, products, gates_weight, candidate_weight)
@@ -147,20 +162,24 @@ class _Recurrence(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, d_states):
-        previous, gates, candidates, products, gates_weight, candidate_weight = ctx.saved_tensors
-        hidden, dtype = previous.shape[1], ctx.dtype
-        d_inputs = previous.new_empty(len(previous), 3 * hidden)
+        previous, gates, candidates, products, *weights = ctx.saved_tensors
+        hidden, dtype, plain = previous.shape[1], ctx.dtype, gates is None
+        d_inputs = previous.new_empty(len(previous), (1 if plain else 3) * hidden)
         d_products = torch.empty_like(products) if ctx.gated else None
         d_state = previous.new_zeros(ctx.rows, hidden)
         start = len(previous)
         for size in reversed(ctx.sizes):
             start -= size
             here = slice(start, start + size)
-            kept = previous[here], gates[here], candidates[here], products[here]
-            d_context = d_products[here] if ctx.gated else None
             d_new = d_states[here] + d_state[:size]
-            retreat(d_new, *kept, gates_weight, candidate_weight, dtype, d_inputs[here], d_context, d_state[:size])
-        d_gates_weight = product(d_inputs[:, hidden:].t(), previous, dtype)
+            if plain:
+                d_inputs[here] = torch.ops.aten.tanh_backward(d_new, candidates[here])
+                d_state[:size] = product(d_inputs[here], weights[1], dtype)
+            else:
+                kept = previous[here], gates[here], candidates[here], products[here]
+                d_context = d_products[here] if ctx.gated else None
+                retreat(d_new, kept, weights, dtype, d_inputs[here], d_context, d_state[:size])
+        d_gates_weight = None if plain else product(d_inputs[:, hidden:].t(), previous, dtype)
         if not ctx.gated:
             d_candidate_weight = product(d_inputs[:, :hidden].t(), products, dtype)
             return d_inputs.to(dtype), d_state, d_gates_weight, d_candidate_weight, None, None
@@ -171,61 +190,6 @@ class _Recurrence(torch.autograd.Function):
             d_gated[:size] += d_products[start : start + size]
             start += size
         return d_inputs.to(dtype), d_state, d_gates_weight, d_candidate_weight, d_gated, None
-
-
-class PlainUnit(GatedUnit):
-    """``H`` tanh units fed by embeddings of ``E`` dimensions; the interface is that of ``GatedUnit``.
-
-    input_weight: ``[H, E]``, W; input_bias: ``[H]``; candidate_weight: ``[H, H]``, U.
-    """
-
-    blocks = 1
-    """Terms of ``H`` numbers that an input adds: there are no gates."""
-
-    def forward(self, inputs: Tensor, initial: Tensor, sizes: list[int], gated: None = None) -> Tensor:
-        """States after every step of packed sequences: ``[N, H]``.
-
-        inputs: ``[N, H]``, everything inside the tanh but the recurrent term; initial: ``[B, H]``; sizes: rows alive
-        at each step.
-        """
-        return _PlainRecurrence.apply(inputs, initial, self.candidate_weight, sizes)
-
-    def step(self, inputs: Tensor, state: Tensor, gated: None = None) -> Tensor:
-        """The state after one step, without gradient: inputs ``[n, H]``, state ``[n, H]`` -> ``[n, H]``."""
-        return affine(inputs, state, self.candidate_weight).tanh_()
-
-
-class _PlainRecurrence(torch.autograd.Function):
-    """h_t = tanh(x_t + U h_{t-1}); the gradient of U is one product over all steps."""
-
-    @staticmethod
-    def forward(ctx, inputs, initial, candidate_weight, sizes):
-        total = sum(sizes)
-        states, previous = (initial.new_empty(total, initial.shape[1]) for _ in range(2))
-        state, start = initial, 0
-        for size in sizes:
-            here = slice(start, start + size)
-            previous[here] = state[:size]
-            state = affine(inputs[here], state[:size], candidate_weight, out=states[here]).tanh_()
-            start += size
-        ctx.save_for_backward(states, previous, candidate_weight)
-        ctx.sizes, ctx.rows, ctx.dtype = sizes, len(initial), inputs.dtype
-        return states
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, d_states):
-        states, previous, candidate_weight = ctx.saved_tensors
-        d_inputs = torch.empty_like(states)
-        d_state = states.new_zeros(ctx.rows, states.shape[1])
-        start = len(states)
-        for size in reversed(ctx.sizes):
-            start -= size
-            here = slice(start, start + size)
-            d_inputs[here] = torch.ops.aten.tanh_backward(d_states[here] + d_state[:size], states[here])
-            d_state[:size] = product(d_inputs[here], candidate_weight, ctx.dtype)
-        d_candidate_weight = product(d_inputs.t(), previous, ctx.dtype)
-        return d_inputs.to(ctx.dtype), d_state, d_candidate_weight, None
 
 
 STANDARD_DEVIATION = 0.01
@@ -250,3 +214,49 @@ class Embedding(nn.Module):
     def forward(self, words: Tensor) -> Tensor:
         """``[N]`` ids -> ``[N, dimensions]``."""
         return nn.functional.embedding(words, self.weight, sparse=True) + self.bias
+
+
+class MaxoutNetwork(nn.Module):
+    """What networks that read a source have in common: words of both sides, and a maxout readout before the softmax.
+
+    ``H`` hidden units, ``E`` embedding dimensions, ``M`` maxout units of two pieces each, rank ``R``, as the
+    configuration names them.
+    """
+
+    def __init__(self, config: Any):
+        super().__init__()
+        self.config = config
+        self.source_embedding = Embedding(config.source_words, config.embedding)
+        self.target_embedding = Embedding(config.target_words, config.embedding)
+
+    def add_readout(self, context: int) -> None:
+        """The layers of the readout; context: dimensions of c."""
+        config, pieces = self.config, 2 * self.config.maxout
+        # O_h and its bias, O_y, O_c, G_r
+        self.hidden_readout = nn.Linear(config.hidden, pieces)
+        self.word_readout = nn.Linear(config.embedding, pieces, bias=False)
+        self.context_readout = nn.Linear(context, pieces, bias=False)
+        self.inner = nn.Linear(config.maxout, config.rank, bias=False)
+
+    @torch.no_grad()
+    def _initialise(self, random: np.random.Generator) -> None:
+        """Recurrent matrices: left singular vectors of Gaussian ones; biases and v: 0; other weights: ``_draw``."""
+        for name, parameter in self.named_parameters():
+            if name.endswith(("bias", "energy")):
+                parameter.zero_()
+            elif name.endswith(("gates_weight", "candidate_weight")):
+                parameter.copy_(torch.from_numpy(orthogonal(random, parameter)))
+            else:
+                self._draw(random, name, parameter)
+
+    def _draw(self, random: np.random.Generator, name: str, parameter: Tensor) -> None:
+        """Initial values of other weights: N(0, 0.01^2)."""
+        parameter.copy_(torch.from_numpy(random.normal(0.0, STANDARD_DEVIATION, parameter.shape)))
+
+    def before_softmax(self, states: Tensor, words: Tensor, context: Tensor) -> Tensor:
+        """z = G_r s, where s is the maxout of the readout: ``[N, R]``.
+
+        states: of the decoder, ``[N, H]``; words: O_y e(y), ``[N, 2M]``; context: O_c c, ``[N, 2M]``.
+        """
+        pieces = self.hidden_readout(states) + words + context
+        return self.inner(torch.maximum(pieces[:, 0::2], pieces[:, 1::2])).to(states.dtype)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -194,7 +194,7 @@ def prepare(
     if len(text.within(settings.max_length)) == 0:
         raise UserError(f"{source}: no sentence pairs of 1 to {settings.max_length} words to train on")
     words = [len(vocabulary) for vocabulary in vocabularies]
-    config = AttentionConfig(*words, *(getattr(settings, size.name) for size in fields(AttentionConfig)[2:]))
+    config = AttentionConfig.of(settings.as_dict(), source_words=words[0], target_words=words[1])
     network = AttentionNetwork(config, seed).to(place)
     task = AttentionTask(network, text, held_out, settings, seed)
     pairs = len(task.order.lengths), len(held_out)

@@ -95,7 +95,7 @@ def prepare(
     sentences, held_out = split_sentences(sentences, settings.validation, seed)
     if len(sentences) == 0:
         raise UserError(f"{', '.join(map(str, texts))}: no sentences to train on; check the selection stage")
-    config = CslmConfig(len(known), settings.order, settings.projection, tuple(settings.layers), settings.initial_range)
+    config = CslmConfig.of(settings.as_dict(), words=len(known))
     ids = shortlist_ids(words, known)
     text, validation = (
         NgramText.of(Ragged(ids[part.values], part.offsets), config.history) for part in (sentences, held_out)

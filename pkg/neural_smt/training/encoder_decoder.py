@@ -9,7 +9,7 @@ import torch
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
+from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.folder import Trained
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.phrases.table import PhraseTable
@@ -90,12 +90,11 @@ def prepare(
     if settings.direction == "backward":
         # after the split: both directions hold out the same pairs
         pairs, held_out, shortlists = pairs.swapped(), held_out.swapped(), shortlists[::-1]
-    sizes = {name: getattr(settings, name) for name in ("hidden", "embedding", "maxout", "rank", "unit", "direction")}
-    conventions = Conventions.following(settings.conventions)
-    config = EncoderDecoderConfig(*map(len, shortlists), conventions=conventions, **sizes)
+    words = {"source_words": len(shortlists[0]), "target_words": len(shortlists[1])}
+    config = EncoderDecoderConfig.of(settings.as_dict(), **words)
     log.info("%d pairs to train on, %d held out", len(pairs), len(held_out))
     network = EncoderDecoder(config, seed).to(place)
-    order = BatchOrder(pairs.lengths, settings.batch, seed, settings.buffer, conventions.sampling == "paper")
+    order = BatchOrder(pairs.lengths, settings.batch, seed, settings.buffer, config.conventions.sampling == "paper")
     return Training(
         task=PhraseTask(network, pairs, held_out, order),
         settings=settings,

@@ -167,8 +167,8 @@ class _Decoder(torch.autograd.Function):
                 previous[there], previous_contexts[there] = states[before], contexts[before]
                 kept = states[before], gates[there], candidates[there], products[there]
                 d_old = torch.empty_like(states[before])
-                factors = weights.gates, weights.candidate, dtype
-                retreat(d_states[following], *kept, *factors, d_inputs[there], None, d_old)
+                factors = weights.gates, weights.candidate
+                retreat(d_states[following], kept, factors, dtype, d_inputs[there], None, d_old)
                 d_states[before] += d_old
                 d_contexts[before] += product(d_inputs[there], weights.context, dtype)
             d_alpha = torch.bmm(memory.annotations[:size], d_contexts[here, :, None])[:, :, 0]

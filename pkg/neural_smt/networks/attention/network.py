@@ -10,7 +10,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.decoder import DecoderWeights, Groups, Memory, attend, decode
 from neural_smt.networks.device import product
 from neural_smt.networks.folder import NetworkConfig, SavedNetwork
-from neural_smt.networks.layers import STANDARD_DEVIATION, Embedding, GatedUnit, orthogonal
+from neural_smt.networks.layers import STANDARD_DEVIATION, GatedUnit, MaxoutNetwork
 from neural_smt.networks.packing import Packed, PairBatch, pack, pack_pairs
 from neural_smt.networks.softmax import word_log_probabilities
 from neural_smt.vocabulary import EOS, UNK
@@ -34,9 +34,8 @@ class SourceLayout:
         device = source.words.device
         sizes = torch.tensor(source.sizes)
         starts = torch.cumsum(sizes, 0) - sizes
-        lengths = (torch.arange(source.sizes[0]) < sizes[:, None]).sum(0)
-        steps = torch.repeat_interleave(torch.arange(len(sizes)), sizes)
-        rows = source.rows.cpu()
+        alive = torch.arange(source.sizes[0]) < sizes[:, None]
+        lengths, (steps, rows) = alive.sum(0), alive.nonzero(as_tuple=True)
         mirror = starts[lengths[rows] - 1 - steps] + rows
         chosen = torch.arange(source.sizes[0]) if pairing is None else pairing.cpu()
         padding = torch.arange(len(sizes)) >= lengths[chosen, None]
@@ -186,7 +185,7 @@ BLOCK = 1 << 14
 """Rows of weights drawn at a time: no second copy of a large vocabulary's."""
 
 
-class AttentionNetwork(SavedNetwork, nn.Module):
+class AttentionNetwork(SavedNetwork, MaxoutNetwork):
     """Encoders that read forwards and backwards, a scorer, a decoder, a maxout readout and a softmax.
 
     Conventions are those of GroundHog's ``prototype_search_state``: the word y_t is predicted from s_{t-1}, c_t and
@@ -199,11 +198,8 @@ class AttentionNetwork(SavedNetwork, nn.Module):
     Config = AttentionConfig
 
     def __init__(self, config: AttentionConfig, seed: int = 0):
-        super().__init__()
-        self.config = config
-        hidden, embedding, pieces = config.hidden, config.embedding, 2 * config.maxout
-        self.source_embedding = Embedding(config.source_words, embedding)
-        self.target_embedding = Embedding(config.target_words, embedding)
+        super().__init__(config)
+        hidden, embedding = config.hidden, config.embedding
         self.forward_encoder = GatedUnit(embedding, hidden)
         self.backward_encoder = GatedUnit(embedding, hidden)
         # W and b of s_0
@@ -216,29 +212,16 @@ class AttentionNetwork(SavedNetwork, nn.Module):
         self.decoder = GatedUnit(embedding, hidden)
         # C, C_z, C_r
         self.context = nn.Linear(2 * hidden, 3 * hidden, bias=False)
-        # O_h and its bias, O_y, O_c
-        self.hidden_readout = nn.Linear(hidden, pieces)
-        self.word_readout = nn.Linear(embedding, pieces, bias=False)
-        self.context_readout = nn.Linear(2 * hidden, pieces, bias=False)
-        # G = G_l G_r, and the bias of the softmax
-        self.inner = nn.Linear(config.maxout, config.rank, bias=False)
+        self.add_readout(2 * hidden)
+        # G_l of G = G_l G_r, and the bias of the softmax
         self.output = LimitedOutput(config.rank, config.target_words)
         self._initialise(np.random.default_rng(seed))
 
-    @torch.no_grad()
-    def _initialise(self, random: np.random.Generator) -> None:
-        """Recurrent matrices: left singular vectors of Gaussian ones; A, B, C: N(0, 0.001^2); v and biases: 0; other
-        weights: N(0, 0.01^2).
-        """
-        for name, parameter in self.named_parameters():
-            if name.endswith(("bias", "energy")):
-                parameter.zero_()
-            elif name.endswith(("gates_weight", "candidate_weight")):
-                parameter.copy_(torch.from_numpy(orthogonal(random, parameter)))
-            else:
-                deviation = SCORER_DEVIATION if name.startswith("scorer") else STANDARD_DEVIATION
-                for block in parameter.split(BLOCK):
-                    block.copy_(torch.from_numpy(random.standard_normal(block.shape, np.float32))).mul_(deviation)
+    def _draw(self, random: np.random.Generator, name: str, parameter: Tensor) -> None:
+        """A, B, C: N(0, 0.001^2); other weights: N(0, 0.01^2)."""
+        deviation = SCORER_DEVIATION if name.startswith("scorer") else STANDARD_DEVIATION
+        for block in parameter.split(BLOCK):
+            block.copy_(torch.from_numpy(random.standard_normal(block.shape, np.float32))).mul_(deviation)
 
     def encode(self, source: Packed, layout: SourceLayout) -> tuple[Tensor, Memory]:
         """s_0 of every row of ``source``, ``[B, H]``, and the memory of every row of ``layout``."""
@@ -274,19 +257,11 @@ class AttentionNetwork(SavedNetwork, nn.Module):
         found = decode(self.decoder.inputs(embedded), offsets, initial, memory, self.weights(), target.sizes)
         return *found, nn.functional.pad(self.word_readout(embedded), first)
 
-    def before_softmax(self, states: Tensor, contexts: Tensor, words: Tensor) -> Tensor:
-        """z = G_r s, where s is the maxout of the readout: ``[N, R]``.
-
-        states: s_{t-1}, ``[N, H]``; contexts: c_t, ``[N, 2H]``; words: O_y e(y_{t-1}), ``[N, 2M]``.
-        """
-        pieces = self.hidden_readout(states) + words + self.context_readout(contexts)
-        return self.inner(torch.maximum(pieces[:, 0::2], pieces[:, 1::2])).to(states.dtype)
-
     def forward(self, batch: AttentionBatch) -> Tensor:
         """Natural log p(target | source), end symbol included, of every pair: ``[B]``, in pair order."""
         target = batch.pairs.target
         states, contexts, _, words = self._decoded(batch)
-        inner = self.before_softmax(states, contexts, words)
+        inner = self.before_softmax(states, words, self.context_readout(contexts))
         scores = self.output(inner, target.words, target.rows, batch.vocabulary, words.dtype)
         return torch.zeros_like(states[: batch.pairs.pairs, 0]).index_add(0, batch.pairs.order[target.rows], scores)
 
@@ -297,10 +272,7 @@ class AttentionNetwork(SavedNetwork, nn.Module):
         alphas, rows = (part.cpu().numpy() for part in (self._decoded(batch)[2], target.rows))
         lengths = (~batch.layout.padding).sum(1).cpu().numpy()
         by_row = np.split(alphas[np.argsort(rows, kind="stable")], np.cumsum(np.bincount(rows))[:-1])
-        found = [np.empty(0)] * len(order)
-        for row, pair in enumerate(order):
-            found[pair] = by_row[row][:, : lengths[row]]
-        return found
+        return [by_row[row][:, : lengths[row]] for row in np.argsort(order)]
 
     @torch.no_grad()
     def look(
@@ -319,7 +291,8 @@ class AttentionNetwork(SavedNetwork, nn.Module):
         if self.scorer_word is not None:
             queries = queries + self.scorer_word(embedded)
         alphas, contexts = attend(queries, memory, self.scorer_energy, groups)
-        return self.before_softmax(states, contexts, self.word_readout(embedded)), contexts, alphas
+        inner = self.before_softmax(states, self.word_readout(embedded), self.context_readout(contexts))
+        return inner, contexts, alphas
 
     @torch.no_grad()
     def advance(self, states: Tensor, words: Tensor, contexts: Tensor) -> Tensor:
