@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from recurrent_reference import reference_scores
 from references import cslm_log_probability, log_probability, translate
 from torch import Tensor, nn
 
@@ -20,6 +21,8 @@ from neural_smt.networks.attention.network import (
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, NgramBatch
 from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.networks.packing import pack_pairs
+from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
+from neural_smt.networks.recurrent.network import RecurrentNetwork, SentenceBatch, pack_sentences
 from neural_smt.vocabulary import EOS, UNK
 
 CPU = torch.device("cpu")
@@ -49,9 +52,9 @@ class Case(NamedTuple):
         return network
 
 
-def enlarge(network: nn.Module, deviation: float) -> None:
+def enlarge(network: nn.Module, deviation: float, seed: int = 3) -> None:
     """Add to every parameter, biases too, so much that each matters."""
-    random = np.random.default_rng(3)
+    random = np.random.default_rng(seed)
     with torch.no_grad():
         for parameter in network.parameters():
             parameter += torch.from_numpy(random.normal(0.0, deviation, parameter.shape))
@@ -129,6 +132,64 @@ def pack_ngrams(examples: Sequence[tuple[np.ndarray, int]], place: torch.device)
     return NgramBatch(*(torch.from_numpy(np.array(part)).to(place) for part in zip(*examples, strict=True)))
 
 
+CLASSES = WordClasses(np.array([3, 5, 0, 2, 6, 4, 7, 8], dtype=np.int32), np.array([0, 2, 3, 8]))
+"""Nine words in classes of two, one (``UNK``) and five."""
+
+INPUTS = np.random.default_rng(3).normal(size=(5, 3))
+"""The vectors that recurrent models read which learn none."""
+
+
+class SentenceModel(RecurrentNetwork):
+    """A recurrent model of ``CLASSES`` whose scores are those of whole sentences."""
+
+    def __init__(self, config: RecurrentConfig, seed: int = 0):
+        super().__init__(config, CLASSES, seed)
+
+    def forward(self, given: tuple[SentenceBatch, Tensor]) -> Tensor:
+        batch, owner = given
+        if batch.inputs is not None and not self.config.input_rows:
+            batch = batch._replace(inputs=batch.inputs.to(self.embedding.dtype))
+        scores = super().forward(batch)
+        return scores.new_zeros(batch.sizes[0]).index_add(0, owner, scores)
+
+
+def recurrent(**sizes: Any) -> Case:
+    sizes = {"words": 9, "classes": 3, "hidden": 6} | sizes
+    config = RecurrentConfig(**sizes)
+
+    def examples(count: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Sentences of up to 9 ids, the second empty, with the rows of the inputs of each word."""
+        random = np.random.default_rng(seed)
+        lengths = random.integers(1, 10, count)
+        lengths[1:2] = 0
+        words = (random.choice([UNK, 3, 4, 5, 6, 7, 8], length).astype(np.int32) for length in lengths)
+        return [(sentence, random.integers(0, 3, (len(sentence) + 1, config.slots))) for sentence in words]
+
+    def pack_rows(found: Sequence[tuple[Any, Any]], place: torch.device) -> tuple[SentenceBatch, Tensor]:
+        sentences, rows = Ragged.from_lists([words for words, _ in found]), np.concatenate([rows for _, rows in found])
+        table = None if config.input_rows else torch.from_numpy(INPUTS).to(place)
+        batch = pack_sentences(config, CLASSES, sentences, place, rows if config.slots else None, table)
+        owner = np.repeat(np.arange(len(found)), sentences.lengths + 1)[batch.tokens]
+        return batch, torch.from_numpy(owner).to(place)
+
+    def score(p: dict[str, Any], example: tuple[Any, Any], xp: Any) -> Any:
+        words, rows = example
+        table = p["input_table"] if config.input_rows else xp.asarray(INPUTS)
+        inputs = table[xp.asarray(rows)].reshape(len(rows), config.inputs)
+        return reference_scores(config, CLASSES, p, words.tolist(), inputs, xp).sum()
+
+    return Case(SentenceModel, RecurrentConfig, sizes, examples, pack_rows, score)
+
+
+RECURRENT = {
+    "recurrent": recurrent(direct_size=0),
+    "direct": recurrent(direct_size=128),
+    "unigrams": recurrent(direct_size=64, direct_order=1),
+    "inputs": recurrent(direct_size=128, direct_order=5, slots=2, dimensions=3),
+    "one vector": recurrent(direct_size=0, slots=1, dimensions=3),
+    "learned": recurrent(direct_size=0, slots=2, dimensions=3, input_rows=5),
+}
+
 CASES = {
     **{str(follow): phrases(follow) for follow in ("code", "paper")},
     **{name.name: phrases({name.name: "paper"}) for name in fields(Conventions)[:3]},
@@ -146,4 +207,5 @@ CASES = {
         pack_ngrams,
         lambda p, ngram, xp: cslm_log_probability(p, *ngram, xp),
     ),
+    **RECURRENT,
 }

@@ -1,7 +1,11 @@
 """The recurrent joint model from the equations of Auli et al. (2013, section 2), one word at a time, in float64."""
 
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
 import numpy as np
-from references import log_softmax
+from references import concatenate, log_softmax, sigmoid
 
 from neural_smt.networks.primitives import CLASSES, direct_places
 from neural_smt.networks.recurrent.configuration import RecurrentConfig, WordClasses
@@ -28,24 +32,29 @@ def random_weights(config: RecurrentConfig, seed: int) -> dict[str, np.ndarray]:
 
 
 def reference_scores(
-    config: RecurrentConfig, classes: WordClasses, weights: dict[str, np.ndarray], words: list[int], inputs: np.ndarray
-) -> np.ndarray:
+    config: RecurrentConfig,
+    classes: WordClasses,
+    weights: dict[str, Any],
+    words: Sequence[int],
+    inputs: Any,
+    xp: ModuleType = np,
+) -> Any:
     """float64 [T + 1]: ln p of every word of a sentence and of its end, each given those before it and f.
 
     Predicting w_{t+1}:  h_t = s(U w_t + W h_{t-1} + F f_t);  p = p(class) p(word | class), each a softmax of the sum of
     V h_t + G f_t and the direct features. w_0 is BOS; the hidden layer before it is 0; f_t (row t of inputs [T + 1, D])
-    is what is known of the predicted word.
+    is what is known of the predicted word. ``xp``: see ``references``; tensors are float64 already.
     """
-    w = {name: value.astype(np.float64) for name, value in weights.items()}
-    hidden = np.zeros(config.hidden)
+    w = {name: value.astype(np.float64) for name, value in weights.items()} if xp is np else weights
+    hidden = xp.zeros(config.hidden, dtype=xp.float64)
     history = [BOS] * config.direct_order
     scores = []
-    for f, word in zip(inputs.astype(np.float64), [*words, EOS], strict=True):
+    for f, word in zip(inputs.astype(np.float64) if xp is np else inputs, [*words, EOS], strict=True):
         sums = w["embedding"][history[0]] + w["recurrent"] @ hidden
         if config.inputs:
             sums = sums + w["input_hidden"] @ f
-        hidden = 1 / (1 + np.exp(-sums))
-        known = np.concatenate([hidden, f]) if config.inputs else hidden
+        hidden = sigmoid(sums, xp)
+        known = concatenate([hidden, f], xp)
         number = int(classes.class_of_word[word])
         first, last = int(classes.offsets[number]), int(classes.offsets[number + 1])
         within = int(classes.unit_of_word[word]) - first
@@ -53,11 +62,17 @@ def reference_scores(
         word_logits = w["word_output"][first:last] @ known
         if config.direct_size:
             recent = np.array(history[: config.direct_order - 1], dtype=np.int32)
-            for chosen, logits in ((CLASSES, class_logits), (number, word_logits)):
-                places = np.empty(config.direct_order, dtype=np.int64)
-                count = direct_places(recent, config.direct_order, chosen, len(logits), config.direct_size, places)
-                for place in places[:count]:
-                    logits += w["direct"][place : place + len(logits)]
-        scores.append(log_softmax(class_logits, np)[number] + log_softmax(word_logits, np)[within])
+            class_logits, word_logits = (
+                logits + _direct(config, w["direct"], recent, chosen, len(logits))
+                for chosen, logits in ((CLASSES, class_logits), (number, word_logits))
+            )
+        scores.append(log_softmax(class_logits, xp)[number] + log_softmax(word_logits, xp)[within])
         history = [word, *history[:-1]]
-    return np.array(scores)
+    return xp.stack(scores)
+
+
+def _direct(config: RecurrentConfig, direct: Any, recent: np.ndarray, number: int, span: int) -> Any:
+    """The sum of the direct features of all history lengths."""
+    places = np.empty(config.direct_order, dtype=np.int64)
+    count = direct_places(recent, config.direct_order, number, span, config.direct_size, places)
+    return sum(direct[place : place + span] for place in places[:count])

@@ -11,7 +11,7 @@ from references import cslm_distribution, in_numpy
 
 from neural_smt.errors import UserError
 from neural_smt.language_model.estimation import estimate
-from neural_smt.language_model.model import NgramModel, context_states, score_ngrams, word_mass
+from neural_smt.language_model.model import NgramModel, score_ngrams
 from neural_smt.networks import cslm, normalisers
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, word_classes
 from neural_smt.networks.distinct import number_rows
@@ -89,14 +89,6 @@ def test_ngrams_are_scored_with_their_whole_context(language_model: NgramModel) 
     np.testing.assert_allclose(score_ngrams(language_model, contexts, words), expected, rtol=1e-12)
 
 
-def test_the_mass_of_words_is_the_sum_of_their_probabilities(language_model: NgramModel) -> None:
-    words = np.array([EOS, 3, 4, 9, 20, 20])
-    contexts = random_ngrams(100)[0]
-    mass = word_mass(language_model, words)[context_states(language_model, contexts)]
-    expected = [sum(10 ** walked_score(language_model, context, word) for word in words) for context in contexts]
-    np.testing.assert_allclose(mass, expected, rtol=1e-9)
-
-
 # The scorer.
 
 
@@ -138,17 +130,16 @@ def test_an_estimate_reads_few_words_and_the_mean_of_the_others(
     contexts, chosen = random_ngrams(120)
     contexts = contexts[:, 4 - estimating.history :]
     read = [np.where(rows < len(SHORTLIST), rows, UNK) for rows in (contexts, sample)]
-    p = {name: tensor.detach().numpy() for name, tensor in network.named_parameters()}
-    before = p["projection"][read[1][:, : 4 - estimating.history]].mean(0).reshape(-1)
-    scores = estimating(contexts, chosen)
-    errors = []
-    for score, context, word in zip(scores, read[0], chosen.tolist(), strict=True):
-        if word >= len(SHORTLIST) or word == UNK:
-            continue
-        x = np.concatenate([before, *p["projection"][context]])
-        first = np.maximum(0.0, p["first.weight"] @ x + p["first.bias"])
-        logits = p["output.weight"] @ np.maximum(0.0, p["second.weight"] @ first + p["second.bias"]) + p["output.bias"]
-        errors.append(score - (logits[word - 1] - np.log(np.exp(logits).sum())))
+    # further words, whose projections are the means
+    p = in_numpy(network)
+    means = p["projection"][read[1][:, : 4 - estimating.history]].mean(0)
+    p["projection"] = np.concatenate([p["projection"], means])
+    before = range(CONFIG.words, CONFIG.words + len(means))
+    errors = [
+        score - cslm_distribution(p, [*before, *context], np)[word - 1]
+        for score, context, word in zip(estimating(contexts, chosen), read[0], chosen.tolist(), strict=True)
+        if word < len(SHORTLIST) and word != UNK
+    ]
     assert len(errors) > 20
     # What is left is the normalisers' estimate, which is fitted: no more than a few of its own standard deviations.
     assert np.abs(errors).max() < 6 * estimating.normalisers.error + 1e-6
@@ -206,10 +197,9 @@ def test_nothing_to_score_and_wrong_shapes(language_model: NgramModel) -> None:
         scorer(np.zeros((2, 3), np.int32), outside)
 
 
-def test_words_spelt_like_reserved_entries_are_unknown() -> None:
+def test_words_spelt_like_reserved_entries_are_unknown(language_model: NgramModel) -> None:
     """Words of the text spelt like a boundary are no boundary, but the ids of boundaries are."""
-    model = NgramModel.from_tables(estimate(VOCABULARY.encode(LINES), 3).tables, VOCABULARY)
-    scorer = scorer_of(random_network(), model)
+    scorer = scorer_of(random_network(), language_model)
     assert scorer.ids[[UNK, BOS, EOS, 3, len(SHORTLIST), len(VOCABULARY)]].tolist() == [UNK, BOS, EOS, 3, UNK, UNK]
 
 

@@ -11,6 +11,7 @@ from neural_smt.networks.encoder_decoder import EncoderDecoder
 
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 SOME = [CASES[name] for name in ("code", "paper", "tanh paper", "attention", "own words", "words in common", "cslm")]
+LARGE = CASES["code"]._replace(sizes=CASES["code"].sizes | {"target_words": 400})
 
 
 @EVERY
@@ -33,13 +34,26 @@ def test_gradients_are_those_of_the_equations(case: Case, monkeypatch: pytest.Mo
         np.testing.assert_allclose(dense(parameter.grad), reference[name].grad, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
-@pytest.mark.parametrize("case", SOME)
+@pytest.mark.parametrize("case", [*SOME, CASES["inputs"], CASES["learned"]])
 def test_a_score_does_not_depend_on_the_batch(case: Case) -> None:
-    network, examples = case.make(seed=1), case.examples(40, 0)
+    network, examples = case.random().float(), case.examples(40, 0)
     together = network(case.pack(examples, CPU)).detach()
     alone = [network(case.pack([example], CPU)).item() for example in examples]
     np.testing.assert_allclose(together, alone, atol=1e-5)
     np.testing.assert_allclose(network(case.pack(examples[::-1], CPU)).detach().flip(0), together, atol=1e-5)
+
+
+@pytest.mark.parametrize("case", [*CASES.values(), LARGE], ids=[*CASES, "many words"])
+def test_single_precision_equals_double(case: Case) -> None:
+    """Kernels in float32 against what is computed in float64, whose scores are those of the equations."""
+    examples, results = case.examples(9, 2), []
+    for network in (case.random().float(), case.random()):
+        scores = network(case.pack(examples, CPU))
+        (scores * torch.linspace(-1, 2, 9)).sum().backward()
+        results.append([scores.detach(), *(dense(parameter.grad) for parameter in network.parameters())])
+    for single, double in zip(*results, strict=True):
+        assert (single.dtype, double.dtype) == (torch.float32, torch.float64)
+        torch.testing.assert_close(single.double(), double, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("case", SOME)

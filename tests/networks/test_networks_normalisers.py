@@ -6,13 +6,7 @@ import torch
 
 from neural_smt.networks import device, normalisers
 from neural_smt.networks.normalisers import Normalisers, fingerprints
-from neural_smt.networks.softmax import (
-    choose_logits,
-    exponentiate,
-    log_normalisers,
-    sum_exponentials,
-    word_log_probabilities,
-)
+from neural_smt.networks.softmax import choose_logits, exponentiate, log_normalisers, sum_exponentials
 
 
 def random_softmax(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -114,17 +108,3 @@ def test_normalisers_outside_the_range_are_computed_the_careful_way() -> None:
     np.testing.assert_allclose(normalisers, expected, rtol=1e-6)
     broken = log_normalisers(torch.tensor([[float("nan")]]), weight, bias, torch.empty(3, 3))
     assert broken.isnan().all()
-
-
-def test_training_in_single_precision_equals_double() -> None:
-    random = np.random.default_rng(0)
-    factors = [random.normal(0, 1, shape) for shape in ((50, 8), (400, 8), (400,))]
-    words = torch.from_numpy(random.integers(0, 400, 50))
-    results = []
-    for dtype in (torch.float32, torch.float64):
-        tensors = [torch.tensor(factor, dtype=dtype, requires_grad=True) for factor in factors]
-        scores = word_log_probabilities(*tensors, words, dtype)
-        (scores * torch.linspace(-1, 2, 50)).sum().backward()
-        results.append([scores.detach(), *(tensor.grad for tensor in tensors)])
-    for single, double in zip(*results, strict=True):
-        np.testing.assert_allclose(single, double, rtol=1e-5, atol=1e-5)

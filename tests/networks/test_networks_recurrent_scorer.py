@@ -4,7 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from network_cases import CLASSES as CLASSES_OF_NINE
+from network_cases import INPUTS, RECURRENT, Case
 from recurrent_reference import random_weights, reference_scores
+from references import in_numpy
+from torch import nn
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
@@ -14,64 +18,27 @@ from neural_smt.networks.recurrent.scorer import RecurrentScorer, score_sequence
 from neural_smt.networks.recurrent.tries import build_tries
 from neural_smt.vocabulary import BOS, EOS, UNK
 
-WORDS, HIDDEN = 12, 6
-OFFSETS = np.array([0, 1, 4, 8, WORDS - 1])
 
-
-def random_model(seed, slots=0, dimensions=0, direct_size=64, direct_order=3, hidden=HIDDEN):
-    """Configuration, classes and weights; a class of one word is among the classes."""
-    config = RecurrentConfig(WORDS, len(OFFSETS) - 1, hidden, slots, dimensions, 0, direct_size, direct_order)
-    units = np.random.default_rng(seed).permutation(np.delete(np.arange(WORDS), 1)).astype(np.int32)
-    return config, WordClasses(units, OFFSETS), random_weights(config, seed)
-
-
-def random_text(seed, count=30):
-    """Sentences of few words, so that many begin alike; some are empty, some hold unknown words."""
-    generator = np.random.default_rng(seed)
-    return [generator.choice([UNK, 3, 4, 5], generator.integers(0, 6)).tolist() for _ in range(count)]
-
-
-def random_inputs(seed, slots, dimensions, count=5):
-    generator = np.random.default_rng(seed)
-    rows = generator.integers(0, 4, (count, slots)).astype(np.int32)
-    return AuxiliaryInputs(rows, generator.normal(size=(4, dimensions)).astype(np.float32))
+def scorer_of(network: nn.Module) -> RecurrentScorer:
+    return RecurrentScorer(network.config, CLASSES_OF_NINE, network.float().arrays())
 
 
 @pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize(
-    ("slots", "dimensions", "direct_size", "direct_order"),
-    [(0, 0, 64, 3), (0, 0, 0, 3), (2, 3, 64, 3), (1, 4, 0, 3), (3, 2, 64, 1), (2, 3, 128, 5)],
-)
-def test_scores_are_those_of_the_equations(slots, dimensions, direct_size, direct_order, shared):
-    config, classes, weights = random_model(1, slots, dimensions, direct_size, direct_order)
-    scorer = RecurrentScorer(config, classes, weights)
-    text = random_text(2)
-    words = Ragged.from_lists([[*sentence, EOS] for sentence in text])
-    inputs = random_inputs(3, slots, dimensions) if slots else None
-    numbers = np.random.default_rng(4).integers(0, 5, len(words.values))
-    expected = []
-    for i, sentence in enumerate(text):
-        of_sentence = numbers[words.offsets[i] : words.offsets[i + 1]]
-        known = inputs.table[inputs.rows[of_sentence]] if slots else np.zeros((len(sentence) + 1, 0))
-        expected.append(reference_scores(config, classes, weights, sentence, known.reshape(len(known), -1)).sum())
-    found, evaluations = score_sequences(scorer, words, inputs, numbers, shared=shared)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+@pytest.mark.parametrize("case", RECURRENT.values(), ids=RECURRENT)
+def test_scores_are_those_of_the_equations(case: Case, shared: bool) -> None:
+    network, examples = case.random(), case.examples(60, 2)
+    expected = [case.score(in_numpy(network), example, np) for example in examples]
+    words = Ragged.from_lists([[*sentence, EOS] for sentence, _ in examples])
+    rows = np.unique(np.concatenate([rows for _, rows in examples]), axis=0, return_inverse=True)
+    table = None if network.config.input_rows else INPUTS.astype(np.float32)
+    inputs = AuxiliaryInputs(rows[0].astype(np.int32), table) if network.config.slots else None
+    found, evaluations = score_sequences(scorer_of(network), words, inputs, rows[1].ravel(), shared=shared)
+    np.testing.assert_allclose(found, expected, atol=2e-5)
     assert evaluations == len(words.values) if not shared else evaluations < len(words.values)
 
 
-def test_vectors_that_the_network_learned_are_read_from_its_table():
-    config, classes, weights = random_model(5, slots=2, dimensions=3)
-    given = random_inputs(6, 2, 3)
-    words, numbers = Ragged.from_lists([[3, 4, EOS]]), np.array([1, 0, 2])
-    expected, _ = score_sequences(RecurrentScorer(config, classes, weights), words, given, numbers)
-    learned = RecurrentScorer(config, classes, weights | {"input_table": given.table})
-    found, _ = score_sequences(learned, words, AuxiliaryInputs(given.rows, None), numbers)
-    assert found.tolist() == expected.tolist()
-
-
-def test_groups_do_not_share_and_their_order_does_not_matter():
-    config, classes, weights = random_model(9)
-    scorer = RecurrentScorer(config, classes, weights)
+def test_groups_do_not_share_and_their_order_does_not_matter() -> None:
+    scorer = scorer_of(RECURRENT["direct"].random())
     words = Ragged.from_lists([[3, 4, EOS], [3, 4, 5, EOS], [], [3, EOS]])
     alone, computed = score_sequences(scorer, words, first=np.array([0, 1, 2, 3, 4]))
     together, shared = score_sequences(scorer, words)
@@ -81,10 +48,10 @@ def test_groups_do_not_share_and_their_order_does_not_matter():
     np.testing.assert_allclose(turned[::-1], together, atol=1e-5)
 
 
-def test_long_texts_are_scored_in_parts(monkeypatch):
-    config, classes, weights = random_model(10)
-    scorer = RecurrentScorer(config, classes, weights)
-    words = Ragged.from_lists([[*sentence, EOS] for sentence in random_text(11)])
+def test_long_texts_are_scored_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = RECURRENT["direct"]
+    scorer = scorer_of(case.random())
+    words = Ragged.from_lists([[*sentence, EOS] for sentence, _ in case.examples(30, 11)])
     first = np.arange(0, 31, 3)
     whole, _ = score_sequences(scorer, words, first=first)
     monkeypatch.setattr("neural_smt.networks.recurrent.scorer.ROWS", 20)
@@ -92,7 +59,7 @@ def test_long_texts_are_scored_in_parts(monkeypatch):
     np.testing.assert_allclose(parts, whole, atol=1e-5)
 
 
-def test_a_prefix_tree_holds_what_is_distinct():
+def test_a_prefix_tree_holds_what_is_distinct() -> None:
     # Two sequences begin alike, with the same input; a third has another input at its first word.
     words, inputs = np.array([3, 4, 3, 5, 3], np.int32), np.array([0, 1, 0, 1, 2], np.int32)
     class_of_word = np.array([0, -1, 0, 1, 2, 2], np.int32)

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 from moses_tables import moses_vocabularies, read_moses
+from network_cases import CASES, enlarge
 
 from neural_smt.alignment.lexical import LexicalTable, lexical_table
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.files import read_json, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import Trained
 from neural_smt.networks.proposals import beam_search
 from neural_smt.phrases.table import PhraseTable
@@ -45,12 +46,9 @@ def world(tmp_path: Path) -> World:
     source = most_frequent(vocabularies[0], 2)
     assert source.words[3:] == ["a", "b"]
     target = most_frequent(vocabularies[1], 2)
-    network = EncoderDecoder(EncoderDecoderConfig(len(source), len(target), 6, 5, 4, 3))
-    random = np.random.default_rng(3)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter += torch.from_numpy(random.normal(0.0, 0.4, parameter.shape)).float()
-        network.output.bias[EOS] += 2.0
+    network = CASES["code"].make(source_words=len(source), target_words=len(target))
+    enlarge(network, 0.4)
+    network.output.bias.data[EOS] += 2.0
     pairs = [("a", "x"), ("a", "x"), ("a", "x"), ("a", "y"), ("b", "y")]
     words = [vocabulary.encode(pair[side] for pair in pairs) for side, vocabulary in enumerate(vocabularies)]
     links = Ragged(np.zeros((5, 2), dtype=np.int16), np.arange(6))

@@ -1,0 +1,203 @@
+"""Columns of a phrase table: scores of its pairs, in shards that give the bytes of the whole, and unknown words."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from moses_tables import moses_vocabularies, read_moses
+from network_cases import CASES, CPU, enlarge
+
+from neural_smt.errors import UserError
+from neural_smt.io.files import read_json, write_lines
+from neural_smt.io.ragged import Ragged
+from neural_smt.networks.encoder_decoder import EncoderDecoder
+from neural_smt.networks.folder import Trained
+from neural_smt.networks.packing import pack_pairs
+from neural_smt.phrases.table import PhraseTable, load_column, save_column
+from neural_smt.rescoring import steps
+from neural_smt.rescoring.steps import Blocks, count_unknown_words, hash_phrases, join_columns, score_phrase_table
+from neural_smt.shortlist import most_frequent, shortlist_ids
+from neural_smt.vocabulary import UNK, Vocabulary
+
+WORDS = 6
+"""Of the shortlists, with the reserved ones; the vocabularies have more."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of 400 pairs with phrases that recur on both sides, some alike but for unknown words; networks."""
+    place, random = tmp_path_factory.mktemp("table"), np.random.default_rng(5)
+    pairs = {
+        tuple(" ".join(random.choice(list(words), random.integers(1, 4))) for words in ("abcdefg", "tuvwxyz"))
+        for _ in range(430)
+    }
+    write_lines(place / "text", (f"{f} ||| {e} ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||" for f, e in sorted(pairs)))
+    vocabularies = moses_vocabularies(place / "text")
+    read_moses(place / "text", None, *vocabularies).save(place / "table")
+    shortlists = [most_frequent(vocabulary, WORDS - 3) for vocabulary in vocabularies]
+    for side, vocabulary, shortlist in zip(("source", "target"), vocabularies, shortlists, strict=True):
+        vocabulary.save(place / side)
+        shortlist.save(place / f"{side}_shortlist")
+    for direction in ("forward", "backward"):
+        network = CASES["code"].make(7, source_words=WORDS, target_words=WORDS, direction=direction)
+        enlarge(network, 0.4)
+        Trained(network, *(shortlists if direction == "forward" else shortlists[::-1])).save(place / direction)
+    return place
+
+
+def files(folder: Path) -> dict[str, Path]:
+    return {"phrase_table": folder / "table"} | {f"{side}_vocabulary": folder / side for side in ("source", "target")}
+
+
+def word_ids(folder: Path) -> list[np.ndarray]:
+    return [
+        shortlist_ids(*(Vocabulary.load(folder / name) for name in (side, f"{side}_shortlist")))
+        for side in ("source", "target")
+    ]
+
+
+def score(folder: Path, direction: str, output: Path, shard: str | None = None, **changes: Any) -> None:
+    arguments = files(folder) | {"model": folder / direction, "device": "cpu", "settings": {"batch": 7}} | changes
+    score_phrase_table(**arguments, output=output, statistics=output.with_suffix(".json"), shard=shard)
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_a_column_is_aligned_with_the_table(folder: Path, tmp_path: Path, direction: str) -> None:
+    """A backward network gives the source given the target."""
+    score(folder, direction, tmp_path / "column")
+    table = PhraseTable.load(folder / "table")
+    column = load_column(tmp_path / "column", table)
+    assert column.dtype == np.float32
+    sides = table.source.take(table.entry_source), table.target
+    pair = [Ragged(ids[side.values], side.offsets) for ids, side in zip(word_ids(folder), sides, strict=True)]
+    network = Trained.load(folder / direction, EncoderDecoder, CPU).network
+    with torch.no_grad():
+        expected = network(pack_pairs(*(pair if direction == "forward" else pair[::-1]), CPU))
+    assert expected.std() > 1
+    np.testing.assert_allclose(column, expected, atol=1e-4)
+    report = read_json(tmp_path / "column.json")
+    assert report["pairs"] == len(table)
+    assert report["seconds"] > 0
+    assert report["pairs_per_second"] > 0
+
+
+@pytest.mark.parametrize("size", [1, 9, 100, 10_000])
+@pytest.mark.parametrize("backward", [False, True])
+def test_blocks_hold_every_pair_once(folder: Path, monkeypatch: pytest.MonkeyPatch, backward: bool, size: int) -> None:
+    monkeypatch.setattr(steps, "PAIRS", size)
+    table, ids = PhraseTable.load(folder / "table"), word_ids(folder)
+    found = Blocks(table, ids, backward)
+    parts = [found[number] for number in range(found.count)]
+    assert len(parts) == 1 or size < len(table)
+    rows = np.concatenate([part[0] for part in parts])
+    assert sorted(rows.tolist()) == list(range(len(table)))
+    sides = [[ids[0][table.source[s]].tolist() for s in table.entry_source], [ids[1][e].tolist() for e in table.target]]
+    sides = sides[::-1] if backward else sides
+    owners: dict[tuple[int, ...], int] = {}
+    for number, (rows, *phrases) in enumerate(parts):
+        for side, found_side in zip(sides, phrases, strict=True):
+            assert [phrase.tolist() for phrase in found_side] == [side[row] for row in rows]
+        assert all(owners.setdefault(tuple(phrase.tolist()), number) == number for phrase in phrases[0]) or not backward
+
+
+@pytest.mark.parametrize("count", [1, 4, 16, 300])
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_shards_give_the_column_of_the_whole(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, direction: str, count: int
+) -> None:
+    monkeypatch.setattr(steps, "PAIRS", 40)
+    score(folder, direction, tmp_path / "whole")
+    parts = [tmp_path / f"{number}-of-{count}" for number in range(1, count + 1)]
+    for part in parts:
+        score(folder, direction, part, part.name)
+    join_columns(
+        phrase_table=folder / "table",
+        parts=parts,
+        part_statistics=[part.with_suffix(".json") for part in parts],
+        output=tmp_path / "joined",
+        statistics=tmp_path / "joined.json",
+    )
+    assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
+    timed = {"seconds", "pairs_per_second"}
+    whole, joined = (read_json(tmp_path / f"{name}.json") for name in ("whole", "joined"))
+    assert {key: whole[key] for key in whole.keys() - timed} == {key: joined[key] for key in joined.keys() - timed}
+    monkeypatch.setattr(steps, "PAIRS", 10_000)
+    score(folder, direction, tmp_path / "one_block")
+    table = PhraseTable.load(folder / "table")
+    columns = [load_column(tmp_path / name, table) for name in ("whole", "one_block")]
+    np.testing.assert_allclose(*columns, atol=1e-5)
+
+
+def test_parts_that_do_not_make_a_column_are_refused(folder: Path, tmp_path: Path) -> None:
+    table = PhraseTable.load(folder / "table")
+    cost = tmp_path / "cost.json"
+    cost.write_text(
+        '{"pairs": 1, "words": 1, "sources": 1, "prefixes": 1, "steps": 1, "states": 1, "seconds": 1, "device": ""}'
+    )
+    outputs = {"output": tmp_path / "o", "statistics": tmp_path / "s"}
+    half = np.arange(len(table) // 2)
+    for name, rows in {"twice": np.repeat(half, 2), "half": half}.items():
+        save_column(tmp_path / name, np.zeros(len(rows)), table, rows)
+        with pytest.raises(UserError, match=r"o: \d+ scores do not make a column of \d+; score all shards again"):
+            join_columns(phrase_table=folder / "table", parts=[tmp_path / name], part_statistics=[cost], **outputs)
+    (tmp_path / "broken").write_bytes(b"no part")
+    with pytest.raises(UserError, match="broken: not a score column"):
+        join_columns(phrase_table=folder / "table", parts=[tmp_path / "broken"], part_statistics=[cost], **outputs)
+    assert not (tmp_path / "o").exists()
+
+
+def test_hashes_are_of_the_words_and_spread() -> None:
+    phrases = Ragged.from_lists([[3], [3, 3], [4, 3], [3, 4], [3], [], [5, 6, 7], [4, 3]])
+    hashes = hash_phrases(phrases).tolist()
+    assert hashes[0] == hashes[4] and hashes[2] == hashes[7]
+    assert len(set(hashes)) == 6
+    many = hash_phrases(Ragged.from_lists([[i, j] for i in range(60) for j in range(60)])) % np.uint64(8)
+    assert np.bincount(many.astype(np.int64)).min() > 360
+
+
+def test_words_unknown_to_the_networks_are_counted(folder: Path, tmp_path: Path) -> None:
+    count_unknown_words(**files(folder), target_shortlist=folder / "target_shortlist", output=tmp_path / "column")
+    table, ids = PhraseTable.load(folder / "table"), word_ids(folder)[1]
+    expected = [-sum(ids[word] == UNK for word in phrase) for phrase in table.target]
+    assert min(expected) < 0 == max(expected)
+    assert load_column(tmp_path / "column", table).tolist() == expected
+
+
+def test_a_column_belongs_to_its_table(folder: Path, tmp_path: Path) -> None:
+    table, path = PhraseTable.load(folder / "table"), tmp_path / "column"
+    scores = np.arange(float(len(table)))
+    save_column(path, scores, table)
+    np.testing.assert_array_equal(load_column(path, PhraseTable.load(folder / "table")), scores)
+    other = replace(table, target=table.target.take(np.roll(np.arange(len(table)), 1)))
+    assert other.digest != table.digest
+    with pytest.raises(UserError, match="the scores of another phrase table"):
+        load_column(path, other)
+    scores[2] = np.nan
+    save_column(path, scores, table)
+    with pytest.raises(UserError, match="not a finite number"):
+        load_column(path, table)
+    path.write_bytes(b"no column")
+    with pytest.raises(UserError, match="not a score column"):
+        load_column(path, table)
+    with pytest.raises(UserError, match="no such file"):
+        load_column(tmp_path / "nowhere", table)
+
+
+def test_a_table_of_other_vocabularies_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="another target vocabulary"):
+        score(folder, "forward", tmp_path / "column", target_vocabulary=folder / "source")
+    assert not (tmp_path / "column").exists()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-3), ("bf16", 0.5)])
+def test_cuda_scores(folder: Path, tmp_path: Path, precision: str, tolerance: float) -> None:
+    columns = []
+    for device, settings in (("cpu", {}), ("cuda", {"precision": precision})):
+        score(folder, "forward", tmp_path / device, device=device, settings=settings)
+        columns.append(load_column(tmp_path / device, PhraseTable.load(folder / "table")))
+    np.testing.assert_allclose(columns[1], columns[0], atol=tolerance)
