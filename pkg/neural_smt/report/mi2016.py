@@ -21,7 +21,7 @@ from neural_smt.report.papers import Paper, load_paper
 from neural_smt.report.scores import Scores, read_scores
 from neural_smt.vocabulary_selection.coverage_steps import COLUMNS as COVERAGE
 from neural_smt.vocabulary_selection.coverage_steps import PAPER as PAPER_COVERAGE
-from neural_smt.vocabulary_selection.coverage_steps import PAPER_TOPS, TRAINING
+from neural_smt.vocabulary_selection.coverage_steps import TRAINING
 
 PAPER = load_paper("mi2016.yaml")
 
@@ -160,19 +160,12 @@ def default_rows(coverage: pd.DataFrame, dev: str) -> pd.DataFrame:
     if UNION not in set(own["parts"]):
         raise UserError(f"the table of coverage has no row of {UNION} for '{dev}'; run measure_candidates again")
     rows = pd.concat([own, training])
-    columns = ["paper_coverage", "paper_sentence", "paper_batch"]
-    paper = pd.DataFrame([*map(_paper_sizes, rows["parts"], rows["top"])], rows.index, columns, dtype=float)
     names = rows["label"].where(rows["parts"] != TRAINING, rows["label"] + ", " + rows["text"])
-    return rows.join(paper).assign(name=names, percentage=100 * rows["coverage"])
-
-
-def _paper_sizes(parts: str, top: float) -> tuple[float | None, float | str | None, float | str | None]:
-    if parts == TRAINING:
-        return (None, *PAPER_COVERAGE["paper, train"][1:])
-    figures, sentence, _ = PAPER_COVERAGE["paper, dev"]
-    column = parts, None if pd.isna(top) else int(top)
-    fractions = dict(zip(PAPER_TOPS, map(float, figures), strict=True))
-    return fractions.get(column), sentence if column == (UNION, 10) else None, None
+    rows = rows.assign(name=names, percentage=100 * rows["coverage"])
+    paper = PAPER_COVERAGE[PAPER_COVERAGE["text"].eq("paper, dev") | PAPER_COVERAGE["parts"].eq(TRAINING)]
+    keys = rows[["parts", "top"]].assign(top=rows["top"].where(rows["parts"] != TRAINING))
+    found = keys.merge(paper, "left").set_axis(rows.index)[["percentage", "sentence_size", "batch_size"]]
+    return rows.join(found.set_axis(["paper_coverage", "paper_sentence", "paper_batch"], axis=1))
 
 
 def write_attention_page(path: Path, results: Results, title: str, remarks: str = "") -> None:

@@ -10,9 +10,9 @@ import pandas as pd
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, section_settings
-from neural_smt.io.files import read_parallel, write_lines
+from neural_smt.io.files import read_parallel, read_yaml, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.io.tables import formatted, markdown, table, write_frame
+from neural_smt.io.tables import formatted, markdown, write_frame
 from neural_smt.vocabulary import UNK
 from neural_smt.vocabulary_selection.building import Sources, build_pieces, load_sources
 from neural_smt.vocabulary_selection.candidates import PIECE, SIZES, CandidateSets
@@ -27,16 +27,11 @@ COLUMNS = (
     *("sentences", "complete_sentences", "sentence_size", "batch_size"),
 )
 
-PAPER = {
-    "paper, train": (("73.6", "82.1", "87.8", "93.5", "86.6", "89.4", "93.7", "92.7", "94.2", "96.2"), "2080", "6153"),
-    "paper, dev": (("73.5", "80.0", "85.5", "91.0", "86.6", "88.4", "91.7", "91.7", "92.7", "94.3"), "2067", ""),
-}
-"""Coverage in %, columns as ``PAPER_TOPS``, then sizes of a sentence and of a batch; 12 million pairs, |V_y| = 500k."""
-
-PAPER_TOPS = [
-    ("V^P", None),
-    *((name, top) for name in ("V^D", "V^P + V^D", "V^P + V^D + V^T") for top in (10, 20, 50)),
-]
+PAPER = pd.DataFrame(
+    read_yaml(Path(__file__).with_name("mi2016.yaml")),
+    columns=["text", "parts", "top", "percentage", "sentence_size", "batch_size"],
+)
+"""The paper's figures, coverage in %; missing where it has none."""
 
 
 def measure_candidates(
@@ -170,8 +165,8 @@ def write_coverage(csv_output: Path, markdown_output: Path, frame: pd.DataFrame,
     # of nothing, nothing is covered
     frame = frame.assign(
         coverage=(frame.covered / frame.reference_words).fillna(0.0),
-        known_fraction=(frame.known / frame.reference_words).fillna(0.0),
-        complete_fraction=(frame.complete_sentences / frame.sentences).fillna(0.0),
+        known_percentage=100 * (frame.known / frame.reference_words).fillna(0.0),
+        complete=100 * (frame.complete_sentences / frame.sentences).fillna(0.0),
     )
     write_frame(csv_output, formatted(frame[list(COLUMNS)], {"coverage": ".6f", **dict.fromkeys(COLUMNS[-2:], ".2f")}))
     lines = [
@@ -188,29 +183,21 @@ def write_coverage(csv_output: Path, markdown_output: Path, frame: pd.DataFrame,
     write_lines(markdown_output, lines)
 
 
-def _percent(fractions: Iterable[float]) -> list[str]:
-    return [f"{100 * fraction:.1f}" for fraction in fractions]
-
-
 def _coverage_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Table 1: a row a text, a column a combination."""
-    known = frame.drop_duplicates("text")
-    columns = [("", [*known.text, *PAPER]), ("known", [*_percent(known.known_fraction), *("" for _ in PAPER)])]
-    for (parts, top), held in frame[frame.parts != TRAINING].groupby(["parts", "top"], sort=False):
-        ours = dict(zip(held.text, _percent(held.coverage), strict=True))
-        place = PAPER_TOPS.index((parts, top or None)) if (parts, top or None) in PAPER_TOPS else None
-        theirs = ["" if place is None else figures[place] for figures, _, _ in PAPER.values()]
-        columns.append((f"{parts} ({top})" if top else parts, [*(ours.get(text, "") for text in known.text), *theirs]))
-    return table(*columns)
+    ours = frame[frame.parts != TRAINING].assign(top=pd.to_numeric(frame.top), percentage=100 * frame.coverage)
+    both = pd.concat([ours, PAPER[PAPER.parts != TRAINING]])
+    both["label"] = both.parts + both.top.map(lambda top: "" if pd.isna(top) else f" ({top:.0f})")
+    cells = both.pivot(index="text", columns="label", values="percentage")
+    cells = cells.reindex(index=both.text.unique(), columns=both.label[: len(ours)].unique())
+    cells.insert(0, "known", frame.drop_duplicates("text").set_index("text").known_percentage)
+    return formatted(cells, dict.fromkeys(cells, ".1f")).reset_index(names="")
 
 
 def _size_table(frame: pd.DataFrame, top: int, batch: int) -> pd.DataFrame:
     """Table 2: sizes with V^D of the top n, and with V^R where a network trains on the text."""
     shown = frame[frame.parts.isin(["V^P + V^D + V^T", TRAINING]) & (frame.top == top)]
-    _, sentences, batches = zip(*PAPER.values(), strict=True)
-    return table(
-        ("", [*(shown.text + ", " + shown.parts), *PAPER]),
-        ("sentence", [*shown.sentence_size.map("{:.0f}".format), *sentences]),
-        (f"batch of {batch}", [*shown.batch_size.map("{:.0f}".format), *batches]),
-        ("complete references (%)", [*_percent(shown.complete_fraction), *("" for _ in PAPER)]),
-    )
+    both = pd.concat([shown.assign(text=shown.text + ", " + shown.parts), PAPER[PAPER.sentence_size.notna()]])
+    formats = {"text": "", "sentence_size": ".0f", "batch_size": ".0f", "complete": ".1f"}
+    headings = ["", "sentence", f"batch of {batch}", "complete references (%)"]
+    return formatted(both[list(formats)], formats).set_axis(headings, axis=1)
