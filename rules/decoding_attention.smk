@@ -3,15 +3,16 @@ rule translate_attention:
     input:
         unpack(INPUTS.attention_translation),
     output:
-        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}"),
-        statistics=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.json"),
-        alignment=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.align"),
+        output=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.hypothesis"),
+        statistics=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.json"),
+        alignment=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.align"),
     log:
-        "results/{experiment}/logs/decode/{system}.run{run}.{set}.{scatteritem}.log",
+        "results/{experiment}/logs/decode/{system}.run{run}.{set}{scatteritem}.log",
     benchmark:
-        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.{scatteritem}.tsv"
+        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}{scatteritem}.tsv"
     wildcard_constraints:
         system=one_of(TRANSLATED),
+        scatteritem=OF_SHARD,
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -20,7 +21,7 @@ rule translate_attention:
         gpu=USES_GPU,
     params:
         **step("decoding.attention_steps:translate_attention"),
-        shard="{scatteritem}",
+        shard=lambda wildcards: wildcards.scatteritem[1:] or None,
     script:
         "../workflow_scripts/run_step.py"
 
@@ -28,12 +29,12 @@ rule translate_attention:
 use rule join_translations as join_attention with:
     input:
         text=lambda wildcards: FILES.text(wildcards.set, SOURCE),
-        parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}"),
+        parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.hypothesis"),
         part_statistics=gather.shards(
-            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.json"
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.json"
         ),
         part_alignments=gather.shards(
-            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.align"
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.align"
         ),
     output:
         output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
@@ -44,7 +45,7 @@ use rule join_translations as join_attention with:
     benchmark:
         "results/{experiment}/benchmarks/decoding/join_attention/{system}.run{run}.{set}.tsv"
     wildcard_constraints:
-        system=one_of(TRANSLATED),
+        system=one_of(TRANSLATED if SHARDS > 1 else []),
 
 
 rule measure_epochs:

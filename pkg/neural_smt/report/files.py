@@ -177,8 +177,8 @@ class ReportFiles(Layout):
             "frequent": self.sentence_vocabularies.get(vocabulary, {}).get("frequent"),
         }
 
-    def _in_shards(self, jobs: Iterable[str], always: bool = True) -> list[str]:
-        """The jobs of the shards that share some work; one that is not ``always`` in shards is named without."""
+    def _in_shards(self, jobs: Iterable[str], always: bool = False) -> list[str]:
+        """The jobs of the shards that share some work; a single one has no number, unless they ``always`` have."""
         count = self.config["shards"]
         shards = range(1, count + 1)
         return [f"{job}.{shard}-of-{count}" for job in jobs for shard in shards] if always or count > 1 else [*jobs]
@@ -215,12 +215,12 @@ class ReportFiles(Layout):
         texts = every("{source}.{language}", source=config["corpus"]["train"], language=(self.source, self.target))
         rescoring = every("{network}.extracted", network=self.used_networks("encoder_decoder"))
         jobs = [
-            *self._in_shards(every("corpus/tokenise/{text}", text=texts), always=False),
+            *self._in_shards(every("corpus/tokenise/{text}", text=texts)),
             *(self._in_shards(["selection/score_pool/train"]) if scores_pool else []),
             *("selection/select_pairs", *data),
             *every("training/train_network.{network}", network=self.used_networks()),
             *every("representations/build_representation.{network}", network=joint),
-            *self._in_shards(every("rescoring/score_phrase_table.{table}", table=rescoring)),
+            *self._in_shards(every("rescoring/score_phrase_table.{table}", table=rescoring), always=True),
         ]
         for system in self.systems:
             names = every("{system}.run{run}", system=[system], run=self.runs(system))
@@ -228,7 +228,7 @@ class ReportFiles(Layout):
             if system in self.tuned:
                 jobs += every("tuning/tune/{name}", name=names)
             reranked = system in self.tuned and system not in self.searched
-            jobs += decode if reranked else self._in_shards(decode, always=system in self.translated)
+            jobs += decode if reranked else self._in_shards(decode)
         found = self.results("benchmarks/{job}.tsv", job=jobs)
         return found + self.results("data/{variant}/benchmarks/{job}.tsv", variant=self.variants, job=data)
 
