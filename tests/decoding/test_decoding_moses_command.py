@@ -13,9 +13,9 @@ from moses_folder import FEATURES, WEIGHTS, start, write_model
 from neural_smt.cli import main
 from neural_smt.decoding.moses import compiled
 from neural_smt.decoding.moses.ini import read_moses_ini
-from neural_smt.decoding.moses.outputs import read_batches
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.io.files import atomic, read_json, read_lines
+from neural_smt.io.streams import read_batches
 
 TEXT = "a b\n\nb a unknown\na a b b\n"
 

@@ -5,8 +5,8 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -103,24 +103,28 @@ def test_only_this_machine_can_reach_it_on_a_free_port(server: Server, text: Tex
         Server(Service(text, ABOUT), server.server_port)
 
 
-def test_connections_beyond_the_limit_are_closed(server: Server) -> None:
-    silent = [socket.create_connection(("127.0.0.1", server.server_port)) for _ in range(CONNECTIONS)]
-    try:
-        time.sleep(0.3)
-        with socket.create_connection(("127.0.0.1", server.server_port)) as further:
-            further.settimeout(60)
-            assert further.recv(1) == b""
-    finally:
-        for connection in silent:
-            connection.close()
+def wait_until(reached: Callable[[], bool], said: str) -> None:
     until = time.monotonic() + 60
-    while time.monotonic() < until:
-        try:
-            assert ask(server, "GET", "/")[0] == 200
-            return
-        except (ConnectionError, http.client.HTTPException):
-            time.sleep(0.1)
-    raise AssertionError("closed connections still count")
+    while not reached():
+        assert time.monotonic() < until, said
+        time.sleep(0.05)
+
+
+def test_connections_beyond_the_limit_are_closed(server: Server) -> None:
+    address = "127.0.0.1", server.server_port
+    with ExitStack() as silent:
+        for _ in range(CONNECTIONS):
+            silent.enter_context(socket.create_connection(address))
+        time.sleep(0.3)
+        with socket.create_connection(address, timeout=60) as further:
+            assert further.recv(1) == b""
+
+    def answered() -> bool:
+        with suppress(ConnectionError, http.client.HTTPException):
+            return ask(server, "GET", "/")[0] == 200
+        return False
+
+    wait_until(answered, "closed connections still count")
 
 
 def test_requests_have_a_rate(text: TextTranslator) -> None:
@@ -157,9 +161,7 @@ def test_few_requests_wait_and_one_is_worked_on(text: TextTranslator) -> None:
     threads = [threading.Thread(target=service.answer, args=({"text": "a"},)) for _ in range(3)]
     for thread in threads:
         thread.start()
-    until = time.monotonic() + 60
-    while service._waiting < 3 and time.monotonic() < until:
-        time.sleep(0.01)
+    wait_until(lambda: service._waiting == 3, "requests do not wait")
     with pytest.raises(RefusedRequest, match="others are waiting") as refused:
         service.answer({"text": "a"})
     assert refused.value.status == 503

@@ -1,15 +1,27 @@
-"""Texts read and written line by line: however long they are, a few pieces of them are in memory."""
+"""Texts read and written line by line: however long they are, a few pieces of them are in memory; or as they arrive."""
 
+import io
+import select
 import shutil
+import sys
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from pathlib import Path
+from typing import IO
 
+from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, decode_lines, named_errors, open_bytes, open_text, unequal_lengths
 
 PIECE = 1 << 18
 """Bytes of whole lines that are read at a time, about."""
+
+BLOCK = 1 << 16
+"""Bytes that are read at once of what another program may still write; all that a pipe holds."""
+
+STANDARD = Path("-")
+"""Stands for standard input or output."""
 
 
 def stream_lines(path: Path, part: range | None = None) -> Iterator[str]:
@@ -92,3 +104,74 @@ def concatenate(parts: Iterable[Path], output: Path) -> None:
                 piece = open(part, "rb")  # noqa: SIM115  (faults of the output are not of the part)
             with piece:
                 shutil.copyfileobj(piece, stream, PIECE)
+
+
+def read_batches(path: Path | None, size: int) -> Iterator[list[str]]:
+    """Yield the lines of a text (None or ``-``: standard input; ``.gz`` is unpacked), at most ``size`` at once.
+
+    A batch ends early where the next line has not been written yet, so that a program that writes a line and waits gets
+    its answer. Lines come without ends. Raises ``UserError`` naming the line that is not UTF-8.
+    """
+    live = path in (None, STANDARD)
+    number = 0
+    with open(0, "rb", closefd=False) if live else open_bytes(path) as stream:
+        for batch in _batches(stream, size):
+            name = Path("standard input") if live else path
+            yield decode_lines(name, b"".join(line + b"\n" for line in batch), number)
+            number += len(batch)
+
+
+def _batches(stream: IO[bytes], size: int) -> Iterator[list[bytes]]:
+    """Lines without their ``\\n``, as many as can be read without waiting, but at least one and at most ``size``."""
+    waiting: list[bytes] = []
+    tail, ended = b"", False
+    while not ended or waiting:
+        while not ended and len(waiting) < size and (not waiting or select.select([stream], [], [], 0)[0]):
+            block = stream.read1(BLOCK)
+            *lines, tail = (tail + block).split(b"\n")
+            waiting += lines
+            if not block:
+                ended = True
+                waiting += [tail] if tail else []
+        if waiting:
+            yield waiting[:size]
+            del waiting[:size]
+
+
+def write_batch(stream: IO[str], lines: Iterable[str]) -> None:
+    """Write lines at once, so that whoever reads them need not wait."""
+    stream.write("".join(f"{line}\n" for line in lines))
+    stream.flush()
+
+
+def open_output(path: Path | None, stack: ExitStack) -> IO[str]:
+    """A stream of UTF-8 text: standard output for None or ``-``; a file gets its name when ``stack`` ends well.
+
+    Devices and pipes are written as they are. ``UserError`` when the path cannot be written.
+    """
+    if path is None or path == STANDARD:
+        sys.stdout.flush()
+        stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
+        stack.callback(stream.detach)
+        return stream
+    with _named_errors(path):
+        if path.is_dir():
+            raise UserError(f"{path}: is a folder; name a file")
+        special = path.exists() and not path.is_file()
+        return stack.enter_context(open_text(path if special else stack.enter_context(atomic(path)), "w"))
+
+
+def open_folder(path: Path, stack: ExitStack) -> Path:
+    """A new folder, which gets its name when ``stack`` ends well; ``UserError`` where something is there already."""
+    with _named_errors(path):
+        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+            raise UserError(f"{path}: exists already; name a new folder, or remove it")
+        return stack.enter_context(atomic(path, directory=True))
+
+
+@contextmanager
+def _named_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror}); name another file") from None

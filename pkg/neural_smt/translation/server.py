@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
-from socketserver import TCPServer
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from socketserver import ThreadingTCPServer
 from typing import Any
 
 from neural_smt.errors import UserError
@@ -142,15 +142,15 @@ class Service:
                 self._waiting -= 1
 
 
-class Server(ThreadingHTTPServer):
+class Server(ThreadingTCPServer):
     """Serves a service on this machine alone, bound when it is made; ``UserError`` where the port is taken."""
 
-    daemon_threads = True
+    daemon_threads = allow_reuse_address = True
 
     def __init__(self, service: Service, port: int):
         self.service = service
-        page = files("neural_smt.translation").joinpath("page")
-        self.page = {path: (page.joinpath(name).read_bytes(), kind) for path, (name, kind) in PAGE.items()}
+        page = Path(__file__).with_name("page")
+        self.page = {path: ((page / name).read_bytes(), kind) for path, (name, kind) in PAGE.items()}
         self._places = threading.BoundedSemaphore(CONNECTIONS)
         try:
             super().__init__((HOST, port), _Handler)
@@ -158,18 +158,11 @@ class Server(ThreadingHTTPServer):
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
             raise UserError(f"port {port} of {HOST}: {error.strerror}; choose another with --port") from None
+        self.server_port = self.server_address[1]
 
-    def server_bind(self) -> None:
-        """Bind without asking for the name of the address."""
-        TCPServer.server_bind(self)
-        self.server_name, self.server_port = self.server_address[:2]
-
-    def process_request(self, request: Any, client_address: Any) -> None:
+    def verify_request(self, request: Any, client_address: Any) -> bool:
         """Refuse connections beyond ``CONNECTIONS``."""
-        if self._places.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
+        return self._places.acquire(blocking=False)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Serve a connection, then free its place."""

@@ -7,11 +7,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from neural_smt.decoding.moses.outputs import open_output, read_batches, write_batch
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System, pack_system
+from neural_smt.io.streams import open_output, read_batches, write_batch
 from neural_smt.translation.experiment import open_system
-from neural_smt.translation.server import Server, Service
+from neural_smt.translation.server import HOST, Server, Service
 from neural_smt.translation.text import TextTranslator, sentence_lines
 from neural_smt.translation.translators import check_inputs, load_translator
 
@@ -98,7 +98,7 @@ def serve(
     about |= {"source": text.source, "target": text.target}
     text.translate(["."])  # compiled code is loaded before anybody waits
     with Server(Service(text, about), port) as server:
-        print(f"http://{server.server_name}:{server.server_port}/", flush=True)
+        print(f"http://{HOST}:{server.server_port}/", flush=True)
         server.serve_forever()
 
 

@@ -1,29 +1,20 @@
-"""Input and output of ``decode --moses-ini``, batch by batch: lines are translated as they arrive.
+"""Output of ``decode --moses-ini``, batch by batch: translations, n-best lists, word alignments and lattices.
 
-Outputs are translations, n-best lists, word alignments and lattices. A file appears only when it is complete.
+A file appears only when it is complete.
 """
 
-import io
-import os
-import select
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.lattices.text_formats import search_graph_lines, slf_lines
 from neural_smt.decoding.nbest import nbest_lines
 from neural_smt.decoding.search import Decoder, Translation
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, decode_lines, named_errors, open_text, read_lines
-
-STANDARD = Path("-")
-"""Stands for standard input or output."""
-
-_BLOCK = 1 << 16
+from neural_smt.io.files import open_text
+from neural_smt.io.streams import open_folder, open_output, write_batch
 
 Lattices = list[Lattice | None]
 
@@ -109,85 +100,8 @@ class Outputs:
         return [decoder.translate(lattice, size, distinct) for lattice in lattices], lattices
 
 
-def write_batch(stream: IO[str], lines: Iterable[str]) -> None:
-    """Write lines at once, so that whoever reads them need not wait."""
-    stream.write("".join(f"{line}\n" for line in lines))
-    stream.flush()
-
-
 def alignment_line(translation: Translation) -> str:
     """Links as Moses writes them: phrase by phrase of the translation, a blank after each."""
     phrase_of = [i for i, (_, _, start, stop) in enumerate(translation.segmentation) for _ in range(start, stop)]
     links = sorted(translation.alignment, key=lambda link: (phrase_of[link[1]], link))
     return "".join(f"{i}-{j} " for i, j in links)
-
-
-def read_batches(path: Path | None, size: int) -> Iterator[list[str]]:
-    """Yield the lines of a text (None or ``-``: standard input; ``.gz`` is unpacked), at most ``size`` at once.
-
-    A batch ends early where the next line has not been written yet, so that a program that writes a line and waits gets
-    its answer. Lines come without ends. Raises ``UserError`` naming the line that is not UTF-8.
-    """
-    if path is not None and path.suffix == ".gz":
-        lines = read_lines(path)
-        yield from (lines[start : start + size] for start in range(0, len(lines), size))
-        return
-    with ExitStack() as stack:
-        name, descriptor = "standard input", 0
-        if path not in (None, STANDARD):
-            with named_errors(path):
-                name, descriptor = str(path), stack.enter_context(open(path, "rb", buffering=0)).fileno()
-        number = 0
-        for batch in _batches(descriptor, size):
-            yield decode_lines(Path(name), b"".join(line + b"\n" for line in batch), number)
-            number += len(batch)
-
-
-def _batches(descriptor: int, size: int) -> Iterator[list[bytes]]:
-    """Lines without their ``\\n``, as many as can be read without waiting, but at least one and at most ``size``."""
-    waiting: list[bytes] = []
-    tail, ended = b"", False
-    while not ended or waiting:
-        while not ended and len(waiting) < size and (not waiting or select.select([descriptor], [], [], 0)[0]):
-            block = os.read(descriptor, _BLOCK)
-            *lines, tail = (tail + block).split(b"\n")
-            waiting += lines
-            if not block:
-                ended = True
-                waiting += [tail] if tail else []
-        if waiting:
-            yield waiting[:size]
-            del waiting[:size]
-
-
-def open_output(path: Path | None, stack: ExitStack) -> IO[str]:
-    """A stream of UTF-8 text: standard output for None or ``-``; a file gets its name when ``stack`` ends well.
-
-    Devices and pipes are written as they are. ``UserError`` when the path cannot be written.
-    """
-    if path is None or path == STANDARD:
-        sys.stdout.flush()
-        stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
-        stack.callback(stream.detach)
-        return stream
-    with _named_errors(path):
-        if path.is_dir():
-            raise UserError(f"{path}: is a folder; name a file")
-        special = path.exists() and not path.is_file()
-        return stack.enter_context(open_text(path if special else stack.enter_context(atomic(path)), "w"))
-
-
-def open_folder(path: Path, stack: ExitStack) -> Path:
-    """A new folder, which gets its name when ``stack`` ends well; ``UserError`` where something is there already."""
-    with _named_errors(path):
-        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-            raise UserError(f"{path}: exists already; name a new folder, or remove it")
-        return stack.enter_context(atomic(path, directory=True))
-
-
-@contextmanager
-def _named_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror}); name another file") from None

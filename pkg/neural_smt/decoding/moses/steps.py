@@ -15,13 +15,14 @@ from neural_smt.decoding.lattices.lattice import prune
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import AUTO, load_model
 from neural_smt.decoding.moses.ini import ALGORITHMS, TRANSLATION, MosesIni, read_moses_ini
-from neural_smt.decoding.moses.outputs import Listing, Outputs, read_batches
+from neural_smt.decoding.moses.outputs import Listing, Outputs
 from neural_smt.decoding.oracles import oracle_rows, write_oracles
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import atomic, read_parallel
+from neural_smt.io.streams import read_batches
 from neural_smt.phrases.moses_format import write_moses
 
 log = logging.getLogger(__name__)
