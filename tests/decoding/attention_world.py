@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from tiny_models import save_reranker
 
+from neural_smt.alignment.lexical import lexical_table
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, membership, pack_batch
@@ -16,6 +17,10 @@ from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
 
 CPU = torch.device("cpu")
+
+KNOWN = Vocabulary.from_sentences(["das Haus ist rot"])
+TARGET = Vocabulary.from_sentences(["the house is red", "the"])
+"""The words of ``small_network``."""
 
 
 def toy(ending: float = 0.0) -> AttentionNetwork:
@@ -48,6 +53,11 @@ def random_network(
     return network
 
 
+def small_network(**options: float) -> AttentionNetwork:
+    """Random weights for ``KNOWN`` and ``TARGET``; options: of ``random_network``."""
+    return random_network(len(KNOWN), len(TARGET), **options)
+
+
 def _random_weights(network: AttentionNetwork, ending: float, seed: int = 3, *deviations: float) -> AttentionNetwork:
     """ending: what the end symbol is made more likely by; deviations: of what is added to all weights in turn."""
     random = np.random.default_rng(seed)
@@ -59,11 +69,41 @@ def _random_weights(network: AttentionNetwork, ending: float, seed: int = 3, *de
     return network
 
 
-def save_sets(folder: Path, ids: Sequence[Sequence[int]], lines: list[str], target: Vocabulary, **origins: str) -> Path:
+def save_sets(
+    folder: Path, ids: Sequence[Sequence[int]], lines: list[str], target: Vocabulary = TARGET, **origins: str
+) -> Path:
     """Write target vocabularies of sentences, made for the words of a network; origins: in place of what is true."""
     given = {"vocabulary": target.digest, "source": text_digest(lines)} | origins
     CandidateSets.from_ids(Ragged.from_lists(ids), len(target), given).save(folder)
     return folder
+
+
+def save_dictionary(folder: Path, pairs: Sequence[tuple[str, str]], source: Vocabulary, target: Vocabulary) -> None:
+    """Write word translations, counted from pairs of words."""
+    words, translations = source.encode(word for word, _ in pairs), target.encode(word for _, word in pairs)
+    links = Ragged(np.zeros((len(pairs), 2), dtype=np.int16), np.arange(len(pairs) + 1))
+    lexical_table(words, translations, links, len(source), len(target)).save(folder)
+
+
+def misfits(folder: Path, lines: list[str]) -> dict[str, Path]:
+    """Target vocabularies that are not of these sentences or not of ``TARGET``, by what is said of them."""
+    own = [[UNK, EOS]] * len(lines)
+    for name, ids, size in (("shorter", own[1:], len(TARGET)), ("sized", [[UNK, EOS, 99]] * len(lines), 100)):
+        CandidateSets.from_ids(Ragged.from_lists(ids), size).save(folder / name)
+    return {
+        "another network vocabulary": save_sets(folder / "a", own, lines, vocabulary=KNOWN.digest),
+        "another source text": save_sets(folder / "b", own, [*lines[:-1], "grün"]),
+        f"target vocabularies of {len(own) - 1} sentences, but .* has {len(own)}": folder / "shorter",
+        "network of 100 words": folder / "sized",
+        "holds the words of references": save_sets(folder / "c", own, lines, reference="abc"),
+    }
+
+
+def random_sets(count: int, words: int, seed: int = 5) -> CandidateSets:
+    """The four most frequent ids for all, and of the others different ones and different numbers of them."""
+    random = np.random.default_rng(seed)
+    own = [np.unique(random.integers(4, words, random.integers(1, 12))) for _ in range(count)]
+    return CandidateSets(Ragged.from_lists(own), np.array([UNK, BOS, EOS, 3], dtype=np.int32), words)
 
 
 def decoding_settings(**values: Any) -> Settings:

@@ -1,4 +1,6 @@
-"""Beam search with an attention network against all sequences of a toy network, and what it must not depend on."""
+"""Beam search with an attention network against all sequences of a toy network, what it must not depend on, and target
+vocabularies that grow where it finds no finished translation.
+"""
 
 from dataclasses import replace
 from itertools import chain
@@ -14,34 +16,28 @@ from attention_world import (
     lively,
     log_probabilities,
     random_sentences,
+    random_sets,
     toy,
 )
 
 from neural_smt.decoding.attention.results import Hypothesis, strongest
-from neural_smt.decoding.attention.search import beam_search
+from neural_smt.decoding.attention.search import FIRST, beam_search, frequent_words, search, with_frequent
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.decoder import Groups
-from neural_smt.networks.attention.network import AttentionNetwork, pack_sentences
+from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, pack_sentences
 from neural_smt.vocabulary import BOS, EOS, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 ALL = decoding_settings(beam=4000, max_length_ratio=1, max_length_extra=2, batch=2)
 
 
-def random_sets(count: int, words: int, seed: int = 5) -> CandidateSets:
-    """The four most frequent ids for all, and of the others different ones and different numbers of them."""
-    random = np.random.default_rng(seed)
-    own = [np.unique(random.integers(4, words, random.integers(1, 12))) for _ in range(count)]
-    return CandidateSets(Ragged.from_lists(own), np.array([UNK, BOS, EOS, 3], dtype=np.int32), words)
-
-
 @pytest.mark.parametrize("normalise", [False, True])
 @pytest.mark.parametrize("limited", [False, True])
 def test_a_huge_beam_finds_what_trying_everything_finds(limited: bool, normalise: bool) -> None:
-    network, sources = toy(), [[3], [4, 8], [5, 3]]
-    own = [np.array([UNK, EOS, 3, 6]), np.array([UNK, BOS, EOS, 4, 5]), np.array([UNK, EOS])]
+    network, sources = toy(), [[3], [4, 8], [5, 3], [7]]
+    own = [np.array(ids) for ids in ([UNK, EOS, 3, 6], [UNK, BOS, EOS, 4, 5], [UNK, EOS], range(7))]
     sets = of_lists(*own) if limited else None
     settings = ALL.replace(normalise=normalise)
     found = beam_search(network, Ragged.from_lists(sources), settings, sets)
@@ -84,39 +80,6 @@ def test_what_is_found_depends_neither_on_the_batch_nor_on_the_order(limited: bo
     assert_same(found, [expected[row] for row in order], atol=1e-5)
 
 
-def test_only_words_of_the_sentence_are_written_and_scores_are_those_of_its_set() -> None:
-    network, source, sets = lively(), random_sentences(12, 20), random_sets(12, 400)
-    found = beam_search(network, source, decoding_settings(beam=4), sets)
-    finished = 0
-    for number, hypotheses in enumerate(found):
-        own = sets.of(number).astype(np.int64)
-        for hypothesis in hypotheses:
-            assert set(hypothesis.words.tolist()) <= set(own.tolist()) - {BOS, EOS}
-            if len(source[number]) and hypothesis.complete:
-                expected = log_probabilities(network, source[number].tolist(), [hypothesis.words.tolist()], own)
-                assert hypothesis.score == pytest.approx(expected[0], rel=1e-11)
-                finished += 1
-    assert finished > 10
-
-
-@pytest.mark.parametrize("normalise", [False, True])
-def test_lists_are_distinct_and_best_first(normalise: bool) -> None:
-    settings = decoding_settings(beam=6, normalise=normalise)
-    found = beam_search(toy(ending=1.0), random_sentences(10, 9), settings)
-    for hypotheses in found:
-        ranks = [h.score / (len(h.words) + 1) if normalise else h.score for h in hypotheses]
-        assert ranks == sorted(ranks, reverse=True)
-        assert len({tuple(hypothesis.words.tolist()) for hypothesis in hypotheses}) == len(hypotheses) <= 6
-    assert sum(len(hypotheses) for hypotheses in found) > 20
-
-
-def test_full_sets_find_what_the_full_vocabulary_finds() -> None:
-    network, source = lively(), random_sentences(8, 20)
-    sets = CandidateSets.from_ids(Ragged.from_lists([np.arange(400)] * 8), 400)
-    full, limited = (beam_search(network, source, decoding_settings(beam=5), given) for given in (None, sets))
-    assert_same(limited, full, rtol=1e-11)
-
-
 def test_words_look_where_the_attention_recomputed_is_largest() -> None:
     network, source = lively(), random_sentences(15, 20)
     looked = []
@@ -134,27 +97,10 @@ def test_the_strongest_position_and_the_strongest_word() -> None:
     alphas = np.array([[0.1, 0.2, 0.7, 0.0], [0.3, 0.5, 0.1, 0.1], [1.0, 0.0, 0.0, 0.0]])
     assert strongest(alphas, np.array([2, 3, 0])).tolist() == [[2, 1], [1, 1], [0, -1]]
     none = np.zeros(3, dtype=np.int32)
-    hypothesis = Hypothesis(none, 0.0, np.array([1, 2, 0]), np.array([1, 0, 0]), complete=True)
+    hypothesis = Hypothesis(none, -1.0, np.array([1, 2, 0]), np.array([1, 0, 0]), complete=True)
     assert hypothesis.links(2) == [(1, 0), (0, 2)]
-
-
-def test_a_sentence_that_does_not_end_gets_the_best_unfinished_translation() -> None:
-    network, source = toy(ending=-np.inf), Ragged.from_lists([[3, 4], [5]])
-    settings = decoding_settings(beam=500, max_length_ratio=1, max_length_extra=1)
-    found = beam_search(network, source, settings)
-    for sentence, hypotheses in zip(source, found, strict=True):
-        (hypothesis,) = hypotheses
-        assert not hypothesis.complete
-        targets = [words for words in everything(list(range(7)), len(sentence) + 1) if len(words) == len(sentence) + 1]
-        scores = [prefix_score(network, sentence.tolist(), words) for words in targets]
-        assert tuple(hypothesis.words.tolist()) == targets[int(np.argmax(scores))]
-        assert hypothesis.score == pytest.approx(max(scores), rel=1e-11)
-        assert hypothesis.ranked_by(normalise=True) == hypothesis.score / len(targets[0])
-
-
-def prefix_score(network: AttentionNetwork, source: list[int], words: tuple[int, ...]) -> float:
-    """log p of words that no end symbol follows."""
-    return sum(next_words(network, source, words[:n], np.arange(7))[word] for n, word in enumerate(words))
+    unfinished = replace(hypothesis, complete=False)
+    assert [h.ranked_by(True) for h in (hypothesis, unfinished)] == [hypothesis.score / 4, hypothesis.score / 3]
 
 
 def next_words(
@@ -176,36 +122,47 @@ def next_words(
 
 def plain_search(
     network: AttentionNetwork, source: list[int], own: np.ndarray, settings: Settings
-) -> list[tuple[tuple[int, ...], float]]:
-    """Beam search for one sentence, hypothesis by hypothesis: words and log p of what is finished, best first."""
-    beam, finished = [((), 0.0)], []
+) -> tuple[list[tuple[tuple[int, ...], float]], bool]:
+    """Beam search for one sentence, hypothesis by hypothesis: words and log p of what is finished, best first, or of
+    the best of what is not; and whether it is finished.
+    """
+    beam, finished, unfinished = [((), 0.0)], [], []
     for _ in range(settings.max_length_ratio * len(source) + settings.max_length_extra + 1):
+        unfinished = beam
         options = [
             ((*words, word), total + score)
             for words, total in beam
             for word, score in next_words(network, source, words, own).items()
-            if word != BOS
+            if word != BOS and score > -np.inf
         ]
         kept = sorted(options, key=lambda option: -option[1])[: settings.beam - len(finished)]
         finished += [(words[:-1], total) for words, total in kept if words[-1] == EOS]
         beam = [(words, total) for words, total in kept if words[-1] != EOS]
-    return sorted(finished, key=lambda item: -item[1] / (len(item[0]) + 1 if settings.normalise else 1))
+    ranked = sorted(finished, key=lambda item: -item[1] / (len(item[0]) + 1 if settings.normalise else 1))
+    return ranked or unfinished[:1], bool(ranked)
 
 
-@pytest.mark.parametrize("size", [1, 3, 8])
-def test_a_small_beam_is_searched_as_one_sentence_after_the_other_would_be(size: int) -> None:
-    network, source = toy(ending=0.5), random_sentences(8, 9)
+@pytest.mark.parametrize(
+    ("size", "normalise", "ending"), [(1, True, 0.5), (3, False, 0.5), (8, True, 0.5), (8, True, -np.inf)]
+)
+def test_a_small_beam_is_searched_as_one_sentence_after_the_other_would_be(
+    size: int, normalise: bool, ending: float
+) -> None:
+    network, source = toy(ending), random_sentences(8, 9)
     sets = CandidateSets(Ragged.from_lists([[4, 5], [6], [], [4], [5, 6], [4, 6], [5], []]), np.array([0, 2, 3]), 7)
-    settings = decoding_settings(beam=size, max_length_ratio=1, batch=5)
+    settings = decoding_settings(beam=size, normalise=normalise, max_length_ratio=1, batch=5)
     full, limited = beam_search(network, source, settings), beam_search(network, source, settings, sets)
     compared = 0
     for number, sentence in enumerate(source):
-        for found, own in ((full, np.arange(7)), (limited, sets.of(number).astype(np.int64))):
-            expected = plain_search(network, sentence.tolist(), own, settings) if len(sentence) else [((), 0.0)]
-            complete = [hypothesis for hypothesis in found[number] if hypothesis.complete]
-            assert [tuple(hypothesis.words.tolist()) for hypothesis in complete] == [words for words, _ in expected]
-            np.testing.assert_allclose([h.score for h in complete], [score for _, score in expected], rtol=1e-11)
-            compared += len(complete)
+        for found, own in ((full[number], np.arange(7)), (limited[number], sets.of(number).astype(np.int64))):
+            if len(sentence) == 0:
+                expected, complete = [((), 0.0)], True
+            else:
+                expected, complete = plain_search(network, sentence.tolist(), own, settings)
+            assert [tuple(hypothesis.words.tolist()) for hypothesis in found] == [words for words, _ in expected]
+            np.testing.assert_allclose([h.score for h in found], [score for _, score in expected], rtol=1e-11)
+            assert {hypothesis.complete for hypothesis in found} == {complete}
+            compared += len(found)
     assert compared > 4
 
 
@@ -268,3 +225,118 @@ def test_cuda_finds_what_the_cpu_finds(limited: bool) -> None:
     sets = random_sets(30, 400) if limited else None
     expected = beam_search(network, source, decoding_settings(), sets)
     assert_same(beam_search(network.to("cuda"), source, decoding_settings(), sets), expected, atol=1e-9)
+
+
+LAST = 12
+"""The word after which a sentence may end: the tenth of the most frequent."""
+
+WORDS = 300
+
+
+def ending_after(word: int = LAST, words: int = WORDS) -> AttentionNetwork:
+    """A network in which all words are as likely as each other, but ``word`` e times as likely, and the end e^-40 times
+    except after ``word``, where it is e^10 times as likely.
+    """
+    network = AttentionNetwork(AttentionConfig(9, words, hidden=1, embedding=1, attention=1, maxout=1, rank=1)).double()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
+        network.target_embedding.weight[word] = 1.0
+        network.word_readout.weight.fill_(1.0)
+        network.inner.weight.fill_(1.0)
+        network.output.weight[EOS] = 50.0
+        network.output.bias[EOS] = -40.0
+        network.output.bias[word] = 1.0
+    return network
+
+
+SETTINGS = decoding_settings(beam=2, max_length_ratio=1, max_length_extra=3)
+
+
+def expected_score(others: int) -> float:
+    """log p of ``LAST`` and the end among ``others`` words besides these two."""
+    first = 1.0 - np.log(others + np.e + np.exp(-40))
+    return first + 10.0 - np.log(others + np.e + np.exp(10))
+
+
+def sets_of(*own: list[int], common: list[int] = (UNK, EOS, 3, 4), **origins: str) -> CandidateSets:
+    return CandidateSets(Ragged.from_lists(own), np.array(common, dtype=np.int32), WORDS, origins)
+
+
+PAIR = Ragged.from_lists([[3, 4]])
+
+
+def test_a_sentence_that_cannot_end_within_its_words_gets_twice_as_many_until_it_can() -> None:
+    source = Ragged.from_lists([[3, 4], [5], [6, 7, 8]])
+    found = search(ending_after(), source, SETTINGS, sets_of([30, 40], [LAST, 30], [200]))
+    best = [hypotheses[0] for hypotheses in found.hypotheses]
+    assert [(h.words.tolist(), h.complete) for h in best] == [([LAST], True)] * 3
+    # 2, 4, 8 and then 16 frequent words; the second sentence keeps its own
+    assert found.words.tolist() == [2 + 16 + 2, 6, 2 + 16 + 1]
+    assert found.grown.tolist() == [True, False, True]
+    assert [h.score for h in best] == pytest.approx([expected_score(words - 2) for words in found.words], rel=1e-12)
+
+
+def test_it_can_be_switched_off() -> None:
+    found = search(ending_after(), PAIR, SETTINGS.replace(expand_on_failure=False), sets_of([30, 40]))
+    assert [hypothesis.complete for hypothesis in found.hypotheses[0]] == [False]
+    assert (found.words.tolist(), found.grown.tolist()) == ([6], [False])
+
+
+def test_in_the_end_it_is_all_words() -> None:
+    for word in (WORDS - 1, UNK):  # after the last word, and where nothing that is written lets a sentence end
+        settings = SETTINGS.replace(unknown=False)
+        found = search(ending_after(word), PAIR, settings, sets_of([30, 40]))
+        best, expected = found.hypotheses[0][0], beam_search(ending_after(word), PAIR, settings)[0][0]
+        assert (found.words.tolist(), found.grown.tolist(), best.complete) == ([WORDS], [True], word != UNK)
+        assert (best.words.tolist(), best.score) == (expected.words.tolist(), expected.score)
+
+
+def test_sets_without_frequent_words_get_some() -> None:
+    sets = CandidateSets.from_ids(Ragged.from_lists([[UNK, EOS, 50]]), WORDS)
+    found = search(ending_after(), PAIR, SETTINGS, sets)
+    assert frequent_words(sets) == 0
+    assert (found.words.tolist(), found.grown.tolist()) == ([2 + FIRST], [True])
+
+
+def test_without_sets_all_words_are_searched_once() -> None:
+    found = search(ending_after(), Ragged.from_lists([[3], []]), SETTINGS)
+    assert (found.words.tolist(), found.grown.tolist()) == ([WORDS] * 2, [False] * 2)
+    assert search(ending_after(), Ragged.from_lists([]), SETTINGS).hypotheses == []
+
+
+def test_sets_with_more_frequent_words() -> None:
+    sets = sets_of([5, 9, 200], [7], [], [10, 11], source="abc")
+    larger = with_frequent(sets, np.array([0, 3, 2]), 7)
+    assert larger.common.tolist() == [UNK, EOS, *range(3, 10)]
+    assert [ids.tolist() for ids in larger.own] == [[200], [10, 11], []]
+    assert (frequent_words(sets), frequent_words(larger), larger.size) == (2, 7, WORDS)
+    # BOS counts in p where it was in a set
+    kept = with_frequent(CandidateSets.from_ids(Ragged.from_lists([[UNK, BOS, EOS, 5]]), WORDS), np.array([0]), 4)
+    assert kept.own[0].tolist() == [BOS]
+    assert frequent_words(sets_of([], common=[UNK, EOS, 3, 5])) == 1
+
+
+def test_what_grows_is_searched_as_if_it_had_been_larger_from_the_start() -> None:
+    """With random weights: what ends is as without growth, and what does not is as with its larger set."""
+    network, source = lively(), random_sentences(40, 20)
+    random = np.random.default_rng(4)
+    own = Ragged.from_lists([np.unique(random.integers(60, 400, 5)) for _ in range(40)])
+    sets = CandidateSets(own, np.array([UNK, EOS, *range(3, 8)], dtype=np.int32), 400)
+    settings = decoding_settings(beam=2, max_length_ratio=1, max_length_extra=3)
+    found, plain = search(network, source, settings, sets), beam_search(network, source, settings, sets)
+    sizes = {int(words) for words, grown in zip(found.words, found.grown, strict=True) if grown}
+    assert 0 < found.grown.sum() < 30 and len(sizes) > 1
+    for row in range(40):
+        frequent = found.words[row] - 2 - len(own[row])
+        if not found.grown[row]:
+            expected = plain[row]
+            assert expected[0].complete
+        elif found.words[row] == 400:
+            (expected,) = beam_search(network, source.take([row]), settings)
+        else:
+            (expected,) = beam_search(network, source.take([row]), settings, with_frequent(sets, [row], frequent))
+            assert expected[0].complete and not plain[row][0].complete
+        assert [h.words.tolist() for h in found.hypotheses[row]] == [h.words.tolist() for h in expected]
+        scores = [[h.score for h in hypotheses] for hypotheses in (found.hypotheses[row], expected)]
+        np.testing.assert_allclose(*scores, rtol=1e-11)

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from attention_world import lively, log_probabilities, random_network, random_sentences, save_sets
+from attention_world import (
+    KNOWN,
+    TARGET,
+    lively,
+    log_probabilities,
+    misfits,
+    random_sentences,
+    random_sets,
+    save_sets,
+    small_network,
+)
 from tiny_models import change_system, save_reranker, score_in_shards
 
 from neural_smt.decoding import nbest
@@ -21,7 +31,7 @@ from neural_smt.io.files import write_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.folder import Trained
-from neural_smt.vocabulary import EOS, UNK, Vocabulary
+from neural_smt.vocabulary import EOS, UNK
 from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 
@@ -65,15 +75,8 @@ def material(count: int, limited: bool) -> tuple[AttentionNetwork, Ragged, Ragge
     """
     targets, owner = lists(count)
     of_word = np.repeat(owner, targets.lengths)
-    sets = with_words(few_words(count), targets.values, of_word) if limited else None
+    sets = with_words(random_sets(count, 400), targets.values, of_word) if limited else None
     return lively(), random_sentences(count, 20), targets, owner, sets
-
-
-def few_words(count: int) -> CandidateSets:
-    """UNK, EOS and two words in common, and a few for each."""
-    random = np.random.default_rng(2)
-    own = [np.unique(random.integers(5, 400, random.integers(0, 12))) for _ in range(count)]
-    return CandidateSets(Ragged.from_lists(own), np.array([UNK, EOS, 3, 4], dtype=np.int32), 400)
 
 
 @pytest.mark.parametrize("limited", [False, True])
@@ -87,7 +90,7 @@ def test_scores_are_those_of_the_pairs_one_by_one(limited: bool) -> None:
     if sets is not None:
         for sentence in range(25):
             listed = {word for row in np.flatnonzero(owner == sentence) for word in targets[row].tolist()}
-            assert set(sets.of(sentence).tolist()) == set(few_words(25).of(sentence).tolist()) | listed
+            assert set(sets.of(sentence).tolist()) == set(random_sets(25, 400).of(sentence).tolist()) | listed
         whole = CandidateSets.from_ids(Ragged.from_lists([sets.of(row) for row in range(len(sets))]), 400)
         np.testing.assert_allclose(scores(network, source, targets, owner, whole), found, rtol=1e-11)
 
@@ -149,8 +152,6 @@ def test_cuda_scores_as_the_cpu_does(limited: bool) -> None:
 
 
 TEXT = ["das Haus ist rot", "", "Berlin ist rot"]
-KNOWN = Vocabulary.from_sentences(["das Haus ist rot"])
-TARGET = Vocabulary.from_sentences(["the house is red", "the"])
 LISTS = [
     (0, "the house is red"),
     (0, "the house is <unk>"),
@@ -171,13 +172,9 @@ def world(tmp_path: Path) -> dict[str, Any]:
         for n, (sentence, words) in enumerate(LISTS)
     ]
     write_entries(tmp_path / "nbest", entries)
-    Trained(network(), KNOWN, TARGET).save(tmp_path / "model")
+    Trained(small_network(), KNOWN, TARGET).save(tmp_path / "model")
     system = save_reranker(tmp_path / "system", tmp_path, network={"kind": "attention", "model": tmp_path / "model"})
     return {"system": system} | {name: tmp_path / name for name in ("nbest", "text", "output")}
-
-
-def network() -> AttentionNetwork:
-    return random_network(len(KNOWN), len(TARGET))
 
 
 def score_world(world: dict[str, Any], **options: Any) -> list[float]:
@@ -188,7 +185,7 @@ def score_world(world: dict[str, Any], **options: Any) -> list[float]:
 
 def expected_scores(own: Sequence[np.ndarray] | None = None, listed: Sequence[tuple[int, str]] = LISTS) -> list[float]:
     """Each pair alone; own: the target words of each sentence."""
-    made, found = network().double(), []
+    made, found = small_network().double(), []
     for sentence, words in listed:
         source, target = KNOWN.ids(TEXT[sentence].split()).tolist(), tuple(TARGET.ids(words.split()).tolist())
         ids = None if own is None else own[sentence]
@@ -206,20 +203,13 @@ def test_lists_get_one_more_feature_and_stay_as_they_are(world: dict[str, Any]) 
     assert found[2] == pytest.approx(expected_scores(listed=[(0, "the <unk> is red")])[0], rel=1e-4)
 
 
-def test_the_first_of_each_list_are_kept(world: dict[str, Any]) -> None:
-    change_system(world["system"], nbest=2)
-    score_lists(**world)
-    listed = [(entry.sentence, " ".join(entry.tokens)) for entry in read_nbest(world["output"])]
-    assert listed == [LISTS[n] for n in (0, 1, 4, 5, 6)]
-
-
-def sets_of(folder: Path, lines: list[str], **origins: str) -> Path:
+def sets_of(folder: Path) -> Path:
     """UNK and EOS for each line, and "house" for the second and the last."""
-    return save_sets(folder, [[UNK, EOS], [UNK, EOS, 4], [UNK, EOS, 4]], lines, TARGET, **origins)
+    return save_sets(folder, [[UNK, EOS], [UNK, EOS, 4], [UNK, EOS, 4]], TEXT)
 
 
 def test_the_words_of_a_sentence_are_its_set_and_those_of_its_kept_list(world: dict[str, Any], tmp_path: Path) -> None:
-    candidates = sets_of(tmp_path / "sets", TEXT)
+    candidates = sets_of(tmp_path / "sets")
     words = [["the", "house", "is", "red"], [TARGET.words[4]], [TARGET.words[4], "is", "red"]]
     own = [np.unique([UNK, EOS, *TARGET.ids(listed)]) for listed in words]
     expected = expected_scores(own)
@@ -229,29 +219,21 @@ def test_the_words_of_a_sentence_are_its_set_and_those_of_its_kept_list(world: d
     assert score_world(world, candidates=candidates) == pytest.approx(kept, rel=1e-4)
 
 
-@pytest.mark.parametrize("limited", [False, True])
-def test_shards_score_as_the_whole(
-    world: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limited: bool
-) -> None:
-    options = {"candidates": sets_of(tmp_path / "sets", TEXT)} if limited else {}
+def test_shards_score_as_the_whole(world: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world["candidates"] = sets_of(tmp_path / "sets")
     change_system(world["system"], nbest=3)
-    expected = score_world(world, **options)
+    expected = score_world(world)
     assert len(expected) == 7
     monkeypatch.setattr(nbest, "BLOCK", 2)
     del world["output"]
     for count in (1, 4, 16):
-        score_in_shards(world | options, tmp_path, count)
+        score_in_shards(world, tmp_path, count)
     found = [entry.features["Attention0"][0] for entry in read_nbest(tmp_path / "whole.gz")]
     assert found == pytest.approx(expected, rel=1e-4)
 
 
 def test_sets_that_do_not_belong_are_refused(world: dict[str, Any], tmp_path: Path) -> None:
-    refused = {
-        "another source text": sets_of(tmp_path / "a", [*TEXT[:-1], "grün"]),
-        "another network vocabulary": sets_of(tmp_path / "b", TEXT, vocabulary=KNOWN.digest),
-        "holds the words of references": sets_of(tmp_path / "c", TEXT, reference="abc"),
-    }
-    for message, candidates in refused.items():
+    for message, candidates in misfits(tmp_path, TEXT).items():
         with pytest.raises(UserError, match=message):
             score_lists(**world, candidates=candidates)
     assert not world["output"].exists()

@@ -1,4 +1,4 @@
-"""The step translate_attention: what it writes, what stands for unknown words, and what it refuses."""
+"""The steps translate_attention, with what stands for unknown words, and measure_epochs."""
 
 import logging
 from pathlib import Path
@@ -6,22 +6,33 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attention_world import attention, decoding_settings, log_probabilities, random_network, save_sets, save_translator
+from attention_world import (
+    KNOWN,
+    TARGET,
+    attention,
+    decoding_settings,
+    log_probabilities,
+    misfits,
+    random_network,
+    save_dictionary,
+    save_sets,
+    save_translator,
+    small_network,
+)
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import change_system
+from tiny_models import change_system, decode_in_shards
 
-from neural_smt.alignment.lexical import lexical_table
+from neural_smt.bleu import bleu, corpus_statistics
 from neural_smt.cli import steps
+from neural_smt.decoding import attention_steps
 from neural_smt.decoding.attention.results import Hypothesis
 from neural_smt.decoding.attention.search import Translator, best_translations, plan_batches, replacement, shard_members
-from neural_smt.decoding.attention_steps import translate_attention
-from neural_smt.decoding.joining_steps import join_translations
+from neural_smt.decoding.attention_steps import measure_epochs, translate_attention
 from neural_smt.decoding.nbest import read_nbest
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_json, read_lines, write_json, write_lines
+from neural_smt.io.files import read_csv, read_json, read_lines, write_lines
 from neural_smt.io.ragged import Ragged
-from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.folder import Trained
 from neural_smt.shards import Shard
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
@@ -30,23 +41,15 @@ from neural_smt.vocabulary_selection.candidates import CandidateSets
 from neural_smt.workflow.code_digest import PACKAGE, reached_files
 
 SOURCE = ["das Haus ist rot", "", "Berlin ist rot", "das unerhörte Haus", "rot"]
-KNOWN = Vocabulary.from_sentences(["das Haus ist rot"])
-TARGET = Vocabulary.from_sentences(["the house is red", "the"])
 WIDER = Vocabulary.from_sentences(["das Haus ist rot Berlin grün"])
 TABLE_TARGET = Vocabulary.from_sentences(["the house is red", "the building Berlin"])
-
-
-def network(unknown: float = 0.0, ending: float = 2.0) -> AttentionNetwork:
-    return random_network(len(KNOWN), len(TARGET), unknown=unknown, ending=ending)
+DICTIONARY = {"Haus": "building", "rot": "red", "Berlin": "the"}
 
 
 def write_tables(folder: Path) -> dict[str, Path]:
     """Word translations: Haus is building (twice) and house (once); rot is red; Berlin is the."""
     pairs = [("Haus", "building"), ("Haus", "building"), ("Haus", "house"), ("rot", "red"), ("Berlin", "the")]
-    source, target = WIDER.encode(pair[0] for pair in pairs), TABLE_TARGET.encode(pair[1] for pair in pairs)
-    links = Ragged.from_lists([np.zeros(2)] * len(pairs), dtype=np.int16)
-    links = Ragged(links.values.reshape(-1, 2), links.offsets // 2)
-    lexical_table(source, target, links, len(WIDER), len(TABLE_TARGET)).save(folder / "lexical")
+    save_dictionary(folder / "lexical", pairs, WIDER, TABLE_TARGET)
     WIDER.save(folder / "source")
     TABLE_TARGET.save(folder / "target")
     names = {"lexical": "lexical", "source_vocabulary": "source", "target_vocabulary": "target"}
@@ -55,7 +58,7 @@ def write_tables(folder: Path) -> dict[str, Path]:
 
 @pytest.fixture
 def world(tmp_path: Path) -> dict[str, Any]:
-    Trained(network(), KNOWN, TARGET).save(tmp_path / "model")
+    Trained(small_network(ending=2.0), KNOWN, TARGET).save(tmp_path / "model")
     write_lines(tmp_path / "text", SOURCE)
     paths = {name: tmp_path / name for name in ("text", "output", "statistics")}
     return paths | {"system": save_translator(tmp_path / "system", tmp_path / "model", beam=5)}
@@ -67,16 +70,16 @@ def translate(world: dict[str, Any], settings: dict[str, Any], **further: Any) -
     translate_attention(**world, **further)
 
 
-def sets_of(folder: Path, lines: list[str], **origins: str) -> Path:
+def sets_of(folder: Path, lines: list[str]) -> Path:
     """Sets of UNK, EOS, and one word, in turn, for each line."""
-    return save_sets(folder, [[UNK, EOS, 3 + number % 4] for number in range(len(lines))], lines, TARGET, **origins)
+    return save_sets(folder, [[UNK, EOS, 3 + number % 4] for number in range(len(lines))], lines)
 
 
 def test_translations_lists_alignment_and_statistics_belong_together(world: dict[str, Any], tmp_path: Path) -> None:
     files = {"alignment": tmp_path / "links", "nbest": tmp_path / "nbest"}
     translate_attention(**world, **files, nbest_size=3)
     best, links, entries = read_lines(world["output"]), read_lines(files["alignment"]), read_nbest(files["nbest"])
-    made, sources = network().double(), KNOWN.encode_words(SOURCE)
+    made, sources = small_network(ending=2.0).double(), KNOWN.encode_words(SOURCE)
     assert best[1] == links[1] == ""
     for number, line in enumerate(best):
         lists = [entry for entry in entries if entry.sentence == number]
@@ -109,27 +112,10 @@ def test_shards_make_the_whole(world: dict[str, Any], tmp_path: Path, count: int
     lines = [" ".join(words.split()[: 1 + number % 5]) for number, words in enumerate(SOURCE * 8)]
     write_lines(world["text"], lines)
     change_system(world["system"], settings={"beam": 3, "batch": 3})
-    arguments = world | {"candidates": sets_of(tmp_path / "sets", lines)}
-    translate_attention(**arguments, alignment=tmp_path / "links")
-    parts = [tmp_path / f"{number}-of-{count}" for number in range(1, count + 1)]
-    suffixes = {"part_statistics": ".json", "part_alignments": ".align"}
-    files = {name: [part.with_suffix(suffix) for part in parts] for name, suffix in suffixes.items()}
-    for part, statistics, alignment in zip(parts, *files.values(), strict=True):
-        written = {"output": part, "statistics": statistics, "alignment": alignment, "shard": part.name}
-        translate_attention(**arguments | written)
-    joined = {"output": tmp_path / "o", "alignment": tmp_path / "l", "statistics": tmp_path / "s"}
-    join_translations(text=world["text"], parts=parts, **files, **joined)
-    assert joined["output"].read_bytes() == world["output"].read_bytes()
-    assert joined["alignment"].read_bytes() == (tmp_path / "links").read_bytes()
-    times = {"seconds": 0, "sentences_per_second": 0}
-    whole = read_json(world["statistics"]) | times
-    assert read_json(joined["statistics"]) | times == whole
-    assert whole["sentences"] == 40 and whole["words"] > 0 and whole["unknown_words"] > 0
-    with pytest.raises(UserError, match=r"1-of-\d+ and other shards do not make a translation of .*text; decode all"):
-        join_translations(text=world["text"], parts=parts[:1], **{k: v[:1] for k, v in files.items()}, **joined)
-    write_json(files["part_statistics"][0], whole)
-    with pytest.raises(UserError, match=r"1-of-\d+\.json: not the statistics of a shard; decode the shards again"):
-        join_translations(text=world["text"], parts=parts, **files, **joined)
+    files = {"system": world["system"], "text": world["text"], "candidates": sets_of(tmp_path / "sets", lines)}
+    one, other = (decode_in_shards(files, tmp_path / str(n), n, translate_attention, "alignment") for n in (1, count))
+    assert one == other
+    assert other[1]["sentences"] == 40 and other[1]["words"] > 0 and other[1]["unknown_words"] > 0
 
 
 @given(st.lists(st.integers(0, 4), max_size=30), st.integers(1, 7), st.integers(1, 9))
@@ -160,7 +146,7 @@ def test_each_sentence_is_translated_with_its_own_words(world: dict[str, Any], t
 def test_sentences_that_do_not_end_are_named_and_their_sets_grow(
     world: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    Trained(network(ending=-np.inf), KNOWN, TARGET).save(tmp_path / "model")
+    Trained(small_network(ending=-np.inf), KNOWN, TARGET).save(tmp_path / "model")
     settings = {"beam": 2, "max_length_ratio": 1, "max_length_extra": 1}
     with caplog.at_level(logging.WARNING):
         translate(world, settings)
@@ -181,33 +167,24 @@ def test_a_text_without_sentences(world: dict[str, Any], tmp_path: Path) -> None
     assert read_json(world["statistics"])["sentences"] == 0
 
 
-@pytest.mark.parametrize(
-    ("heuristic", "expected"),
-    [
-        (0, "Haus rot unerhört Unerhört 1984 über"),
-        (1, "building red unerhört Unerhört year over"),
-        (2, "Haus red unerhört Unerhört 1984 over"),
-    ],
-)
-def test_the_three_heuristics(heuristic: int, expected: str) -> None:
-    dictionary = {"Haus": "building", "rot": "red", "1984": "year", "über": "over"}
-    words = ["Haus", "rot", "unerhört", "Unerhört", "1984", "über"]
-    assert " ".join(replacement(word, heuristic, dictionary) for word in words) == expected
-
-
 def test_unknown_words_are_replaced_where_they_look() -> None:
-    positions = np.array([2, 0, 1, 3])
-    words = np.array([UNK, TARGET.index["the"], UNK, UNK], dtype=np.int32)
-    # The third word looks at the end symbol most, and after it at "Haus".
-    hypothesis = Hypothesis(words, -1.0, np.array([2, 0, 4, 3]), positions, complete=True)
-    source, dictionary = ["das", "Haus", "rot", "Berlin"], {"rot": "red", "Haus": "house"}
-    model = Trained(network(), KNOWN, TARGET)
-    expected = {0: "rot the Haus Berlin", 1: "red the house Berlin", 2: "red the Haus Berlin"}
-    plain = decoding_settings().replace(replace_unknown=False)
-    assert Translator(model, plain).tokens(hypothesis, source) == ["<unk>", "the", "<unk>", "<unk>"]
-    for heuristic, words in expected.items():
+    source = ["Haus", "rot", "unerhört", "Unerhört", "1984", "über"]
+    dictionary = {"Haus": "building", "rot": "red", "1984": "year", "über": "over"}
+    words = np.array([UNK, TARGET.index["the"], *[UNK] * 5], dtype=np.int32)
+    # the last word looks at the end symbol most, and after it at "Haus"
+    looked_at, aligned = np.array([1, 0, 2, 3, 4, 5, 6]), np.array([1, 0, 2, 3, 4, 5, 0])
+    hypothesis = Hypothesis(words, -1.0, looked_at, aligned, complete=True)
+    model, plain = Trained(small_network(), KNOWN, TARGET), decoding_settings().replace(replace_unknown=False)
+    assert Translator(model, plain).tokens(hypothesis, source) == ["<unk>", "the", *["<unk>"] * 5]
+    for heuristic, expected in enumerate(
+        (
+            "rot the unerhört Unerhört 1984 über Haus",
+            "red the unerhört Unerhört year over building",
+            "red the unerhört Unerhört 1984 over Haus",
+        )
+    ):
         settings = plain.replace(replace_unknown=True, heuristic=heuristic)
-        assert " ".join(Translator(model, settings, dictionary).tokens(hypothesis, source)) == words
+        assert " ".join(Translator(model, settings, dictionary).tokens(hypothesis, source)) == expected
 
 
 def test_the_dictionary_is_the_most_probable_word_of_each(tmp_path: Path) -> None:
@@ -215,26 +192,25 @@ def test_the_dictionary_is_the_most_probable_word_of_each(tmp_path: Path) -> Non
     TARGET.save(tmp_path / "network")
     sources = load_sources(**tables, network_vocabulary=tmp_path / "network", phrase_table=None)
     # "building" is outside the network's vocabulary: that is what a dictionary is for.
-    assert best_translations(sources) == {"Haus": "building", "rot": "red", "Berlin": "the"}
+    assert best_translations(sources) == DICTIONARY
 
 
 @pytest.mark.parametrize("heuristic", [0, 1, 2])
 def test_the_step_replaces_unknown_words(world: dict[str, Any], tmp_path: Path, heuristic: int) -> None:
-    Trained(network(unknown=3.0), KNOWN, TARGET).save(tmp_path / "model")
+    made = small_network(unknown=3.0, ending=2.0)
+    Trained(made, KNOWN, TARGET).save(tmp_path / "model")
     translate_attention(**world)
     plain = [line.split() for line in read_lines(world["output"])]
     change_system(world["system"], dictionary={name: str(path) for name, path in write_tables(tmp_path).items()})
     translate(world, {"beam": 5, "replace_unknown": True, "heuristic": heuristic})
     replaced = [line.split() for line in read_lines(world["output"])]
-    made, count = network(unknown=3.0), 0
+    count = 0
     for sentence, before, after in zip(SOURCE, plain, replaced, strict=True):
         if before:
             alpha = attention(made, KNOWN.ids(sentence.split()), TARGET.ids(before))[:, :-1]
         for position, (word, written) in enumerate(zip(before, after, strict=True)):
             source = sentence.split()[alpha[position].argmax()]
-            translation = {"rot": "red", "Haus": "building", "Berlin": "the"}.get(source, source)
-            looked_up = heuristic == 1 or (heuristic == 2 and source in ("das", "ist", "rot", "unerhörte"))
-            assert written == (word if word != "<unk>" else translation if looked_up else source)
+            assert written == (replacement(source, heuristic, DICTIONARY) if word == "<unk>" else word)
             count += word == "<unk>"
     assert count > 3
     assert read_json(world["statistics"])["unknown_words"] == count
@@ -248,17 +224,7 @@ def test_a_dictionary_must_be_given_where_it_is_needed(world: dict[str, Any]) ->
 
 
 def test_sets_and_settings_that_do_not_fit_are_refused(world: dict[str, Any], tmp_path: Path) -> None:
-    other = Vocabulary.from_sentences(["quite different words"])
-    for name, ids, size in (("shorter", [[UNK, EOS]] * 4, len(TARGET)), ("sized", [[UNK, EOS, 99]] * 5, 100)):
-        CandidateSets.from_ids(Ragged.from_lists(ids), size).save(tmp_path / name)
-    refused = {
-        "another network vocabulary": sets_of(tmp_path / "a", SOURCE, vocabulary=other.digest),
-        "another source text": sets_of(tmp_path / "b", [*SOURCE[:-1], "grün"]),
-        "target vocabularies of 4 sentences, but .* has 5": tmp_path / "shorter",
-        "network of 100 words": tmp_path / "sized",
-        "holds the words of references": sets_of(tmp_path / "c", SOURCE, reference="abc"),
-    }
-    for message, candidates in refused.items():
+    for message, candidates in misfits(tmp_path, SOURCE).items():
         with pytest.raises(UserError, match=message):
             translate_attention(**world, candidates=candidates)
     with pytest.raises(UserError, match="n-best size is -1"):
@@ -273,3 +239,150 @@ def test_phrase_based_decoding_does_not_depend_on_it() -> None:
     assert not [name for name in reached if name.startswith(("decoding/attention", "networks/attention"))]
     known = {"decode", "decode_lattices", "measure_epochs", "rerank", "score_lists", "translate_attention"}
     assert known < set(steps("decoding"))
+
+
+WORDS = Vocabulary.from_sentences([" ".join(f"w{word}" for word in range(8))])
+
+
+def save_random(folder: Path, seed: int, updates: int, noise: float = 0.0) -> None:
+    network = random_network(len(WORDS), len(WORDS), seed, noise=noise)
+    Trained(network, WORDS, WORDS).save(folder, {"updates": updates})
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> dict[str, Any]:
+    """Three epochs of 50 updates; the reference is what the second model writes, but for its last sentences, and the
+    third model is much like it.
+    """
+    for epoch, seed, noise in ((1, 1, 0.0), (2, 2, 0.0), (3, 2, 0.2)):
+        save_random(tmp_path / "epochs" / str(epoch), seed, 50 * epoch, noise)
+    random = np.random.default_rng(0)
+    lines = [" ".join(f"w{word}" for word in random.integers(0, 9, random.integers(3, 9))) for _ in range(12)]
+    write_lines(tmp_path / "text", lines)
+    write_lines(tmp_path / "curve", ["updates,validation_perplexity", "50,9.5000", "75,9.1000", "150,8.2500"])
+    translate_epoch(tmp_path, 2)
+    write_lines(tmp_path / "reference", [*read_lines(tmp_path / "written")[:9], *lines[9:]])
+    names = ("epochs", "curve", "text", "reference", "output", "state")
+    return {**{name: tmp_path / name for name in names}, "settings": {"beam": 3}}
+
+
+def translate_epoch(folder: Path, epoch: int, **further: Any) -> list[list[str]]:
+    """What the step that translates writes with the model of an epoch."""
+    files = {"text": folder / "text", "output": folder / "written", "statistics": folder / "statistics"}
+    system = save_translator(folder / "system", folder / "epochs" / str(epoch), beam=3)
+    translate_attention(**files, system=system, **further)
+    return [line.split() for line in read_lines(folder / "written")]
+
+
+def count_searches(monkeypatch: pytest.MonkeyPatch, most: int = 100) -> list[int]:
+    """Has an entry for every text that is translated from now on; most: so many are, then the program is killed."""
+    searches: list[int] = []
+    original = Translator.search
+
+    def counted(self: Translator, lines: list[str], *rest: Any) -> Any:
+        if len(searches) == most:
+            raise KeyboardInterrupt
+        searches.append(len(lines))
+        return original(self, lines, *rest)
+
+    monkeypatch.setattr(Translator, "search", counted)
+    return searches
+
+
+def measure(measured: dict[str, Any], **further: Any) -> list[float]:
+    """Run the step; the BLEU of every epoch."""
+    measure_epochs(**measured, **further)
+    return [float(row["bleu"]) for row in read_csv(measured["output"])]
+
+
+def test_each_epoch_has_the_bleu_of_its_translations(measured: dict[str, Any], tmp_path: Path) -> None:
+    found = measure(measured)
+    answers = [line.split() for line in read_lines(measured["reference"])]
+    expected = [100 * bleu(corpus_statistics(translate_epoch(tmp_path, epoch), answers)) for epoch in (1, 2, 3)]
+    assert found == pytest.approx(expected, abs=1e-4)
+    assert expected[1] > expected[2] > expected[0]
+    rows = read_csv(measured["output"])
+    found = [(row["epoch"], row["updates"], row["perplexity"]) for row in rows]
+    assert found == [("1", "50", "9.5000"), ("2", "100", ""), ("3", "150", "8.2500")]
+    assert all(float(row["seconds"]) > 0 for row in rows)
+
+
+def test_each_epoch_keeps_to_the_words_of_a_sentence(measured: dict[str, Any], tmp_path: Path) -> None:
+    lines = read_lines(measured["text"])
+    for name, origin in (("sets", {}), ("others", {"source": "another"})):
+        ids = [[UNK, EOS, *range(3, 4 + number % 6)] for number in range(len(lines))]
+        save_sets(tmp_path / name, ids, lines, WORDS, **origin)
+    freely, limited = measure(measured), measure(measured, candidates=tmp_path / "sets")
+    answers = [line.split() for line in read_lines(measured["reference"])]
+    written = translate_epoch(tmp_path, 2, candidates=tmp_path / "sets")
+    assert limited[1] == pytest.approx(100 * bleu(corpus_statistics(written, answers)), abs=1e-4)
+    assert limited != freely
+    with pytest.raises(UserError, match="another source text"):
+        measure_epochs(**measured, candidates=tmp_path / "others")
+
+
+def test_unknown_words_are_not_replaced_to_measure_epochs(measured: dict[str, Any]) -> None:
+    plain = measure(measured)
+    measured["settings"] |= {"heuristic": 2}  # would need a dictionary
+    assert measure(measured) == plain
+
+
+def test_what_is_measured_is_not_translated_again(measured: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    measure_epochs(**measured)
+    whole = measured["output"].read_bytes()
+    searches = count_searches(monkeypatch)
+    measured["output"].unlink()
+    measure_epochs(**measured)
+    assert (measured["output"].read_bytes(), searches) == (whole, [])
+    save_random(measured["epochs"] / "3", 7, 150)
+    save_random(measured["epochs"] / "4", 2, 200)
+    found = measure(measured)
+    assert searches == [12, 12]  # the third has other weights, the fourth those of the second but more updates
+    assert found[3] == found[1]
+    assert len(read_json(measured["state"])) == 4
+
+
+def test_a_killed_measurement_goes_on(measured: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        count_searches(patch, most=2)
+        measure_epochs(**measured)
+    assert not measured["output"].exists()
+    again = count_searches(monkeypatch)
+    measure_epochs(**measured)
+    assert again == [12]
+    assert len(read_csv(measured["output"])) == 3
+
+
+@pytest.mark.parametrize("change", ["settings", "text", "reference", "candidates", "program"])
+def test_whatever_decides_on_it_is_measured_again(
+    measured: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    measure_epochs(**measured)
+    searches = count_searches(monkeypatch)
+    if change == "settings":
+        measured["settings"] = {"beam": 2}
+    elif change == "candidates":
+        ids = Ragged.from_lists([np.arange(len(WORDS))] * 12)
+        CandidateSets.from_ids(ids, len(WORDS)).save(tmp_path / "sets")
+        measured["candidates"] = tmp_path / "sets"
+    elif change == "program":
+        monkeypatch.setattr(attention_steps, "code_digest", lambda module: "another")
+    else:
+        write_lines(measured[change], [*read_lines(measured[change])[:-1], "w1 w2 w3"])
+    measure_epochs(**measured)
+    assert searches == [12, 12, 12]
+    assert len(read_json(measured["state"])) == 3  # nothing piles up
+
+
+def test_inputs_that_do_not_go_together_are_refused(measured: dict[str, Any], tmp_path: Path) -> None:
+    write_lines(tmp_path / "short", ["w1"])
+    Trained(random_network(len(WORDS), len(WORDS)), WORDS, WORDS).save(tmp_path / "old" / "1")
+    for change, message in (
+        ({"reference": tmp_path / "short"}, r"has 12 lines but .* has 1"),
+        ({"epochs": tmp_path}, "holds no models of epochs"),
+        ({"settings": {"width": 3}}, r"decoding\.attention: unknown key 'width'"),
+        ({"epochs": tmp_path / "old"}, "does not say after how many updates"),
+    ):
+        with pytest.raises(UserError, match=message):
+            measure_epochs(**measured | change)
+    assert not measured["output"].exists()

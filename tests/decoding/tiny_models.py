@@ -1,7 +1,7 @@
 """Tiny random translation models, and their derivations counted out without any search."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -237,25 +237,28 @@ def change_system(system: Path, **changes: Any) -> None:
 TIMES = {"seconds", "sentences_per_second", "ngrams_per_second"}
 
 
-def decode_in_shards(system: Mapping[str, Any], folder: Path, count: int) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """Translations and lists of ``count`` shards put together, and the statistics but for times; system: arguments of
-    ``decode``.
+def decode_in_shards(
+    system: Mapping[str, Any], folder: Path, count: int, step: Callable[..., None] = decode, further: str = "nbest"
+) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Translations and lists of ``count`` shards put together, and the statistics but for times.
+
+    system: arguments of ``step``; further: what it writes besides the translations, ``nbest`` or ``alignment``.
     """
     folder.mkdir(exist_ok=True)
     shards = [f"{number}-of-{count}" for number in range(1, count + 1)]
     files = {
         "parts": [folder / shard for shard in shards],
         "part_statistics": [folder / f"{shard}.json" for shard in shards],
-        "part_lists": [folder / f"{shard}.nbest.gz" for shard in shards],
+        {"nbest": "part_lists", "alignment": "part_alignments"}[further]: [folder / f"{shard}.gz" for shard in shards],
     }
-    for shard, part, statistics, nbest in zip(shards, *files.values(), strict=True):
-        decode(**system, output=part, statistics=statistics, nbest=nbest, shard=shard)
-    outputs = {"output": folder / "o", "statistics": folder / "s.json", "nbest": folder / "n.gz"}
+    for shard, part, statistics, besides in zip(shards, *files.values(), strict=True):
+        step(**system, output=part, statistics=statistics, **{further: besides}, shard=shard)
+    outputs = {"output": folder / "o", "statistics": folder / "s.json", further: folder / "n.gz"}
     if count > 1:
         join_translations(text=system["text"], **files, **outputs)
     else:
-        decode(**system, **outputs)
-    return {name: outputs[name].read_bytes() for name in ("output", "nbest")}, untimed(read_json(outputs["statistics"]))
+        step(**system, **outputs)
+    return {name: outputs[name].read_bytes() for name in ("output", further)}, untimed(read_json(outputs["statistics"]))
 
 
 def untimed(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,13 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from attention_world import random_network
+from attention_world import random_network, save_dictionary
 from tiny_models import SOURCE, TARGET, random_model
 
-from neural_smt.alignment.lexical import lexical_table
 from neural_smt.experiment.system_folder import FILE, write_description
-from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.folder import Trained
 from neural_smt.translation.experiment import Experiment
@@ -32,7 +29,7 @@ def write_experiment(folder: Path) -> Path:
     TARGET.save(results / "corpus" / "vocabulary.fr.tsv")
     for run in (1, 2):
         weights.save(results / "tuning" / "baseline" / f"run{run}" / "weights.json")
-    write_dictionary(results / "alignment" / "lexical")
+    save_dictionary(results / "alignment" / "lexical", [("a", "x"), ("b", "y"), ("c", "z")], SOURCE, TARGET)
     for name in ("attention", "whole"):
         Trained(network(), SOURCE, TARGET).save(results / "training" / name / "model")
     experiment = Experiment.load(str(config), folder=folder)
@@ -60,13 +57,6 @@ def serving(text: Any, system: str = "baseline") -> Iterator[Server]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
-
-
-def write_dictionary(folder: Path) -> None:
-    """a is x, b is y, c is z."""
-    words = Ragged.from_lists([[3], [4], [5]])
-    links = Ragged(np.zeros((3, 2), dtype=np.int16), np.arange(4))
-    lexical_table(words, words, links, len(SOURCE), len(TARGET)).save(folder)
 
 
 def network() -> AttentionNetwork:
