@@ -17,9 +17,12 @@ from small_results import translator, write_experiment
 
 from neural_smt.cli import main
 from neural_smt.decoding.nbest import Trace
+from neural_smt.io.files import read_yaml
 from neural_smt.translation.text import TextTranslator, cut, feature_shares, join, rest_shares
 from neural_smt.translation.translators import Candidate, Origin, Translated, no_phrases
+from neural_smt.vocabulary_selection.steps import Reasons
 
+REFUSED = read_yaml(Path(__file__).with_name("refused.yaml"))["arguments"]
 ODD = 'a "b" c\u00a0| <b> & [c] \u200b\ud83d\ude00'.encode("utf-16", "surrogatepass").decode("utf-16")
 
 
@@ -132,16 +135,7 @@ def test_a_reader_that_leaves_ends_it_quietly(command: tuple[list[str], list[str
     assert "Traceback" not in said and "Exception ignored" not in said
 
 
-@pytest.mark.parametrize(
-    ("further", "fault"),
-    [
-        (["missing"], "missing: no such file; check the path"),
-        (["--threads", "0"], "--nbest 0 --threads 0: take 0 or more translations and 1 thread or more"),
-        (["--settings", "no.yaml"], "no.yaml: no such file; name a configuration file of Snakemake"),
-        (["."], ".: cannot be read ([Errno 21] Is a directory: '.'); fetch or write the file again"),
-        (["text"], "text, line 2: not valid UTF-8 (byte 0xff); convert the file to UTF-8"),
-    ],
-)
+@pytest.mark.parametrize(("further", "fault"), REFUSED)
 def test_bad_arguments_and_texts_get_one_sentence(
     config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd, further: list[str], fault: str
 ) -> None:
@@ -184,7 +178,7 @@ def test_lines_are_cut_after_the_best_stop_of_the_second_half() -> None:
 def test_joined_pieces_keep_their_places() -> None:
     trace, none = Trace([(1, 0)], [(0, 2, 0, 1)], np.ones((1, 1))), no_phrases(1, [(0, 0)])
     first = Translated(["a", "b"], [Candidate(["x"], np.array([1.0]), -1.0, trace)])
-    others = [Candidate(["y"], np.array([2.0]), score, none, [Origin(replaced=0)]) for score in (-2.0, -3.0)]
+    others = [Candidate(["y"], np.array([2.0]), score, none, [Origin(Reasons(), 0)]) for score in (-2.0, -3.0)]
     joined = join([first, Translated(["c"], others)], nbest=2)
     assert joined.source == ["a", "b", "c"]
     assert [candidate.score for candidate in joined.candidates] == [-3.0, -4.0]

@@ -5,18 +5,20 @@ from pathlib import Path
 
 import pytest
 from small_results import load, write_experiment
-from tiny_models import all_derivations, random_model
+from tiny_models import random_model
 
 from neural_smt.cli import main
 from neural_smt.decoding.attention_steps import translate_attention
+from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.errors import UserError
 from neural_smt.experiment.layout import Layout
 from neural_smt.experiment.system_folder import System, pack_system
-from neural_smt.io.files import read_lines, write_json, write_lines
+from neural_smt.io.files import read_lines, read_yaml, write_json, write_lines
 from neural_smt.translation.experiment import Experiment, open_system
 from neural_smt.translation.translators import Candidate, load_translator
 from neural_smt.vocabulary_selection.steps import build_candidates
 
+REFUSED = read_yaml(Path(__file__).with_name("refused.yaml"))
 SENTENCES = [["a", "b", "c"], [], ["c"], ["b", "new", "a"], ["a", "b"]]
 
 
@@ -35,31 +37,21 @@ def check_phrases(candidate: Candidate, source: list[str]) -> None:
     assert candidate.trace.features.sum(axis=0) == pytest.approx(candidate.features, abs=1e-4)
 
 
-def test_listed_translations_are_those_of_all_derivations_with_their_phrases(experiment: Experiment) -> None:
-    translator = load_translator(experiment.open("baseline"))
+@pytest.mark.parametrize("count", [1, 3])
+def test_translations_are_those_of_the_search_with_their_phrases(experiment: Experiment, count: int) -> None:
+    translator = load_translator(experiment.open("baseline", 2), 2)
     model, weights = random_model(5)
-    found = translator.translate(SENTENCES, nbest=3)
+    found = translator.translate(SENTENCES, nbest=count)
     assert [translated.source for translated in found] == SENTENCES
     assert found[1].best.tokens == [] and found[1].best.score == 0.0
-    for translated in (found[0], found[2], found[3], found[4]):
-        vector = weights.vector(model.feature_set)
-        expected: dict[tuple[str, ...], float] = {}
-        for derivation in all_derivations(model, translated.source, model.feature_set, vector):
-            expected.setdefault(derivation.tokens, derivation.score)
-        best = sorted(expected.values(), reverse=True)[: len(translated.candidates)]
-        assert [candidate.score for candidate in translated.candidates] == pytest.approx(best, abs=1e-3)
-        for candidate in translated.candidates:
-            assert candidate.score == pytest.approx(expected[tuple(candidate.tokens)], abs=1e-3)
+    expected = Decoder(model, SearchSettings(**experiment.config["decoding"]["test"]), weights).decode(SENTENCES, count)
+    for translated, translation in zip(found, expected, strict=True):
+        assert [c.tokens for c in translated.candidates] == [entry.tokens for entry in translation.nbest]
+        assert translated.best.trace.alignment == translation.alignment
+        for candidate, entry in zip(translated.candidates, translation.nbest, strict=True):
+            assert candidate.score == pytest.approx(entry.score, abs=1e-5)
             assert float(candidate.features @ translator.weights) == pytest.approx(candidate.score, abs=1e-4)
             check_phrases(candidate, translated.source)
-
-
-def test_one_translation_is_the_first_of_a_list(experiment: Experiment) -> None:
-    translator = load_translator(experiment.open("baseline", 2), 2)
-    one, three = ([t.candidates for t in translator.translate(SENTENCES, nbest)] for nbest in (1, 3))
-    assert [len(candidates) for candidates in one] == [1] * 5
-    for (only,), (first, *_) in zip(one, three, strict=True):
-        assert (only.tokens, only.trace.alignment) == (first.tokens, first.trace.alignment)
 
 
 def test_an_attention_network_translates_new_text_as_the_rules_do(experiment: Experiment, tmp_path: Path) -> None:
@@ -97,9 +89,7 @@ def test_words_of_a_network_say_what_brought_them(experiment: Experiment) -> Non
     (translated,) = translator.translate([["a", "c"]], explained=True)
     known = {translator.network.model.target.words[number]: why for number, why in reasons.items()}
     for word, origin in zip(translated.best.tokens, translated.best.origins, strict=True):
-        assert origin.frequent == known[word].frequent
-        assert [entry[0] for entry in origin.dictionary] == [entry[0] for entry in known[word].dictionary]
-        assert origin.replaced is None
+        assert (origin.reasons, origin.replaced) == (known[word], None)
 
 
 def test_replaced_words_name_the_source_word_they_stand_for(experiment: Experiment) -> None:
@@ -117,14 +107,7 @@ def test_replaced_words_name_the_source_word_they_stand_for(experiment: Experime
     assert "<unk>" not in {word for t in found for c in t.candidates for word in c.tokens}
 
 
-@pytest.mark.parametrize(
-    ("system", "run", "fault"),
-    [
-        ("baseline", 0, "--run 0: system 'baseline' has runs 1 to 2"),
-        ("network", 2, "--run 2: system 'network' has run 1"),
-        ("oracle", 1, "system 'oracle' reads references, which new text has none of"),
-    ],
-)
+@pytest.mark.parametrize(("system", "run", "fault"), REFUSED["systems"])
 def test_systems_that_cannot_translate_are_refused(experiment: Experiment, system: str, run: int, fault: str) -> None:
     with pytest.raises(UserError) as refused:
         experiment.open(system, run)
@@ -161,19 +144,13 @@ def test_further_settings_go_over_those_of_the_experiment(repository: Path, tmp_
 
 
 def test_files_of_a_system_are_those_of_its_data_and_table(repository: Path) -> None:
-    rows = Path(__file__).with_name("rows.yaml")
-    layout: Layout = Experiment.load(str(repository / "experiments" / "tiny.yaml"), [rows]).layout
-    assert layout.phrase_table("whole") == "results/tiny/data/all/phrases/table"
-    assert layout.language_model("whole") == "results/tiny/data/all/language_model/model"
-    assert layout.phrase_table("proposed") == "results/tiny/rescoring/proposed/table"
-    column = "results/tiny/rescoring/proposed/encoder_decoder.safetensors"
-    assert (layout.columns("proposed"), layout.columns("baseline")) == ({"encoder_decoder": column}, {})
-    network = layout.description("searched")["network"]
-    assert (network["kind"], network["model"]) == ("cslm", "../../training/cslm/model")
-    joint = layout.description("joint")
-    assert joint["features"][-1] == "recurrent" and joint["network"]["model"] == "../../training/reading/model"
-    assert joint["network"]["representation"] == "../../representations/reading/model"
-    assert layout.description("rnn")["network"] is None
+    folder = Path(__file__).parent
+    layout: Layout = Experiment.load(str(repository / "experiments" / "tiny.yaml"), [folder / "rows.yaml"]).layout
+    expected = read_yaml(folder / "system_files.yaml")
+    assert [[name, system, getattr(layout, name)(system)] for name, system, _ in expected["files"]] == expected["files"]
+    for system, part in expected["networks"].items():
+        assert part.items() <= layout.description(system)["network"].items()
+    assert layout.description("joint")["features"][-1] == "recurrent" and layout.description("rnn")["network"] is None
     inputs, search = layout.system_inputs("searched"), "results/tiny/systems/search.json"
     assert inputs["system"] == "results/tiny/systems/searched/system.json"
     assert {"results/tiny/training/cslm/model", search} <= {*inputs["depends"]}
@@ -226,18 +203,7 @@ def test_what_a_system_lacks_is_named(tmp_path: Path) -> None:
         open_system(str(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("changed", "fault"),
-    [
-        ({"beam": 0}, "'beam' is 0; set it to 1 or more"),
-        ({"nbest": -1}, "'nbest' is -1; set it to 0 or more"),
-        ({"list_size": 0}, "'list_size' is 0; set it to 1 or more"),
-        ({"nbest": "10"}, "'nbest' is '10'; set it to 0 or more"),
-        ({"candidates": "all"}, "'candidates' are 'all'; choose lattice or nbest"),
-        ({"network": None}, "the system has no network; name one that has"),
-        ({"network": {"kind": "cslm"}}, "its network has no 'model'; write the folder of the system again"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "fault"), REFUSED["descriptions"])
 def test_descriptions_out_of_range_are_refused(tmp_path: Path, changed: dict, fault: str) -> None:
     content = {"name": "a", "kind": "lattices", "languages": {}, "network": {"model": "b"}, "beam": 1, "nbest": 0}
     write_json(tmp_path / "system.json", content)

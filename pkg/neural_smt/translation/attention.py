@@ -87,18 +87,10 @@ class AttentionTranslator:
 
     def _origins(self, hypothesis: Hypothesis, reasons: Mapping[int, Reasons]) -> list[Origin]:
         """Where each word comes from; one that is in no list was brought by its frequency."""
-        origins = []
-        for word, at in zip(hypothesis.words.tolist(), hypothesis.aligned.tolist(), strict=True):
-            why = reasons.get(word, Reasons(frequent=max(word - FIRST_RANK, 0)))
-            dictionary = sorted(why.dictionary, key=lambda entry: -entry[-1])
-            phrases = sorted(why.phrases, key=lambda entry: -entry[-1])
-            replaced = self.network.settings.replace_unknown and word == UNK
-            origins.append(
-                Origin(
-                    [(source, given) for source, _, given in dictionary],
-                    [(source, target, given) for source, _, target, given in phrases],
-                    why.frequent,
-                    at if replaced else None,
-                )
+        replaces = self.network.settings.replace_unknown
+        return [
+            Origin(
+                reasons.get(word, Reasons(frequent=max(word - FIRST_RANK, 0))), at if replaces and word == UNK else None
             )
-        return origins
+            for word, at in zip(hypothesis.words.tolist(), hypothesis.aligned.tolist(), strict=True)
+        ]

@@ -4,7 +4,7 @@ Very long lines are translated in pieces, as the search needs room that grows wi
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import unescape
 from typing import Any
@@ -124,24 +124,30 @@ def sentence_lines(
         links = " ".join(f"{i}-{j}" for i, j in sorted(best.trace.alignment))
         yield f"{best.text} ||| {links}" if alignment else best.text
         if explain:
-            yield from (f"  {line}" for line in explanation_lines(sentence, translator))
+            yield from (f"  {line}" for line in explanation_lines(as_data(sentence, translator, explained=True)))
 
 
-def explanation_lines(sentence: Translated, translator: Translator) -> Iterator[str]:
-    """How the best translation came about: its score by features, its phrases or where its words come from."""
-    best = sentence.best
-    source, target = spelled(sentence.source), spelled(best.tokens)
-    yield f"score {best.score:.3f}: {_listed(feature_shares(translator, best.features))}"
-    for (start, stop, begin, end), features in zip(best.trace.segmentation, best.trace.features, strict=True):
-        shares = feature_shares(translator, features)
-        words = f"{' '.join(source[start:stop])} -> {' '.join(target[begin:end])}"
-        yield f"{words}: {sum(shares.values()):.3f} ({_listed(shares)})"
-    if rest := rest_shares(translator, best):
-        yield f"whole sentence: {sum(rest.values()):.3f} ({_listed(rest)})"
-    looked_at = {j: i for i, j in best.trace.alignment}
-    for position, origin in enumerate(best.origins):
-        at = source[looked_at[position]] if position in looked_at else "(the end)"
+def explanation_lines(sentence: Mapping[str, Any]) -> Iterator[str]:
+    """How the best translation came about: its score by features, its phrases or where its words come from.
+
+    sentence: see ``as_data``, explained.
+    """
+    source, best = sentence["words"], sentence["candidates"][0]
+    target = best["words"]
+    yield f"score {best['score']:.3f}: {_listed(best['shares'])}"
+    for phrase in best["phrases"]:
+        words = f"{' '.join(source[slice(*phrase['source'])])} -> {' '.join(target[slice(*phrase['target'])])}"
+        yield _part_line(words, phrase["shares"])
+    if best["whole_sentence"]:
+        yield _part_line("whole sentence", best["whole_sentence"])
+    looked_at = {j: source[i] for i, j in best["alignment"]}
+    for position, origin in enumerate(best["origins"]):
+        at = looked_at.get(position, "(the end)")
         yield f"{target[position]} <- {at}: {'; '.join(_reasons(origin, source))}"
+
+
+def _part_line(part: str, shares: dict[str, float]) -> str:
+    return f"{part}: {sum(shares.values()):.3f} ({_listed(shares)})"
 
 
 def _listed(shares: dict[str, float]) -> str:
@@ -150,16 +156,16 @@ def _listed(shares: dict[str, float]) -> str:
     return ", ".join(f"{name} {share:.3f}" for name, share in largest) or "nothing"
 
 
-def _reasons(origin: Origin, source: list[str]) -> Iterator[str]:
+def _reasons(origin: Mapping[str, Any], source: list[str]) -> Iterator[str]:
     """Where a word comes from, as parts of a sentence."""
-    if origin.replaced is not None:
-        yield f"for '{source[origin.replaced]}', in place of an unknown word"
-    if origin.dictionary:
-        yield "dictionary: " + ", ".join(f"{unescape(word)} {p:.2f}" for word, p in origin.dictionary[:LISTED])
-    if origin.phrases:
-        yield "phrases: " + ", ".join(f"{unescape(s)} -> {unescape(t)} {p:.2f}" for s, t, p in origin.phrases[:LISTED])
-    if origin.frequent is not None:
-        yield f"frequent: number {origin.frequent}" if origin.frequent else "in every set"
+    if origin["replaced"] is not None:
+        yield f"for '{source[origin['replaced']]}', in place of an unknown word"
+    if origin["dictionary"]:
+        yield "dictionary: " + ", ".join(f"{word} {p:.2f}" for word, p in origin["dictionary"][:LISTED])
+    if origin["phrases"]:
+        yield "phrases: " + ", ".join(f"{phrase} -> {words} {p:.2f}" for phrase, words, p in origin["phrases"][:LISTED])
+    if origin["frequent"] is not None:
+        yield f"frequent: number {origin['frequent']}" if origin["frequent"] else "in every set"
 
 
 def as_data(sentence: Translated, translator: Translator, explained: bool) -> dict[str, Any]:
@@ -193,16 +199,20 @@ def _candidate(candidate: Candidate, translator: Translator, explained: bool) ->
             for span, features in zip(made.segmentation, made.features, strict=True)
         ]
         data["whole_sentence"] = rest_shares(translator, candidate)
-        data["origins"] = [
-            {
-                "dictionary": [[unescape(word), p] for word, p in origin.dictionary],
-                "phrases": [[unescape(source), unescape(target), p] for source, target, p in origin.phrases],
-                "frequent": origin.frequent,
-                "replaced": origin.replaced,
-            }
-            for origin in candidate.origins
-        ]
+        data["origins"] = list(map(_origin, candidate.origins))
     return data
+
+
+def _origin(origin: Origin) -> dict[str, Any]:
+    """Where a word comes from, the most probable words and phrases first."""
+    lists = origin.reasons.dictionary, origin.reasons.phrases
+    dictionary, phrases = (sorted(entries, key=lambda entry: -entry[-1]) for entries in lists)
+    return {
+        "dictionary": [[unescape(word), p] for word, _, p in dictionary],
+        "phrases": [[unescape(source), unescape(target), p] for source, _, target, p in phrases],
+        "frequent": origin.reasons.frequent,
+        "replaced": origin.replaced,
+    }
 
 
 def feature_shares(translator: Translator, features: np.ndarray) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -12,19 +12,19 @@ from neural_smt.decoding.search import Decoder
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 
+if TYPE_CHECKING:
+    from neural_smt.vocabulary_selection.steps import Reasons
+
 
 @dataclass(frozen=True)
 class Origin:
     """Why a word was one of those that an attention network could write.
 
-    dictionary: source words that the dictionary translates with it, each with w(t|s); phrases: source and target
-    phrases with it, each with p(e|f); frequent: its rank among the most frequent words, from 1 (0: it is in every
-    set; None: it is not among them); replaced: of a word in place of the unknown one, the source word it stands for.
+    reasons: what brought it into the vocabulary of the sentence; replaced: of a word in place of the unknown one, the
+    source word it stands for.
     """
 
-    dictionary: list[tuple[str, float]] = field(default_factory=list)
-    phrases: list[tuple[str, str, float]] = field(default_factory=list)
-    frequent: int | None = None
+    reasons: "Reasons"
     replaced: int | None = None
 
 
