@@ -74,7 +74,7 @@ def measure(text: Captions, threads: int, copies: int) -> dict:
         source, source_vocabulary = copied(source, copies, vocabularies[0])
         target, target_vocabulary = copied(target, copies, vocabularies[1])
         vocabularies, alignments = (source_vocabulary, target_vocabulary), repeated(alignments, copies)
-    lexical: LexicalTable = watch("lexical", lexical_table, source, target, alignments, *map(len, vocabularies))
+    lexical: LexicalTable = watch("lexical", lexical_table, [(source, target, alignments)], *map(len, vocabularies))
     before = peak_megabytes()
     pairs = watch("extract", extract_pairs, source, target, alignments, 7, threads)
     extracted = peak_megabytes()

@@ -27,7 +27,7 @@ TAU = 5000
 def tables(text: Captions) -> Sources:
     """The word translation table and the phrase table of the training text; the network knows all its words."""
     words, alignments = text.encode(), read_alignments(text.alignment)
-    lexical = lexical_table(*words, alignments, *map(len, text.vocabularies))
+    lexical = lexical_table([(*words, alignments)], *map(len, text.vocabularies))
     pairs = extract_pairs(*words, alignments, MAX_LENGTH, 1)
     table = score_pairs(pairs, lexical, *text.vocabularies, MAX_LENGTH, SMOOTHING, 1)
     return Sources(*text.vocabularies, text.vocabularies[1], lexical, table)

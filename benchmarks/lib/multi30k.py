@@ -99,7 +99,7 @@ def model(arpa: Path | None = None) -> TranslationModel:
         for vocabulary, path in zip(text.vocabularies, (source, target), strict=True):
             vocabulary.save(path)
         alignments = read_alignments(text.alignment)
-        lexical = lexical_table(*words, alignments, *map(len, text.vocabularies))
+        lexical = lexical_table([(*words, alignments)], *map(len, text.vocabularies))
         pairs = extract_pairs(*words, alignments, MAX_LENGTH, 2)
         score_pairs(pairs, lexical, *text.vocabularies, MAX_LENGTH, SMOOTHING, 2).save(FOLDER / "table")
         tables = estimate(words[1], ORDER).tables

@@ -21,7 +21,7 @@ def table() -> LexicalTable:
     source = Ragged.from_lists([[1, 2], [1, 1]])
     target = Ragged.from_lists([[1, 2, 3], [2]])
     links = alignments_of([[(0, 0), (1, 0), (1, 1)], [(0, 0)]])
-    return lexical_table(source, target, links, 4, 5)
+    return lexical_table([(source, target, links)], 4, 5)
 
 
 def test_counted_by_hand(table: LexicalTable) -> None:
@@ -50,7 +50,7 @@ def test_best_translations_come_first() -> None:
     source = Ragged.from_lists([[3] * 6])
     target = Ragged.from_lists([[5, 4, 4, 6, 6, 6]])
     diagonal = alignments_of([[(i, i) for i in range(6)]])
-    best = lexical_table(source, target, diagonal, 5, 7).top_translations(2)
+    best = lexical_table([(source, target, diagonal)], 5, 7).top_translations(2)
     assert [words.tolist() for words in best] == [[], [], [], [6, 4], []]
 
 
@@ -72,7 +72,7 @@ def real(shared: Path) -> tuple[LexicalTable, Vocabulary, Vocabulary]:
     vocabularies = [Vocabulary.from_sentences(lines) for lines in sides]
     source, target = (v.encode(lines) for v, lines in zip(vocabularies, sides, strict=True))
     alignments = read_alignments(shared / "oracle" / "symmetrization" / "grow-diag-final-and.align.gz")
-    return lexical_table(source, target, alignments, *map(len, vocabularies)), *vocabularies
+    return lexical_table([(source, target, alignments)], *map(len, vocabularies)), *vocabularies
 
 
 def test_moses_agrees_row_by_row(real: tuple, shared: Path) -> None:

@@ -82,7 +82,7 @@ def save_dictionary(folder: Path, pairs: Sequence[tuple[str, str]], source: Voca
     """Write word translations, counted from pairs of words."""
     words, translations = source.encode(word for word, _ in pairs), target.encode(word for _, word in pairs)
     links = Ragged(np.zeros((len(pairs), 2), dtype=np.int16), np.arange(len(pairs) + 1))
-    lexical_table(words, translations, links, len(source), len(target)).save(folder)
+    lexical_table([(words, translations, links)], len(source), len(target)).save(folder)
 
 
 def misfits(folder: Path, lines: list[str]) -> dict[str, Path]:

@@ -105,7 +105,7 @@ def write_inputs(folder: Path, lines: Sequence[list[str]], alignments: Ragged) -
         vocabulary.save(paths[f"{side}_vocabulary"])
     write_alignments(paths["alignment"], alignments)
     texts = [vocabulary.encode(side) for vocabulary, side in zip(vocabularies, lines, strict=True)]
-    lexical_table(*texts, alignments, *map(len, vocabularies)).save(paths["lexical"])
+    lexical_table([(*texts, alignments)], *map(len, vocabularies)).save(paths["lexical"])
     return paths
 
 

@@ -41,7 +41,7 @@ def text_and_table(seed: int, threads: int = 1, step: int = 1) -> tuple[list[tup
     """step: -1 for links in the opposite order."""
     source, target, links = random_text(seed, sentences=150, words=WORDS)
     alignments = alignments_of([own[::step] for own in links])
-    lexical = lexical_table(source, target, alignments, len(VOCABULARY), len(VOCABULARY))
+    lexical = lexical_table([(source, target, alignments)], len(VOCABULARY), len(VOCABULARY))
     pairs = extract_pairs(source, target, alignments, 4, threads)
     return spelt(pairs), lexical, score_pairs(pairs, lexical, VOCABULARY, VOCABULARY, 4, 0.5, threads)
 
@@ -83,7 +83,7 @@ def test_links_unpack_by_target_then_source() -> None:
 
 def test_word_pairs_without_lexical_entry_count_as_one() -> None:
     text, other = Ragged.from_lists([[3, 4]]), Ragged.from_lists([[5]])
-    lexical = lexical_table(other, other, alignments_of([[(0, 0)]]), len(VOCABULARY), len(VOCABULARY))
+    lexical = lexical_table([(other, other, alignments_of([[(0, 0)]]))], len(VOCABULARY), len(VOCABULARY))
     pairs = extract_pairs(text, text, alignments_of([[(0, 0)]]))
     assert score_pairs(pairs, lexical, VOCABULARY, VOCABULARY).scores.tolist() == [[0.5, 1, 0.5, 1]] * 4
 

@@ -167,7 +167,7 @@ def test_what_does_not_fit_is_named(
 def test_lexical_tables_of_other_vocabularies_are_refused(tmp_path: Path, build, size: int) -> None:
     inputs = random_inputs(tmp_path, seed=2, sentences=30, words=20)
     text = Ragged.from_lists([[1]])
-    lexical_table(text, text, alignments_of([[(0, 0)]]), size, size).save(inputs["lexical"])
+    lexical_table([(text, text, alignments_of([[(0, 0)]]))], size, size).save(inputs["lexical"])
     with pytest.raises(UserError, match="lexical: made with other vocabularies"):
         build(inputs, tmp_path)
 

@@ -52,7 +52,7 @@ def world(tmp_path: Path) -> World:
     pairs = [("a", "x"), ("a", "x"), ("a", "x"), ("a", "y"), ("b", "y")]
     words = [vocabulary.encode(pair[side] for pair in pairs) for side, vocabulary in enumerate(vocabularies)]
     links = Ragged(np.zeros((5, 2), dtype=np.int16), np.arange(6))
-    lexical = lexical_table(*words, links, len(vocabularies[0]), len(vocabularies[1]))
+    lexical = lexical_table([(*words, links)], len(vocabularies[0]), len(vocabularies[1]))
     return table, Trained(network, source, target), vocabularies, lexical
 
 

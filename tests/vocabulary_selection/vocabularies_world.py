@@ -34,7 +34,7 @@ def write_world(folder: Path, size: int) -> dict[str, Path]:
     for name, vocabulary in zip(names, (*vocabularies, most_frequent(vocabularies[1], size)), strict=False):
         vocabulary.save(made[name])
     encoded = [vocabulary.encode(lines) for vocabulary, lines in zip(vocabularies, (SOURCE, TARGET), strict=True)]
-    lexical_table(*encoded, read_alignments(paths["alignment"]), *map(len, vocabularies)).save(made["lexical"])
+    lexical_table([(*encoded, read_alignments(paths["alignment"]))], *map(len, vocabularies)).save(made["lexical"])
     inputs = {name: made[name] for name in ("source_vocabulary", "target_vocabulary", "lexical")}
     build_phrase_table(**paths, **inputs, max_length=3, smoothing=0.5, output=made["phrase_table"])
     return made

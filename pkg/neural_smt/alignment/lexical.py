@@ -1,5 +1,6 @@
 """Lexical translation tables: relative frequencies of linked words (Koehn et al. 2003), equal to those of Moses."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -99,56 +100,34 @@ def _linked_words(
     return keys
 
 
-class LinkCounts:
-    """Linked words and words without links, counted in one part of an aligned text after another.
+def lexical_table(texts: Iterable[tuple[Ragged, Ragged, Ragged]], source_size: int, target_size: int) -> LexicalTable:
+    """Count the linked words of aligned texts: w(s|t) = c(s, t) / c(t), an unaligned word counting as linked to NULL.
 
-    source_size, target_size: word ids are below them.
+    texts: parts of a text, counted one after the other: int32 word ids of the source and of the target side, below
+    ``source_size`` and ``target_size``, and int16 links ``[links, 2]`` of each sentence, inside it (see
+    ``check_alignments``). A word with several links counts once for each.
     """
-
-    def __init__(self, source_size: int, target_size: int):
-        self._source_free = np.zeros(source_size, dtype=np.int64)
-        self._target_free = np.zeros(target_size, dtype=np.int64)
-        self._pairs = np.zeros(0, dtype=np.int64)
-        self._counts = np.zeros(0, dtype=np.int64)
-
-    def add(self, source: Ragged, target: Ragged, alignments: Ragged) -> None:
-        """Count further sentence pairs (see ``lexical_table``)."""
-        text = source.arrays, target.arrays, alignments.arrays
-        pairs, counts = np.unique(_linked_words(*text, self._source_free, self._target_free), return_counts=True)
-        places = np.searchsorted(self._pairs, pairs)
-        known = places < len(self._pairs)
-        known[known] = self._pairs[places[known]] == pairs[known]
-        self._counts[places[known]] += counts[known]
-        self._pairs = np.insert(self._pairs, places[~known], pairs[~known])
-        self._counts = np.insert(self._counts, places[~known], counts[~known])
-
-    def table(self) -> LexicalTable:
-        """The table of all that was counted."""
-        counts, source_free, target_free = self._counts, self._source_free, self._target_free
-        source_size, target_size = len(source_free), len(target_free)
-        sources, targets = self._pairs >> 32, self._pairs & 0xFFFFFFFF
-        source_totals = np.bincount(sources, counts, source_size) + source_free
-        target_totals = np.bincount(targets, counts, target_size) + target_free
-        return LexicalTable(
-            offsets=offsets_of(np.bincount(sources, minlength=source_size)),
-            targets=targets.astype(np.int32),
-            source_given_target=counts / target_totals[targets],
-            target_given_source=counts / source_totals[sources],
-            source_given_null=source_free / max(source_free.sum(), 1),
-            target_given_null=target_free / max(target_free.sum(), 1),
-            null_given_source=source_free / np.maximum(source_totals, 1),
-            null_given_target=target_free / np.maximum(target_totals, 1),
-        )
-
-
-def lexical_table(
-    source: Ragged, target: Ragged, alignments: Ragged, source_size: int, target_size: int
-) -> LexicalTable:
-    """Count the linked words of an aligned text: w(s|t) = c(s, t) / c(t), an unaligned word counting as linked to NULL.
-
-    source, target: int32 word ids per sentence, below ``source_size`` and ``target_size``; alignments: int16
-    ``[links, 2]`` per sentence, inside it (see ``check_alignments``). A word with several links counts once for each.
-    """
-    counts = LinkCounts(source_size, target_size)
-    counts.add(source, target, alignments)
-    return counts.table()
+    source_free, target_free = np.zeros(source_size, dtype=np.int64), np.zeros(target_size, dtype=np.int64)
+    pairs, counts = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    for text in texts:
+        keys = _linked_words(*(part.arrays for part in text), source_free, target_free)
+        found, frequencies = np.unique(keys, return_counts=True)
+        places = np.searchsorted(pairs, found)
+        known = places < len(pairs)
+        known[known] = pairs[places[known]] == found[known]
+        counts[places[known]] += frequencies[known]
+        pairs = np.insert(pairs, places[~known], found[~known])
+        counts = np.insert(counts, places[~known], frequencies[~known])
+    sources, targets = pairs >> 32, pairs & 0xFFFFFFFF
+    source_totals = np.bincount(sources, counts, source_size) + source_free
+    target_totals = np.bincount(targets, counts, target_size) + target_free
+    return LexicalTable(
+        offsets=offsets_of(np.bincount(sources, minlength=source_size)),
+        targets=targets.astype(np.int32),
+        source_given_target=counts / target_totals[targets],
+        target_given_source=counts / source_totals[sources],
+        source_given_null=source_free / max(source_free.sum(), 1),
+        target_given_null=target_free / max(target_free.sum(), 1),
+        null_given_source=source_free / np.maximum(source_totals, 1),
+        null_given_target=target_free / np.maximum(target_totals, 1),
+    )

@@ -3,7 +3,6 @@
 The same reader takes alignments made by hand, where ``i-j`` is a sure and ``i?j`` a possible link.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -164,15 +163,9 @@ def write_alignments(path: Path, alignments: Ragged) -> None:
         stream.write(out[:length].tobytes().decode("ascii"))
 
 
-@dataclass(frozen=True)
-class AlignedText:
-    """Sentence pairs: source, target: int32 ``Ragged`` of word ids; alignments: int16 ``Ragged`` of rows (source,
-    target), shape ``[links, 2]``, all inside their sentence pair.
-    """
-
-    source: Ragged
-    target: Ragged
-    alignments: Ragged
+AlignedText = tuple[Ragged, Ragged, Ragged]
+"""Sentence pairs: int32 word ids of the source and of the target side, and int16 rows (source, target) of links, shape
+``[links, 2]``, all inside their sentence pair."""
 
 
 def count_pairs(source: Path, target: Path, alignment: Path) -> int:
@@ -198,4 +191,4 @@ def read_aligned(
     texts = [vocabulary.encode(stream_lines(path, part)) for vocabulary, path in sides]
     links = read_alignments(alignment, part)
     check_alignments(links, (texts[0].lengths, texts[1].lengths), alignment, source, part)
-    return AlignedText(*texts, links)
+    return texts[0], texts[1], links

@@ -15,7 +15,7 @@ from unittest import mock
 import numpy as np
 
 from neural_smt.alignment.fast_align import fast_align
-from neural_smt.alignment.lexical import LinkCounts
+from neural_smt.alignment.lexical import lexical_table
 from neural_smt.alignment.pharaoh import count_pairs, read_aligned, read_alignments, write_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.errors import UserError, check_as_many
@@ -121,12 +121,9 @@ def build_lexical_tables(
     """Estimate word translation probabilities in both directions from an aligned text."""
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
     pairs = count_pairs(source, target, alignment)
-    counts = LinkCounts(len(vocabularies[0]), len(vocabularies[1]))
-    for first in range(0, pairs, COUNTED_TOGETHER):
-        part = range(first, min(first + COUNTED_TOGETHER, pairs))
-        text = read_aligned(source, target, alignment, vocabularies, part)
-        counts.add(text.source, text.target, text.alignments)
-    table = counts.table()
+    parts = (range(first, min(first + COUNTED_TOGETHER, pairs)) for first in range(0, pairs, COUNTED_TOGETHER))
+    texts = (read_aligned(source, target, alignment, vocabularies, part) for part in parts)
+    table = lexical_table(texts, len(vocabularies[0]), len(vocabularies[1]))
     log.info("%d word pairs", len(table.targets))
     table.save(output)
 

@@ -126,13 +126,13 @@ def extract_phrases(
     own = Shard.parse(shard)
     vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
     part = own.range(count_pairs(source, target, alignment))
-    text = read_aligned(source, target, alignment, vocabularies, part)
-    spans, span_offsets = extract_spans(text.source, text.target, text.alignments, max_length, threads)
-    found, numbers = _find_partitions(*text.source.arrays, spans.source_spans, span_offsets, own.count)
+    sources, targets, links = read_aligned(source, target, alignment, vocabularies, part)
+    spans, span_offsets = extract_spans(sources, targets, links, max_length, threads)
+    found, numbers = _find_partitions(*sources.arrays, spans.source_spans, span_offsets, own.count)
     order, offsets = _sort_by_partition(found, own.count)
     log.info("%d phrase pairs extracted from %d sentence pairs", len(order), len(part))
     spans = PairSpans(*(array[order] for array in spans))
-    write_record(output, Occurrences(text.source, text.target, spans, offsets, numbers))
+    write_record(output, Occurrences(sources, targets, spans, offsets, numbers))
 
 
 def consolidate_phrases(*, extracted: list[Path], shard: str, max_length: int, output: Path, threads: int = 1) -> None:
@@ -243,10 +243,10 @@ def build_phrase_table(
         with atomic(output, directory=True) as temporary:
             table = merge_parts(parts, temporary, (vocabularies[0].digest, vocabularies[1].digest), max_length)
     else:
-        text = read_aligned(source, target, alignment, vocabularies)
+        sources, targets, links = read_aligned(source, target, alignment, vocabularies)
         words = _load_lexical(lexical, [len(vocabulary) for vocabulary in vocabularies], exactly=True)
-        pairs = extract_pairs(text.source, text.target, text.alignments, max_length, threads)
-        log.info("%d phrase pairs extracted from %d sentence pairs", len(pairs), len(text.source))
+        pairs = extract_pairs(sources, targets, links, max_length, threads)
+        log.info("%d phrase pairs extracted from %d sentence pairs", len(pairs), len(sources))
         table = score_pairs(pairs, words, *vocabularies, max_length, smoothing, threads)
         table.save(output)
     log.info("%d entries of %d source phrases", len(table), len(table.source))
