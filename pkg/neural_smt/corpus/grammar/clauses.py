@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from neural_smt.corpus.grammar.fragments import NOTHING, Pair, Word, Words, expressions, mapping, word_list, words
-from neural_smt.corpus.grammar.inflection import DE, NE, QUE, conjugate, participle
+from neural_smt.corpus.grammar.inflection import DE, NE, QUE, VerbForms, conjugate, participle
 from neural_smt.corpus.grammar.lexicon import Derivation, Verb, verb_table
 from neural_smt.corpus.grammar.noun_phrases import (
     TENSES,
@@ -31,9 +31,6 @@ _ETRE_VERBS = frozenset(word_list("être verb"))
 
 _MODALS = expressions("modal")
 """English modal, French verb and its mood."""
-
-_FRAMES = {"transitive": 0.62, "intransitive": 0.82, "dative": 0.89, "infinitive": 0.96, "verbal": 1.0}
-"""Frames of verbs and their cumulative probabilities."""
 
 REFLEXIVES = ("me|m'", "te|t'", "se|s'", "nous", "vous", "se|s'")
 _CLITIC_ORDER = (REFLEXIVES, ("le|l'", "la|l'", "les"), ("lui", "leur"), ("y",), ("en",))
@@ -85,31 +82,21 @@ class Predicate:
 
         supported: a question or ``not`` calls for ``do``.
         """
-        forms, third = self.verb.forms, person == 2
+        tense, third = TENSES[self.tense], person == 2
         past = self.tense in ("past", "imperfect", "past_progressive")
         be = ("was" if person in (0, 2) else "were") if past else "am" if person == 0 else "is" if third else "are"
         # what the auxiliaries govern: the verb, or be in the passive
-        base, perfect, progressive = (
-            ("be", "been", "being") if self.passive else (forms.base, forms.participle, forms.gerund)
-        )
-        auxiliaries = {
-            "modal": (self.modal[0] if self.modal else "", base),
-            "future": ("will", base),
-            "conditional": ("would", base),
-            "perfect": ("has" if third else "have", perfect),
-            "pluperfect": ("had", perfect),
-            "progressive": (be, progressive),
-            "past_progressive": (be, progressive),
-        }
-        if self.tense in auxiliaries:
-            finite, governed = auxiliaries[self.tense]
-        elif base == "be":
+        forms = VerbForms("be", "was", "been") if self.passive else self.verb.forms
+        if auxiliary := tense["english"]:
+            agreeing = {"be": be, "have": "has" if third else "have", "modal": self.modal[0] if self.modal else ""}
+            finite, governed = agreeing.get(auxiliary, auxiliary), getattr(forms, tense["governs"])
+        elif forms.base == "be":
             finite, governed = be, ""
         elif supported:
-            finite, governed = "did" if past else "does" if third else "do", base
+            finite, governed = "did" if past else "does" if third else "do", forms.base
         else:
-            finite, governed = "", forms.past if past else forms.third if third else base
-        return (finite, governed, forms.participle) if self.passive else (finite, "", governed)
+            finite, governed = "", forms.past if past else forms.third if third else forms.base
+        return (finite, governed, self.verb.forms.participle) if self.passive else (finite, "", governed)
 
     def _english_objects(self) -> Words:
         direct = self.direct.object_words if self.direct else ()
@@ -313,9 +300,7 @@ def clause(
     adjuncts: bool = True,
 ) -> Clause:
     """A statement with a verb of some frame; ``subject`` and ``tense`` are chosen when not given."""
-    if frame is None:
-        roll = d.dice.fraction()
-        frame = next(name for name, limit in _FRAMES.items() if roll < limit)
+    frame = frame or d.dice.draw(d.domain.frames)
     verb = draw_verb(d, frame, subject)
     predicate = predicate_of(d, verb, tense)
     subject = subject or draw_subject(d, verb.subjects)

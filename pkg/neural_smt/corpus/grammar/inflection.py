@@ -8,23 +8,16 @@ from typing import NamedTuple
 
 from neural_smt.corpus.grammar.fragments import Word, Words, mapping, read_table, word_list
 
-_ONSETS = {
-    "en": ("aeiou", ("uni", "use", "usu", "euro", "one", "once"), ("hour", "honest", "honour", "heir", "unin", "unim")),
-    "fr": (
-        "aeiouhàâéèêëîïôœ",
-        ("haut-parleur", "hausse", "haut", "héros", "honte", "huit", "onze", "hasard", "handicap", "hors"),
-        (),
-    ),
-}
-"""Of each language: letters that sound as vowels, beginnings of words in which they do not, others of words that do."""
+_VOWELS = {"en": "aeiou", "fr": "aeiouhàâéèêëîïôœ"}
+"""Of each language the letters that sound as vowels, but in words that the lists of its onsets except."""
 
 
 @cache
 def vowel_sound(form: str, language: str) -> bool:
     """Whether ``an`` rather than ``a`` stands before an English word, and a word elides before a French one."""
     lowered = form.lower()
-    vowels, consonants, exceptions = _ONSETS[language]
-    return (lowered[0] in vowels and not lowered.startswith(consonants)) or lowered.startswith(exceptions)
+    consonants, exceptions = word_list(f"{language} consonant onset"), word_list(f"{language} vowel onset")
+    return (lowered[0] in _VOWELS[language] and not lowered.startswith(consonants)) or lowered.startswith(exceptions)
 
 
 def resolve(sentence: Words, language: str) -> Words:

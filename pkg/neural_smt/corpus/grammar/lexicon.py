@@ -160,13 +160,6 @@ def adjectives() -> tuple[Adjective, ...]:
     return tuple(entries)
 
 
-@cache
-def phrases(kind: str) -> tuple[Phrase, ...]:
-    """Adverbs of a kind, or modifier nouns."""
-    rows = read_table("phrases.tsv")
-    return tuple(Phrase(row["english"], row["french"], row["domains"]) for row in rows if row["kind"] == kind)
-
-
 class Weighted(Generic[Item]):
     """Items and their cumulative weights, without those of weight 0."""
 
@@ -233,7 +226,8 @@ def adjective_table(domain: str, kind: str) -> Weighted[Adjective]:
 @cache
 def phrase_table(domain: str, kind: str) -> Weighted[Phrase]:
     """Adverbs of a kind, or modifier nouns."""
-    return Weighted(zipf(phrases(kind), domain))
+    rows = [row for row in read_table("phrases.tsv") if row["kind"] == kind]
+    return Weighted(zipf(tuple(Phrase(row["english"], row["french"], row["domains"]) for row in rows), domain))
 
 
 DOMAINS = {

@@ -8,17 +8,11 @@ from typing import NamedTuple
 
 from neural_smt.corpus.grammar.fragments import NOTHING, Pair, Word, Words, expressions, read_table, word_list, words
 from neural_smt.corpus.grammar.inflection import DE, LA, LE, LES, adjective_forms, elidable, prepositional
-from neural_smt.corpus.grammar.lexicon import (
-    Adjective,
-    Derivation,
-    Noun,
-    adjective_table,
-    cue_table,
-    phrase_table,
-)
+from neural_smt.corpus.grammar.lexicon import Adjective, Derivation, Noun, adjective_table, cue_table, phrase_table
 
 TENSES = {row["tense"]: row for row in read_table("tenses.tsv")}
-"""Of each tense: the ``time`` its adverbs are of, the ``mood`` of the French verb, or of its ``auxiliary``."""
+"""Of each tense: the ``time`` its adverbs are of, the ``mood`` of the French verb, or of its ``auxiliary``; the
+``english`` auxiliary where it has one, and the part of the verb that this ``governs``."""
 
 _CLASSES = {row["class"][0]: row["class"] for row in read_table("nouns.tsv")}
 """Classes of nouns by their first letters."""

@@ -13,7 +13,6 @@ from neural_smt.corpus.grammar.clauses import (
     draw_object,
     draw_subject,
     draw_verb,
-    fit_tense,
     passive,
     predicate_of,
     with_relative,
@@ -215,12 +214,12 @@ def question(d: Derivation) -> Pair:
     """A yes/no or wh question: ``est-ce que`` in everyday French, inversion in formal French."""
     subject = draw_subject(d, d.dice.choice("ppg")) if not d.chance(0.3) else personal_pronoun(d, 1)
     verb = draw_verb(d, "transitive" if d.chance(0.65) else "intransitive", subject)
-    tense = fit_tense(d.dice.choice(("past", "present", "future", "perfect", "modal")), verb)
+    tense = d.dice.choice(("past", "present", "future", "perfect", "modal"))
     opening = d.block(*d.dice.skewed(expressions("question"))) if d.chance(0.4) else NOTHING
     predicate = complete(d, predicate_of(d, verb, tense, plain=opening is not NOTHING or d.chance(0.7)))
     front, after = predicate.english(subject, question=True)
     core, rest = predicate.french(subject)
-    if d.domain.formal and [word.form for word in opening.source] != ["when"]:
+    if d.domain.formal and subject.target_person and [word.form for word in opening.source] != ["when"]:
         asked = inverted(subject, core, predicate)
     else:
         asked = elidable("est-ce que", predicate.key) + subject.target + core
@@ -228,12 +227,12 @@ def question(d: Derivation) -> Pair:
 
 
 def inverted(subject: NounPhrase, core: Words, predicate: Predicate) -> Words:
-    """Subject pronoun after the finite verb, doubling a noun: ``le ministre a-t-il``; ``-t-`` between vowels."""
-    person = subject.target_person
-    if person == 0:
-        return elidable("est-ce que", predicate.key) + subject.target + core
-    third = ("elle" if subject.feminine else "il") + ("s" if person == 5 else "")
-    pronoun = {1: "tu", 3: "nous", 4: "vous"}.get(person, third)
+    """Subject pronoun after the finite verb, doubling a noun: ``le ministre a-t-il``; ``-t-`` between vowels.
+
+    ``je`` is not asked for in this way.
+    """
+    third = ("elle" if subject.feminine else "il") + ("s" if subject.plural else "")
+    pronoun = {1: "tu", 3: "nous", 4: "vous"}.get(subject.target_person, third)
     keys = predicate.finite_key
     position = next(i for i, word in enumerate(core) if keys in word.keys and word.form not in REFLEXIVES)
     finite = core[position]
