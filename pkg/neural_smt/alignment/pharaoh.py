@@ -176,11 +176,7 @@ def count_pairs(source: Path, target: Path, alignment: Path) -> int:
 
 
 def read_aligned(
-    source: Path,
-    target: Path,
-    alignment: Path,
-    vocabularies: tuple[Vocabulary, Vocabulary],
-    part: range | None = None,
+    source: Path, target: Path, alignment: Path, vocabularies: tuple[Vocabulary, Vocabulary], part: range | None = None
 ) -> AlignedText:
     """The sentence pairs of three files, or those on some lines (from 0); no others are in memory.
 

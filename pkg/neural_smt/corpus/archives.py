@@ -18,13 +18,13 @@ import zipfile
 import zlib
 from collections import deque
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
 from neural_smt.corpus.sources import member_name
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, write_lines
+from neural_smt.io.files import atomic, check_text, write_lines
 
 PIECE = 1 << 20
 """Bytes read at a time."""
@@ -149,15 +149,16 @@ def _unusable(archive: Path, wanted: str, what: str) -> UserError:
 def store_text(data: Iterator[bytes], origin: str, output: Path) -> None:
     """Write a text to ``output`` (``.gz``): byte for byte when it comes gzipped, else compressed reproducibly.
 
-    Of SGML (``origin`` ends in ``.sgm``) the segments are written. ``UserError`` names ``origin`` when the text is an
-    archive of several files or a damaged gzip file.
+    data: as ``pieces`` yields it. Of SGML (``origin`` ends in ``.sgm``) the segments are written. ``UserError`` names
+    ``origin`` when the text is an archive of several files or a damaged gzip file.
     """
     if origin.lower().endswith(".sgm"):
-        write_lines(output, read_segments(_join(data, origin), origin))
+        whole = b"".join(islice(data, SGML_LIMIT // PIECE + 1))
+        if len(whole) > SGML_LIMIT:
+            raise UserError(f"{origin}: has more than {SGML_LIMIT >> 20} MB; give so much text as plain text")
+        write_lines(output, read_segments(whole, origin))
         return
-    head = b""
-    while len(head) < HEAD and (piece := next(data, b"")):
-        head += piece
+    head = next(data, b"")
     data = chain([head], data)
     _refuse_archive(head, origin)
     with atomic(output) as temporary, open(temporary, "wb") as raw:
@@ -173,17 +174,7 @@ def store_text(data: Iterator[bytes], origin: str, output: Path) -> None:
             _refuse_archive(head, origin)
         else:
             with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as compressed:
-                for piece in data:
-                    compressed.write(piece)
-
-
-def _join(data: Iterator[bytes], origin: str) -> bytes:
-    whole = bytearray()
-    for piece in data:
-        whole += piece
-        if len(whole) > SGML_LIMIT:
-            raise UserError(f"{origin}: has more than {SGML_LIMIT >> 20} MB; give so much text as plain text")
-    return bytes(whole)
+                compressed.writelines(data)
 
 
 def _refuse_archive(head: bytes, origin: str) -> None:
@@ -197,11 +188,8 @@ def read_segments(data: bytes, origin: str) -> list[str]:
     sacreBLEU takes the same lines, references as they are: its tokeniser resolves them, that of Moses does not.
     ``UserError`` names ``origin`` and the line where the file is not UTF-8, has no segments, or one does not end.
     """
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{origin}, line {line}: not valid UTF-8; convert the file to UTF-8") from None
+    check_text(origin, data, nul=True)
+    text = data.decode()
     segments = {found.start(): found[1] for found in _SEGMENT.finditer(text)}
     for opening in _OPENING.finditer(text):
         if opening.start() not in segments:

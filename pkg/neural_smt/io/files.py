@@ -129,7 +129,7 @@ def read_pieces(path: Path, size: int = 1 << 20, nul: bool = False) -> Iterator[
         yield lines, rest
 
 
-def check_text(path: Path, data: bytes, lines: int = 0, nul: bool = False) -> None:
+def check_text(path: Path | str, data: bytes, lines: int = 0, nul: bool = False) -> None:
     """Raise ``UserError`` naming file and line unless ``data``, after so many lines of it, is UTF-8, and without NUL
     unless ``nul`` allows it.
     """
