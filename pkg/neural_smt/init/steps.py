@@ -68,7 +68,6 @@ def suit(pairs: int, words: int) -> dict[str, Any]:
     return {
         "aligner": "eflomal" if pairs <= EFLOMAL_PAIRS else "fast_align",
         "shards": 1 + pairs // (2 * SHARD_PAIRS),
-        "runs": 3,
         "networks": networks,
         "updates": updates(1.5 * rows / BATCH),
         "validation_pairs": int(min(max(rows // 20, 100), 2000)),
@@ -107,6 +106,11 @@ def render(material: Material, written: Mapping[str, Sequence[Path]]) -> str:
         ]
         for part, files in written.items()
     }
+    folder, networks = material.output.resolve(), settings["networks"]
+    return _render(f"{EXPERIMENT}.j2", material, folder=folder, sources=sources, settings=settings, networks=networks)
+
+
+def _render(template: str, material: Material, **values: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader(FOLDER),
         trim_blocks=True,
@@ -114,15 +118,9 @@ def render(material: Material, written: Mapping[str, Sequence[Path]]) -> str:
         keep_trailing_newline=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {"quoted": _quoted, "one_line": _one_line}
-    return environment.get_template(f"{EXPERIMENT}.j2").render(
-        vars(material),
-        folder=material.output.resolve(),
-        sizes=", ".join(f"{pairs[part]:,} {source}" for part, source in SOURCES.items()),
-        sources=sources,
-        settings=settings,
-        networks=settings["networks"],
-    )
+    environment.filters |= {"quoted": _quoted, "one_line": _one_line, "number": "{:,}".format, "shell": shlex.quote}
+    environment.filters |= {"duration": duration, "quantity": quantity}
+    return environment.get_template(template).render(vars(material), parts=SOURCES, experiment=EXPERIMENT, **values)
 
 
 def init(
@@ -173,7 +171,8 @@ def init(
         written = split.write(folder, languages)
         (folder / EXPERIMENT).write_text(render(material, written), encoding="utf-8")
         plan = _plan(folder, machine)
-    print("\n".join(report(material, plan, remarks)))
+    remarks += _remarks(material)
+    print(_render("report.txt.j2", material, plan=plan, remarks=remarks, **_next_steps(material)), end="")
 
 
 def _plan(folder: Path, machine: Machine) -> dict[str, Any]:
@@ -275,24 +274,6 @@ def check_paths(paths: Iterable[Path]) -> None:
             raise UserError(f"{path!a}: its name is not UTF-8; rename it, or name another folder")
 
 
-def report(material: Material, plan: dict[str, Any], remarks: list[str]) -> list[str]:
-    """Everything, line by line; plan: as ``predict`` makes it; remarks: further ones."""
-    survey, counts = material.split.survey, material.split.counts
-    words = [f"{count:,} of {language}" for count, language in zip(survey.spaced, material.languages, strict=True)]
-    pairs = ", ".join(f"{counts[part]:,} {part}" for part in SOURCES)
-    rates, cores = plan["throughputs"], plan["machine"]["cores"]
-    return [
-        f"{material.files[0]} -> {material.files[1]}: {survey.pairs:,} pairs, words: {', '.join(words)}",
-        *(f"  note: {remark}" for remark in [*remarks, *_remarks(material)]),
-        f"{material.output}/: {pairs} pairs; {EXPERIMENT}",
-        f"expected: {duration(plan['seconds'])} on {cores} core{'s' if cores > 1 else ''}, memory of a job up to "
-        f"{quantity(plan['memory_mb'] * 1e6)}, disk {quantity(plan['disk_bytes'])} "
-        f"(rates of {rates['machine']}, {rates['date']})",
-        "next:",
-        *(f"  {command}" for command in _commands(material, cores)),
-    ]
-
-
 def _remarks(material: Material) -> list[str]:
     split = material.split
     survey, sets = split.survey, split.sets
@@ -313,23 +294,17 @@ def _remarks(material: Material) -> list[str]:
     return found
 
 
-def _commands(material: Material, cores: int) -> list[str]:
-    """What to type: to run, to see the table, to translate."""
+def _next_steps(material: Material) -> dict[str, str]:
+    """Where to type what comes next: the checkout where that is elsewhere, the folder of the programs, the file."""
     here = Path.cwd() == CHECKOUT
-    folder = material.output if here else material.output.resolve()
-    file = str(folder / EXPERIMENT)
     programs = Path(sys.executable).parent
     found = shutil.which("snakemake") == str(programs / "snakemake")
-    place = "" if found else f"{programs.relative_to(CHECKOUT) if programs.is_relative_to(CHECKOUT) else programs}/"
-    program = f"{place}neural-smt"
-    table = f"results/{material.name}/report/table1.csv"
-    tokenised = ["--tokenised"] if material.tokenised else []
-    commands = [
-        [f"{place}snakemake", "--cores", str(cores), "--configfile", file],
-        [program, "report", "print_table", "--table", table],
-        [program, "translate", file, "--system", "rnn", *tokenised, "text.txt"],
-    ]
-    return [shlex.join(command) for command in ([] if here else [["cd", str(CHECKOUT)]]) + commands]
+    shown = programs.relative_to(CHECKOUT) if programs.is_relative_to(CHECKOUT) else programs
+    return {
+        "checkout": "" if here else str(CHECKOUT),
+        "place": "" if found else f"{shown}/",
+        "file": str((material.output if here else material.output.resolve()) / EXPERIMENT),
+    }
 
 
 def _quoted(value: object) -> str:
