@@ -1,21 +1,16 @@
 """fast_align: EM written out plainly, its prior summed by brute force, and the tool's own links."""
 
-import gzip
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from neural_smt.alignment.fast_align import (
-    _digamma,
-    _expected_feature,
-    _feature,
-    _normaliser,
-    _optimised_tension,
-    fast_align,
-)
+from neural_smt.alignment import fast_align as aligner
+from neural_smt.alignment.fast_align import _digamma, _expected_feature, _feature, _normaliser, fast_align
+from neural_smt.corpus.tokenisation import tokenise_lines
 from neural_smt.experiment.settings import Settings, section_settings
+from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import Vocabulary
 
@@ -67,7 +62,7 @@ def plain_em(source: list[list[int]], target: list[list[int]], settings: Setting
                     expected[e, t[j]] = expected.get((e, t[j]), 0.0) + posterior
                     feature += posterior * _feature(j, i, len(t), len(s)) if i else 0.0
         if iteration > 1:
-            tension = _optimised_tension(tension, feature / tokens, distinct, counts, tokens)
+            tension = aligner._optimised_tension(tension, feature / tokens, distinct, counts, tokens)
         totals: dict = {}
         for (e, _), count in expected.items():
             totals[e] = totals.get(e, 0.0) + count + settings.alpha
@@ -105,21 +100,16 @@ def test_text_without_a_pair_to_align() -> None:
 @pytest.mark.parametrize("backward", [False, True])
 def test_the_tool_finds_the_same_links(shared: Path, backward: bool) -> None:
     """Multi30k, tokenised as the tool's input was; the tool's links of its first 2,000 pairs are at hand."""
-    from sacremoses import MosesPunctNormalizer, MosesTokenizer
-
     sides = []
     for language in ("en", "fr"):
-        normaliser, tokenizer = MosesPunctNormalizer(language), MosesTokenizer(language)
-        with gzip.open(shared / "data" / "multi30k" / f"train.{language}.gz", "rt", encoding="utf-8") as stream:
-            lines = [tokenizer.tokenize(normaliser.normalize(line.strip()), return_str=True) for line in stream]
+        raw = read_lines(shared / "data" / "multi30k" / f"train.{language}.gz")
+        lines = tokenise_lines(raw, language)
         vocabulary = Vocabulary.from_sentences(lines)
         sides.append((vocabulary.encode(lines), len(vocabulary)))
     (source, source_size), (target, target_size) = reversed(sides) if backward else sides
     found = fast_align(source, target, source_size, target_size, SETTINGS)
     name = "reverse" if backward else "forward"
-    with gzip.open(shared / "oracle" / "symmetrization" / f"{name}.align.gz", "rt") as stream:
-        expected = [set(line.split()) for line in stream]
-    ordered = found.values[:, ::-1] if backward else found.values
+    expected = read_lines(shared / "oracle" / "symmetrization" / f"{name}.align.gz")
     for number, links in enumerate(expected):
-        pair = ordered[found.offsets[number] : found.offsets[number + 1]]
-        assert {f"{i}-{j}" for i, j in pair.tolist()} == links, f"line {number + 1}"
+        pair = found[number][:, ::-1] if backward else found[number]
+        assert {f"{i}-{j}" for i, j in pair.tolist()} == set(links.split()), f"line {number + 1}"

@@ -11,60 +11,49 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from neural_smt.errors import UserError
 
-SOURCE = b"Resumption of the session\nI declare resumed the session\n"
-TARGET = "Reprise de la session\nJe déclare reprise la session\n".encode()
-GIGA = gzip.compress(b"Changement climatique Canada\n", mtime=7)
-SGML = b"""<srcset setid="newstest2013" srclang="any">
-<doc sysid="ref" docid="abcnews/226439" genre="news" origlang="cs">
-<p>
-<seg id="1">A Republican strategy  to counter the re-election of Obama </seg>
-<seg id="2">R&amp;D &#39;grows&#39;, says AT&amp;amp;T</seg>
-</p>
-</doc>
-</srcset>
-"""
-EUROPARL = "training-parallel-europarl-v7.tgz"
-GIGA_TAR = "training-giga-fren.tar"
-TEST = "wmt13/test.tgz"
-OPUS = "en-fr.txt.zip"
+PUBLISHED = yaml.safe_load(Path(__file__).with_name("published.yaml").read_text(encoding="utf-8"))
+EUROPARL, GIGA, TEST, OPUS, NEWS, TEXT = PUBLISHED
+SOURCE, TARGET = (PUBLISHED[EUROPARL][f"training/europarl-v7.fr-en.{side}"].encode() for side in ("en", "fr"))
 
 
-def packed(members: Mapping[str, bytes], kind: str = "w:gz") -> bytes:
-    """A tar archive of regular files."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode=kind) as archive:
-        for name, data in members.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(data)
-            archive.addfile(entry, io.BytesIO(data))
-    return buffer.getvalue()
+def made(name: str, contents: str | bytes | Mapping[str, Any]) -> bytes:
+    """A file of the kind that its name tells: a text, or an archive of files that are made likewise.
 
-
-def zipped(members: Mapping[str | zipfile.ZipInfo, bytes]) -> bytes:
-    """A zip archive."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
+    A member that is no regular file is given by its type in tar or its mode in zip, and where it leads.
+    """
+    if not isinstance(contents, Mapping):
+        data = contents.encode() if isinstance(contents, str) else contents
+        return gzip.compress(data, mtime=3) if name.endswith(".gz") else data
+    buffer, suffix = io.BytesIO(), name.rpartition(".")[2]
+    zipped, mode = suffix == "zip", f"w:{ {'tar': '', 'tgz': 'gz'}.get(suffix, suffix) }"
+    with zipfile.ZipFile(buffer, "w") if zipped else tarfile.open(fileobj=buffer, mode=mode) as archive:
+        for member, inside in contents.items():
+            kind, target = inside if isinstance(inside, list) else (None, "")
+            data = target.encode() if kind else made(member, inside)
+            if zipped:
+                entry = zipfile.ZipInfo(member)
+                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, (kind or 0) << 16
+                archive.writestr(entry, data)
+            else:
+                entry = tarfile.TarInfo(member)
+                entry.size, entry.linkname = 0 if kind else len(data), target
+                entry.type = getattr(tarfile, kind or "REGTYPE")
+                archive.addfile(entry, io.BytesIO(data))
     return buffer.getvalue()
 
 
 def publish(folder: Path) -> Path:
-    """Write archives of WMT's layout, and news text that is gzipped alone."""
-    (folder / "wmt13").mkdir(parents=True)
-    sides = {"training/europarl-v7.fr-en.en": SOURCE, "training/europarl-v7.fr-en.fr": TARGET}
-    (folder / EUROPARL).write_bytes(packed({"training/europarl-v7.de-en.de": b"Wiederaufnahme\n", **sides}))
-    giga = {"giga-fren.release2.fixed.en.gz": GIGA, "giga-fren.release2.fixed.fr.gz": GIGA}
-    (folder / GIGA_TAR).write_bytes(packed(giga, "w:"))
-    sgml = {"test/newstest2013-src.en.sgm": SGML, "test/newstest2013-src.fr.sgm": SGML}
-    (folder / TEST).write_bytes(packed(sgml))
-    (folder / OPUS).write_bytes(zipped({"README": b"terms", "News.en-fr.en": SOURCE, "News.en-fr.fr": TARGET}))
-    (folder / "news.2013.fr.shuffled.gz").write_bytes(gzip.compress(TARGET, mtime=3))
+    """Write archives of WMT's layout, and texts that are published alone."""
+    for name, contents in PUBLISHED.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(made(name, contents))
     return folder
 
 

@@ -18,11 +18,12 @@ def sentences(count: int) -> list[tuple[str, str]]:
     return [found[(number * 787) % len(found)] for number in range(count)]
 
 
-def write_pairs(folder: Path, name: str, pairs: list[tuple[str, str]], languages: str = "de en") -> None:
+def write_pairs(folder: Path, name: str, pairs: list[tuple[str, str]], languages: str = "de en") -> list[Path]:
     """Write the sides of pairs as ``<name>.de`` and ``<name>.en``."""
-    for side, language in enumerate(languages.split()):
-        lines = "".join(f"{pair[side]}\n" for pair in pairs)
-        (folder / f"{name}.{language}").write_text(lines, encoding="utf-8")
+    paths = [folder / f"{name}.{language}" for language in languages.split()]
+    for side, path in enumerate(paths):
+        path.write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
+    return paths
 
 
 def write_corpus(folder: Path, count: int = 600) -> None:

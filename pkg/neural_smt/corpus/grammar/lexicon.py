@@ -120,12 +120,10 @@ def nouns() -> tuple[Noun, ...]:
     for row in read_table("nouns.tsv"):
         word, numbers = row["english"], row["numbers"]
         plural = row["english_plural"] or (word if numbers else english_plural(word))
-        translation = _french_noun(row["french"], row["gender"], row["french_plural"], numbers)
+        french = _french_noun(row["french"], row["gender"], row["french_plural"], numbers)
         domain, _, variant = row["variant"].partition(" ")
         variants = {domain: _french_noun(*variant.split())} if domain else {}
-        entries.append(
-            Noun(word, plural, translation, row["class"][0], row["topic"], row["domains"], numbers, variants)
-        )
+        entries.append(Noun(word, plural, french, row["class"][0], row["topic"], row["domains"], numbers, variants))
     return tuple(entries)
 
 
