@@ -79,10 +79,8 @@ def tokenise(
     """
     part = Shard.parse(shard)
     lines = stream_lines(text, part.range(count_lines(text)) if part.count > 1 else None)
-    if tokenised:
-        write_lines(output, map(tokenisation.accept_tokens, lines))
-    else:
-        write_lines(output, tokenisation.tokenise_stream(lines, language, threads))
+    tokens = map(tokenisation.accept_tokens, lines)
+    write_lines(output, tokens if tokenised else tokenisation.tokenise_stream(lines, language, threads))
 
 
 def clean(

@@ -115,7 +115,7 @@ class Predicate:
         verb, direct = self.verb, self._direct_clitic()
         indirect, given = self.indirect, ()
         if indirect is not None and indirect.clitics:
-            indirect, given = None, words(indirect.clitics.indirect, indirect.key)
+            indirect, given = None, words(indirect.clitics["indirect"], indirect.key)
         reflexive = words(REFLEXIVES[subject.target_person] if verb.reflexive else "", self.key)
         clitics = tuple(sorted(reflexive + direct + given, key=lambda word: _CLITIC_RANKS[word.form]))
         objects: Words = ()
@@ -142,12 +142,12 @@ class Predicate:
         if direct is None or direct.clitics is None:
             return ()
         if not verb.preposition:
-            form = direct.clitics.direct
+            form = direct.clitics["direct"]
         elif direct.kind not in ("p", "g"):
             form = {"à": "y", DE: "en"}.get(verb.preposition, "")
         else:
             recipient = verb.preposition == "à" and not verb.reflexive and verb.french != "penser"
-            form = direct.clitics.indirect if recipient else ""
+            form = direct.clitics["indirect"] if recipient else ""
         return words(form, direct.key)
 
     def _french_verb(self, subject: NounPhrase, preceding: NounPhrase | None) -> tuple[str, str]:

@@ -18,20 +18,12 @@ _CLASSES = {row["class"][0]: row["class"] for row in read_table("nouns.tsv")}
 """Classes of nouns by their first letters."""
 
 
-class Clitics(NamedTuple):
-    """The forms of a pronoun elsewhere than as a subject."""
-
-    source_object: str
-    direct: str
-    indirect: str
-    strong: str
-
-
 class NounPhrase(NamedTuple):
     """A constituent with everything that what stands around it must agree with.
 
     Persons: 0 to 5 (I, you, he/she/it, we, you, they), each language its own, for nouns may differ in number.
-    ``partitive``: how many words of an indefinite French article open the phrase; ``de`` swallows them.
+    ``partitive``: how many words of an indefinite French article open the phrase; ``de`` swallows them. ``clitics``:
+    of a pronoun its forms elsewhere than as a subject, as columns of ``pronouns.tsv``; the ``object`` is English.
     """
 
     source: Words
@@ -42,7 +34,7 @@ class NounPhrase(NamedTuple):
     kind: str
     key: int
     partitive: int = 0
-    clitics: Clitics | None = None
+    clitics: dict[str, str] | None = None
     simple: bool = False  # bare enough for an English genitive
     conjuncts: tuple["NounPhrase", "NounPhrase"] | None = None
 
@@ -59,7 +51,7 @@ class NounPhrase(NamedTuple):
     @property
     def object_words(self) -> Words:
         """The English words in object position."""
-        return words(self.clitics.source_object, self.key) if self.clitics else self.source
+        return words(self.clitics["object"], self.key) if self.clitics else self.source
 
     def after(self, preposition: Words) -> Words:
         """The French phrase after a preposition (repeated before conjuncts): pronouns strong,
@@ -69,7 +61,7 @@ class NounPhrase(NamedTuple):
             conjunction = self.target[len(first.target) : len(first.target) + 1]
             return first.after(preposition) + conjunction + second.after(preposition)
         if self.clitics:
-            return preposition + words(self.clitics.strong, self.key)
+            return preposition + words(self.clitics["strong"], self.key)
         if self.partitive and preposition and preposition[-1].form == DE:
             return preposition + self.target[self.partitive :]
         return prepositional(preposition, self.target)
@@ -99,7 +91,7 @@ def _pronoun(d: Derivation, kind: str, feminine: bool, source_person: int, targe
     key = d.key()
     english, french = _PRONOUNS[source_person, feminine], _PRONOUNS[target_person, feminine]
     thing = source_person == 2 and kind != "p"
-    clitics = Clitics("it" if thing else english["object"], french["direct"], french["indirect"], french["strong"])
+    clitics = french | {"object": "it" if thing else english["object"]}
     sides = words("it" if thing else english["english"], key), words(french["french"], key)
     return NounPhrase(*sides, source_person, target_person, feminine, kind, key, clitics=clitics)
 
