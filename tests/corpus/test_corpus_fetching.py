@@ -18,11 +18,11 @@ NOWHERE = "http://127.0.0.1:9"
 
 
 def test_a_download_is_checked_as_published_and_kept_gzipped(server, tmp_path):
-    fetch = partial(steps.fetch, mirror=None, output=tmp_path / "out" / "a.fr.gz")
-    fetch(side={"url": f"{server.address}/{NEWS}", "sha256": sha256(PACKED)})
-    assert fetch.keywords["output"].read_bytes() == PACKED, "byte for byte"
-    fetch(side={"url": f"{server.address}/{TEXT}", "sha256": sha256(TARGET).upper()})
-    assert gzip.decompress(fetch.keywords["output"].read_bytes()) == TARGET
+    output = tmp_path / "out" / "a.fr.gz"
+    steps.fetch(side={"url": f"{server.address}/{NEWS}", "sha256": sha256(PACKED)}, mirror=None, output=output)
+    assert output.read_bytes() == PACKED, "byte for byte"
+    steps.fetch(side={"url": f"{server.address}/{TEXT}", "sha256": sha256(TARGET).upper()}, mirror=None, output=output)
+    assert gzip.decompress(output.read_bytes()) == TARGET
 
 
 def test_places_are_tried_in_their_order(server, folder, tmp_path, monkeypatch):

@@ -78,26 +78,23 @@ def expand_test_set(name: str, source: str, target: str) -> dict[str, dict[str, 
     from sacrebleu.dataset import DATASETS  # reads much that experiments without test sets do not need
 
     pair = f"{source}-{target}"
-    usable = {key: found for key, found in DATASETS.items() if _members(found, pair) is not None}
+    usable = {key: members for key, found in DATASETS.items() if (members := _members(found, pair))}
     if name not in usable:
         raise UserError(
             f"sacreBLEU has no test set '{name}' for {pair} in one archive; it has {', '.join(sorted(usable))}"
         )
-    declared = usable[name]
+    declared = DATASETS[name]
     url = declared.data[0]
     archive = {"url": url, "mirror_path": f"{name}/{PurePosixPath(url).name}"}
     if declared.md5:
         archive["md5"] = declared.md5[0]
-    return {
-        side: archive | {"member": member}
-        for side, member in zip((source, target), _members(declared, pair), strict=True)
-    }
+    return {side: archive | {"member": member} for side, member in zip((source, target), usable[name], strict=True)}
 
 
-def _members(declared: Any, pair: str) -> list[str] | None:
-    """The members of the one archive of a set, source first; ``None`` where it is published in another way."""
-    members = (declared.langpairs or {}).get(pair)
-    if not members or len(members) != 2 or len(declared.data or []) != 1:
-        return None
+def _members(declared: Any, pair: str) -> list[str]:
+    """The members of the one archive of a set, source first; none where it is published in another way."""
+    members = (declared.langpairs or {}).get(pair) or []
+    if len(members) != 2 or len(declared.data or []) != 1:
+        return []
     in_archive = declared.data[0].endswith((".tgz", ".tar.gz", ".tar", ".zip"))
-    return members if in_archive and all(member.endswith(".sgm") for member in members) else None
+    return members if in_archive and all(member.endswith(".sgm") for member in members) else []
