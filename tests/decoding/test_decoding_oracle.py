@@ -130,19 +130,22 @@ def test_corpus_oracle_lifts_a_corpus_without_matches_of_the_highest_order():
 
 
 def test_oracle_command(tmp_path):
-    """Against its own translations as references everything scores 100."""
+    """Against its own translations as references everything scores 100; else more choice is better."""
     ini = str(write_model(tmp_path / "moses"))
-    source, reference, table = (tmp_path / name for name in ("source", "reference", "table.csv"))
+    source, own, other, table = (tmp_path / name for name in ("source", "own", "other", "table.csv"))
     source.write_text("a b a b a\n\nb a a b a b\n")
-    assert main(["decode", "--moses-ini", ini, "--input", str(source), "--output", str(reference)]) == 0
-    command = ["oracle", "--moses-ini", ini, "--source", str(source), "--reference", str(reference)]
-    command += ["--output", str(table), "--nbest-sizes", "3"]
-    assert main(command) == 0
-    rows = read_csv(table)
-    lists, lattices = [("3-best", "sentence"), ("3-best", "corpus")], [("lattice", "sentence"), ("lattice", "corpus")]
-    assert [(row["candidates"], row["oracle"]) for row in rows] == [("1-best", "model"), *lists, *lattices]
+    assert main(["decode", "--moses-ini", ini, "--input", str(source), "--output", str(own)]) == 0
+    other.write_text("".join(" ".join(reversed(line.split())) + "\n" for line in own.read_text().splitlines()))
+    command = f"oracle --moses-ini {ini} --source {source} --output {table} --nbest-sizes 3 30".split()
+    names = [("1-best", "model"), *itertools.product(("3-best", "30-best", "lattice"), ("sentence", "corpus"))]
+    for reference in (other, own):
+        assert main([*command, "--reference", str(reference)]) == 0
+        rows = read_csv(table)
+        assert [(row["candidates"], row["oracle"]) for row in rows] == names
+        means = [float(row["mean_sentence_bleu"]) for row in rows if row["oracle"] != "corpus"]
+        assert means == sorted(means) and float(rows[1]["per_sentence"]) <= 3
     assert {row["bleu"] for row in rows} == {"100.00"}
-    assert main([*command, "--density", "0"]) == 1
+    assert main([*command, "--reference", str(own), "--density", "0"]) == 1
 
 
 def test_oracles_of_real_lattices_beat_lists(real):

@@ -9,7 +9,6 @@ from test_decoding_search import search_all
 from tiny_models import EVERYTHING, TARGET, change_system
 
 from neural_smt.decoding.features import Weights
-from neural_smt.decoding.oracles import oracle_rows
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices, model_ids
 from neural_smt.decoding.reranking.push_forward import order_paths, push_forward, rescore_lists
 from neural_smt.decoding.scorers.recurrent import RecurrentFeature, RecurrentSearch
@@ -148,21 +147,6 @@ def test_a_folder_whose_parts_do_not_fit_is_refused(tmp_path):
         damage()
         with pytest.raises(UserError, match="do not belong together"):
             AlignedLattices.load(tmp_path / "lattices")
-
-
-def test_oracles_improve_with_the_size_of_lists():
-    lattices, _ = linked_lattices(10)
-    texts = ["x y z q x", "", "unknown x y z", "x", "y z q other", "x x"]
-    references = [text.split() for text in texts]
-    rows = {(row.candidates, row.oracle): row for row in oracle_rows(lattices, references, [3, 30])}
-    assert list(rows) == [
-        ("1-best", "model"),
-        *((name, oracle) for name in ("3-best", "30-best", "lattice") for oracle in ("sentence", "corpus")),
-    ]
-    means = [rows[name, "sentence"].mean_sentence_bleu for name in ("3-best", "30-best", "lattice")]
-    assert means == sorted(means)
-    assert rows["1-best", "model"].mean_sentence_bleu <= means[0]
-    assert rows["3-best", "sentence"].per_sentence <= 3
 
 
 def test_the_first_of_equal_paths_leads_whatever_rounding_makes_of_them() -> None:
