@@ -49,10 +49,6 @@ class Method(ABC):
     def surface(self, pool: Any) -> Surface:
         """BLEU on a pool as a function of the weights."""
 
-    def normalised(self, pool: Any, weights: np.ndarray) -> np.ndarray:
-        """The weights on the scale this method tunes on."""
-        return self.surface(pool).normalised(weights)
-
     @abstractmethod
     def optimise(
         self, pool: Any, weights: np.ndarray, generator: np.random.Generator, threads: int
