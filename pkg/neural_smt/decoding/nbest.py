@@ -189,7 +189,7 @@ def trace(lattice: Lattice, paths: Ragged, model: TranslationModel) -> list[Trac
 
     links = phrase_links(weighted.prepared.rows[weighted.rows[chosen]], model)
     first = np.repeat(np.column_stack([starts, begins]), links.lengths, axis=0)
-    pairs = list(map(tuple, (first + links.values).tolist()))
+    pairs = list(zip(*(first + links.values).T.tolist(), strict=True))
     pair_offsets = links.offsets[paths.offsets].tolist()
     features = Ragged(lattice.features(paths.values), paths.offsets)
     return [
