@@ -175,12 +175,12 @@ def _find_node(arcs: np.ndarray, coded: CodedArcs, unigrams: int, node: int, wor
 
 
 @leaf
-def _first_difference(one: np.ndarray, other: np.ndarray) -> int:
-    """The first place where two n-grams of one length have not the same word, or their length."""
+def _differ(one: np.ndarray, other: np.ndarray, length: int) -> bool:
+    """Whether the first words of two n-grams are not the same."""
     position = 0
-    while position < len(one) and one[position] == other[position]:
+    while position < length and one[position] == other[position]:
         position += 1
-    return position
+    return position < length
 
 
 @leaf
@@ -232,8 +232,8 @@ def _link(
     context = np.int64(0)
     filled = np.int64(below)  # nodes whose first coded arc is known
     for row in range(rows):
-        same = 0 if row == 0 else _first_difference(words[row - 1], words[row])
-        if same < order - 1:
+        new = row == 0 or _differ(words[row - 1], words[row], order - 1)
+        if new:
             context = _find_context(words[row], node_of, arcs, coded, unigrams)
             if context < 0:
                 return NO_CONTEXT, row
@@ -255,7 +255,7 @@ def _link(
             if not _add_arc(arcs, context, word, log10_prob[row], link if highest else start + row):
                 return TWICE, row
             continue
-        if same == order:
+        if not new and word == words[row - 1, order - 1]:
             return TWICE, row
         coded.first[filled : context + 1] = start - unigrams + row
         filled = max(filled, context + 1)
@@ -267,13 +267,15 @@ def _link(
     return LINKED, 0
 
 
-@leaf
+@kernel
 def _rises(words: np.ndarray) -> bool:
     """Whether no row is smaller than the one before (int32 ``[rows, order]``)."""
     for row in range(1, len(words)):
-        i = _first_difference(words[row - 1], words[row])
-        if i < words.shape[1] and words[row, i] < words[row - 1, i]:
-            return False
+        for i in range(words.shape[1]):
+            if words[row, i] != words[row - 1, i]:
+                if words[row, i] < words[row - 1, i]:
+                    return False
+                break
     return True
 
 
