@@ -71,9 +71,9 @@ FUNCTIONS = {"len": len, "max": max, "min": min, "sum": sum, "expected_lists": e
 @cache
 def compile_formula(formula: str) -> tuple[Callable[[Mapping[str, Any]], Any], frozenset[str]]:
     """A formula of ``costs.yaml`` as a function of the values of its names, and the names."""
-    from jinja2 import Environment, meta  # every dry run imports this module, and few plan
+    from jinja2 import Environment, StrictUndefined, meta  # every dry run imports this module, and few plan
 
-    environment = Environment()
+    environment = Environment(undefined=StrictUndefined)
     names = meta.find_undeclared_variables(environment.parse(f"{{{{ {formula} }}}}")) - FUNCTIONS.keys()
     expression = environment.compile_expression(formula, undefined_to_none=False)
     return lambda values: expression(FUNCTIONS, **values), frozenset(names)
@@ -128,7 +128,7 @@ class Quantities:
         """Sources together."""
         return joined(self.sizes.sources[name] for name in names)
 
-    def spoken_words(self, text: Text) -> float:
+    def spoken_words(self, text: Text | None) -> float:
         """Words of a text in the language, or on the side, that the job works on; 0 where there is no such text."""
         language = self.wildcards.get("side") or self.wildcards["language"]
         sides = {name: side for side, name in self.config["languages"].items()}
