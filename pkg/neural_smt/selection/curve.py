@@ -49,10 +49,14 @@ class Point(NamedTuple):
     perplexity: float
 
 
+def points_of(curve: Iterable[Point], method: str) -> list[Point]:
+    """The points of a method, the smallest share first."""
+    return sorted((point for point in curve if point.method == method), key=lambda point: point.fraction)
+
+
 def chosen_fraction(curve: Iterable[Point]) -> float:
     """The share of selected lines with the lowest dev perplexity (the smallest of equals)."""
-    selected = (point for point in curve if point.method == "selected")
-    return min(selected, key=lambda point: (point.perplexity, point.fraction)).fraction
+    return min(points_of(curve, "selected"), key=lambda point: point.perplexity).fraction
 
 
 class PoolModels:
@@ -125,7 +129,7 @@ def draw_curve(
                 for name, fraction, *figures in points:
                     text = "%.1f %% of the pool, %s: %d lines, %d words, dev perplexity %.2f"
                     logger.info(text, 100 * fraction, name, *figures)
-            measured = sorted(point.fraction for point in curve if point.method == "selected")
+            measured = [point.fraction for point in points_of(curve, "selected")]
             wanted = _halfway(measured, chosen_fraction(curve))
     return curve
 
@@ -149,7 +153,7 @@ COLUMNS = ("kept_fraction", "sentences", "words", "dev_perplexity", "method", "c
 
 def curve_rows(curve: Sequence[Point]) -> Iterator[tuple[str | int, ...]]:
     """The points of a curve as its CSV file shows them, see ``COLUMNS``."""
-    for point in sorted(curve, key=lambda point: (point.method != "selected", point.fraction)):
+    for point in (*points_of(curve, "selected"), *points_of(curve, "random")):
         chosen = int(point.method == "selected" and point.fraction == chosen_fraction(curve))
         sizes = round(point.sentences), round(point.words)
         yield f"{point.fraction:g}", *sizes, f"{point.perplexity:.4f}", point.method, chosen
@@ -167,10 +171,7 @@ def plot_curve(curve: Sequence[Point], title: str, path: Path) -> None:
 
 
 def _draw(axes: Axes, curve: Sequence[Point], title: str) -> None:
-    selected, random = (
-        sorted((point for point in curve if point.method == method), key=lambda point: point.fraction)
-        for method in ("selected", "random")
-    )
+    selected, random = points_of(curve, "selected"), points_of(curve, "random")
     best = next(point for point in selected if point.fraction == chosen_fraction(curve))
     kept = f"kept: {100 * best.fraction:.3g} %, perplexity {best.perplexity:.1f}"
     small, star = {"marker": "o", "markersize": 3}, {"marker": "*", "markersize": 14, "linestyle": "none"}
