@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_lines, write_csv
+from neural_smt.io.files import read_lines
+from neural_smt.io.tables import write_rows
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 
 log = logging.getLogger(__name__)
@@ -69,4 +70,4 @@ def build_shortlists(
             total, covered = len(ids), np.count_nonzero(ids != UNK)
             rows.append((name, side, total, covered, f"{covered / max(total, 1):.6f}"))
             log.info("%s, %s side: %d of %d running words in the shortlist", name, side, covered, total)
-    write_csv(table, ("set", "side", "running_words", "covered", "fraction"), rows)
+    write_rows(table, ("set", "side", "running_words", "covered", "fraction"), rows)

@@ -13,10 +13,10 @@ from neural_smt.io.files import (
     open_text,
     read_csv,
     read_lines,
-    write_csv,
     write_lines,
 )
 from neural_smt.io.ragged import ArrayWriter, Ragged
+from neural_smt.io.tables import write_rows
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
 
 
@@ -74,7 +74,7 @@ def test_many_threads_replace_one_folder(tmp_path: Path) -> None:
 
 
 def test_tables_survive_a_round_trip(tmp_path: Path) -> None:
-    write_csv(tmp_path / "t.csv", ["a", "b"], [[1, "x, y"], [2, 'q"']])
+    write_rows(tmp_path / "t.csv", ["a", "b"], [[1, "x, y"], [2, 'q"']])
     assert read_csv(tmp_path / "t.csv") == [{"a": "1", "b": "x, y"}, {"a": "2", "b": 'q"'}]
 
 

@@ -10,7 +10,8 @@ from moses_tables import moses_vocabularies, read_moses
 from safetensors.numpy import save_file
 
 from neural_smt.decoding.attention_steps import HEADER
-from neural_smt.io.files import read_yaml, write_csv, write_json, write_lines
+from neural_smt.io.files import read_yaml, write_json, write_lines
+from neural_smt.io.tables import write_rows
 from neural_smt.shortlist import most_frequent
 from neural_smt.training.learning_curve import Record, write_curve
 from neural_smt.vocabulary_selection.coverage_steps import TRAINING, Coverage, write_coverage
@@ -115,7 +116,7 @@ def _attention(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             translations[system] = {name: [written(folder / f"{system}.{name}.json", took)] for name in ("dev", "test")}
     for name, values in given["epochs"].items():
         rows = [[n, 10 * n, "" if n == 3 else 50 - n, value, 1.5] for n, value in enumerate(values, start=1)]
-        write_csv(folder / f"{name}.epochs.csv", HEADER, rows)
+        write_rows(folder / f"{name}.epochs.csv", HEADER, rows)
     p_values = dict.fromkeys(bleu, 0.0004) | {"baseline": None, "jean": 0.25}
     return {
         "systems": systems,

@@ -17,10 +17,11 @@ from checkouts import TINY, link_checkout, refused, run
 
 from neural_smt.cli import main
 from neural_smt.errors import sentence
-from neural_smt.io.files import atomic, save_arrays, write_csv, write_json, write_lines
+from neural_smt.io.files import atomic, save_arrays, write_json, write_lines
 from neural_smt.io.plots import drawing
 from neural_smt.io.ragged import ArrayWriter
 from neural_smt.io.streams import concatenate, write_pairs
+from neural_smt.io.tables import write_rows
 from neural_smt.io.temporaries import scratch_folder
 from neural_smt.phrases.table import save_column
 from neural_smt.training.checkpoint import NAME, Checkpoint, save_checkpoint
@@ -101,7 +102,7 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "joined": join,
     "a.en": lambda path: write_pairs(path, path.with_name("a.fr"), [(word, "un") for word in words(9000)]),
     "object.json": lambda path: write_json(path, words(9000)),
-    "table.csv": lambda path: write_csv(path, ["word"], [[word] for word in words(9000)]),
+    "table.csv": lambda path: write_rows(path, ["word"], [[word] for word in words(9000)]),
     "arrays": save_folder,
     "array": write_array,
     "column.safetensors": lambda path: save_column(path, np.zeros(90_000), SimpleNamespace(digest="0")),  # type: ignore[arg-type]

@@ -3,7 +3,6 @@
 Checksums are those that are declared, or those of the first download, which are kept beside the file.
 """
 
-import hashlib
 import logging
 import re
 import shutil
@@ -16,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from neural_smt.corpus.archives import pieces, store_text, verify
 from neural_smt.errors import FULL, UserError
-from neural_smt.io.files import atomic
+from neural_smt.io.files import atomic, digest_file
 from neural_smt.io.temporaries import scratch_folder
 
 log = logging.getLogger(__name__)
@@ -149,12 +148,12 @@ def check_sums(file: Path, location: str, declared: dict[str, Any], record: Path
     """
     for name in ("md5", "sha256"):
         expected = (declared.get(name) or "").lower()
-        if expected and (found := digest(file, name)) != expected:
+        if expected and (found := digest_file(file, name)) != expected:
             raise UserError(
                 f"{location}: its {name} is {found} but the configuration declares {expected}; "
                 f"the file has changed or is damaged, so remove it or correct the {name}"
             )
-    actual = declared["sha256"].lower() if declared.get("sha256") else digest(file, "sha256")
+    actual = declared["sha256"].lower() if declared.get("sha256") else digest_file(file)
     if not declared.get("sha256") and (known := recorded(record, declared.get("url"))) not in (None, actual):
         raise UserError(
             f"{location}: its sha256 is {actual} but that of the first download was {known} ({record}); "
@@ -171,9 +170,3 @@ def recorded(record: Path, url: str | None) -> str | None:
     if not re.fullmatch("[0-9a-f]{64}", sha256) or not known:
         raise UserError(f"{record}, line 1: not a SHA-256; remove the file, and the next download is recorded there")
     return sha256 if known == url else None
-
-
-def digest(file: Path, algorithm: str) -> str:
-    """Checksum (hex) of a file's bytes."""
-    with open(file, "rb") as stream:
-        return hashlib.file_digest(stream, algorithm).hexdigest()

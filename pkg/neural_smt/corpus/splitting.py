@@ -19,8 +19,9 @@ from neural_smt.corpus.archives import GZIP, HEAD, looks_like_archive
 from neural_smt.corpus.languages import UNSPACED, LanguageClues
 from neural_smt.corpus.tokenisation import clean_characters
 from neural_smt.errors import UserError
-from neural_smt.io.files import open_bytes, open_text, write_csv
+from neural_smt.io.files import open_bytes, open_text
 from neural_smt.io.streams import stream_parallel, write_pairs
+from neural_smt.io.tables import write_rows
 
 log = logging.getLogger(__name__)
 
@@ -333,7 +334,7 @@ class Split:
                         stream.write(f"{side}\n")
         for part, given in self.sets.items():
             write_pairs(*names[part], clean_pairs_of(*given.files))
-        write_csv(folder / "split.csv", ["text", "pairs"], [*self.counts.items(), ["left out", self.left_out]])
+        write_rows(folder / "split.csv", ["text", "pairs"], [*self.counts.items(), ["left out", self.left_out]])
         for part, pairs in self.counts.items():
             log.info("%s: %s pairs", part, f"{pairs:,}")
         return names

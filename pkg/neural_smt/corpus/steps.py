@@ -11,8 +11,9 @@ from typing import Any
 from neural_smt.corpus import archives, fetching, generation, splitting, tokenisation
 from neural_smt.errors import UserError, check_as_many
 from neural_smt.experiment.settings import Settings, section_settings
-from neural_smt.io.files import atomic, write_csv, write_lines
+from neural_smt.io.files import atomic, write_lines
 from neural_smt.io.streams import count_lines, stream_lines, stream_parallel, write_pairs
+from neural_smt.io.tables import write_rows
 from neural_smt.shards import Shard
 from neural_smt.vocabulary import RESERVED, Vocabulary
 
@@ -113,7 +114,7 @@ def clean(
         write_pairs(source_output, target_output, kept)
     else:
         write_lines(source_output, (line for (line,) in kept))
-    write_csv(table, ["source", "pairs", "kept", *REASONS], rows)
+    write_rows(table, ["source", "pairs", "kept", *REASONS], rows)
 
 
 def _clean(

@@ -1,7 +1,5 @@
 """Steps of attention networks alone: translating with one, and following one from epoch to epoch."""
 
-import hashlib
-import json
 import logging
 import time
 from pathlib import Path
@@ -16,7 +14,17 @@ from neural_smt.decoding.nbest import write_entries
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.experiment.system_folder import System
-from neural_smt.io.files import read_csv, read_json, read_lines, read_parallel, write_csv, write_json, write_lines
+from neural_smt.io.files import (
+    digest_file,
+    digest_values,
+    read_csv,
+    read_json,
+    read_lines,
+    read_parallel,
+    write_json,
+    write_lines,
+)
+from neural_smt.io.tables import write_rows
 from neural_smt.shards import Shard
 from neural_smt.vocabulary_selection.candidates import CandidateSets, read_sets, text_digest
 from neural_smt.workflow.code_digest import code_digest
@@ -130,13 +138,9 @@ def measure_epochs(
         rows.append((epoch, updates, perplexity, f"{score:.4f}", f"{seconds:.3f}"))
         log.info("epoch %d: BLEU %.2f, perplexity %s", epoch, score, perplexity or "not measured")
     write_json(state, kept)
-    write_csv(output, HEADER, rows)
+    write_rows(output, HEADER, rows)
 
 
 def _digest(model: Path, inputs: list[Any]) -> str:
     """SHA-256 (hex) of the files of a model's folder and of JSON values."""
-    digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode())
-    for file in sorted(model.iterdir()):
-        with open(file, "rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()
+    return digest_values([*inputs, *map(digest_file, sorted(model.iterdir()))])

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from neural_smt.decoding.lattices.flat import FlatLattices, list_paths
 from neural_smt.decoding.lattices.oracle import BEAM, ROUNDS, corpus_oracle, encode_references, sentence_oracle
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
-from neural_smt.io.files import write_csv
 from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.tables import formatted, write_frame
 
 LIST_ROUNDS = 20
 """Passes over the sentences of the corpus-level search in n-best lists, at most; a handful are needed."""
@@ -42,8 +43,7 @@ FORMATS = {"per_sentence": ".1f", "bleu": ".2f", "mean_sentence_bleu": ".2f", "s
 
 def write_oracles(path: Path, rows: Iterable[OracleRow]) -> None:
     """Write the table as CSV, atomically."""
-    cells = ([format(value, FORMATS.get(name, "")) for name, value in row._asdict().items()] for row in rows)
-    write_csv(path, OracleRow._fields, cells)
+    write_frame(path, formatted(pd.DataFrame(list(rows), columns=list(OracleRow._fields)), FORMATS))
 
 
 def oracle_rows(

@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from neural_smt.corpus.fetching import digest
 from neural_smt.corpus.languages import UNSPACED, check_language
 from neural_smt.corpus.splitting import TRAIN, Split, count_pairs, split_corpus, survey_corpus
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, read_yaml
+from neural_smt.io.files import atomic, digest_file, read_yaml
 from neural_smt.planning.forecasts import Throughputs
 from neural_smt.planning.jobs import complete_configuration
 from neural_smt.planning.sizes import RATIOS, quantity
@@ -101,8 +100,7 @@ def render(material: Material, written: Mapping[str, Sequence[Path]]) -> str:
     settings = suit(pairs["train"], survey.spaced[1] * pairs["train"] // survey.pairs)
     sources = {
         SOURCES[part]: [
-            (language, file.name, digest(file, "sha256"))
-            for language, file in zip(material.languages, files, strict=True)
+            (language, file.name, digest_file(file)) for language, file in zip(material.languages, files, strict=True)
         ]
         for part, files in written.items()
     }

@@ -3,13 +3,14 @@
 import csv
 import errno
 import gzip
+import hashlib
 import io
 import json
 import os
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -237,22 +238,25 @@ def read_yaml(path: Path) -> Any:
         raise UserError(f"{where}: not valid YAML ({problem or str(error).splitlines()[0]}); correct it") from None
 
 
+def digest_file(path: Path, algorithm: str = "sha256") -> str:
+    """Checksum (hex) of a file's bytes."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, algorithm).hexdigest()
+
+
+def digest_values(values: Any) -> str:
+    """SHA-256 (hex) of JSON values."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write ``value`` as indented JSON with sorted keys, atomically."""
     with atomic(path) as temporary:
         temporary.write_text(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a CSV table with ``\\n`` line ends, atomically."""
-    with atomic(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
-
-
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """Read a CSV table written by ``write_csv`` as one dictionary per row.
+    """Read a CSV table as one dictionary per row; pandas would take rows that are cut off.
 
     ``UserError`` for a missing or damaged file, and for a column that is asked for but is not there.
     """

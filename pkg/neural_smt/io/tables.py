@@ -37,6 +37,11 @@ def write_frame(path: Path, frame: pd.DataFrame) -> None:
         frame.to_csv(temporary, index=False, lineterminator="\n")
 
 
+def write_rows(path: Path, columns: Iterable[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows of cells as CSV, atomically."""
+    write_frame(path, pd.DataFrame(list(rows), columns=list(columns), dtype=object))
+
+
 def texts(values: Iterable[Any], number_format: str) -> list[str]:
     """Numbers, or their texts, in a format; missing ones are empty."""
     known = (value if value not in ("", None) else float("nan") for value in values)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from neural_smt.errors import UserError, check_as_many
-from neural_smt.io.files import atomic, load_array, read_lines, read_parallel, write_csv, write_lines
+from neural_smt.io.files import atomic, load_array, read_lines, read_parallel, write_lines
 from neural_smt.io.streams import TextLines, count_lines, count_parallel, stream_lines
+from neural_smt.io.tables import write_rows
 from neural_smt.selection.cross_entropy import SideModels, score_sides, train_sides
 from neural_smt.selection.curve import (
     COLUMNS,
@@ -110,7 +111,7 @@ def select(
         logger.info("kept %d of %d lines (%.3g %%)", kept.sum(), lines, 100 * chosen)
     _write_sides(output, inside if len(pool) > 1 else [], sides, kept)
     write_lines(scores, (f"{value:.6f}\t{int(flag)}" for value, flag in zip(values, kept, strict=True)))
-    write_csv(curve, COLUMNS, curve_rows(drawn))
+    write_rows(curve, COLUMNS, curve_rows(drawn))
     plot_curve(drawn, title, plot)
 
 

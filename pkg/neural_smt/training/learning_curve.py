@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from neural_smt.io.files import atomic, write_csv
+from neural_smt.io.files import atomic
+from neural_smt.io.tables import formatted, write_frame
 
 COST, PERPLEXITY = "#0b5394", "#b51f1f"
 
@@ -34,11 +36,7 @@ FORMATS = {"seconds": ".1f", "train_cost": ".6f", "validation_perplexity": ".4f"
 
 def write_curve(path: Path, records: Sequence[Record]) -> None:
     """Write the records as CSV, one column per field."""
-    rows = [
-        ["" if value is None else format(value, FORMATS.get(name, "")) for name, value in record._asdict().items()]
-        for record in records
-    ]
-    write_csv(path, Record._fields, rows)
+    write_frame(path, formatted(pd.DataFrame(records, columns=list(Record._fields), dtype=object), FORMATS))
 
 
 def plot_curve(path: Path, records: Sequence[Record], title: str) -> None:

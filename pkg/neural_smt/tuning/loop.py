@@ -3,8 +3,6 @@
 Its state is kept on disk, so that a killed run continues after its last iteration.
 """
 
-import hashlib
-import json
 import logging
 import time
 from collections.abc import Iterable, Sequence
@@ -13,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
 from neural_smt.decoding.features import FeatureSet
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, read_object, write_csv, write_json
+from neural_smt.io.files import atomic, digest_values, read_object, write_json
 from neural_smt.io.plots import BLUE, GREY, clean, drawing
+from neural_smt.io.tables import formatted, write_frame
 from neural_smt.io.temporaries import remove_folder
 from neural_smt.tuning.candidates import Candidates, LatticePool
 from neural_smt.tuning.methods import Method
@@ -113,7 +113,7 @@ def fingerprint(settings: Any, paths: Iterable[Path]) -> str:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             status = file.stat()
             files.append([str(file), status.st_size, status.st_mtime_ns])
-    return hashlib.sha256(json.dumps([settings, files], sort_keys=True).encode()).hexdigest()
+    return digest_values([settings, files])
 
 
 STANDSTILL = 1e-5
@@ -206,15 +206,11 @@ FORMATS = {
 
 def write_run(feature_set: FeatureSet, iterations: Sequence[Iteration], history: Path, plot: Path) -> None:
     """Write the table (CSV, a row per iteration) and the picture of a run whose weights are those of these features."""
-    rows = [
-        [
-            number,
-            *(format(getattr(iteration, name), spec) for name, spec in FORMATS.items()),
-            *(f"{weight:.6f}" for weight in iteration.weights),
-        ]
-        for number, iteration in enumerate(iterations, start=1)
-    ]
-    write_csv(history, ["iteration", *FORMATS, *feature_set.names], rows)
+    table = pd.DataFrame([{name: getattr(iteration, name) for name in FORMATS} for iteration in iterations])
+    weights = pd.DataFrame([iteration.weights for iteration in iterations], columns=feature_set.names)
+    table = pd.concat([table, weights], axis=1).set_axis(range(1, len(iterations) + 1))
+    table = formatted(table, FORMATS | dict.fromkeys(feature_set.names, ".6f"))
+    write_frame(history, table.reset_index(names="iteration"))
     plot_history(plot, iterations, feature_set)
 
 

@@ -1,7 +1,6 @@
 """The target words that each sentence of a text may be translated with (V_x of Mi et al. 2016, section 3.1)."""
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, load_array, read_json, save_arrays, write_json
+from neural_smt.io.files import atomic, digest_values, load_array, read_json, save_arrays, write_json
 from neural_smt.io.ragged import Lists, ListWriter, Ragged
 from neural_smt.jit import kernel
 from neural_smt.vocabulary import UNK, Vocabulary
@@ -101,7 +100,7 @@ class CandidateSets:
     @cached_property
     def digest(self) -> str:
         """SHA-256 (hex) of all that decides on the sets: what they were made from and how."""
-        return hashlib.sha256(json.dumps(self._description(len(self)), sort_keys=True).encode()).hexdigest()
+        return digest_values(self._description(len(self)))
 
     def _description(self, sentences: int) -> dict[str, Any]:
         return {

@@ -10,8 +10,9 @@ import numpy as np
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, section_settings
-from neural_smt.io.files import read_lines, read_parallel, write_csv
+from neural_smt.io.files import read_lines, read_parallel
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.tables import write_rows
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import RESERVED, UNK, Vocabulary
 from neural_smt.vocabulary_selection.building import (
@@ -101,7 +102,7 @@ def inspect_sentence(
     shown = {number: why for number, why in reasons.items() if everything or number not in frequent}
     rows = reason_rows(sources, shown)
     if output is not None:
-        write_csv(output, HEADER, rows)
+        write_rows(output, HEADER, rows)
         return
     print("\n".join("\t".join(cells) for cells in (HEADER, *rows)))
     print(f"{len(reasons)} words; {len(reasons) - len(shown)} of V^T alone are not shown")

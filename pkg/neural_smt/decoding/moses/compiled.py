@@ -18,7 +18,7 @@ from neural_smt.decoding.features import build_feature_set
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.ini import MosesIni
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, read_json, write_json
+from neural_smt.io.files import atomic, digest_file, read_json, write_json
 from neural_smt.language_model.arpa import arpa_model, read_arpa
 from neural_smt.language_model.model import NgramModel
 from neural_smt.phrases.moses_format import read_moses_text
@@ -51,8 +51,7 @@ def _look_at(path: Path) -> Source:
 
 def _read_digest(source: Source) -> Source:
     """This source with the digest of its contents; ``UserError`` when they have changed since it was looked at."""
-    with open(source["path"], "rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    digest = digest_file(source["path"])
     if _look_at(source["path"]) != source:
         raise UserError(f"{source['path']}: changed while it was being read; start again when it is complete")
     return source | {"sha256": digest}
