@@ -29,10 +29,7 @@ from neural_smt.training.loop import BatchOrder, Trainer
 from neural_smt.training.texts import NgramText
 from neural_smt.vocabulary import RESERVED, Vocabulary
 
-SIZES = {
-    "captions": (CslmConfig(11_565, projection=64, layers=(256, 128)), 256),
-    "paper": (CslmConfig(15_003), 128),
-}
+SIZES = {"captions": (CslmConfig(11_565, projection=64, layers=(256, 128)), 256), "paper": (CslmConfig(15_003), 128)}
 """Name -> sizes, and n-grams per update."""
 
 WORDS_PER_CONTEXT = 3

@@ -168,10 +168,7 @@ class Comparison:
             found[f"k = {beam}"] = self.row(f"k = {beam}", lambda joint, k=beam: push_forward(joint, weights, k))
         for size in (100, 1000):
             for name, shared in ((f"{size}-best", False), (f"{size}-best, prefixes shared", True)):
-                found[name] = self.row(
-                    name,
-                    lambda joint, n=size, s=shared: rescore_lists(joint, weights, n, s),
-                )
+                found[name] = self.row(name, lambda joint, n=size, s=shared: rescore_lists(joint, weights, n, s))
         for name in FEWER:
             whole = found[f"{name}, prefixes shared"]
             found[name] |= {key: whole[key] for key in ("bleu", "mean_score", "mean_recurrent")}

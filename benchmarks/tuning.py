@@ -177,10 +177,7 @@ def main() -> None:
             + "; ".join(f"{name} {row[name]['seconds']:.2f} s, BLEU {row[name]['bleu']:.2f}" for name in list(row)[1:]),
             flush=True,
         )
-    write_json(
-        RESULTS / "tuning.json",
-        {"threads": 1, "seeds": len(SEEDS), "lists": results, "many_features": wide},
-    )
+    write_json(RESULTS / "tuning.json", {"threads": 1, "seeds": len(SEEDS), "lists": results, "many_features": wide})
 
 
 if __name__ == "__main__":

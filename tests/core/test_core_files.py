@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 
 from neural_smt.io import ragged
-from neural_smt.io.files import (
-    atomic,
-    load_array,
-    open_text,
-    read_csv,
-    read_lines,
-    write_lines,
-)
+from neural_smt.io.files import atomic, load_array, open_text, read_csv, read_lines, write_lines
 from neural_smt.io.ragged import ArrayWriter, Ragged
 from neural_smt.io.tables import write_rows
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary

@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 from neural_smt.errors import UserError
 from neural_smt.io import streams
 from neural_smt.io.files import check_text, read_lines, read_pieces, write_lines
-from neural_smt.io.streams import (
-    concatenate,
-    count_lines,
-    count_parallel,
-    stream_lines,
-    stream_parallel,
-    write_pairs,
-)
+from neural_smt.io.streams import concatenate, count_lines, count_parallel, stream_lines, stream_parallel, write_pairs
 from neural_smt.io.text_primitives import (
     NO_ROOM,
     WordNumbers,

@@ -11,11 +11,7 @@ from neural_smt.io.files import read_csv, read_lines, write_lines
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
 from neural_smt.vocabulary_selection.coverage_steps import measure_candidates
-from neural_smt.vocabulary_selection.steps import (
-    build_candidates,
-    build_network_vocabulary,
-    inspect_sentence,
-)
+from neural_smt.vocabulary_selection.steps import build_candidates, build_network_vocabulary, inspect_sentence
 
 SETTINGS = {"dictionary": 1, "phrases": 1, "frequent": 1}
 

@@ -15,16 +15,7 @@ from neural_smt.decoding.buffer_primitives import Buffer, new_buffer
 from neural_smt.decoding.expansion import fill
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.options import WeightedSentences
-from neural_smt.decoding.primitives import (
-    MEMO,
-    MEMO_SLOTS,
-    NO_KEY,
-    Search,
-    Sentences,
-    Stacks,
-    Task,
-    future_costs,
-)
+from neural_smt.decoding.primitives import MEMO, MEMO_SLOTS, NO_KEY, Search, Sentences, Stacks, Task, future_costs
 from neural_smt.decoding.stacks import (
     arcs_into_claimed,
     claim_complete,

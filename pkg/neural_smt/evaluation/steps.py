@@ -133,13 +133,7 @@ def p_value(test: str, baseline: np.ndarray, system: np.ndarray, trials: int, ge
 
 
 def compare(
-    *,
-    systems: dict[str, list[str]],
-    reference: Path,
-    baseline: str,
-    settings: dict[str, Any],
-    seed: int,
-    output: Path,
+    *, systems: dict[str, list[str]], reference: Path, baseline: str, settings: dict[str, Any], seed: int, output: Path
 ) -> None:
     """Test every system's BLEU against the baseline's, over all tuning runs.
 

@@ -19,11 +19,7 @@ from neural_smt.representations.projection import (
     mean_cosine,
     word_hashes,
 )
-from neural_smt.representations.representation import (
-    Representation,
-    representation_settings,
-    save_representation,
-)
+from neural_smt.representations.representation import Representation, representation_settings, save_representation
 from neural_smt.shortlist import repeated_words
 from neural_smt.vocabulary import Vocabulary
 
