@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import write_csv, write_lines
-from neural_smt.io.tables import markdown
+from neural_smt.io.files import write_lines
+from neural_smt.io.tables import markdown, write_rows
 from neural_smt.report.pages import show_page, table_html, to_html
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -51,26 +51,26 @@ def test_tables_keep_their_cells_and_sides() -> None:
 
 def test_numbers_of_csv_tables_have_headings_with_units(tmp_path: Path) -> None:
     header = ["stage", "rule", "jobs", "seconds", "processor_seconds", "peak_memory_mb"]
-    write_csv(tmp_path / "costs.csv", header, [["language_model", "build_x", 2, "1234.567", "", "88.2"]])
+    write_rows(tmp_path / "costs.csv", header, [["language_model", "build_x", 2, "1234.567", "", "88.2"]])
     headings = ["Stage", "Rule", "Jobs", "Wall time (s)", "CPU time (s)", "Peak memory of one job (MB)"]
     cells = ["language model", "build x", "2", "1,234.6", "", "88"]
     assert CELL.findall(table_html(tmp_path / "costs.csv")["html"]) == [*headings, *cells]
     # a pair is not a line where costs grow with pairs
-    write_csv(tmp_path / "a.csv", ["pairs", "processor_seconds", "fitted_seconds"], [[2000, "1", "2"]])
-    write_csv(tmp_path / "b.csv", ["source", "pairs"], [["news", 2000]])
+    write_rows(tmp_path / "a.csv", ["pairs", "processor_seconds", "fitted_seconds"], [[2000, "1", "2"]])
+    write_rows(tmp_path / "b.csv", ["source", "pairs"], [["news", 2000]])
     assert CELL.findall(table_html(tmp_path / "a.csv")["html"])[0] == "Sentence pairs"
     assert CELL.findall(table_html(tmp_path / "b.csv")["html"]) == ["Source", "Lines", "news", "2,000"]
 
 
 def test_long_tables_are_folded_and_faults_named(tmp_path: Path) -> None:
-    write_csv(tmp_path / "t.csv", ["updates", "train_cost"], [[n, "0.5"] for n in range(26)])
+    write_rows(tmp_path / "t.csv", ["updates", "train_cost"], [[n, "0.5"] for n in range(26)])
     page = {"title": "", "about": "", "tables": [tmp_path / "t.csv"], "output": tmp_path / "t.html"}
     show_page(**page)
     assert "<summary>The numbers (26 rows)</summary>" in (tmp_path / "t.html").read_text()
-    write_csv(tmp_path / "t.csv", ["updates", "train_cost"], [[1, "much"]])
+    write_rows(tmp_path / "t.csv", ["updates", "train_cost"], [[1, "much"]])
     with pytest.raises(UserError, match=r"t\.csv: the column train_cost holds 'much', which is not a number"):
         table_html(tmp_path / "t.csv")
-    write_csv(tmp_path / "t.csv", ["updates"], [])
+    write_rows(tmp_path / "t.csv", ["updates"], [])
     show_page(**page)
     assert "<p>This table has no rows.</p>" in (tmp_path / "t.html").read_text()
 
@@ -79,7 +79,7 @@ def test_a_page_holds_its_figures_and_its_numbers(tmp_path: Path) -> None:
     (tmp_path / "plot.png").write_bytes(b"\x89PNG picture")
     write_lines(tmp_path / "bleu.md", ["# Not the title", "", markdown(pd.DataFrame({"a": ["c"], "b": ["1"]}))])
     for name in ("bleu", "first", "second"):
-        write_csv(tmp_path / f"{name}.csv", ["words"], [[7]])
+        write_rows(tmp_path / f"{name}.csv", ["words"], [[7]])
     show_page(
         title="BLEU <1>",
         about="One ``code``,\ntwo *words*.\n\nMore.\n",

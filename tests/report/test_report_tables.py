@@ -7,7 +7,8 @@ import pytest
 from report_files import EXPECTED, EXPERIMENTS, arguments, check_written, evaluations, write
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, read_lines, read_yaml, write_csv
+from neural_smt.io.files import read_csv, read_lines, read_yaml
+from neural_smt.io.tables import write_rows
 from neural_smt.report.scores import plot_scores, plot_tuning, print_table, read_scores
 
 FAULTS = read_yaml(Path(__file__).with_name("faults.yaml"))
@@ -36,7 +37,7 @@ def test_terminal_columns_are_aligned(tmp_path: Path, capsys: pytest.CaptureFixt
     given = arguments("table1", tmp_path) | {"labels": {}}
     print_table(table=write("table1", given, tmp_path)["csv_output"])
     assert capsys.readouterr().out == (EXPECTED / "table1.txt").read_text(encoding="utf-8")
-    write_csv(tmp_path / "other.csv", ["a"], [["1"]])
+    write_rows(tmp_path / "other.csv", ["a"], [["1"]])
     with pytest.raises(UserError, match="has no column 'system'; give a table of systems"):
         print_table(table=tmp_path / "other.csv")
 
@@ -54,7 +55,7 @@ def test_plots_are_drawn(tmp_path: Path) -> None:
     for system in ("baseline", "rnn"):
         for run in (1, 2):
             path = tmp_path / f"{system}{run}.csv"
-            write_csv(path, ["iteration", "decoder_bleu"], [[i, 20 + run + i**0.5] for i in range(1, 4 + run)])
+            write_rows(path, ["iteration", "decoder_bleu"], [[i, 20 + run + i**0.5] for i in range(1, 4 + run)])
             histories.setdefault(system, []).append(str(path))
     plot_tuning(histories=histories, plot=tmp_path / "tuning.png", labels={"rnn": "Baseline + RNN"})
     for name in ("bleu.png", "tuning.png"):
@@ -65,7 +66,7 @@ def test_nothing_held_out_has_no_perplexity(tmp_path: Path) -> None:
     given = arguments("networks", tmp_path)
     curve = ["updates", "examples", "seconds", "train_cost", "validation_perplexity", "words", "epochs"]
     for files in given["networks"].values():
-        write_csv(Path(files["curve"]), curve, [[10, 640, "5.0", "3.1", "", 3000, "0.4000"]])
+        write_rows(Path(files["curve"]), curve, [[10, 640, "5.0", "3.1", "", 3000, "0.4000"]])
     rows = read_csv(write("networks", given, tmp_path)["csv_output"])
     assert [row["perplexity"] for row in rows] == ["", ""]
 
