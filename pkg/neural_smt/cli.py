@@ -80,9 +80,16 @@ def _is_step(name: str, function: Any, module: ModuleType) -> bool:
     )
 
 
+_ADVICE = "give JSON or @file.yaml"
+
+
 def _structure(option: str, annotation: Any, text: str) -> Any:
     """What an option says in JSON, or in a file of YAML."""
-    value = read_yaml(Path(text[1:])) if text.startswith("@") else _parse_json(option, text)
+    try:
+        value = read_yaml(Path(text[1:])) if text.startswith("@") else json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "too deep"
+        raise UserError(f"{option}: not valid JSON ({reason}): {text[:60]}; {_ADVICE}") from None
     kind = typing.get_origin(annotation) or annotation
     if isinstance(kind, type) and not isinstance(value, kind | None):
         wanted = "keys and values" if kind is dict else f"a {kind.__name__}"
@@ -91,17 +98,6 @@ def _structure(option: str, annotation: Any, text: str) -> Any:
         value = Section(value)
         value.place = option
     return value
-
-
-_ADVICE = "give JSON or @file.yaml"
-
-
-def _parse_json(option: str, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "too deep"
-        raise UserError(f"{option}: not valid JSON ({reason}): {text[:60]}; {_ADVICE}") from None
 
 
 def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from candidates import whole_sets
 from tiny_models import save_reranker
 
 from neural_smt.alignment.lexical import lexical_table
@@ -74,7 +75,7 @@ def save_sets(
 ) -> Path:
     """Write target vocabularies of sentences, made for the words of a network; origins: in place of what is true."""
     given = {"vocabulary": target.digest, "source": text_digest(lines)} | origins
-    CandidateSets.from_ids(Ragged.from_lists(ids), len(target), given).save(folder)
+    whole_sets(Ragged.from_lists(ids), len(target), given).save(folder)
     return folder
 
 
@@ -89,7 +90,7 @@ def misfits(folder: Path, lines: list[str]) -> dict[str, Path]:
     """Target vocabularies that are not of these sentences or not of ``TARGET``, by what is said of them."""
     own = [[UNK, EOS]] * len(lines)
     for name, ids, size in (("shorter", own[1:], len(TARGET)), ("sized", [[UNK, EOS, 99]] * len(lines), 100)):
-        CandidateSets.from_ids(Ragged.from_lists(ids), size).save(folder / name)
+        whole_sets(Ragged.from_lists(ids), size).save(folder / name)
     return {
         "another network vocabulary": save_sets(folder / "a", own, lines, vocabulary=KNOWN.digest),
         "another source text": save_sets(folder / "b", own, [*lines[:-1], "grün"]),

@@ -19,6 +19,7 @@ from attention_world import (
     random_sets,
     toy,
 )
+from candidates import whole_sets
 
 from neural_smt.decoding.attention.results import Hypothesis, strongest
 from neural_smt.decoding.attention.search import FIRST, beam_search, frequent_words, search, with_frequent
@@ -52,7 +53,7 @@ def test_a_huge_beam_finds_what_trying_everything_finds(limited: bool, normalise
 
 
 def of_lists(*ids: list[int]) -> CandidateSets:
-    return CandidateSets.from_ids(Ragged.from_lists(ids), 7)
+    return whole_sets(Ragged.from_lists(ids), 7)
 
 
 def assert_same(found: list[list[Hypothesis]], expected: list[list[Hypothesis]], **tolerance: float) -> None:
@@ -293,7 +294,7 @@ def test_in_the_end_it_is_all_words() -> None:
 
 
 def test_sets_without_frequent_words_get_some() -> None:
-    sets = CandidateSets.from_ids(Ragged.from_lists([[UNK, EOS, 50]]), WORDS)
+    sets = whole_sets(Ragged.from_lists([[UNK, EOS, 50]]), WORDS)
     found = search(ending_after(), PAIR, SETTINGS, sets)
     assert frequent_words(sets) == 0
     assert (found.words.tolist(), found.grown.tolist()) == ([2 + FIRST], [True])
@@ -312,7 +313,7 @@ def test_sets_with_more_frequent_words() -> None:
     assert [ids.tolist() for ids in larger.own] == [[200], [10, 11], []]
     assert (frequent_words(sets), frequent_words(larger), larger.size) == (2, 7, WORDS)
     # BOS counts in p where it was in a set
-    kept = with_frequent(CandidateSets.from_ids(Ragged.from_lists([[UNK, BOS, EOS, 5]]), WORDS), np.array([0]), 4)
+    kept = with_frequent(whole_sets(Ragged.from_lists([[UNK, BOS, EOS, 5]]), WORDS), np.array([0]), 4)
     assert kept.own[0].tolist() == [BOS]
     assert frequent_words(sets_of([], common=[UNK, EOS, 3, 5])) == 1
 

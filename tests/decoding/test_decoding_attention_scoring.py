@@ -19,6 +19,7 @@ from attention_world import (
     save_sets,
     small_network,
 )
+from candidates import whole_sets
 from tiny_models import change_system, save_reranker, score_in_shards
 
 from neural_smt.decoding import nbest
@@ -91,7 +92,7 @@ def test_scores_are_those_of_the_pairs_one_by_one(limited: bool) -> None:
         for sentence in range(25):
             listed = {word for row in np.flatnonzero(owner == sentence) for word in targets[row].tolist()}
             assert set(sets.of(sentence).tolist()) == set(random_sets(25, 400).of(sentence).tolist()) | listed
-        whole = CandidateSets.from_ids(Ragged.from_lists([sets.of(row) for row in range(len(sets))]), 400)
+        whole = whole_sets(Ragged.from_lists([sets.of(row) for row in range(len(sets))]), 400)
         np.testing.assert_allclose(scores(network, source, targets, owner, whole), found, rtol=1e-11)
 
 

@@ -19,6 +19,7 @@ from attention_world import (
     save_translator,
     small_network,
 )
+from candidates import whole_sets
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import change_system, decode_in_shards
@@ -37,7 +38,6 @@ from neural_smt.networks.folder import Trained
 from neural_smt.shards import Shard
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
 from neural_smt.vocabulary_selection.building import load_sources
-from neural_smt.vocabulary_selection.candidates import CandidateSets
 from neural_smt.workflow.code_digest import PACKAGE, reached_files
 
 SOURCE = ["das Haus ist rot", "", "Berlin ist rot", "das unerhörte Haus", "rot"]
@@ -363,7 +363,7 @@ def test_whatever_decides_on_it_is_measured_again(
         measured["settings"] = {"beam": 2}
     elif change == "candidates":
         ids = Ragged.from_lists([np.arange(len(WORDS))] * 12)
-        CandidateSets.from_ids(ids, len(WORDS)).save(tmp_path / "sets")
+        whole_sets(ids, len(WORDS)).save(tmp_path / "sets")
         measured["candidates"] = tmp_path / "sets"
     elif change == "program":
         monkeypatch.setattr(attention_steps, "code_digest", lambda module: "another")

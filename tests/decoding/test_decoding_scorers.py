@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from attention_world import random_network
+from candidates import whole_sets
 from recurrent_world import KINDS, MODEL, SENTENCES, World, random_world, read_positions
 from tiny_models import SOURCE, TARGET
 
@@ -23,7 +24,6 @@ from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.folder import Trained
 from neural_smt.vocabulary import EOS, UNK
-from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 LINES = [" ".join(tokens) for tokens in SENTENCES]
 
@@ -32,7 +32,7 @@ def attention(limited: bool) -> AttentionScoring:
     """An attention network of the tiny words; limited: its softmax is over few words and those of the candidates."""
     network = random_network(len(SOURCE), len(TARGET)).double()
     own = Ragged.from_lists([[UNK, EOS]] * len(SENTENCES))
-    sets = CandidateSets.from_ids(own, len(TARGET)) if limited else None
+    sets = whole_sets(own, len(TARGET)) if limited else None
     return AttentionScoring(Trained(network, SOURCE, TARGET), sets)
 
 

@@ -7,9 +7,10 @@ from alignments import alignments_of
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.sorting import sort_pairs
 from neural_smt.phrases import extraction
 from neural_smt.phrases.extraction import extract_pairs, run_ranges, split_evenly
-from neural_smt.phrases.interning import gather_phrases, intern_phrases, sort_pairs
+from neural_smt.phrases.interning import gather_phrases, intern_phrases
 from neural_smt.phrases.primitives import LENGTH_BITS
 
 

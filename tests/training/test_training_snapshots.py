@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 import training_runs
+from candidates import whole_sets
 from safetensors.torch import load_file
 from training_runs import Inputs, Killed, kill_at, train_killed_at, weights
 
@@ -17,7 +18,6 @@ from neural_smt.networks.attention.network import AttentionNetwork
 from neural_smt.networks.folder import Trained, read_training
 from neural_smt.training.checkpoint import Snapshots, read_snapshots, write_average
 from neural_smt.vocabulary import Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 EPOCH = 5
 """Updates of an epoch: 158 pairs in batches of 32."""
@@ -130,7 +130,7 @@ def test_a_model_says_which_sets_it_was_trained_with(inputs: Inputs, tmp_path: P
     target = Vocabulary.load(inputs["target_vocabulary"])
     digests = []
     for name, origins in (("a", {"dictionary": "one"}), ("b", {"dictionary": "other"})):
-        sets = CandidateSets.from_ids(Ragged.from_lists([np.arange(len(target))] * 200), len(target), origins)
+        sets = whole_sets(Ragged.from_lists([np.arange(len(target))] * 200), len(target), origins)
         sets.save(tmp_path / name)
         train({**inputs, "candidates": tmp_path / name}, tmp_path, updates=EPOCH)
         digests.append(sets.digest)

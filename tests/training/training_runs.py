@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from candidates import whole_sets
 from moses_tables import moses_vocabularies, read_moses
 
 from neural_smt.io.files import read_yaml, write_lines
@@ -14,7 +15,6 @@ from neural_smt.shortlist import most_frequent
 from neural_smt.training.loop import Trainer
 from neural_smt.training.steps import train_network
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 CASES: dict[str, Any] = read_yaml(Path(__file__).with_name("cases.yaml"))
 SETTINGS: dict[str, dict[str, Any]] = CASES["settings"]
@@ -98,7 +98,7 @@ def write_pairs(
         candidates[f"{prefix}candidates"] = folder / f"{prefix}candidates"
         write_lines(folder / f"{prefix}source", sentences("s", chosen))
         write_lines(folder / f"{prefix}target", lines)
-        CandidateSets.from_ids(Ragged.from_lists(sets), len(target)).save(folder / f"{prefix}candidates")
+        whole_sets(Ragged.from_lists(sets), len(target)).save(folder / f"{prefix}candidates")
     return inputs | {f"{side}_vocabulary": folder / f"{side}_vocabulary" for side in ("source", "target")}, candidates
 
 

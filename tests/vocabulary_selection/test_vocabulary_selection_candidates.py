@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from candidates import whole_sets
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,7 +46,7 @@ def test_the_folder_comes_back(
     again = CandidateSets.load(tmp_path / "sets", **ORIGINS, phrase_table="unused")
     assert [again.of(i).tolist() for i in range(3)] == [sets.of(i).tolist() for i in range(3)]
     assert (again.size, again.origins, again.settings, again.digest) == (12, ORIGINS, {"frequent": 2}, sets.digest)
-    CandidateSets.from_ids(Ragged.from_lists([]), 5).save(tmp_path / "empty")
+    whole_sets(Ragged.from_lists([]), 5).save(tmp_path / "empty")
     assert len(CandidateSets.load(tmp_path / "empty")) == 0
 
 

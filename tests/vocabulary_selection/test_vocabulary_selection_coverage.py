@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from candidates import whole_sets
 from vocabularies_world import CASES, SOURCE, TARGET, sizes
 
 from neural_smt.io.ragged import Ragged
@@ -24,7 +25,7 @@ def test_literal_coverage() -> None:
 
 def test_coverage_of_no_sentences() -> None:
     nothing = Ragged.from_lists([])
-    assert measure_pieces([(CandidateSets.from_ids(nothing, 5), nothing)], 80) == Coverage(0, 0, 0, 0, 0, 0.0, 0.0)
+    assert measure_pieces([(whole_sets(nothing, 5), nothing)], 80) == Coverage(0, 0, 0, 0, 0, 0.0, 0.0)
 
 
 def test_coverage_equals_brute_force(sources: Sources) -> None:

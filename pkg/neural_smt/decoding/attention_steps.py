@@ -14,17 +14,8 @@ from neural_smt.decoding.nbest import write_entries
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.experiment.system_folder import System
-from neural_smt.io.files import (
-    digest_file,
-    digest_values,
-    read_csv,
-    read_json,
-    read_lines,
-    read_parallel,
-    write_json,
-    write_lines,
-)
-from neural_smt.io.tables import write_rows
+from neural_smt.io.files import digest_file, digest_json, read_json, read_lines, read_parallel, write_json, write_lines
+from neural_smt.io.tables import read_frame, write_rows
 from neural_smt.shards import Shard
 from neural_smt.vocabulary_selection.candidates import CandidateSets, read_sets, text_digest
 from neural_smt.workflow.code_digest import code_digest
@@ -114,7 +105,7 @@ def measure_epochs(
     place = select_device(device)
     lines, references = read_parallel(text, reference)
     answers = [line.split() for line in references]
-    perplexities = {row["updates"]: row["validation_perplexity"] for row in read_csv(curve)}
+    perplexities = read_frame(curve, ["updates", "validation_perplexity"]).set_index("updates")["validation_perplexity"]
     sets = None if candidates is None else CandidateSets.load(candidates).digest
     inputs = [chosen.as_dict(), place.type, text_digest(lines), text_digest(references), sets, code_digest(__name__)]
     known: dict[str, list[float]] = read_json(state) if state.exists() else {}
@@ -143,4 +134,4 @@ def measure_epochs(
 
 def _digest(model: Path, inputs: list[Any]) -> str:
     """SHA-256 (hex) of the files of a model's folder and of JSON values."""
-    return digest_values([*inputs, *map(digest_file, sorted(model.iterdir()))])
+    return digest_json([*inputs, *map(digest_file, sorted(model.iterdir()))])

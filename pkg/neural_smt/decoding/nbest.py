@@ -2,8 +2,6 @@
 the text format of Moses: ``id ||| words ||| Name0= values ... ||| total [||| i-j ...]``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Oracle BLEU of n-best lists and lattices: how good the best translations are that they hold."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """What an experiment consists of: its networks and its systems, the rows of its table, and which of them need what."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any

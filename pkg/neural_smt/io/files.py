@@ -244,7 +244,7 @@ def digest_file(path: Path, algorithm: str = "sha256") -> str:
         return hashlib.file_digest(stream, algorithm).hexdigest()
 
 
-def digest_values(values: Any) -> str:
+def digest_json(values: Any) -> str:
     """SHA-256 (hex) of JSON values."""
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 

@@ -1,7 +1,5 @@
 """Tables as DataFrames: read from CSV, written as CSV for programs and as Markdown for readers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -158,32 +158,6 @@ def intern_phrases(phrases: Ragged) -> tuple[Ragged, np.ndarray]:
 
 
 @kernel
-def _sort_indices(indices: np.ndarray, numbers: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sort indices by the numbers there (below ``count``), stably, by counting; see ``sort_pairs``."""
-    offsets = np.zeros(count + 1, dtype=np.int64)
-    for index in range(len(numbers)):
-        offsets[numbers[index] + 1] += 1
-    for number in range(count):
-        offsets[number + 1] += offsets[number]
-    start = offsets.copy()
-    order = np.empty(len(indices), dtype=np.int32)
-    for index in indices:
-        order[start[numbers[index]]] = index
-        start[numbers[index]] += 1
-    return order, offsets
-
-
-def sort_pairs(first: np.ndarray, second: np.ndarray, firsts: int, seconds: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sort pairs of numbers by (first, second), stably, by two counting sorts.
-
-    first, second: int32 ``[n]``, below ``firsts`` and ``seconds``. Returns int32 ``[n]``, the indices in order, and
-    int64 ``[firsts + 1]``: the pairs of first number ``i`` stand at ``offsets[i]:offsets[i + 1]``.
-    """
-    by_second, _ = _sort_indices(np.arange(len(first), dtype=np.int32), second, seconds)
-    return _sort_indices(by_second, first, firsts)
-
-
-@kernel
 def _copy_lists(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, out_offsets: np.ndarray) -> np.ndarray:
     out = np.empty(out_offsets[-1], dtype=values.dtype)
     for index in range(len(rows)):

@@ -16,9 +16,10 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, open_text, read_pieces
 from neural_smt.io.ragged import Ragged, offsets_of
+from neural_smt.io.sorting import sort_pairs
 from neural_smt.io.text_primitives import WordNumbers
 from neural_smt.phrases import moses_kernels as kernels
-from neural_smt.phrases.interning import gather_phrases, intern_phrases, sort_pairs
+from neural_smt.phrases.interning import gather_phrases, intern_phrases
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.vocabulary import Vocabulary
 

@@ -13,9 +13,10 @@ from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
 from neural_smt.io.lookup_primitives import find_pair
 from neural_smt.io.ragged import Lists, Ragged, offsets_of
+from neural_smt.io.sorting import sort_pairs
 from neural_smt.jit import kernel, leaf
 from neural_smt.phrases.extraction import ExtractedPairs, run_ranges, split_evenly
-from neural_smt.phrases.interning import gather_phrases, sort_pairs
+from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.primitives import LONGEST_PHRASE, has_link
 from neural_smt.phrases.table import Entries, PhraseTable
 from neural_smt.vocabulary import Vocabulary

@@ -29,6 +29,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import atomic
 from neural_smt.io.lookup_primitives import hash_words
 from neural_smt.io.ragged import Ragged, load_record, offsets_of, write_record
+from neural_smt.io.sorting import sort_numbers
 from neural_smt.jit import kernel
 from neural_smt.phrases.extraction import ExtractedPairs, PairSpans, check_pairs, extract_pairs, extract_spans
 from neural_smt.phrases.interning import gather_phrases, intern_parts, intern_phrases
@@ -101,11 +102,6 @@ def find_partitions(phrases: Ragged, partitions: int) -> np.ndarray:
     return _find_partitions(*phrases.arrays, spans, offsets, partitions)[0]
 
 
-def _sort_by_partition(found: np.ndarray, partitions: int) -> tuple[np.ndarray, np.ndarray]:
-    """The indices that sort partitions stably, and int64 ``[partitions + 1]``, where each begins in that order."""
-    return np.argsort(found, kind="stable"), offsets_of(np.bincount(found, minlength=partitions))
-
-
 def extract_phrases(
     *,
     source: Path,
@@ -129,7 +125,7 @@ def extract_phrases(
     sources, targets, links = read_aligned(source, target, alignment, vocabularies, part)
     spans, span_offsets = extract_spans(sources, targets, links, max_length, threads)
     found, numbers = _find_partitions(*sources.arrays, spans.source_spans, span_offsets, own.count)
-    order, offsets = _sort_by_partition(found, own.count)
+    order, offsets = sort_numbers(found, own.count)
     log.info("%d phrase pairs extracted from %d sentence pairs", len(order), len(part))
     spans = PairSpans(*(array[order] for array in spans))
     write_record(output, Occurrences(sources, targets, spans, offsets, numbers))
@@ -140,7 +136,7 @@ def consolidate_phrases(*, extracted: list[Path], shard: str, max_length: int, o
     pairs = _load_partition(extracted, Shard.parse(shard).number - 1, max_length)
     consolidated = consolidate_pairs(pairs, threads)
     partitions = len(extracted)
-    order, offsets = _sort_by_partition(find_partitions(pairs.target_phrases, partitions), partitions)
+    order, offsets = sort_numbers(find_partitions(pairs.target_phrases, partitions), partitions)
     number = np.empty(len(order), dtype=np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
     partition = Partition(

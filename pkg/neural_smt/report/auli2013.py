@@ -1,7 +1,5 @@
 """An experiment beside the tables of Auli et al. (2013): tables as Markdown, all numbers as CSV, and Figure 3."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Table 1 of Cho et al. (2014) beside an experiment: does each system gain what the paper's gained, and if not, why?"""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Systems of an experiment beside those of a paper's tables: what the tables of all papers share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

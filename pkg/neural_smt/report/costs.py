@@ -1,7 +1,5 @@
 """Time and memory of the stages, from the benchmarks of their jobs: in all, and by the number of sentence pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 

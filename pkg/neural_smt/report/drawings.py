@@ -1,7 +1,5 @@
 """Drawings of single sentences: lattices of the search, word alignments, and where attention networks look."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path

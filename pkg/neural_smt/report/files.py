@@ -3,8 +3,6 @@
 All paths are relative to the folder that Snakemake runs in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from itertools import chain, product
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables of networks: their size, what their training saw and reached, how fast they are; and word classes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages of the report, from the templates beside this module: one file each, of HTML that loads nothing else."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from functools import cache

@@ -1,7 +1,5 @@
 """BLEU of systems over tuning runs: read from the evaluation's files, as tables and as a figure."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

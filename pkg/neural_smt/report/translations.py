@@ -1,7 +1,5 @@
 """How systems translate single sentences: which are chosen, what explains them, and a page with all side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -71,7 +69,7 @@ class Explanation:
     lattice: DrawnLattice | None = None
 
     @classmethod
-    def load(cls, path: Path) -> Explanation:
+    def load(cls, path: Path) -> "Explanation":
         """As ``explain_sentences`` wrote it."""
         content = read_object(path)
         sentences = [Explained(**sentence) for sentence in content["sentences"]]

@@ -17,11 +17,12 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.lookup_primitives import find_pair
 from neural_smt.io.ragged import Lists, Ragged, offsets_of
+from neural_smt.io.sorting import sort_pairs
 from neural_smt.jit import kernel
 from neural_smt.networks.encoder_decoder import EncoderDecoder
 from neural_smt.networks.folder import Trained
 from neural_smt.networks.proposals import beam_search
-from neural_smt.phrases.interning import gather_phrases, intern_phrases, sort_pairs
+from neural_smt.phrases.interning import gather_phrases, intern_phrases
 from neural_smt.phrases.primitives import LONGEST_PHRASE
 from neural_smt.phrases.scoring import lexical_weights, unpack_links
 from neural_smt.phrases.table import PhraseTable

@@ -1,7 +1,5 @@
 """What tuning has found over all its decoding passes: candidate translations, or the lattices that hold them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,14 +42,14 @@ class Candidates(Record):
         return np.repeat(np.arange(self.size, dtype=np.int32), np.diff(self.offsets))
 
     @classmethod
-    def empty(cls, size: int, features: int) -> Candidates:
+    def empty(cls, size: int, features: int) -> "Candidates":
         """No candidates yet, for ``size`` sentences and ``features`` feature values."""
         digests, offsets = np.zeros(0, dtype=np.uint64), np.zeros(size + 1, dtype=np.int64)
         return cls(np.zeros((0, features), np.float32), np.zeros((0, SIZE), np.int32), digests, offsets)
 
     def extended(
         self, sentences: np.ndarray, words: np.ndarray, features: np.ndarray, statistics: np.ndarray
-    ) -> Candidates:
+    ) -> "Candidates":
         """These candidates and those of the new ones that are not among them.
 
         sentences: int ``[n]``; words: uint64 ``[n]``, a digest of each candidate's words (``digest_words``);
@@ -75,7 +73,7 @@ class Candidates(Record):
 
     def with_translations(
         self, listed: Sequence[tuple[int, Sequence[str]]], features: np.ndarray, references: Sequence[Sequence[str]]
-    ) -> Candidates:
+    ) -> "Candidates":
         """See ``extended``; listed: the sentence and the tokens of each; references: tokens, one for each sentence."""
         tokens = [words for _, words in listed]
         return self.extended(
@@ -116,7 +114,7 @@ class LatticePool(Record):
         return len(self.lattices.tails)
 
     @classmethod
-    def empty(cls, size: int, features: int) -> LatticePool:
+    def empty(cls, size: int, features: int) -> "LatticePool":
         """No lattices yet, for ``size`` sentences and ``features`` feature values."""
         return cls(FlatLattices.of([None] * size, features), Candidates.empty(size, features))
 

@@ -16,7 +16,7 @@ from matplotlib.ticker import MaxNLocator
 
 from neural_smt.decoding.features import FeatureSet
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, digest_values, read_object, write_json
+from neural_smt.io.files import atomic, digest_json, read_object, write_json
 from neural_smt.io.plots import BLUE, GREY, clean, drawing
 from neural_smt.io.tables import formatted, write_frame
 from neural_smt.io.temporaries import remove_folder
@@ -113,7 +113,7 @@ def fingerprint(settings: Any, paths: Iterable[Path]) -> str:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             status = file.stat()
             files.append([str(file), status.st_size, status.st_mtime_ns])
-    return digest_values([settings, files])
+    return digest_json([settings, files])
 
 
 STANDSTILL = 1e-5

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, digest_values, load_array, read_json, save_arrays, write_json
+from neural_smt.io.files import atomic, digest_json, load_array, read_json, save_arrays, write_json
 from neural_smt.io.ragged import Lists, ListWriter, Ragged
 from neural_smt.jit import kernel
 from neural_smt.vocabulary import UNK, Vocabulary
@@ -65,11 +65,6 @@ class CandidateSets:
         """The number of sentences."""
         return len(self.own)
 
-    @classmethod
-    def from_ids(cls, ids: Ragged, size: int, origins: Mapping[str, str] | None = None) -> "CandidateSets":
-        """Sets that are given whole: int32 lists of distinct ids below ``size``, each in rising order."""
-        return cls(ids, np.zeros(0, dtype=np.int32), size, origins or {})
-
     @property
     def sizes(self) -> np.ndarray:
         """int64 ``[n]``: how many ids each sentence has."""
@@ -100,7 +95,7 @@ class CandidateSets:
     @cached_property
     def digest(self) -> str:
         """SHA-256 (hex) of all that decides on the sets: what they were made from and how."""
-        return digest_values(self._description(len(self)))
+        return digest_json(self._description(len(self)))
 
     def _description(self, sentences: int) -> dict[str, Any]:
         return {

@@ -1,7 +1,5 @@
 """What rules read and with which settings, where that depends on wildcards: input functions of Snakemake."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a job took: as Snakemake sampled it for ``benchmark:``, and as the job itself says at the end of its log."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource
@@ -79,7 +77,7 @@ class Place(NamedTuple):
     job: Path
 
     @classmethod
-    def of(cls, path: Path) -> Place | None:
+    def of(cls, path: Path) -> "Place | None":
         """None for a file elsewhere."""
         parts = Path(path).parts
         if "benchmarks" not in parts[:-2]:

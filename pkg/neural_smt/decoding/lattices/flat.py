@@ -6,8 +6,6 @@ algorithm of Huang and Chiang 2005). That is exact because what an arc adds to a
 are recombined only where coverage, last source range and language model states agree, so features are sums over arcs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -58,7 +56,7 @@ class FlatLattices(Record):
         return np.repeat(np.repeat(np.arange(len(self)), np.diff(self.first_arcs)), self.words.lengths)
 
     @classmethod
-    def of(cls, lattices: Sequence[Lattice | None], scores: int) -> FlatLattices:
+    def of(cls, lattices: Sequence[Lattice | None], scores: int) -> "FlatLattices":
         """Lay lattices of one sentence each (None: an empty sentence), with ``scores`` scores, end to end."""
         node_offsets = np.cumsum([0, *(0 if lattice is None else len(lattice.ranges) for lattice in lattices)])
         pairs = zip(lattices, node_offsets[:-1].astype(np.int32), strict=True)

@@ -5,8 +5,6 @@ derivation through it (Sixtus and Ortmanns 1999, forward-backward pruning); Mach
 they tune on in this way, to a density.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 
@@ -56,7 +54,9 @@ class Lattice:
     extras: np.ndarray
 
     @classmethod
-    def build(cls, weighted: WeightedSentences, sentences: np.ndarray, lengths: np.ndarray, stacks: Stacks) -> Lattice:
+    def build(
+        cls, weighted: WeightedSentences, sentences: np.ndarray, lengths: np.ndarray, stacks: Stacks
+    ) -> "Lattice":
         """Connect the empty hypothesis of each sentence with the complete one.
 
         sentences, lengths: int64 ``[B]``, number and length of each sentence; stacks: all of the search.
@@ -80,7 +80,7 @@ class Lattice:
             extras=arcs["extra"].astype(np.float32),
         )
 
-    def part(self, number: int) -> Lattice:
+    def part(self, number: int) -> "Lattice":
         """The lattice of a sentence, by its place in the batch, numbered from 0; most arrays are views of these."""
         nodes = slice(*self.node_offsets[number : number + 2].tolist())
         arcs = slice(*self.arc_offsets[[nodes.start, nodes.stop]].tolist())
@@ -93,7 +93,7 @@ class Lattice:
             tails=self.tails[arcs] - np.int32(nodes.start),
         )
 
-    def select(self, nodes: slice | np.ndarray, arcs: slice | np.ndarray, **changes: np.ndarray) -> Lattice:
+    def select(self, nodes: slice | np.ndarray, arcs: slice | np.ndarray, **changes: np.ndarray) -> "Lattice":
         """Some nodes and arcs (slices, or bool ``[M]`` and ``[A]``); changes: the arrays that are not just selected."""
         selected = {name: getattr(self, name)[nodes] for name in NODE_ARRAYS}
         selected |= {name: getattr(self, name)[arcs] for name in ARC_ARRAYS}

@@ -6,8 +6,6 @@ partial translations with the same node and the same of these are one. Without a
 with one, each node keeps those with the highest linear BLEU, the first-order gain of Tromble et al. (2008, section 4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

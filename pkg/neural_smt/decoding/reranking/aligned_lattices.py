@@ -1,7 +1,5 @@
 """Lattices with the source words that every target word is aligned to, as networks that rescore them read them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,7 +52,7 @@ class AlignedLattices:
         return len(self.flat)
 
     @classmethod
-    def of(cls, lattices: Sequence[Lattice | None], decoder: Decoder) -> AlignedLattices:
+    def of(cls, lattices: Sequence[Lattice | None], decoder: Decoder) -> "AlignedLattices":
         """Lattices that a decoder made (None: of an empty sentence), of all sentences of one call."""
         flat = FlatLattices.of(lattices, decoder.feature_set.size)
         filled, positions = [x for x in lattices if x is not None], Ragged.from_lists([])
@@ -115,7 +113,7 @@ class AlignedLattices:
             write_json(temporary / "meta.json", meta)
 
     @classmethod
-    def load(cls, folder: Path, mapped: bool = True) -> AlignedLattices:
+    def load(cls, folder: Path, mapped: bool = True) -> "AlignedLattices":
         """Read what ``save`` wrote, memory-mapped unless ``mapped`` is false; ``UserError`` where parts do not fit."""
         folder = Path(folder)
         meta = read_object(folder / "meta.json")

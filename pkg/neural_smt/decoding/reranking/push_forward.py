@@ -6,8 +6,6 @@ together: what follows their states is scored at once, and the state after an ar
 to keeps it. The end of the sentence is predicted after the last node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,8 +25,9 @@ from neural_smt.decoding.reranking.push_forward_kernels import (
 )
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
 from neural_smt.io.ragged import Ragged, blocks, offsets_of
+from neural_smt.io.sorting import sort_numbers
 from neural_smt.networks.recurrent.scorer import writable
-from neural_smt.networks.recurrent.tries import build_tries, stable_order
+from neural_smt.networks.recurrent.tries import build_tries
 from neural_smt.vocabulary import BOS, EOS
 
 BLOCK = 1 << 16
@@ -60,7 +59,7 @@ class LatticeScorer:
     @classmethod
     def of(
         cls, network: TargetNetwork, lattices: AlignedLattices, sentences: Sequence[list[str]] | None
-    ) -> LatticeScorer:
+    ) -> "LatticeScorer":
         """sentences: what the network reads of the text, if it reads something; ``UserError`` where they do not fit."""
         flat = lattices.flat
         words = network.ids(lattices.words)[flat.words.values]
@@ -126,7 +125,7 @@ def _rescore_block(
     part, offsets = slice(offsets[0], offsets[-1]), offsets - offsets[0]
     tails = writable(flat.tails[part] - np.int32(nodes.start), np.int32)
     level, most = level_nodes(node_offsets, offsets, tails, beam)
-    root_node, _ = stable_order(level, int(level.max(initial=-1)) + 1)
+    root_node, _ = sort_numbers(level, int(level.max(initial=-1)) + 1)
     node_root = np.empty_like(root_node)
     node_root[root_node] = np.arange(len(root_node), dtype=np.int32)
 
@@ -142,7 +141,7 @@ def _rescore_block(
     at_node = np.concatenate([tails, np.full(last - first, -1, dtype=np.int32)])
     at_node[len(tails) + filled] = node_offsets[1:][filled] - 1
     predicted = np.concatenate([np.arange(len(tails)), len(tails) + filled])
-    order, starts = stable_order(node_root[at_node[predicted]], len(root_node))
+    order, starts = sort_numbers(node_root[at_node[predicted]], len(root_node))
     order = predicted[order]
     sequences = Ragged(np.arange(len(words)), word_offsets).take(order)
     of_words = words[sequences.values], inputs[sequences.values]

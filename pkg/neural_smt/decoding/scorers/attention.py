@@ -4,8 +4,6 @@ Translations in a list begin alike. What the network computes after a prefix ser
 100 of a phrase-based system, two prefixes of five are distinct.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -53,7 +51,7 @@ class AttentionScoring(TargetNetwork):
         ids[ids < len(RESERVED)] = UNK
         return ids
 
-    def on(self, text: TargetText) -> AttentionTextScorer:
+    def on(self, text: TargetText) -> "AttentionTextScorer":
         """See ``TargetNetwork``."""
         if text.sentences is None:
             raise UserError("an attention network reads the source sentences; give the text that is translated")
@@ -100,7 +98,9 @@ class OutputWords:
     own: OutputRows
 
     @classmethod
-    def of(cls, output: LimitedOutput, sentences: np.ndarray, sets: CandidateSets | None, unknown: bool) -> OutputWords:
+    def of(
+        cls, output: LimitedOutput, sentences: np.ndarray, sets: CandidateSets | None, unknown: bool
+    ) -> "OutputWords":
         """Those of the sentences (int64 ``[S]``) in ``sets``, UNK and EOS among them, or all of the output layer.
 
         The start symbol is never written; unknown: whether the unknown word is. Raises ``UserError`` where a set lacks
@@ -115,7 +115,7 @@ class OutputWords:
                     raise UserError(f"{fault}; run the vocabulary_selection stage again")
         return cls(_common(output, common, unknown), _own(output, own, unknown))
 
-    def take(self, rows: Tensor) -> OutputWords:
+    def take(self, rows: Tensor) -> "OutputWords":
         """Of the sentences ``rows`` (int64)."""
         return OutputWords(self.common, OutputRows(*(part[rows] for part in vars(self.own).values())))
 
@@ -228,7 +228,7 @@ class AttentionStates:
     def __len__(self) -> int:
         return len(self.owner)
 
-    def take(self, rows: np.ndarray) -> AttentionStates:
+    def take(self, rows: np.ndarray) -> "AttentionStates":
         """See ``States``."""
         numbers = self.batch.tensor(rows)
         words = None if self.words is None else self.words[numbers]

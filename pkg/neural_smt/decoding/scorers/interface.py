@@ -7,8 +7,6 @@ network does, implement ``StepScorer``: states of prefixes, log-probabilities of
 scoring lists and lattices follows from that. Recurrent models have kernels of their own for both.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -61,7 +59,7 @@ class TargetNetwork(ABC):
         """int32: words in the ids of the network."""
 
     @abstractmethod
-    def on(self, text: TargetText) -> TextScorer:
+    def on(self, text: TargetText) -> "TextScorer":
         """The scorer for a text; ``UserError`` where the network reads what the text does not have."""
 
     def describe(self) -> str:

@@ -6,8 +6,6 @@ class is shared by the words of that class; what an input adds to hidden layer a
 for each distinct input. Matrix products of all that is computed together go through BLAS, the rest through kernels.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neural_smt.io.sorting import sort_numbers
 from neural_smt.jit import kernel
 
 
@@ -85,22 +86,6 @@ def grow_branches(
     )  # fmt: skip
 
 
-@kernel
-def stable_order(keys: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """The order (int32 [n]) that sorts keys (int32, below ``most``), and where each starts in it (int64 [most + 1])."""
-    starts = np.zeros(most + 1, np.int64)
-    for key in keys:
-        starts[key + 1] += 1
-    for key in range(most):
-        starts[key + 1] += starts[key]
-    place = starts[:-1].copy()
-    order = np.empty(len(keys), np.int32)
-    for i in range(len(keys)):
-        order[place[keys[i]]] = i
-        place[keys[i]] += 1
-    return order, starts
-
-
 class Tries(NamedTuple):
     """Prefix trees of sequences (see ``grow_branches``) by *batch*, the level of the root and the depth below it.
 
@@ -156,14 +141,14 @@ def build_tries(
     prefix_batch = (level_batches[prefix_level] + depth).astype(np.int32)
     batches = int(level_batches[-1])
 
-    prefix_order, prefix_batches = stable_order(prefix_batch, batches)
+    prefix_order, prefix_batches = sort_numbers(prefix_batch, batches)
     pair_batch = prefix_batch[prefix]
-    pair_order, pair_batches = stable_order(pair_batch, batches)
-    by_class, _ = stable_order(class_, int(class_of_word.max()) + 1)
-    query_order, query_batches = stable_order(pair_batch[pair[by_class]], batches)
+    pair_order, pair_batches = sort_numbers(pair_batch, batches)
+    by_class, _ = sort_numbers(class_, int(class_of_word.max()) + 1)
+    query_order, query_batches = sort_numbers(pair_batch[pair[by_class]], batches)
     query_order = by_class[query_order]
     query_place = _inverse(query_order)
-    entry_order, entry_offsets = stable_order(query_place[query], len(query_order))
+    entry_order, entry_offsets = sort_numbers(query_place[query], len(query_order))
     entry_place, prefix_place = _inverse(entry_order), _inverse(prefix_order)
     return Tries(
         pair_root=root[pair_order],
