@@ -70,8 +70,9 @@ def smoothed_bleu(statistics: np.ndarray) -> np.ndarray:
     0 where no order has a match, or one has no n-gram.
     """
     matches = statistics[..., MATCHES]
-    precision, brevity = _log_factors(statistics, np.where(matches, matches, 0.5 ** np.cumsum(matches == 0, axis=-1)))
-    counted = matches.any(axis=-1) & statistics[..., TOTALS].all(axis=-1)
+    found = matches > 1e-9  # of means over runs nothing may leave a little, or less than nothing
+    precision, brevity = _log_factors(statistics, np.where(found, matches, 0.5 ** np.cumsum(~found, axis=-1)))
+    counted = found.any(axis=-1) & (statistics[..., TOTALS] > 0).all(axis=-1)
     with np.errstate(invalid="ignore"):  # of what does not count
         return np.where(counted, np.exp(precision + brevity), 0.0)
 

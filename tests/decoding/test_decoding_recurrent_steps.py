@@ -156,7 +156,10 @@ def test_oracles_are_written_as_a_table(folder, tmp_path):
     table = tmp_path / "table.csv"
     measure_oracles(lattices=folder / "lattices", reference=tmp_path / "reference", sizes=[2, 10], table=table)
     names = ["1-best", *["2-best"] * 2, *["10-best"] * 2, *["lattice"] * 2]
-    assert [row["candidates"] for row in read_csv(table)] == names
+    rows = read_csv(table)
+    assert [row["candidates"] for row in rows] == names
+    means = [float(row["mean_sentence_bleu"]) for row in rows if row["oracle"] != "corpus"]
+    assert means == sorted(means) and means[0] < means[-1]
 
 
 def test_tuning_on_pruned_lattices_writes_weights_history_and_plot(folder, tmp_path):

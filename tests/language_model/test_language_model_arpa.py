@@ -144,6 +144,6 @@ def check(path: Path, vocabulary: Vocabulary | None) -> int:
 @given(data=st.data())
 @settings(max_examples=200)
 def test_spoilt_models(tmp_path_factory, vocabulary, name, spoilt, orders, data):
-    path = tmp_path_factory.getbasetemp() / name
+    path = tmp_path_factory.getbasetemp() / f"model.{name}"
     path.write_bytes(data.draw(spoilt))
     assert check(path, vocabulary) in orders

@@ -151,20 +151,22 @@ def test_good_tables_are_read(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "spoilt"),
+    ("name", "spoilt", "outcomes"),
     [
-        ("phrases", corrupted(GOOD[0])),
-        ("reordering", corrupted(GOOD[1])),
-        ("phrases", st.binary(max_size=200)),
-        ("phrases.gz", corrupted(ARCHIVE)),
+        ("phrases", corrupted(GOOD[0]), {False, True}),
+        ("reordering", corrupted(GOOD[1]), {False, True}),
+        ("phrases", st.binary(max_size=200), {False}),
+        ("phrases.gz", corrupted(ARCHIVE), {False, True}),
     ],
 )
 @given(data=st.data())
 @settings(max_examples=200)
-def test_spoilt_tables(folder: Path, name: str, spoilt: st.SearchStrategy[bytes], data: st.DataObject) -> None:
+def test_spoilt_tables(
+    folder: Path, name: str, spoilt: st.SearchStrategy[bytes], outcomes: set[bool], data: st.DataObject
+) -> None:
     (folder / name).write_bytes(data.draw(spoilt))
     paths = (TABLES[0], folder / name) if name == "reordering" else (folder / name, TABLES[1])
-    check(folder, *paths)
+    assert check(folder, *paths) in outcomes
 
 
 words = st.lists(st.sampled_from(["a", "b|", "||", "é", "\u00a0", "c\u2028d", "|x"]), min_size=1, max_size=20)

@@ -92,7 +92,8 @@ def test_other_vocabularies_and_spoilt_folders_are_noticed(table: PhraseTable, v
 def test_phrases_are_found_inside_sentences_and_nothing_else_is() -> None:
     """Every slot but one is taken, so that a search runs over phrases it must not take for its own."""
     rng = np.random.default_rng(2)
-    known = list({tuple(rng.integers(0, 6, size=rng.integers(1, 5)).tolist()) for _ in range(400)})[:255]
+    known = list({tuple(rng.integers(0, 6, size=rng.integers(1, 5)).tolist()) for _ in range(600)})[:255]
+    assert len(known) == 255
     number = {phrase: n for n, phrase in enumerate(known)}
     phrases = Ragged.from_lists(known)
     index = np.full(256, -1, dtype=np.int32), phrases.values, phrases.offsets

@@ -4,6 +4,7 @@ import gzip
 import re
 from collections import namedtuple
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -101,7 +102,8 @@ def test_a_nul_is_refused_in_what_is_tokenised_alone(whole: dict[str, Any], tmp_
 def test_a_disk_that_is_too_small_is_refused_or_warned_of(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def fake_disk(free: float, wanted: float) -> None:
         monkeypatch.setattr(checking.shutil, "disk_usage", lambda place: Usage(1e15, 0, free))
-        monkeypatch.setattr(checking, "_expected_disk", lambda *arguments: wanted)
+        monkeypatch.setattr(checking, "list_jobs", lambda *arguments: [])
+        monkeypatch.setattr(checking, "forecast_jobs", lambda *arguments: [SimpleNamespace(disk=wanted)])
 
     fake_disk(free=2e9, wanted=5e9)
     told = f"{Path('results').absolute()}: the experiment will take about 5.0 GB of the disk, where 2.0 GB are free "

@@ -175,6 +175,14 @@ def test_a_mean_goes_on_from_a_run_without_one(inputs: Inputs, whole: Path, tmp_
         train(inputs, tmp_path, epochs=False, average=3)
 
 
+def test_a_lost_model_is_named(tmp_path: Path) -> None:
+    snapshots = Snapshots(tmp_path / "state", "run", lambda folder, epoch: folder.mkdir(parents=True))
+    snapshots.keep(2)
+    with pytest.raises(UserError, match=r"state/epochs/run/1: no such folder; delete .*state and train again"):
+        snapshots.publish(tmp_path / "epochs", 2)
+    assert not (tmp_path / "epochs").exists()
+
+
 def test_models_of_different_networks_have_no_mean(inputs: Inputs, whole: Path, tmp_path: Path) -> None:
     train(inputs, tmp_path, hidden=7)
     with pytest.raises(UserError, match="not the network of"):

@@ -13,16 +13,23 @@ from tuning_world import bleu_at, candidates_of
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.mert import ErrorSurface
-from neural_smt.tuning.mira import optimise_margins, update
+from neural_smt.tuning.mira import background_bleu, optimise_margins, update
 
 
 def even_candidates(seed: int, sentences: int, each: int, features: int) -> Candidates:
-    """Candidates of 10 words whose matches are random."""
+    """Candidates of 10 words whose matches are random; references have 8 to 13."""
     generator = np.random.default_rng(seed)
     rows = sentences * each
     matches = np.minimum.accumulate(generator.integers(1, 10, (rows, 4)) - np.arange(4), axis=1).clip(0)
     totals, values = np.tile([10, 9, 8, 7], (rows, 1)), generator.normal(size=(rows, features))
-    return candidates_of(values, matches, totals, np.full(rows, 10), np.full(sentences, each))
+    lengths = np.repeat(generator.integers(8, 14, sentences), each)
+    return candidates_of(values, matches, totals, lengths, np.full(sentences, each))
+
+
+def test_bleu_over_a_background_in_numbers() -> None:
+    statistics = np.array([3, 4, 1, 3, 0, 2, 0, 1, 5], dtype=np.int32)
+    expected = (4 / 5 * 2 / 4 * 1 / 3 * 1 / 2) ** 0.25 * math.exp(1 - 6 / 5) * 6
+    assert background_bleu(statistics, np.ones(9)) == pytest.approx(expected)
 
 
 def python_bleu(statistics, background):

@@ -1,7 +1,5 @@
 """Points in the plane for words and phrases (t-SNE, Cho et al. 2014, section 4.4)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +49,7 @@ def embed_phrases(
     write_points(output, [vocabulary.text(phrase) for phrase in phrases], phrase_counts(table)[drawn], places)
 
 
-def summaries(network: EncoderDecoder, phrases: Ragged, batch: int = 1024) -> np.ndarray:
+def summaries(network: "EncoderDecoder", phrases: Ragged, batch: int = 1024) -> np.ndarray:
     """c of every source phrase (int32 shortlist ids): float32 ``[n, H]``."""
     # PyTorch takes a second to load, and pictures of points need none of it.
     import torch

@@ -1,7 +1,5 @@
 """Tables 2 and 3 of Cho et al. (2014): what translation model and network prefer, and what the network writes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from html import unescape
 from pathlib import Path
@@ -87,7 +85,7 @@ def scored_table(
     return table, load_column(column, table), vocabularies
 
 
-def load_network(model: Path, device: str = "cpu") -> Trained[EncoderDecoder]:
+def load_network(model: Path, device: str = "cpu") -> "Trained[EncoderDecoder]":
     """An encoder-decoder that reads source phrases."""
     # PyTorch takes a second to load, and pictures need none of it.
     from neural_smt.networks.device import select_device
@@ -171,7 +169,7 @@ def preferred(
 
 
 def sampled(
-    model: Trained, ids: np.ndarray, table: PhraseTable, groups: Mapping[str, np.ndarray], samples: int, seed: int
+    model: "Trained", ids: np.ndarray, table: PhraseTable, groups: Mapping[str, np.ndarray], samples: int, seed: int
 ) -> pd.DataFrame:
     """The five best-scored distinct target phrases among ``samples`` drawn from the network for each source phrase:
     a row of ``SAMPLED`` for each.

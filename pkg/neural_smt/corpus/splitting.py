@@ -19,7 +19,7 @@ from neural_smt.corpus.archives import GZIP, HEAD, looks_like_archive
 from neural_smt.corpus.languages import UNSPACED, LanguageClues
 from neural_smt.corpus.tokenisation import clean_characters
 from neural_smt.errors import UserError
-from neural_smt.io.files import open_bytes, open_text
+from neural_smt.io.files import named_errors, open_bytes, open_text
 from neural_smt.io.streams import stream_parallel, write_pairs
 from neural_smt.io.tables import write_rows
 
@@ -122,9 +122,12 @@ def check_start(path: Path) -> list[str]:
     ``UserError`` for a file that is missing, an archive, compressed without saying so, UTF-16, or without line ends.
     """
     path = Path(path)
-    with open_bytes(path) as stream:
-        head = stream.read(1 << 16)
-    if looks_like_archive(head[:HEAD]):
+    with named_errors(path), open(path, "rb") as stream:
+        packed = looks_like_archive(stream.read(HEAD))
+    if not packed:
+        with open_bytes(path) as stream:
+            head = stream.read(1 << 16)
+    if packed or looks_like_archive(head[:HEAD]):
         raise UserError(f"{path}: an archive of several files; unpack it and give its texts")
     if head.startswith(GZIP) and path.suffix != ".gz":
         raise UserError(f"{path}: compressed by gzip; let its name end in .gz")

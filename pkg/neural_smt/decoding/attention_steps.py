@@ -114,7 +114,7 @@ def measure_epochs(
         updates = read_training(folder).get("updates")
         if updates is None:
             raise UserError(f"{folder}: does not say after how many updates it was kept; train the model again")
-        key = _digest(folder, inputs)
+        key = digest_json([*inputs, *map(digest_file, sorted(folder.iterdir()))])
         if key not in known:
             translator = Translator(Trained.load(folder, AttentionNetwork, place), chosen)
             own = None if candidates is None else read_sets(candidates, translator.model.target, lines, text)
@@ -130,8 +130,3 @@ def measure_epochs(
         log.info("epoch %d: BLEU %.2f, perplexity %s", epoch, score, perplexity or "not measured")
     write_json(state, kept)
     write_rows(output, HEADER, rows)
-
-
-def _digest(model: Path, inputs: list[Any]) -> str:
-    """SHA-256 (hex) of the files of a model's folder and of JSON values."""
-    return digest_json([*inputs, *map(digest_file, sorted(model.iterdir()))])

@@ -112,7 +112,7 @@ class StatefulFeature:
         return {}
 
     def describe(self) -> str:
-        """The same as a line for the log."""
+        """The same as a line for the log, in JSON."""
         return f"{self.name}: {json.dumps(self.statistics())}"
 
     def rescore(self, words: Ragged, derivations: Derivations) -> np.ndarray:

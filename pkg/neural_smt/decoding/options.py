@@ -4,8 +4,6 @@ The lookup does not depend on weights, so it is done once for a set of sentences
 tuning changes the weights; weighting then ranks the rows of every source phrase and keeps the best (``table_limit``).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -174,7 +172,7 @@ def _read_rules(model: TranslationModel, rows: np.ndarray, targets: Ragged, copi
         "rows": np.concatenate([rows, np.full(copies, UNKNOWN_ROW)]),
         "stateless": stateless,
         "reordering": reordering,
-        "forward_class": number_rows(reordering[:, 3:].copy().view(np.int32))[0].astype(np.int32),
+        "forward_class": number_rows((reordering[:, 3:] + 0.0).view(np.int32))[0].astype(np.int32),
         "language": _score_alone(tuple(m.arrays for m in model.language_models), targets.values, targets.offsets),
     }
 
@@ -193,7 +191,7 @@ def _check_finite(model: TranslationModel, rows: np.ndarray, scores: np.ndarray,
     )
 
 
-def weigh(prepared: PreparedSentences, decoder: Decoder, language: np.ndarray) -> WeightedSentences:
+def weigh(prepared: PreparedSentences, decoder: "Decoder", language: np.ndarray) -> WeightedSentences:
     """Rank the options of every source phrase under the weights and keep the best ``table_limit`` (0: all).
 
     language: float64 ``[models]``, the weights that options and future costs are estimated with, where language models

@@ -4,8 +4,6 @@ A further kind is an entry of ``KINDS``, its settings under ``$defs`` of the sch
 of the same name (``training/steps.py`` says what it holds).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -31,15 +29,15 @@ class Kind:
     """
 
     title: str
-    inputs: Callable[[Layout, str], Inputs]
-    measured: Callable[[Layout, str], Inputs] | None = None
+    inputs: "Callable[[Layout, str], Inputs]"
+    measured: "Callable[[Layout, str], Inputs] | None" = None
     scores: tuple[str, ...] = ()
     role: tuple[str, ...] = ()
     hours: int = 72
     beside: tuple[str, ...] = ()
 
 
-def phrase_pairs(layout: Layout, name: str) -> Inputs:
+def phrase_pairs(layout: "Layout", name: str) -> Inputs:
     """The extracted phrase table, with the shortlists of both languages."""
     sides = {"source": layout.source, "target": layout.target}
     return {
@@ -49,7 +47,7 @@ def phrase_pairs(layout: Layout, name: str) -> Inputs:
     }
 
 
-def target_text(layout: Layout, name: str) -> Inputs:
+def target_text(layout: "Layout", name: str) -> Inputs:
     """The target side of the training text, with the shortlist."""
     return {
         "texts": [layout.text("train", layout.target)],
@@ -58,7 +56,7 @@ def target_text(layout: Layout, name: str) -> Inputs:
     }
 
 
-def dev_text(layout: Layout, name: str) -> Inputs:
+def dev_text(layout: "Layout", name: str) -> Inputs:
     """The dev set, with the n-gram model that the network is used with."""
     return {
         "language_model": f"{layout.folder}/language_model/model",
@@ -67,7 +65,7 @@ def dev_text(layout: Layout, name: str) -> Inputs:
     }
 
 
-def joint_text(layout: Layout, name: str) -> Inputs:
+def joint_text(layout: "Layout", name: str) -> Inputs:
     """The training text of the language whose words are predicted, and what a joint model reads beside it."""
     network = layout.networks[name]
     texts = [layout.text("train", layout.source if network["language"] == "source" else layout.target)]
@@ -81,7 +79,7 @@ def joint_text(layout: Layout, name: str) -> Inputs:
     }
 
 
-def joint_sets(layout: Layout, name: str) -> Inputs:
+def joint_sets(layout: "Layout", name: str) -> Inputs:
     """The dev set and the test sets, what a joint model reads beside them, and the text of an n-gram model."""
     inputs = {
         "training": [layout.text("train", layout.target)],
@@ -96,7 +94,7 @@ def joint_sets(layout: Layout, name: str) -> Inputs:
     }
 
 
-def parallel_text(layout: Layout, name: str) -> Inputs:
+def parallel_text(layout: "Layout", name: str) -> Inputs:
     """The training text, and the dev set that perplexity is measured with meanwhile, with their target vocabularies."""
     settings, dev = layout.networks[name], layout.config["corpus"]["dev"]
     sides = {"source": layout.source, "target": layout.target}

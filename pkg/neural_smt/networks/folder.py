@@ -3,8 +3,6 @@
 PyTorch is loaded where weights are read or written, not for a look at them.
 """
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -51,9 +49,12 @@ def check_values(config: Any) -> None:
     """Raise ``TypeError`` for a size that is no whole number or an unknown choice, in a dataclass or one inside it."""
     for name, kind in get_type_hints(type(config)).items():
         value = getattr(config, name)
+        plain = get_origin(kind) or kind
         if is_dataclass(kind):
             check_values(value)
-        elif value not in get_args(kind) if get_origin(kind) is Literal else kind is int and not isinstance(value, int):
+        elif (plain is Literal and value not in get_args(kind)) or (
+            plain in (int, tuple) and not isinstance(value, plain)
+        ):
             raise TypeError(f"{name} is {value!r}")
 
 
@@ -63,12 +64,12 @@ class SavedNetwork:
     Config: ClassVar[type[NetworkConfig]]
     config: Any
 
-    def other_tensors(self) -> dict[str, torch.Tensor]:
+    def other_tensors(self) -> "dict[str, torch.Tensor]":
         """What it is made of besides the configuration, as tensors by names that no weight has."""
         return {}
 
     @classmethod
-    def build(cls, config: Any, tensors: dict[str, torch.Tensor]) -> Self:
+    def build(cls, config: Any, tensors: "dict[str, torch.Tensor]") -> Self:
         """A network for these weights; takes those of ``other_tensors`` out of them."""
         return cls(config)
 
@@ -115,7 +116,7 @@ class Trained(Generic[Network]):
             write_json(temporary / CONFIG, description | ({"training": training} if training else {}))
 
     @classmethod
-    def load(cls, folder: Path, kind: type[Network], device: torch.device) -> Trained[Network]:
+    def load(cls, folder: Path, kind: type[Network], device: "torch.device") -> "Trained[Network]":
         """Read what ``save`` wrote, ready for use. Raises ``UserError`` where the folder is of another kind of network,
         a vocabulary is not the one saved with it, or a file is missing or broken.
         """
@@ -174,7 +175,7 @@ def count_parameters(folder: Path) -> int:
         return sum(map(math.prod, weight_shapes(stream).values()))
 
 
-def read_weights(folder: Path) -> dict[str, torch.Tensor]:
+def read_weights(folder: Path) -> "dict[str, torch.Tensor]":
     """The tensors of a model's folder; ``UserError`` where they cannot be read."""
     with open_weights(folder, "pt") as stream:
         return {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118

@@ -77,7 +77,8 @@ def _check_disk(config: Mapping[str, Any], sizes: Sizes, snakefile: Path, throug
     words = sum(text.both for text in sizes.sources.values())
     if free > AMPLE + BYTES_PER_WORD * words:
         return f"disk: {quantity(free)} free are enough"
-    wanted = _expected_disk(config, sizes, snakefile, throughputs)
+    jobs = list_jobs(snakefile, config, whole_target(config))
+    wanted = sum(job.disk for job in forecast_jobs(jobs, config, sizes, Throughputs.load(throughputs)))
     there = disk_use(place / config["experiment"])
     told = f"{place.absolute()}: the experiment will take about {quantity(wanted)} of the disk, where "
     told += f"{quantity(free)} are free and {quantity(there)} its own"
@@ -86,11 +87,6 @@ def _check_disk(config: Mapping[str, Any], sizes: Sizes, snakefile: Path, throug
     if wanted > free + there:
         print(f"warning: {told}; make room if you can", file=sys.stderr)
     return f"disk: about {quantity(wanted)} of {quantity(free + there)}"
-
-
-def _expected_disk(config: Mapping[str, Any], sizes: Sizes, snakefile: Path, throughputs: Path) -> float:
-    jobs = list_jobs(snakefile, config, whole_target(config))
-    return sum(forecast.disk for forecast in forecast_jobs(jobs, config, sizes, Throughputs.load(throughputs)))
 
 
 def _check_gpu(config: Mapping[str, Any], sizes: Sizes, device: str) -> str:

@@ -117,10 +117,7 @@ def plan(
     made (all that the experiment's systems need); rules: tell of every rule, and not of stages; throughputs: rates that
     were measured; output: the plan as JSON.
     """
-    changes = dict(config or {})
-    machine = Machine(nodes, cores, gpus)
-    if gpus:
-        changes.setdefault("device", "cuda")
+    machine, changes = Machine(nodes, cores, gpus), {**({"device": "cuda"} if gpus else {}), **(config or {})}
     whole = complete_configuration(snakefile, configfile, changes)
     made = predict(whole, Throughputs.load(throughputs), snakefile, Path(snakefile).parent, machine, target)
     if output is not None:

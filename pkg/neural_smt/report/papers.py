@@ -1,7 +1,5 @@
 """The tables of the papers, which lie beside this module in ``data/``: their rows, numbers and systems."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +21,7 @@ class Paper(NamedTuple):
     tables: dict[str, dict[str, Any]]
     facts: dict[str, Any]
 
-    def rows(self, name: str = "1") -> pd.DataFrame:
+    def rows(self, name: str = "1") -> "pd.DataFrame":
         """The rows of a table; missing numbers are NaN."""
         import pandas as pd  # half a second, which rules that only ask for names can do without
 

@@ -206,10 +206,9 @@ FORMATS = {
 
 def write_run(feature_set: FeatureSet, iterations: Sequence[Iteration], history: Path, plot: Path) -> None:
     """Write the table (CSV, a row per iteration) and the picture of a run whose weights are those of these features."""
-    table = pd.DataFrame([{name: getattr(iteration, name) for name in FORMATS} for iteration in iterations])
-    weights = pd.DataFrame([iteration.weights for iteration in iterations], columns=feature_set.names)
-    table = pd.concat([table, weights], axis=1).set_axis(range(1, len(iterations) + 1))
-    table = formatted(table, FORMATS | dict.fromkeys(feature_set.names, ".6f"))
+    rows = [[*(getattr(iteration, name) for name in FORMATS), *iteration.weights] for iteration in iterations]
+    formats = FORMATS | dict.fromkeys(feature_set.names, ".6f")
+    table = formatted(pd.DataFrame(rows, range(1, len(rows) + 1), list(formats)), formats)
     write_frame(history, table.reset_index(names="iteration"))
     plot_history(plot, iterations, feature_set)
 

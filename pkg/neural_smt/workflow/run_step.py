@@ -1,7 +1,5 @@
 """The one way from a rule into the package: named inputs, outputs and params become the arguments of a step."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys
@@ -22,7 +20,7 @@ LEFT_OUT = ("step", "code", "asked", "depends")
 """Inputs and params that are no arguments of a step."""
 
 
-def run_step(snakemake: Snakemake) -> None:
+def run_step(snakemake: "Snakemake") -> None:
     """Call the function that the rule's param ``step`` names, with the log in the rule's log file.
 
     The step gets every named input and output as a path (or a list of paths) and every param as it is. The input
@@ -58,12 +56,12 @@ def run_step(snakemake: Snakemake) -> None:
         sys.exit(f"error: {message}")
 
 
-def _arguments(snakemake: Snakemake) -> dict[str, Any]:
+def _arguments(snakemake: "Snakemake") -> dict[str, Any]:
     named = [*snakemake.input.items(), *snakemake.output.items(), *snakemake.params.items()]
     return {name: value for name, value in named if name not in LEFT_OUT}
 
 
-def _ambient(snakemake: Snakemake) -> dict[str, Any]:
+def _ambient(snakemake: "Snakemake") -> dict[str, Any]:
     config = snakemake.config
     return {
         "threads": snakemake.threads,

@@ -229,7 +229,7 @@ def question(d: Derivation) -> Pair:
 def inverted(subject: NounPhrase, core: Words, predicate: Predicate) -> Words:
     """Subject pronoun after the finite verb, doubling a noun: ``le ministre a-t-il``; ``-t-`` between vowels.
 
-    ``je`` is not asked for in this way.
+    Not for ``je``: the caller uses *est-ce que*.
     """
     third = ("elle" if subject.feminine else "il") + ("s" if subject.plural else "")
     pronoun = {1: "tu", 3: "nous", 4: "vous"}.get(subject.target_person, third)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from neural_smt.decoding.lattices.lattice import Lattice
 from neural_smt.decoding.lattices.text_formats import search_graph_lines, slf_lines
-from neural_smt.decoding.nbest import nbest_lines
+from neural_smt.decoding.nbest import empty_translation, nbest_lines, translate
 from neural_smt.decoding.search import Decoder, Translation
 from neural_smt.errors import UserError
 from neural_smt.io.files import open_text
@@ -96,8 +96,9 @@ class Outputs:
         size, distinct = (self.listing.size, self.listing.distinct) if self.listing else (0, True)
         if not self.lattices:
             return decoder.decode(sentences, size, distinct), []
-        lattices = decoder.lattices(sentences)
-        return [decoder.translate(lattice, size, distinct) for lattice in lattices], lattices
+        nothing = empty_translation(decoder.feature_set.size, size)
+        model, found = decoder.model, decoder.lattices(sentences)
+        return [nothing if one is None else translate(one, model, size, distinct)[0] for one in found], found
 
 
 def alignment_line(translation: Translation) -> str:

@@ -77,7 +77,7 @@ class NgramCache:
 
     def statistics(self) -> dict[str, float]:
         """For a report: n-grams, those whose score was there, how often the model was called for others, the seconds
-        that this took of all threads together, and the rates.
+        that all of this took of all threads together, and the rates.
         """
         return sum_counts([self.counts])
 

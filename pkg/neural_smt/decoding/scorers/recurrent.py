@@ -6,8 +6,6 @@ it is first extended (``stacks``), the hypotheses of a stack and of all sentence
 translations get their exact scores in the end.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Sequence
@@ -46,13 +44,13 @@ class RecurrentScoring(TargetNetwork):
 
     folder: Path
     scorer: RecurrentScorer
-    vocabulary: Vocabulary
-    representation: Representation | None
+    vocabulary: "Vocabulary"
+    representation: "Representation | None"
 
     feature = FEATURE
 
     @classmethod
-    def load(cls, folder: Path, representation: Path | None) -> RecurrentScoring:
+    def load(cls, folder: Path, representation: Path | None) -> "RecurrentScoring":
         """Raises ``UserError`` where the model reads a representation and none or another is given, or the other way
         round.
         """
@@ -85,7 +83,7 @@ class RecurrentScoring(TargetNetwork):
         """See ``TargetNetwork``."""
         return model_ids(words, self.vocabulary)
 
-    def on(self, text: TargetText) -> RecurrentTextScorer:
+    def on(self, text: TargetText) -> "RecurrentTextScorer":
         """See ``TargetNetwork``."""
         if self.representation is None:
             return RecurrentTextScorer(self.scorer, None)
@@ -93,7 +91,7 @@ class RecurrentScoring(TargetNetwork):
             raise UserError(f"{self.folder}: the model has inputs; name the representation and the text that it reads")
         return RecurrentTextScorer(self.scorer, self.representation.inputs(list(text.sentences), text.links))
 
-    def feature_of(self, model: TranslationModel, recombination: int = 1) -> RecurrentFeature:
+    def feature_of(self, model: TranslationModel, recombination: int = 1) -> "RecurrentFeature":
         """The model as a feature of the search with a translation model. Raises ``UserError`` where it cannot be."""
         read = self.representation
         if read is not None and read.side != "source":
@@ -150,9 +148,9 @@ class RecurrentFeature(StatefulFeature):
     def __init__(
         self,
         scorer: RecurrentScorer,
-        vocabulary: Vocabulary,
+        vocabulary: "Vocabulary",
         model: TranslationModel,
-        representation: Representation | None = None,
+        representation: "Representation | None" = None,
         recombination: int = 1,
     ):
         self.scorer = scorer
@@ -163,7 +161,7 @@ class RecurrentFeature(StatefulFeature):
         self.known = model_ids(model.target_vocabulary.words, vocabulary)
         self.lock, self.counts = threading.Lock(), {"hypotheses": 0, "evaluations": 0, "seconds": 0.0}
 
-    def begin(self, weighted: WeightedSentences) -> RecurrentSearch:
+    def begin(self, weighted: WeightedSentences) -> "RecurrentSearch":
         """See ``StatefulFeature``."""
         return RecurrentSearch(self, weighted)
 

@@ -213,13 +213,26 @@ def pairwise_log_probabilities(
     return class_scores + chosen - largest - totals.log()
 
 
+class _Lookup(torch.autograd.Function):
+    """Weights by slot (int64 of any shape), with a sparse gradient; nothing where ``valid`` is false."""
+
+    @staticmethod
+    def forward(ctx: Any, direct: Tensor, slots: Tensor, valid: Tensor) -> Tensor:  # type: ignore[override]
+        ctx.save_for_backward(slots, valid)
+        ctx.size = direct.shape
+        return torch.where(valid, direct[slots.clamp(min=0)], 0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        slots, valid = ctx.saved_tensors
+        numbers = torch.sparse_coo_tensor(slots[valid][None], gradient[valid], ctx.size, check_invariants=False)
+        return numbers, None, None
+
+
 def _direct(direct: Tensor, places: Tensor, within: Tensor) -> Tensor:
-    """The weights ``within`` (int64) of ``places``, 0 where there are none (-1), with a sparse gradient."""
     slots = places + within
-    known = (places >= 0).expand_as(slots).nonzero(as_tuple=True)
-    found = direct.new_zeros(slots.shape)
-    found[known] = torch.gather(direct, 0, slots[known], sparse_grad=True)
-    return found
+    return _Lookup.apply(direct, slots, (places >= 0).expand_as(slots))
 
 
 class ClassSoftmax(torch.autograd.Function):
