@@ -22,7 +22,7 @@ def _sort_indices(indices: np.ndarray, numbers: np.ndarray, count: int) -> tuple
 
 
 def sort_numbers(numbers: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sort numbers (int32 ``[n]``, below ``count``): int32 ``[n]``, the indices in order, and int64 ``[count + 1]``:
+    """Sort numbers (integers ``[n]``, below ``count``): int32 ``[n]``, the indices in order; int64 ``[count + 1]``:
     those of number ``i`` stand at ``offsets[i]:offsets[i + 1]``.
     """
     return _sort_indices(np.arange(len(numbers), dtype=np.int32), numbers, count)
