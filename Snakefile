@@ -55,8 +55,8 @@ rule auli2013:
         rules.all.input,
         lambda wildcards: need(
             RESCORES_LATTICES,
-            "no system rescores lattices with a recurrent model; "
-            "take --configfile experiments/multi30k_fr_en.yaml or give systems a 'rescore'",
+            "no system rescores lattices; take --configfile experiments/multi30k_fr_en.yaml "
+            "or let systems rescore with a recurrent model",
         ),
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-from lib import REPETITIONS, RESULTS
+from lib import REPETITIONS, RESULTS, SHARED
 from lib.multi30k import FOLDER, available, model, sentences
 
 from neural_smt.decoding import batches
@@ -135,7 +135,7 @@ class Runs:
 
     def __init__(self, loaded: TranslationModel, folder: Path, text: list[list[str]], normaliser: str):
         self.loaded, self.folder, self.normaliser = loaded, folder, normaliser
-        tuned = read_moses_ini(FOLDER / "moses.ini").weights.values
+        tuned = read_moses_ini(SHARED / "oracle" / "decoding" / "moses.ini").weights.values
         other = {name: tuple(value * 0.8 for value in tuned[name]) for name in ("LM0", "Distortion0")}
         self.weights = [Weights(tuned | {"Cslm0": (WEIGHT,)}), Weights(tuned | other | {"Cslm0": (1.5 * WEIGHT,)})]
         self.alone = [Weights(tuned), Weights(tuned | other)]

@@ -135,9 +135,9 @@ def measure(prefix: Path, pairs: int, shards: int) -> dict[str, Any]:
     shutil.rmtree(folder)
     walls, cpus, peaks = zip(*steps.values(), strict=True)
     result = {"pairs": pairs, "shards": shards, "wall": sum(walls), "cpu": sum(cpus), "peak_megabytes": max(peaks)}
-    print("{pairs:,} pairs, {shards} shards: {wall:.1f} s, processor {cpu:.1f} s, {peak_megabytes} MB".format(**result))
+    print("{pairs:,} pairs, {shards} shards: {wall:.1f} s, CPU {cpu:.1f} s, {peak_megabytes} MB".format(**result))
     for name, (wall, cpu, peak) in steps.items():
-        print(f"    {name}: {wall:.1f} s, processor {cpu:.1f} s, {peak} MB", flush=True)
+        print(f"    {name}: {wall:.1f} s, CPU {cpu:.1f} s, {peak} MB", flush=True)
     return result | {"steps": steps}
 
 

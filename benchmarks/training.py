@@ -22,6 +22,7 @@ from neural_smt.experiment.settings import network_settings
 from neural_smt.io.files import write_json
 from neural_smt.networks.device import describe_device, select_device
 from neural_smt.networks.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.encoder_decoder import PhraseTask
 from neural_smt.training.loop import BatchOrder, Trainer
 
@@ -36,7 +37,8 @@ def measure(config: EncoderDecoderConfig, device: torch.device, precision: str, 
         order = BatchOrder(pairs.lengths, settings.batch, 1, settings.buffer, reshuffle=False)
         task = PhraseTask(network, pairs, pairs.take(np.arange(0)), order)
         # one buffer of minibatches, which hold pairs of all lengths
-        speed = speed_of(Trainer(task, settings, Path(folder), "benchmark"), settings.buffer, seconds)
+        trainer = Trainer(task, settings, Path(folder), "benchmark", AdaDelta.of(network, settings))
+        speed = speed_of(trainer, settings.buffer, seconds)
     milliseconds = 1e3 * speed.pop("seconds") / settings.buffer
     return {"threads": threads, "milliseconds_per_update": milliseconds, **speed}
 

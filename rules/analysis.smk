@@ -147,7 +147,7 @@ rule show_map:
     params:
         **step("analysis.maps:show_map"),
         about=EVERY_PAGE["map"]["about"],
-        title=f"Words and phrases of {config['experiment']}",
+        title=FILES.heading("map"),
     script:
         "../workflow_scripts/run_step.py"
 

@@ -60,18 +60,12 @@ JOINT_INPUTS = {name: settings for name, settings in FILES.joint_inputs.items() 
 RESCORES_LATTICES = [name for name in SYSTEMS if FILES.rescores_lattices(name)]
 RESCORES_LISTS = [name for name, system in SYSTEMS.items() if system["rescore"] and name not in RESCORES_LATTICES]
 TRANSLATED, TUNED, SEARCHED = FILES.translated, FILES.tuned, FILES.searched
-RESCORED = [name for name in TUNED if name not in SEARCHED]
 EXPORTED = [name for name in SEARCHED if FILES.searched_network(name) is None]
-# several networks train (and score) side by side, which takes less time than one after the other with more threads
-NETWORK_THREADS = 2 if len(NETWORKS) + len(CSLMS) == 1 else 1
 USES_GPU = int(config["device"] == "cuda")
 # that train a network together, each on a GPU of its own or with its own threads
 PROCESSES = config["training"]["processes"]
-# jobs that share the work of a stage; with one, the jobs are those of whole texts and tables
+# jobs that share the work of a stage
 SHARDS = config["shards"]
-# with several shards, decode's files are named by shard and temporary; with one, they are the whole
-OF_SHARD = r"\.\d+-of-\d+" if SHARDS > 1 else "(?:)"
-shard_file = temp if SHARDS > 1 else str
 # data that systems are built from besides the selected ones; their results lie in folders of their own
 VARIANTS = FILES.variants
 VARIANT = r"all|random(?:_\d+)?"
@@ -108,13 +102,15 @@ def results_of_all_data(pattern, **values):
     return [*results(pattern, **values), *results(f"data/{{variant}}/{pattern}", variant=VARIANTS, **values)]
 
 
-def step(function, *modules):
+def step(function, modules=None):
     """The params that say which function a job calls (``module:name``), and what code that depends on.
 
-    The digest is of the files that the function's module and the further ``modules`` reach: when these change, its jobs
-    run again.
+    The digest is of the files that the function's module reaches, and the modules that it finds by name (``modules`` of
+    the wildcards): when these change, its jobs run again.
     """
-    return {"step": function, "code": step_digest(function, *modules)}
+    if modules is None:
+        return {"step": function, "code": step_digest(function)}
+    return {"step": function, "code": lambda wildcards: step_digest(function, *modules(wildcards))}
 
 
 # source -> side -> its text, of all that is not generated: those that are joined one by one
@@ -129,18 +125,14 @@ def tokenised(sources, side):
     return expand(pattern, source=sources, side=side)
 
 
-# how lines are selected of each text that they are selected of
-SELECTED = {"train": config["selection"]["method"]}
-if CORPUS["monolingual"]:
-    SELECTED["monolingual"] = config["selection"]["monolingual_method"]
-SELECTED_TEXTS = list(SELECTED)
-SHARDED_POOLS = [text for text, method in SELECTED.items() if SHARDS > 1 and method != "none"]
+# texts whose lines are scored to be selected
+SCORED_POOLS = [text for text, settings in INPUTS.selection.items() if settings["method"] != "none"]
 
 
 def scores_of_shards(text):
-    """The scores of a text's lines, where shards compute them."""
+    """The scores of a text's lines, where lines are selected by them."""
     pattern = f"results/{{{{experiment}}}}/selection/shards/{text}.{{scatteritem}}.npy"
-    return gather.shards(pattern) if text in SHARDED_POOLS else []
+    return gather.shards(pattern) if text in SCORED_POOLS else []
 
 
 def training_text(sources, side):

@@ -131,7 +131,7 @@ rule check_experiment:
         texts=FETCHED_TEXTS,
         snakefile=f"{workflow.basedir}/Snakefile",
         throughputs=f"{workflow.basedir}/benchmarks/throughputs.json",
-        asked=[config["check"], config["training"] if USES_GPU else None],
+        declared=[config["check"], config["training"] if USES_GPU else None],
     script:
         "../workflow_scripts/run_step.py"
 
@@ -139,7 +139,7 @@ rule check_experiment:
 rule tokenise:
     """Normalise and tokenise one side of a source (NFC, sacremoses), or a shard of it."""
     input:
-        # an older one will do: what is tokenised does not follow from it; what is generated is good
+        # an older one will do: the tokenised text does not depend on it; generated text needs no check
         depends=ancient("results/{experiment}/corpus/checked.json") if FETCHED_TEXTS else [],
         text=lambda wildcards: INPUTS.raw_text(wildcards.source, wildcards.language),
     output:
@@ -158,7 +158,7 @@ rule tokenise:
         **step("corpus.steps:tokenise"),
         language="{language}",
         shard=lambda wildcards: wildcards.scatteritem[1:] or "1-of-1",
-        tokenised=lambda wildcards: CORPUS["sources"][wildcards.source].get("tokenised", False),
+        tokenised=lambda wildcards: CORPUS["sources"][wildcards.source]["tokenised"],
     script:
         "../workflow_scripts/run_step.py"
 

@@ -30,29 +30,29 @@ use rule describe_system as describe_search with:
 
 
 rule decode:
-    """Translate a set with a tuned system, or a shard of it."""
+    """Translate a shard of a set with a tuned system."""
     input:
         unpack(INPUTS.system),
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
         weights="results/{experiment}/tuning/{system}/run{run}/weights.json",
     output:
-        output=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.hypothesis"),
-        statistics=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.json"),
+        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.hypothesis"),
+        statistics=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.json"),
     log:
-        "results/{experiment}/logs/decode/{system}.run{run}.{set}{scatteritem}.log",
+        "results/{experiment}/logs/decode/{system}.run{run}.{set}.{scatteritem}.log",
     benchmark:
-        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}{scatteritem}.tsv"
+        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.{scatteritem}.tsv"
     wildcard_constraints:
         system=one_of(SEARCHED),
-        scatteritem=OF_SHARD,
     conda:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(4),
         runtime="12h",
+        gpu=INPUTS.gpus,
     params:
-        **step("decoding.steps:decode"),
-        shard=lambda wildcards: wildcards.scatteritem[1:] or None,
+        **step("decoding.steps:decode", INPUTS.scorers),
+        shard="{scatteritem}",
     script:
         "../workflow_scripts/run_step.py"
 
@@ -61,9 +61,11 @@ rule join_translations:
     """Put the translations of shards of a set together."""
     input:
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
-        parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.hypothesis"),
+        parts=gather.shards(
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.hypothesis"
+        ),
         part_statistics=gather.shards(
-            "results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.json"
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.json"
         ),
     output:
         output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
@@ -73,7 +75,7 @@ rule join_translations:
     benchmark:
         "results/{experiment}/benchmarks/decoding/join_translations/{system}.run{run}.{set}.tsv"
     wildcard_constraints:
-        system=one_of(SEARCHED if SHARDS > 1 else []),
+        system=one_of(SEARCHED),
     conda:
         "../envs/neural_smt.yaml"
     params:

@@ -1,27 +1,26 @@
 rule translate_attention:
-    """Translate a set with an attention network alone (Mi et al. 2016)."""
+    """Translate a shard of a set with an attention network alone (Mi et al. 2016)."""
     input:
         unpack(INPUTS.attention_translation),
     output:
-        output=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.hypothesis"),
-        statistics=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.json"),
-        alignment=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.align"),
+        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.hypothesis"),
+        statistics=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.json"),
+        alignment=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.align"),
     log:
-        "results/{experiment}/logs/decode/{system}.run{run}.{set}{scatteritem}.log",
+        "results/{experiment}/logs/decode/{system}.run{run}.{set}.{scatteritem}.log",
     benchmark:
-        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}{scatteritem}.tsv"
+        "results/{experiment}/benchmarks/decoding/decode/{system}.run{run}.{set}.{scatteritem}.tsv"
     wildcard_constraints:
         system=one_of(TRANSLATED),
-        scatteritem=OF_SHARD,
     conda:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(8),
         runtime="12h",
-        gpu=USES_GPU,
+        gpu=INPUTS.gpus,
     params:
         **step("decoding.attention_steps:translate_attention"),
-        shard=lambda wildcards: wildcards.scatteritem[1:] or None,
+        shard="{scatteritem}",
     script:
         "../workflow_scripts/run_step.py"
 
@@ -29,12 +28,14 @@ rule translate_attention:
 use rule join_translations as join_attention with:
     input:
         text=lambda wildcards: FILES.text(wildcards.set, SOURCE),
-        parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.hypothesis"),
+        parts=gather.shards(
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.hypothesis"
+        ),
         part_statistics=gather.shards(
-            "results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.json"
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.json"
         ),
         part_alignments=gather.shards(
-            "results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.align"
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.align"
         ),
     output:
         output="results/{experiment}/decoding/{system}/run{run}/{set}.hypothesis",
@@ -45,7 +46,7 @@ use rule join_translations as join_attention with:
     benchmark:
         "results/{experiment}/benchmarks/decoding/join_attention/{system}.run{run}.{set}.tsv"
     wildcard_constraints:
-        system=one_of(TRANSLATED if SHARDS > 1 else []),
+        system=one_of(TRANSLATED),
 
 
 rule measure_epochs:

@@ -20,7 +20,7 @@ rule decode_lattices:
         mem_mb=memory(4),
         runtime="12h",
     params:
-        **step("decoding.reranking_steps:decode_lattices"),
+        **step("decoding.reranking_steps:decode_lattices", INPUTS.scorers),
         density=lambda wildcards: config["decoding"][
             "lattice_density" if wildcards.density == "lattices" else "list_density"
         ],
@@ -47,8 +47,9 @@ rule rescore_lattices:
     resources:
         mem_mb=memory(4),
         runtime="12h",
+        gpu=INPUTS.gpus,
     params:
-        **step("decoding.reranking_steps:rescore_lattices"),
+        **step("decoding.reranking_steps:rescore_lattices", INPUTS.scorers),
     script:
         "../workflow_scripts/run_step.py"
 

@@ -1,13 +1,13 @@
 use rule decode as decode_lists with:
-    """Translate a set with a tuned system, or a shard of it, and list its best translations, to be rescored."""
+    """Translate a shard of a set with a tuned system and list its best translations, to be rescored."""
     output:
-        output=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.listed"),
-        statistics=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.listed.json"),
-        nbest=shard_file("results/{experiment}/decoding/{system}/run{run}/{set}{scatteritem}.nbest.gz"),
+        output=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.listed"),
+        statistics=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.listed.json"),
+        nbest=temp("results/{experiment}/decoding/{system}/run{run}/shards/{set}.{scatteritem}.nbest.gz"),
     log:
-        "results/{experiment}/logs/decode_lists/{system}.run{run}.{set}{scatteritem}.log",
+        "results/{experiment}/logs/decode_lists/{system}.run{run}.{set}.{scatteritem}.log",
     benchmark:
-        "results/{experiment}/benchmarks/decoding/decode_lists/{system}.run{run}.{set}{scatteritem}.tsv"
+        "results/{experiment}/benchmarks/decoding/decode_lists/{system}.run{run}.{set}.{scatteritem}.tsv"
     params:
         nbest_size=config["decoding"]["rescored_nbest"],
         nbest_alignment=INPUTS.lists_need_alignment,
@@ -17,11 +17,13 @@ use rule join_translations as join_lists with:
     """Put the translations and n-best lists of shards of a set together."""
     input:
         text=f"results/{{experiment}}/corpus/tokenised/{{set}}.{SOURCE}",
-        parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.listed"),
+        parts=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.listed"),
         part_statistics=gather.shards(
-            "results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.listed.json"
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.listed.json"
         ),
-        part_lists=gather.shards("results/{{experiment}}/decoding/{{system}}/run{{run}}/{{set}}.{scatteritem}.nbest.gz"),
+        part_lists=gather.shards(
+            "results/{{experiment}}/decoding/{{system}}/run{{run}}/shards/{{set}}.{scatteritem}.nbest.gz"
+        ),
     output:
         output="results/{experiment}/decoding/{system}/run{run}/{set}.listed",
         statistics="results/{experiment}/decoding/{system}/run{run}/{set}.listed.json",
@@ -52,9 +54,9 @@ rule score_lists:
     resources:
         mem_mb=memory(8),
         runtime="12h",
-        gpu=USES_GPU,
+        gpu=INPUTS.gpus,
     params:
-        **step("decoding.reranking_steps:score_lists"),
+        **step("decoding.reranking_steps:score_lists", INPUTS.scorers),
         shard="{scatteritem}",
     script:
         "../workflow_scripts/run_step.py"

@@ -1,3 +1,6 @@
+SIGNIFICANCE_TEST = {key: config["evaluation"][key] for key in ("test", "trials")}
+
+
 rule evaluate:
     """Detokenise one translation and score it: sacreBLEU on text, BLEU on tokens."""
     input:
@@ -39,7 +42,7 @@ rule compare:
         **step("evaluation.steps:compare"),
         systems=lambda wildcards: FILES.translations(SYSTEMS, wildcards.set),
         baseline=config["evaluation"]["baseline"],
-        settings={key: config["evaluation"][key] for key in ("test", "trials")},
+        settings=SIGNIFICANCE_TEST,
         seed=config["seed"],
     script:
         "../workflow_scripts/run_step.py"
@@ -63,7 +66,7 @@ rule compare_neighbours:
     params:
         **step("evaluation.steps:compare_neighbours"),
         systems=lambda wildcards: FILES.translations(FILES.paper_rows().values(), wildcards.set),
-        settings={key: config["evaluation"][key] for key in ("test", "trials")},
+        settings=SIGNIFICANCE_TEST,
         seed=config["seed"],
     script:
         "../workflow_scripts/run_step.py"
@@ -83,7 +86,7 @@ use rule compare as compare_joint with:
     params:
         systems=lambda wildcards: FILES.translations(FILES.joint_systems, wildcards.set),
         baseline="recurrent",
-        settings={"test": "bootstrap", "trials": config["evaluation"]["trials"]},
+        settings=SIGNIFICANCE_TEST | {"test": "bootstrap"},
 
 
 rule evaluation:

@@ -1,7 +1,7 @@
 rule build_language_model:
     """Estimate the target language model (interpolated modified Kneser-Ney)."""
     input:
-        texts=[f"results/{{data}}/selection/{name}.{TARGET}" for name in SELECTED_TEXTS],
+        texts=[f"results/{{data}}/selection/{name}.{TARGET}" for name in INPUTS.selection],
         vocabulary=f"results/{EXPERIMENT}/corpus/vocabulary.{TARGET}.tsv",
     output:
         output=directory("results/{data}/language_model/model"),

@@ -22,7 +22,7 @@ rule write_table:
         scores=FILES.scores(),
         significance=FILES.significance(),
         labels=FILES.labels,
-        title=f"BLEU of the systems of {EXPERIMENT}",
+        title=FILES.heading("systems"),
     script:
         "../workflow_scripts/run_step.py"
 
@@ -44,7 +44,7 @@ rule plot_scores:
         **step("report.scores:plot_scores"),
         scores=FILES.scores(),
         labels=FILES.labels,
-        title=f"BLEU of the systems of {EXPERIMENT}",
+        title=FILES.heading("systems"),
     script:
         "../workflow_scripts/run_step.py"
 
@@ -70,7 +70,7 @@ rule write_data_table:
         scores=FILES.scores(),
         significance=FILES.significance(),
         labels=FILES.labels,
-        title=f"What the systems of {EXPERIMENT} are built from",
+        title=FILES.heading("data"),
     script:
         "../workflow_scripts/run_step.py"
 
@@ -92,12 +92,12 @@ rule write_networks_table:
     params:
         **step("report.networks:write_networks_table"),
         networks=FILES.network_files(),
-        title=f"Networks of {EXPERIMENT}",
+        title=FILES.heading("networks"),
     script:
         "../workflow_scripts/run_step.py"
 
 
-rule write_paper_order:
+rule write_cho2014_table:
     """Write the systems beside Table 1 of Cho et al. (2014), with what may explain another order."""
     input:
         depends=listed_paths(FILES.scores(FILES.paper_rows().values())),
@@ -108,23 +108,23 @@ rule write_paper_order:
         target_shortlist=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
         perplexity=[f"results/{{experiment}}/training/{network}/perplexity.json" for network in CSLMS[:1]],
     output:
-        csv_output="results/{experiment}/report/paper_order.csv",
-        markdown_output="results/{experiment}/report/paper_order.md",
+        csv_output="results/{experiment}/report/cho2014.csv",
+        markdown_output="results/{experiment}/report/cho2014.md",
     log:
-        "results/{experiment}/logs/write_paper_order.log",
+        "results/{experiment}/logs/write_cho2014_table.log",
     benchmark:
-        "results/{experiment}/benchmarks/report/write_paper_order.tsv"
+        "results/{experiment}/benchmarks/report/write_cho2014_table.tsv"
     conda:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(2),
     params:
-        **step("report.cho2014:write_paper_order"),
+        **step("report.cho2014:write_cho2014_table"),
         rows=FILES.paper_rows(),
         scores=FILES.scores(),
         sets=SETS,
         remarks=config["report"]["remarks"],
-        title=f"The order of Cho et al. (2014) and that of {EXPERIMENT}",
+        title=FILES.heading("table1_cho2014"),
     script:
         "../workflow_scripts/run_step.py"
 
@@ -149,7 +149,7 @@ rule write_joint_tables:
         **step("report.auli2013:write_joint_tables"),
         files=FILES.joint(),
         remarks=config["report"]["remarks"],
-        title=f"The tables of Auli et al. (2013) and {EXPERIMENT}",
+        title=FILES.heading("tables_auli2013"),
     script:
         "../workflow_scripts/run_step.py"
 
@@ -172,7 +172,7 @@ rule write_classes_table:
         **step("report.networks:write_classes_table"),
         networks=FILES.classes(),
         sets=SETS,
-        title=f"Word classes of {EXPERIMENT}",
+        title=FILES.heading("classes"),
     script:
         "../workflow_scripts/run_step.py"
 
@@ -197,7 +197,7 @@ rule write_attention_tables:
         **step("report.mi2016:write_attention_tables"),
         files=FILES.attention(),
         remarks=config["report"]["remarks"],
-        title=f"The tables of Mi et al. (2016) and {EXPERIMENT}",
+        title=FILES.heading("tables_mi2016"),
     script:
         "../workflow_scripts/run_step.py"
 

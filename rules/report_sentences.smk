@@ -43,8 +43,9 @@ rule explain_sentences:
     resources:
         mem_mb=memory(4),
         runtime="4h",
+        gpu=INPUTS.gpus,
     params:
-        **step("report.explaining:explain_sentences"),
+        **step("report.explaining:explain_sentences", INPUTS.scorers),
         run=1,
     script:
         "../workflow_scripts/run_step.py"

@@ -17,7 +17,7 @@ rule score_phrase_table:
         table="extracted|proposed",
     conda:
         "../envs/neural_smt.yaml"
-    threads: NETWORK_THREADS
+    threads: lambda wildcards: FILES.training_threads(wildcards.network)
     resources:
         mem_mb=memory(4),
         runtime="24h",

@@ -1,16 +1,16 @@
 rule train_selection_models:
-    """Train the models of the in-domain text and of the pool that shards of the pool are scored with."""
+    """Train the models of the in-domain text and of the pool that the pool is scored with."""
     input:
         pool=INPUTS.pool,
         in_domain=INPUTS.pool_in_domain,
     output:
-        output=directory("results/{experiment}/selection/models/{text}"),
+        output=temp(directory("results/{experiment}/selection/models/{text}")),
     log:
         "results/{experiment}/logs/train_selection_models.{text}.log",
     benchmark:
         "results/{experiment}/benchmarks/selection/train_selection_models.{text}.tsv"
     wildcard_constraints:
-        text=one_of(SHARDED_POOLS),
+        text=one_of(SCORED_POOLS),
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -18,7 +18,7 @@ rule train_selection_models:
         runtime="4h",
     params:
         **step("selection.steps:train_selection_models"),
-        settings=lambda wildcards: {"method": SELECTED[wildcards.text], "order": config["selection"]["order"]},
+        settings=lambda wildcards: INPUTS.selection[wildcards.text],
         seed=config["seed"],
     script:
         "../workflow_scripts/run_step.py"
@@ -36,9 +36,11 @@ rule score_pool:
     benchmark:
         "results/{experiment}/benchmarks/selection/score_pool/{text}.{scatteritem}.tsv"
     wildcard_constraints:
-        text=one_of(SHARDED_POOLS),
+        text=one_of(SCORED_POOLS),
     conda:
         "../envs/neural_smt.yaml"
+    # for each side one
+    threads: lambda wildcards: len(INPUTS.pool(wildcards))
     resources:
         runtime="4h",
     params:
@@ -72,7 +74,7 @@ rule select_pairs:
         runtime="8h",
     params:
         **step("selection.steps:select"),
-        settings=config["selection"],
+        settings=INPUTS.selection["train"],
         seed=config["seed"],
     script:
         "../workflow_scripts/run_step.py"
@@ -96,7 +98,7 @@ use rule select_pairs as select_text with:
         "results/{experiment}/benchmarks/selection/select_text.tsv"
     threads: 1
     params:
-        settings=config["selection"] | {"method": config["selection"]["monolingual_method"]},
+        settings=INPUTS.selection.get("monolingual"),
 
 
 rule take_pairs:

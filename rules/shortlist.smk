@@ -3,7 +3,7 @@ rule build_shortlists:
     input:
         source_text=f"results/{{experiment}}/selection/train.{SOURCE}",
         target_text=f"results/{{experiment}}/selection/train.{TARGET}",
-        depends=[tokenised(SETS, side) for side in (SOURCE, TARGET)],
+        depends=listed_paths(FILES.texts),
     output:
         source_output=f"results/{{experiment}}/shortlist/shortlist.{SOURCE}.tsv",
         target_output=f"results/{{experiment}}/shortlist/shortlist.{TARGET}.tsv",
@@ -19,13 +19,7 @@ rule build_shortlists:
     params:
         **step("shortlist:build_shortlists"),
         size=config["shortlist"]["size"],
-        coverage=lambda wildcards, input: {
-            "train": [input.source_text, input.target_text],
-            **{
-                name: [f"results/{wildcards.experiment}/corpus/tokenised/{name}.{side}" for side in (SOURCE, TARGET)]
-                for name in SETS
-            },
-        },
+        coverage=FILES.texts,
     script:
         "../workflow_scripts/run_step.py"
 

@@ -25,11 +25,7 @@ rule train_network:
         runtime=lambda wildcards: f"{FILES.kind(wildcards.network).hours}h",
         gpu=USES_GPU * PROCESSES,
     params:
-        step="training.steps:train_network",
-        # of what trains all networks, and of what this kind adds
-        code=lambda wildcards: step_digest(
-            "training.steps:train_network", f"training.{FILES.kind_of(wildcards.network)}"
-        ),
+        **step("training.steps:train_network", INPUTS.trainers),
         kind=lambda wildcards: FILES.kind_of(wildcards.network),
         inputs=INPUTS.training,
         settings=lambda wildcards: FILES.training_settings(wildcards.network),
@@ -61,10 +57,7 @@ rule measure_network:
         runtime="4h",
         gpu=USES_GPU,
     params:
-        step="training.steps:measure_network",
-        code=lambda wildcards: step_digest(
-            "training.steps:measure_network", f"training.{FILES.kind_of(wildcards.network)}"
-        ),
+        **step("training.steps:measure_network", INPUTS.trainers),
         kind=lambda wildcards: FILES.kind_of(wildcards.network),
         inputs=INPUTS.measuring,
         settings=lambda wildcards: FILES.training_settings(wildcards.network),

@@ -20,10 +20,11 @@ rule tune:
     resources:
         mem_mb=memory(4),
         runtime="24h",
+        gpu=INPUTS.gpus,
     params:
-        **step("tuning.steps:tune"),
+        **step("tuning.steps:tune", INPUTS.scorers),
         decoding=config["decoding"]["tuning"],
-        settings={key: value for key, value in config["tuning"].items() if key not in ("runs", "start")},
+        settings=INPUTS.tuning_settings,
         seed=INPUTS.seed,
         # not an output: a killed run goes on at its last iteration
         state=lambda wildcards: f"results/{wildcards.experiment}/tuning/{wildcards.system}/run{wildcards.run}/state",
@@ -46,14 +47,16 @@ rule tune_reranking:
     benchmark:
         "results/{experiment}/benchmarks/tuning/tune/{system}.run{run}.tsv"
     wildcard_constraints:
-        system=one_of(RESCORED),
+        system=one_of(filter(FILES.is_rescored, TUNED)),
     conda:
         "../envs/neural_smt.yaml"
     resources:
         mem_mb=memory(4),
         runtime="12h",
+        # lists are scored already
+        gpu=lambda wildcards: INPUTS.gpus(wildcards) * FILES.rescores_lattices(wildcards.system),
     params:
-        **step("tuning.reranking_steps:tune_reranking"),
+        **step("tuning.reranking_steps:tune_reranking", INPUTS.scorers),
         settings=INPUTS.tuning_settings,
         seed=INPUTS.seed,
     script:

@@ -59,7 +59,7 @@ rule measure_candidates:
     input:
         **FILES.candidate_tables,
         network_vocabulary=FILES.network_vocabulary(MEASURED_WORDS, TARGET),
-        depends=[FILES.text(text, side) for text in ("train", *SETS) for side in (SOURCE, TARGET)],
+        depends=listed_paths(FILES.texts),
     output:
         csv_output="results/{experiment}/vocabulary_selection/coverage.csv",
         markdown_output="results/{experiment}/vocabulary_selection/coverage.md",
@@ -74,9 +74,9 @@ rule measure_candidates:
         runtime="8h",
     params:
         **step("vocabulary_selection.coverage_steps:measure_candidates"),
-        texts={text: [FILES.text(text, side) for side in (SOURCE, TARGET)] for text in ("train", *SETS)},
+        texts=FILES.texts,
         settings=SENTENCE_VOCABULARIES[DEFAULT_SETS],
-        tops=config["vocabulary_selection"]["dictionary_sizes"],
+        dictionary_sizes=config["vocabulary_selection"]["dictionary_sizes"],
         batch=config["vocabulary_selection"]["batch"],
         training="train",
         seed=config["seed"],

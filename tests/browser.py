@@ -12,7 +12,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-FLAGS = (
+import pytest
+
+FLAGS = [
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
@@ -24,9 +26,13 @@ FLAGS = (
     "--disable-dev-shm-usage",
     "--hide-scrollbars",
     "--remote-debugging-pipe",
-)
+]
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+IN_CHROMIUM = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no Chromium (Debian's package chromium) on this machine"
+)
 
 PATIENCE = 180.0
 """Seconds that one command may take, on a busy machine."""

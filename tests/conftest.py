@@ -1,10 +1,14 @@
 """Fixtures every test file may use."""
 
 import os
+import signal
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import hypothesis
 import pytest
+from browser import Browser
 
 # Tests do thousands of tiny matrix products: threads that wait for each other after each make them slower, and on a
 # busy machine ten times slower. Set before anything loads OpenMP.
@@ -33,3 +37,18 @@ def shared() -> Path:
     if not (folder / "oracle").is_dir():
         pytest.skip(f"no reference data at {folder}; set NEURAL_SMT_SHARED to the folder that holds oracle/ and data/")
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser of a module's own."""
+    with closing(Browser(tmp_path_factory.mktemp("browser"))) as opened:
+        yield opened
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """What runs in the background of a script ignores interruptions, and so does what it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -1,7 +1,8 @@
 """Neural SMT: phrase-based translation with recurrent networks, from raw text to BLEU.
 
 Each stage of the pipeline (``STAGES``) is a module or a folder of this package. A stage may import the stages before
-it, never those after it; one exception: ``selection`` scores text with models of ``language_model``.
+it, never those after it, with two exceptions: ``selection`` scores text with models of ``language_model``, and
+``analysis`` makes its pages with what ``report`` has.
 """
 
 import os

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
-from neural_smt.bleu_primitives import ORDER, REFERENCE_LENGTH, SIZE, count_statistics, log_bleu
+from neural_smt.bleu_primitives import ORDER, REFERENCE_LENGTH, SIZE, count_statistics, log_bleus
 
 MATCHES = slice(0, 2 * ORDER, 2)
 TOTALS = slice(1, 2 * ORDER, 2)
@@ -61,7 +61,7 @@ def sentence_bleu(statistics: np.ndarray) -> np.ndarray:
 
     Lin and Och (2004), "ORANGE", section 4.
     """
-    return np.exp([log_bleu(row, PLUS_ONE) for row in statistics])
+    return np.exp(log_bleus(statistics, PLUS_ONE))
 
 
 def smoothed_bleu(statistics: np.ndarray) -> np.ndarray:

@@ -77,3 +77,9 @@ def log_bleu(statistics: np.ndarray, background: np.ndarray) -> float:
     length = statistics[1] + background[1]
     reference = statistics[REFERENCE_LENGTH] + background[REFERENCE_LENGTH]
     return logs + min(0.0, 1.0 - reference / length)
+
+
+@kernel
+def log_bleus(statistics: np.ndarray, background: np.ndarray) -> np.ndarray:
+    """``log_bleu`` of every row of ``[n, 9]``, float64 ``[n]``."""
+    return np.array([log_bleu(row, background) for row in statistics])

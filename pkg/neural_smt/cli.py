@@ -72,12 +72,9 @@ def steps(stage: str) -> dict[str, Callable[..., Any]]:
 
 
 def _is_step(name: str, function: Any, module: ModuleType) -> bool:
-    return (
-        inspect.isfunction(function)
-        and (function.__module__ == module.__name__ or function.__module__.endswith("_steps"))
-        and not name.startswith("_")
-        and {p.kind for p in inspect.signature(function).parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
-    )
+    if name.startswith("_") or not inspect.isfunction(function) or function.__module__ != module.__name__:
+        return False
+    return {p.kind for p in inspect.signature(function).parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
 
 
 _ADVICE = "give JSON or @file.yaml"
@@ -161,7 +158,7 @@ def _parse(arguments: Sequence[str] | None) -> tuple[Callable[..., Any], dict[st
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status (1 after what a user can put right, told in one sentence on standard
+    """Run one command; returns the exit status (1 after what a user can correct, with one sentence on standard
     error).
 
     Interrupted, or when nobody reads its output any more, it ends with the status of the signal and says nothing.
@@ -177,9 +174,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except Exception as error:
-        told = sentence(error)
-        if told is None:
+        message = sentence(error)
+        if message is None:
             raise
-        print(f"error: {told}", file=sys.stderr)
+        print(f"error: {message}", file=sys.stderr)
         return 1
     return 0

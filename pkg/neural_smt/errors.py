@@ -53,7 +53,7 @@ class MissingKey(UserError, KeyError):
 
 
 class Section(dict):
-    """A mapping that a user may have spoilt: to ask for a key that is not there is a ``UserError``.
+    """A mapping that a user may have edited wrongly: a missing key is a ``UserError``.
 
     place: what the sentence starts with, as ``weights.json``; advice: what it ends with.
     """
@@ -69,12 +69,12 @@ def check_as_many(**given: Sized) -> None:
     """Raise ``UserError`` unless as many of everything are given."""
     numbers = {name: len(values) for name, values in given.items()}
     if len(set(numbers.values())) > 1:
-        told = ", ".join(f"{number} {name}" for name, number in numbers.items())
-        raise UserError(f"{told}: give as many of each")
+        counts = ", ".join(f"{number} {name}" for name, number in numbers.items())
+        raise UserError(f"{counts}: give as many of each")
 
 
 def sentence(error: BaseException) -> str | None:
-    """What a user is told of an exception, on one line; None for a fault of the program."""
+    """The message of an exception for users, on one line; None for a fault of the program."""
     if isinstance(error, UserError):
         return " ".join(str(error).split("\n"))
     if isinstance(error, OSError) and error.errno in _ADVICE:
@@ -94,8 +94,8 @@ def write_fault(error: Exception, path: Path, temporary: Path) -> OSError | None
     """
     number = error.errno if isinstance(error, OSError) else None
     if number is None:
-        told = _OS_ERROR.search(str(error))
-        number = int(told[1]) if told else errno.ENOSPC if _UNWRITTEN.search(str(error)) else None
+        match = _OS_ERROR.search(str(error))
+        number = int(match[1]) if match else errno.ENOSPC if _UNWRITTEN.search(str(error)) else None
     name = getattr(error, "filename", None)
     if number is None or not (name is None or str(name).startswith(str(temporary))):
         return None

@@ -51,3 +51,13 @@ def mix(key: np.uint64) -> np.uint64:
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return key ^ (key >> np.uint64(31))
+
+
+@kernel
+def enlarged(rows: np.ndarray, size: int) -> np.ndarray:
+    """A copy of an array with rows of zeros to make ``size`` of them."""
+    larger = np.zeros((size,) + rows.shape[1:], dtype=rows.dtype)  # noqa: RUF005 (Numba has no unpacking)
+    values, room = rows.reshape(-1), larger.reshape(-1)
+    for i in range(len(values)):  # an assignment of slices takes a second longer to compile, in every kernel again
+        room[i] = values[i]
+    return larger

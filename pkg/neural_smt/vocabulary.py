@@ -1,22 +1,27 @@
 """Words and their integer ids: one vocabulary per language of an experiment, shared by every stage."""
 
-import hashlib
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from html import unescape
 from pathlib import Path
 
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_lines, write_lines
+from neural_smt.io.files import digest_lines, read_lines, write_lines
 from neural_smt.io.ragged import Ragged, offsets_of
 
 UNK, BOS, EOS = 0, 1, 2
 """Ids every vocabulary reserves: the unknown word, the start and the end of a sentence."""
 
 RESERVED = ("<unk>", "<s>", "</s>")
+
+
+def spelled(tokens: Iterable[str]) -> list[str]:
+    """Words as a person spells them: without the escapes of Moses' tokeniser."""
+    return [unescape(token) for token in tokens]
 
 
 class Vocabulary:
@@ -40,7 +45,7 @@ class Vocabulary:
     @cached_property
     def digest(self) -> str:
         """SHA-256 (hex) of the words in order: two vocabularies with the same digest give the same ids."""
-        return hashlib.sha256("\n".join(self.words).encode()).hexdigest()
+        return digest_lines(self.words)
 
     @classmethod
     def from_counts(cls, counts: Counter) -> "Vocabulary":

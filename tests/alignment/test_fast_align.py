@@ -103,7 +103,7 @@ def test_the_tool_finds_the_same_links(shared: Path, backward: bool) -> None:
     sides = []
     for language in ("en", "fr"):
         raw = read_lines(shared / "data" / "multi30k" / f"train.{language}.gz")
-        lines = tokenise_lines(raw, language)
+        lines = list(tokenise_lines(raw, language))
         vocabulary = Vocabulary.from_sentences(lines)
         sides.append((vocabulary.encode(lines), len(vocabulary)))
     (source, source_size), (target, target_size) = reversed(sides) if backward else sides

@@ -25,40 +25,7 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scance
 PATIENCE = 30
 """Seconds that a daemon may take to answer, or to end."""
 
-CONFIGURATION = """\
-ClusterName=one
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={controller}
-SlurmUser={user}
-SlurmdUser={user}
-AuthType=auth/munge
-CredType=cred/munge
-AuthInfo=socket={folder}/munge.socket
-CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
-ProctrackType=proctrack/pgid
-TaskPlugin=task/none
-MpiDefault=none
-AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU_Memory
-SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=2
-SlurmdParameters=config_overrides
-GresTypes=gpu
-KillWait=2
-ReturnToService=2
-MinJobAge=86400
-NodeName=node NodeHostname={host} NodeAddr=127.0.0.1 Port={node} CPUs={cpus} RealMemory={memory} Gres=gpu:2
-PartitionName=batch Nodes=node Default=YES MaxTime=24:00:00
-PartitionName=long Nodes=node MaxTime=14-00:00:00
-PartitionName=gpu Nodes=node MaxTime=14-00:00:00
-"""
+CONFIGURATION = Path(__file__).with_name("slurm.conf").read_text(encoding="utf-8")
 """The node claims more than the machine may have: as many CPUs and as much memory as the jobs ask for, and two GPUs
 that are not there. Slurm counts them and gives them to jobs as if they were. The partitions are the profile's.
 """

@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from checkouts import TINY, link_checkout, snakemake
 
 FAKE = Path(__file__).parent / "fake_pbs.py"
+
+PBS = yaml.safe_load(Path(__file__).with_name("pbs_states.yaml").read_text(encoding="utf-8"))
 
 TEXT = "results/tiny/corpus/tokenised/news_dev.en"
 """Made by two jobs, one after the other."""
@@ -51,21 +54,7 @@ def test_a_killed_job_is_submitted_again_with_more_memory(
     assert (submitted / TEXT).read_bytes() == (local / TEXT).read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("printed", "status", "expected"),
-    [
-        ({"job_state": "Q"}, 0, "running"),
-        ({"job_state": "R"}, 0, "running"),
-        ({"job_state": "E"}, 0, "running"),
-        ({"job_state": "F", "Exit_status": 0}, 0, "success"),
-        ({"job_state": "F", "Exit_status": 1}, 0, "failed"),
-        ({"job_state": "F", "Exit_status": 265}, 0, "failed"),
-        ({"job_state": "F"}, 0, "failed"),
-        ({}, 153, "failed"),
-        ({}, 1, "running"),
-    ],
-    ids=["waits", "runs", "ends", "succeeded", "failed", "killed", "deleted", "unknown", "no answer"],
-)
+@pytest.mark.parametrize(("printed", "status", "expected"), PBS.values(), ids=PBS)
 def test_what_pbs_says_of_a_job(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: dict, status: int, expected: str
 ) -> None:

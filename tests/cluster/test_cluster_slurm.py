@@ -141,14 +141,6 @@ def test_jobs_get_what_their_rules_ask_for(slurm: Slurm, submitted: Path) -> Non
     assert "evaluate" not in asked, "scores are computed by the job that translates"
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """What runs in the background of a script ignores interruptions, and so does what it starts."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("interruptible")
 def test_a_killed_job_goes_on(slurm: Slurm, settings: list[str], local: Path, tmp_path: Path) -> None:
     """Its processes are killed, and Snakemake submits it again; then Snakemake itself is stopped and called again."""

@@ -11,18 +11,7 @@ from pathlib import Path
 
 import pytest
 
-KNOWN = {
-    "id": "GHSA-0000-test-0001",
-    "summary": "reads beyond its end",
-    "modified": "2026-01-01T00:00:00Z",
-    "published": "2026-01-01T00:00:00Z",
-    "affected": [
-        {
-            "package": {"name": "tqdm", "ecosystem": "PyPI"},
-            "ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"fixed": "99.1"}]}],
-        }
-    ],
-}
+KNOWN = json.loads(Path(__file__).with_name("vulnerability.json").read_text(encoding="utf-8"))
 
 
 class Database(BaseHTTPRequestHandler):

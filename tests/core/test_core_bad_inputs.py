@@ -1,6 +1,6 @@
 """What people do wrong and the sentence that each mistake gets: the tables ``bad_*.yaml``, whole sentences.
 
-A row says what is wrong (``name``), what is typed after ``python -m neural_smt`` (``command``) in a folder that holds
+A row says what is wrong (``name``), what is typed after ``neural-smt`` (``command``) in a folder that holds
 ``files``, and all that is said behind ``error: `` (``says``). ``settings`` in place of a command: they are put over the
 smallest experiment, which is checked. ``moses``: a model of Moses with other lines; ``network``: the folder ``m`` of an
 encoder-decoder with another description. ``$NAME`` stands for one of the file's ``commands`` or, as contents, of

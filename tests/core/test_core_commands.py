@@ -8,6 +8,7 @@ import pytest
 
 from neural_smt import STAGES
 from neural_smt.cli import VERBS, main, steps, verb
+from neural_smt.experiment.networks import KINDS
 from neural_smt.vocabulary import Vocabulary
 from neural_smt.workflow.code_digest import PACKAGE, _imported, module_file, reached_files
 from neural_smt.workflow.invoke import invoke
@@ -91,6 +92,7 @@ def test_reached_files_follow_imports_without_running_them() -> None:
     ]
     assert PACKAGE / "jit.py" in reached_files("neural_smt.phrases.steps")
     assert PACKAGE / "corpus" / "grammar" / "words" / "nouns.tsv" in reached_files("neural_smt.corpus.steps")
+    assert PACKAGE / "report" / "templates" / "map.js" in reached_files("neural_smt.analysis.maps")
     with pytest.raises(ValueError, match="no module"):
         reached_files("neural_smt.nowhere")
 
@@ -150,3 +152,12 @@ def test_networks_know_nothing_of_phrase_tables() -> None:
     for file in sorted((PACKAGE / "networks").glob("*.py")):
         reached = {path.relative_to(PACKAGE).parts[0] for path in reached_files(f"neural_smt.networks.{file.stem}")}
         assert not reached & {"phrases", "alignment", "decoding"}, file.name
+
+
+@pytest.mark.parametrize("step", ["decoding.steps", "tuning.steps", "decoding.reranking_steps", "training.steps"])
+def test_steps_of_all_kinds_of_networks_depend_on_none(step: str) -> None:
+    """Rules name the modules of the kinds that their jobs use."""
+    own = {f"{folder}/{kind}.py" for folder in ("training", "decoding/scorers", "networks") for kind in KINDS}
+    own |= {"training/adadelta.py", "networks/recurrent/network.py", "representations/projection.py"}
+    own |= {"networks/recurrent/class_softmax.py", "networks/attention/network.py"}
+    assert not own & {str(path.relative_to(PACKAGE)) for path in reached_files(f"neural_smt.{step}")}

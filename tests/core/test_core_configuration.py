@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from neural_smt.experiment.configuration import complete
+from neural_smt.experiment.settings import load_schema
 from neural_smt.experiment.systems import Systems, drawn_pairs
 
 
@@ -60,6 +61,15 @@ def test_full_size_experiments_are_those_of_the_papers(repository: Path) -> None
                 assert side["url"].startswith(("https://www.statmt.org/wmt1", "https://statmt.org/wmt"))
 
 
+def test_every_setting_is_described() -> None:
+    waiting: list[dict[str, Any]] = [load_schema()]
+    while waiting:
+        part = waiting.pop()
+        waiting += [sub for sub in part.values() if isinstance(sub, dict)]
+        bare = [name for name, setting in part.get("properties", {}).items() if "description" not in setting]
+        assert not bare, bare
+
+
 def test_given_values_win_over_defaults(embedded: dict[str, Any]) -> None:
     config = complete(changed(embedded, "decoding.test.stack_size", 17))
     assert config["decoding"]["test"]["stack_size"] == 17
@@ -82,17 +92,7 @@ def test_a_network_has_the_settings_of_the_encoder_decoder_but_for_its_own(embed
     assert Systems(config).used_networks() == ["encoder_decoder", "tanh", "small"]
 
 
-SYSTEMS = {
-    "baseline": {"features": ["phrase", "language_model"]},
-    "rnn": {"base": "baseline", "features": ["encoder_decoder"], "table": "proposed"},
-    "both": {"base": "rnn", "features": ["cslm", "phrase"], "table": "extracted"},
-    "random": {"base": "baseline", "features": [], "data": "random"},
-    "more": {"base": "random", "features": ["reordering"]},
-    "back": {"base": "more", "features": ["encoder_decoder"], "data": "selected"},
-    "drawn": {"base": "baseline", "features": [], "data": "random", "pairs": 500},
-    "further": {"base": "drawn", "features": ["reordering"]},
-    "other": {"base": "drawn", "features": [], "data": "random"},
-}
+SYSTEMS = yaml.safe_load(Path(__file__).with_name("systems.yaml").read_text(encoding="utf-8"))
 
 
 def test_a_system_has_what_its_bases_have_but_for_its_own() -> None:

@@ -1,4 +1,4 @@
-"""One lock file; every other list of versions agrees with it."""
+"""One lock file, with which every other list of versions agrees; and what of the package is installed."""
 
 import importlib
 import re
@@ -9,6 +9,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from checkouts import tracked
+
+
+def project(repository: Path) -> dict:
+    return tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def locked(repository: Path) -> dict[str, str]:
@@ -26,11 +31,19 @@ def test_the_conda_environment_has_the_locked_versions(repository: Path) -> None
 
 
 def test_every_dependency_is_locked(repository: Path) -> None:
-    project = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    wanted = project(repository)["project"]
+    wanted = [*wanted["dependencies"], *chain(*wanted["optional-dependencies"].values())]
     names = {re.split("[=><]", requirement)[0] for requirement in wanted}
     assert {"torch", "pytest", "snakemake-executor-plugin-slurm"} <= names
     assert names <= set(locked(repository))
+
+
+def test_every_file_of_data_is_installed(repository: Path) -> None:
+    packages = project(repository)["tool"]["setuptools"]["package-data"]
+    folders = {repository / "pkg" / package.replace(".", "/"): names for package, names in packages.items()}
+    installed = {path for folder, names in folders.items() for name in names for path in folder.glob(name)}
+    data = {repository / name for name in tracked(repository) if re.match(r"pkg/.*(?<!\.py)$", name)}
+    assert len(data) > 40 and not data - installed
 
 
 NAMES = sorted(path.stem for path in (Path(__file__).parents[2] / "benchmarks").glob("*.py"))

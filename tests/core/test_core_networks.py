@@ -138,6 +138,7 @@ def test_lattices_are_chosen_from_with_a_model_or_with_other_weights(tiny: Secti
         "lists": rescored("cslm"),
         "attention_lists": rescored("attention"),
         "joint_lists": rescored("recurrent", candidates="lists"),
+        "few": rescored("cslm", nbest=7),
     }
     lattices = {
         "lattices": rescored("recurrent", beam=10),
@@ -146,6 +147,8 @@ def test_lattices_are_chosen_from_with_a_model_or_with_other_weights(tiny: Secti
     }
     made = systems_of(tiny, {}, lists | lattices)
     found = {name: (made.is_rescored(name), made.rescores_lattices(name)) for name in made.config["systems"]}
+    entries = {"lists": 0, "few": 7, "attention_lists": 100, "joint_lists": 100, "attention_lattices": 100}
+    assert {name: made.scored_entries(name) for name in entries} == entries
     searched_alone = dict.fromkeys(("baseline", "rnn"), (False, False))
     assert found == searched_alone | dict.fromkeys(lists, (True, False)) | dict.fromkeys(lattices, (True, True))
 
@@ -171,19 +174,19 @@ def test_what_cannot_be_is_named(tiny: Section, row: Section) -> None:
         complete(experiment(tiny, row.get("networks", {}), systems, **others))
 
 
-@pytest.mark.parametrize("path", MOVED)
-def test_settings_of_old_are_refused_with_their_new_place(tiny: Section, path: str) -> None:
+@pytest.mark.parametrize(("path", "advice"), MOVED.items())
+def test_settings_of_old_are_refused_with_their_new_place(tiny: Section, path: str, advice: str) -> None:
     path = path.replace("*", "cslm" if path.startswith("networks") else "baseline")
     first, *rest = path.split(".")
     value: Any = {}
     for key in reversed(rest):
         value = {key: value}
-    with pytest.raises(UserError, match=rf"^{path}: there is no such setting any more; "):
+    with pytest.raises(UserError, match=f"^{path}: there is no such setting any more; {advice}$"):
         complete(tiny | {first: value})
 
 
 def test_defaults_are_those_of_the_package(tiny: Section) -> None:
     made = systems_of(tiny, {}, {})
-    expected = {"drop_features": [], "candidates": "auto", "beam": 1, "nbest": 100}
+    expected = {"drop_features": [], "candidates": "auto", "beam": 1}
     assert made.config["systems"]["baseline"]["rescoring"] == expected
     assert section_settings(SIZES, {}).as_dict() == made.sentence_vocabularies["default"]

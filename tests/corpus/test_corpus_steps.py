@@ -30,7 +30,7 @@ def tokenised(tmp_path, lines, language="en", **options):
 def test_tokenises_as_the_reference_data(shared, language):
     raw = list(stream_lines(shared / "data" / "multi30k" / f"train.{language}.gz", range(2000)))
     expected = read_lines(shared / "oracle" / "extraction" / f"train.{language}.gz")
-    assert tokenisation.tokenise_lines(raw, language) == expected
+    assert list(tokenisation.tokenise_lines(raw, language)) == expected
 
 
 @pytest.mark.parametrize("row", TEXTS["tokens"], ids=[row["text"] for row in TEXTS["tokens"]])
@@ -122,8 +122,8 @@ def test_processes_tokenise_a_stream_in_its_order(monkeypatch: pytest.MonkeyPatc
             read.append(number)
             yield f"Line {number}, it's."
 
-    assert not list(tokenisation.tokenise_stream([], "en", threads=2))
-    found = tokenisation.tokenise_stream(lines(), "en", threads=2)
+    assert not list(tokenisation.tokenise_lines([], "en", threads=2))
+    found = tokenisation.tokenise_lines(lines(), "en", threads=2)
     assert next(found) == "Line 0 , it &apos;s ."
     assert len(read) == 2 * 4 * 7, "no more of the text is read before the first line comes out"
     time.sleep(0.5)

@@ -12,10 +12,11 @@ from tiny_models import save_reranker
 
 from neural_smt.alignment.lexical import lexical_table
 from neural_smt.experiment.settings import Settings, section_settings
+from neural_smt.io.files import digest_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.network import AttentionConfig, AttentionNetwork, membership, pack_batch
 from neural_smt.vocabulary import BOS, EOS, UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 CPU = torch.device("cpu")
 
@@ -74,7 +75,7 @@ def save_sets(
     folder: Path, ids: Sequence[Sequence[int]], lines: list[str], target: Vocabulary = TARGET, **origins: str
 ) -> Path:
     """Write target vocabularies of sentences, made for the words of a network; origins: in place of what is true."""
-    given = {"vocabulary": target.digest, "source": text_digest(lines)} | origins
+    given = {"vocabulary": target.digest, "source": digest_lines(lines)} | origins
     whole_sets(Ragged.from_lists(ids), len(target), given).save(folder)
     return folder
 

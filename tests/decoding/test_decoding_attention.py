@@ -274,14 +274,14 @@ def test_a_sentence_that_cannot_end_within_its_words_gets_twice_as_many_until_it
     assert [(h.words.tolist(), h.complete) for h in best] == [([LAST], True)] * 3
     # 2, 4, 8 and then 16 frequent words; the second sentence keeps its own
     assert found.words.tolist() == [2 + 16 + 2, 6, 2 + 16 + 1]
-    assert found.grown.tolist() == [True, False, True]
+    assert found.expanded.tolist() == [True, False, True]
     assert [h.score for h in best] == pytest.approx([expected_score(words - 2) for words in found.words], rel=1e-12)
 
 
 def test_it_can_be_switched_off() -> None:
     found = search(ending_after(), PAIR, SETTINGS.replace(expand_on_failure=False), sets_of([30, 40]))
     assert [hypothesis.complete for hypothesis in found.hypotheses[0]] == [False]
-    assert (found.words.tolist(), found.grown.tolist()) == ([6], [False])
+    assert (found.words.tolist(), found.expanded.tolist()) == ([6], [False])
 
 
 def test_in_the_end_it_is_all_words() -> None:
@@ -289,7 +289,7 @@ def test_in_the_end_it_is_all_words() -> None:
         settings = SETTINGS.replace(unknown=False)
         found = search(ending_after(word), PAIR, settings, sets_of([30, 40]))
         best, expected = found.hypotheses[0][0], beam_search(ending_after(word), PAIR, settings)[0][0]
-        assert (found.words.tolist(), found.grown.tolist(), best.complete) == ([WORDS], [True], word != UNK)
+        assert (found.words.tolist(), found.expanded.tolist(), best.complete) == ([WORDS], [True], word != UNK)
         assert (best.words.tolist(), best.score) == (expected.words.tolist(), expected.score)
 
 
@@ -297,12 +297,12 @@ def test_sets_without_frequent_words_get_some() -> None:
     sets = whole_sets(Ragged.from_lists([[UNK, EOS, 50]]), WORDS)
     found = search(ending_after(), PAIR, SETTINGS, sets)
     assert frequent_words(sets) == 0
-    assert (found.words.tolist(), found.grown.tolist()) == ([2 + FIRST], [True])
+    assert (found.words.tolist(), found.expanded.tolist()) == ([2 + FIRST], [True])
 
 
 def test_without_sets_all_words_are_searched_once() -> None:
     found = search(ending_after(), Ragged.from_lists([[3], []]), SETTINGS)
-    assert (found.words.tolist(), found.grown.tolist()) == ([WORDS] * 2, [False] * 2)
+    assert (found.words.tolist(), found.expanded.tolist()) == ([WORDS] * 2, [False] * 2)
     assert search(ending_after(), Ragged.from_lists([]), SETTINGS).hypotheses == []
 
 
@@ -326,11 +326,11 @@ def test_what_grows_is_searched_as_if_it_had_been_larger_from_the_start() -> Non
     sets = CandidateSets(own, np.array([UNK, EOS, *range(3, 8)], dtype=np.int32), 400)
     settings = decoding_settings(beam=2, max_length_ratio=1, max_length_extra=3)
     found, plain = search(network, source, settings, sets), beam_search(network, source, settings, sets)
-    sizes = {int(words) for words, grown in zip(found.words, found.grown, strict=True) if grown}
-    assert 0 < found.grown.sum() < 30 and len(sizes) > 1
+    sizes = {int(words) for words, expanded in zip(found.words, found.expanded, strict=True) if expanded}
+    assert 0 < found.expanded.sum() < 30 and len(sizes) > 1
     for row in range(40):
         frequent = found.words[row] - 2 - len(own[row])
-        if not found.grown[row]:
+        if not found.expanded[row]:
             expected = plain[row]
             assert expected[0].complete
         elif found.words[row] == 400:

@@ -30,6 +30,7 @@ from neural_smt.decoding.reranking_steps import add_scores, best_of_each, rerank
 from neural_smt.decoding.scorers.cslm import CslmFeature, CslmScoring
 from neural_smt.decoding.scorers.ngrams import NgramCache
 from neural_smt.decoding.search import Decoder, SearchSettings
+from neural_smt.decoding.statistics import PartStatistics
 from neural_smt.decoding.steps import decode
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_json, write_lines
@@ -258,7 +259,7 @@ def system(tmp_path: Path, folder: Path) -> dict:
     model, weights = random_model(6)
     weights.values["Cslm0"] = (0.5,)
     write_lines(tmp_path / "text", [" ".join(sentence) for sentence in random_sentences()])
-    groups, network = [*GROUPS, "cslm"], {"model": str(folder)}
+    groups, network = [*GROUPS, "cslm"], {"kind": "cslm", "model": str(folder)}
     return {
         "text": tmp_path / "text",
         **save_system(tmp_path, model, weights, {"stack_size": 10}, features=groups, network=network),
@@ -271,17 +272,17 @@ def system(tmp_path: Path, folder: Path) -> dict:
 
 def network_of(folder, **settings):
     """A CSLM as the description of a system names it."""
-    return {"model": str(folder), "settings": settings}
+    return {"kind": "cslm", "model": str(folder), "settings": settings}
 
 
 def test_decoding_reports_the_cache(system, folder):
     decode(**system)
-    found = read_json(system["statistics"])["cslm"]
+    found = PartStatistics.load(system["statistics"]).counts["cslm"]
     assert found["ngrams"] > found["cache_hits"] > 0
     assert found["cache_hit_rate"] == round(found["cache_hits"] / found["ngrams"], 4)
     change_system(system["system"], network=network_of(folder, cache=0))
     decode(**system | {"output": system["output"].with_name("again")})
-    assert read_json(system["statistics"])["cslm"]["cache_hits"] == 0
+    assert PartStatistics.load(system["statistics"]).counts["cslm"]["cache_hits"] == 0
     assert system["output"].with_name("again").read_bytes() == system["output"].read_bytes()
 
 
@@ -339,7 +340,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(system, folder, tm
     for network, message in (
         (network_of(folder, normaliser="none"), r"decoding\.cslm\.normaliser: 'none' is not one of"),
         (network_of(folder, size=0), r"decoding\.cslm: unknown key 'size'"),
-        (None, "no model folder of a CSLM"),
+        (None, "names no column for the feature cslm, nor a network"),
     ):
         change_system(system["system"], network=network)
         with pytest.raises(UserError, match=message):

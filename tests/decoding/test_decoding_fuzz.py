@@ -36,7 +36,7 @@ def assert_translated(decoder, sentence, translation, nbest, distinct):
     rules = list_rules(decoder.model, sentence)
     covered, previous, target, jumps = [], 0, 0, 0
     limit = 63 if decoder.settings.distortion_limit < 0 else decoder.settings.distortion_limit
-    for start, stop, begin, end in translation.segmentation:
+    for start, stop, begin, end in translation.trace.segmentation:
         assert abs(start - previous) <= limit
         assert begin == target
         targets = [[word for word, _ in target] for target, _, _ in rules[start, stop]]
@@ -48,7 +48,7 @@ def assert_translated(decoder, sentence, translation, nbest, distinct):
     slices = decoder.feature_set.slices
     if sentence:
         assert translation.features[slices["Distortion0"]].tolist() == [-jumps]
-        assert translation.features[slices["PhrasePenalty0"]].tolist() == [len(translation.segmentation)]
+        assert translation.features[slices["PhrasePenalty0"]].tolist() == [len(translation.trace.segmentation)]
         assert translation.features[slices["WordPenalty0"]].tolist() == [-len(translation.tokens)]
     for entry in [translation, *translation.nbest]:
         assert np.isfinite(entry.features).all() and math.isfinite(entry.score)
@@ -168,7 +168,7 @@ def test_scores_that_are_not_finite_are_refused(value):
         array[0] = value
         with pytest.raises(UserError, match=f"'a' whose score {name}"):
             Decoder(model, SearchSettings(), weights).prepare([["b"], ["a", "b"]])
-        assert len(Decoder(model, SearchSettings(), weights).decode([["b"]])[0].segmentation) == 1
+        assert len(Decoder(model, SearchSettings(), weights).decode([["b"]])[0].trace.segmentation) == 1
         array[0] = before
 
 

@@ -69,14 +69,6 @@ def test_options_override_the_ini(model, tmp_path):
     assert words_of_first(tmp_path / "list") == ["x z", "y x"]
 
 
-@pytest.fixture
-def interruptible():
-    """What runs in the background of a script ignores interruptions, and so does what it starts."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("interruptible")
 def test_an_interruption_is_no_accident(model, tmp_path):
     with start("decode", "--moses-ini", model, "--output", tmp_path / "output", "--nbest", "-", 1) as process:

@@ -119,7 +119,7 @@ def test_files_that_do_not_fit_the_ini_are_refused(tmp_path, name, changes, mess
 @settings(max_examples=300)
 @given(data=st.data())
 def test_whatever_happens_to_an_ini_it_is_read_or_refused_in_one_sentence(tmp_path_factory, data):
-    ini = write_model(tmp_path_factory.getbasetemp() / "spoilt")
+    ini = write_model(tmp_path_factory.getbasetemp() / "corrupt")
     text = ini.read_text()
     pieces = ["", "=", "[", "]", "#", "\n", " ", "0", "-1", "1e999", "nan", "é", "\0", "name=", "path=/", "[feature]"]
     for _ in range(data.draw(st.integers(1, 4))):
@@ -174,7 +174,7 @@ def test_what_is_exported_translates_as_before(make_system, tmp_path, seed, grou
     before = Decoder(model, ini.settings, weights).decode(SENTENCES, 5)
     after = Decoder(load_model(ini, OFF), ini.settings, ini.weights).decode(SENTENCES, 5)
     for old, new in zip(before, after, strict=True):
-        assert old.tokens == new.tokens and old.alignment == new.alignment
+        assert old.tokens == new.tokens and old.trace.alignment == new.trace.alignment
         assert [entry.tokens for entry in old.nbest] == [entry.tokens for entry in new.nbest]
         np.testing.assert_allclose([e.score for e in old.nbest], [e.score for e in new.nbest], atol=1e-3)
         np.testing.assert_allclose(

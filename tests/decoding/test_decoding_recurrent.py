@@ -219,6 +219,12 @@ def test_batches_and_threads_do_not_matter(monkeypatch):
     assert statistics["hypotheses"] > 0 and statistics["evaluations"] > 0 and statistics["seconds"] > 0
 
 
+def test_lattices_of_a_search_are_refused():
+    _, decoder = make(4, "none", 1, NARROW)
+    with pytest.raises(UserError, match="lattices cannot hold a recurrent model's scores"):
+        decoder.lattices(SENTENCES)
+
+
 def test_a_hypothesis_is_scored_after_those_that_it_extends(monkeypatch):
     _, decoder = make(5, "none", 1, NARROW)
     scored = []

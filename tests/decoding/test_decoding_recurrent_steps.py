@@ -12,6 +12,7 @@ from neural_smt.decoding.features import Weights
 from neural_smt.decoding.loading import load_feature
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking_steps import decode_lattices, measure_oracles, rescore_lattices
+from neural_smt.decoding.statistics import PartStatistics
 from neural_smt.decoding.steps import decode
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
@@ -100,7 +101,7 @@ def test_without_weight_the_recurrent_model_changes_nothing(folder, tmp_path):
     translations, statistics = rescored(folder, tmp_path, weights=tmp_path / "weights.json")
     decode(**arguments(folder), output=tmp_path / "decoded", statistics=tmp_path / "decoded.json")
     assert translations == read_lines(tmp_path / "decoded")
-    expected = read_json(tmp_path / "decoded.json")["mean_score"]
+    expected = PartStatistics.load(tmp_path / "decoded.json").summarise()["mean_score"]
     np.testing.assert_allclose(statistics["mean_score"], expected, atol=1e-4)
 
 
@@ -131,24 +132,26 @@ def test_what_does_not_belong_together_is_refused(folder, tmp_path):
         )
 
 
-def test_a_search_has_one_network_that_fits(folder):
-    model, groups = linked_lattices(3)[1].model, ["phrase", "language_model", "recurrent"]
+def test_a_network_of_a_search_fits(folder):
+    model = linked_lattices(3)[1].model
 
-    def load(features, network):
-        content = {"features": features, "network": files(folder, network)}
+    def load(network, kind="recurrent"):
+        content = {"network": {"kind": kind} | files(folder, network)}
         return load_feature(System(folder / "system.json", content), model, "cpu")
 
-    feature = load(groups, ALONE)
+    feature = load(ALONE)
     assert feature.name == "Recurrent0"
     assert feature.known.tolist()[3:] == [MODEL.index.get(word, 0) for word in TARGET.words[3:]]
-    for features, network, message in (
-        (groups, {}, "no model folder of a recurrent model"),
-        ([*groups, "cslm"], ALONE, "a search has one network"),
-        (groups, ALONE | {"representation": "representation"}, "leave out the representation"),
-        (groups, {"model": "informed"}, "name the representation"),
+    for network, message in (
+        ({}, "its network has no 'model'"),
+        (ALONE | {"representation": "representation"}, "leave out the representation"),
+        ({"model": "informed"}, "name the representation"),
     ):
         with pytest.raises(UserError, match=message):
-            load(features, network)
+            load(network)
+    for kind in ("attention", "unheard_of"):
+        with pytest.raises(UserError, match=f"kind '{kind}' scores no words in a search"):
+            load(ALONE, kind)
 
 
 def test_oracles_are_written_as_a_table(folder, tmp_path):

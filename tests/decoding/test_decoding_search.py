@@ -118,7 +118,7 @@ def test_feature_sees_the_stack_of_every_sentence_at_once():
 
     for translation in random_decoder(7, feature=Watch()).decode(SENTENCES):
         # its column follows LexicalReordering0 (6), Distortion0 and LM0
-        assert translation.features[8] == -len(translation.segmentation)
+        assert translation.features[8] == -len(translation.trace.segmentation)
     assert seen[0] == {0, 1, 2, 3} and len(seen) == max(map(len, SENTENCES))
 
 
@@ -158,7 +158,7 @@ def test_search_with_pruning_is_close_and_repeats_itself():
     assert [[e.score for e in t.nbest] for t in one] == [[e.score for e in t.nbest] for t in two]
     for translation, sentence in zip(one, sentences, strict=True):
         assert len(translation.nbest) >= 1
-        covered = sorted(i for part in translation.segmentation for i in range(*part[:2]))
+        covered = sorted(i for part in translation.trace.segmentation for i in range(*part[:2]))
         assert covered == list(range(len(sentence)))
     assert sum(t.score for t in best) >= sum(t.score for t in one) - 1e-4
     assert sum(t.score for t in best) >= sum(t.score for t in cube) - 1e-4
@@ -168,7 +168,7 @@ def test_empty_sentences_are_empty_and_unknown_words_copied():
     decoder = random_decoder(0)
     empty, unknown, again = decoder.decode([[], ["hello", "x", "c"], []], nbest=3)
     assert empty.tokens == [] and empty.score == 0.0 and again.nbest[0].tokens == []
-    assert unknown.tokens == ["hello", "x", "c"] and unknown.alignment == [(0, 0), (1, 1), (2, 2)]
+    assert unknown.tokens == ["hello", "x", "c"] and unknown.trace.alignment == [(0, 0), (1, 1), (2, 2)]
     assert unknown.features[decoder.feature_set.slices["UnknownWordPenalty0"]].tolist() == [-300.0]
     assert decoder.decode([]) == []
 
@@ -265,7 +265,7 @@ def test_equal_sentences_are_searched_once():
     single = [decoder.decode([sentence], nbest=5)[0] for sentence in sentences]
     for found, expected in zip(translations, single, strict=True):
         assert [(e.tokens, e.score) for e in found.nbest] == [(e.tokens, e.score) for e in expected.nbest]
-        assert found.segmentation == expected.segmentation
+        assert found.trace.segmentation == expected.trace.segmentation
     lattices = decoder.lattices(sentences)
     assert [lattice and lattice.sentences.tolist() for lattice in lattices] == [[0], [1], None, [3], [4], None]
     assert lattices[0].tails is lattices[4].tails

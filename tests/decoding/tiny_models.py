@@ -254,10 +254,9 @@ def decode_in_shards(
     for shard, part, statistics, besides in zip(shards, *files.values(), strict=True):
         step(**system, output=part, statistics=statistics, **{further: besides}, shard=shard)
     outputs = {"output": folder / "o", "statistics": folder / "s.json", further: folder / "n.gz"}
-    if count > 1:
-        join_translations(text=system["text"], **files, **outputs)
-    else:
-        step(**system, **outputs)
+    join_translations(text=system["text"], **files, **outputs)
+    if count == 1:
+        assert outputs["output"].read_bytes() == files["parts"][0].read_bytes(), "one shard is the whole"
     return {name: outputs[name].read_bytes() for name in ("output", further)}, untimed(read_json(outputs["statistics"]))
 
 

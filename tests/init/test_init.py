@@ -181,7 +181,7 @@ def test_german_english_runs_through_to_bleu_from_any_folder(unplanned: Path, re
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     german = read_lines(unplanned / "deep/er/test.de")
-    assert read_lines(results / "corpus/tokenised/test.de") == tokenise_lines(german, "de")
+    assert read_lines(results / "corpus/tokenised/test.de") == list(tokenise_lines(german, "de"))
     assert len(german) == len(read_lines(results / "evaluation/baseline/run1/test.txt")) == 30
     # every word and phrase of it was in the training text
     assert read_json(results / "evaluation/baseline/run1/test.json")["sacrebleu"] > 60

@@ -133,17 +133,17 @@ def check(path: Path, vocabulary: Vocabulary | None) -> int:
 
 @pytest.mark.parametrize("vocabulary", [None, WORDS])
 @pytest.mark.parametrize(
-    ("name", "spoilt", "orders"),
+    ("name", "corrupt", "orders"),
     [
         ("good", st.just(TRIGRAMS.read_bytes()), [3]),
-        ("spoilt", corrupted(TRIGRAMS.read_bytes()), range(4)),
-        ("spoilt.gz", corrupted(ARCHIVE), [0, 3]),
+        ("corrupt", corrupted(TRIGRAMS.read_bytes()), range(4)),
+        ("corrupt.gz", corrupted(ARCHIVE), [0, 3]),
         ("header", st.binary(max_size=100).map(b"\\data\\\nngram 1=1\n".__add__), [0]),
     ],
 )
 @given(data=st.data())
 @settings(max_examples=200)
-def test_spoilt_models(tmp_path_factory, vocabulary, name, spoilt, orders, data):
+def test_corrupted_models(tmp_path_factory, vocabulary, name, corrupt, orders, data):
     path = tmp_path_factory.getbasetemp() / f"model.{name}"
-    path.write_bytes(data.draw(spoilt))
+    path.write_bytes(data.draw(corrupt))
     assert check(path, vocabulary) in orders

@@ -93,9 +93,6 @@ def test_sizes_of_memory():
     assert {size: parse_memory(size) for size in sizes} == sizes
     kilobytes = next(int(line.split()[1]) for line in read_lines("/proc/meminfo") if line.startswith("MemTotal"))
     assert parse_memory("50%") == pytest.approx(512 * kilobytes, rel=1e-3)
-    for size in ("", "4", "4 G", "4g", "-1G", "G", "1e3M"):
-        with pytest.raises(UserError, match="give a number and one of"):
-            parse_memory(size)
 
 
 @pytest.mark.parametrize("in_files", [False, True])

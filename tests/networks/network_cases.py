@@ -82,8 +82,8 @@ def pairs_case(network: type[nn.Module], config: type[Any], pack: Callable, scor
     return Case(network, config, SIZES | sizes, random_pairs, lambda pairs, place: pack(*sides(pairs), place), score)
 
 
-def phrases(follow: Any, unit: str = "gated") -> Case:
-    conventions = Conventions.following(follow)
+def phrases(conventions: Any, unit: str = "gated") -> Case:
+    conventions = Conventions.following(conventions)
     return pairs_case(
         EncoderDecoder,
         EncoderDecoderConfig,
@@ -191,7 +191,7 @@ RECURRENT = {
 }
 
 CASES = {
-    **{str(follow): phrases(follow) for follow in ("code", "paper")},
+    **{str(conventions): phrases(conventions) for conventions in ("code", "paper")},
     **{name.name: phrases({name.name: "paper"}) for name in fields(Conventions)[:3]},
     "tanh": phrases("code", "tanh"),
     "tanh paper": phrases({"summary": "paper", "first_step": "paper"}, "tanh"),

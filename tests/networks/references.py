@@ -80,21 +80,21 @@ def logits(p: dict[str, Array], h: Array, e: Array, c: Array, xp: ModuleType) ->
 
 
 def log_probability(
-    p: dict[str, Array], source: Sequence[int], target: Sequence[int], xp: ModuleType, follow: Conventions
+    p: dict[str, Array], source: Sequence[int], target: Sequence[int], xp: ModuleType, conventions: Conventions
 ) -> Array:
     """log p(target | source) of the encoder-decoder, end symbol included (equation 4)."""
     h = nothing = xp.zeros(len(p["encoder.candidate_weight"]), dtype=xp.float64)
     for e in embedded(p, "source", [*source, END]):
         h = unit(p, "encoder", e, h, [nothing] * 3, xp)
     # A.1: c = tanh(V h), h'_0 = tanh(V' c); C, C_z, C_r
-    c = h if follow.summary == "code" else xp.tanh(p["summary.weight"] @ h + p["summary.bias"])
+    c = h if conventions.summary == "code" else xp.tanh(p["summary.weight"] @ h + p["summary.bias"])
     h = xp.tanh(p["initialiser.weight"] @ c + p["initialiser.bias"])
     context = (p["context.weight"] @ c).reshape(-1, len(h))
     total = 0.0
     e = xp.zeros(p["target_embedding.weight"].shape[1], dtype=xp.float64)
     for position, word in enumerate([*target, END]):
-        if position > 0 or follow.first_step == "paper":
-            h = unit(p, "decoder", e, h, context, xp, follow.reset == "paper")
+        if position > 0 or conventions.first_step == "paper":
+            h = unit(p, "decoder", e, h, context, xp, conventions.reset == "paper")
         total = total + log_softmax(logits(p, h, e, c, xp), xp)[word]
         (e,) = embedded(p, "target", [word])
     return total

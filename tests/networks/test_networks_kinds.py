@@ -12,6 +12,8 @@ from neural_smt.networks.encoder_decoder import EncoderDecoder
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 SOME = [CASES[name] for name in ("code", "paper", "tanh paper", "attention", "own words", "words in common", "cslm")]
 LARGE = CASES["code"]._replace(sizes=CASES["code"].sizes | {"target_words": 400})
+# more than a vector of the processor's holds, and no multiple of one
+WIDE = CASES["attention"]._replace(sizes=CASES["attention"].sizes | {"attention": 33})
 
 
 @EVERY
@@ -43,7 +45,7 @@ def test_a_score_does_not_depend_on_the_batch(case: Case) -> None:
     np.testing.assert_allclose(network(case.pack(examples[::-1], CPU)).detach().flip(0), together, atol=1e-5)
 
 
-@pytest.mark.parametrize("case", [*CASES.values(), LARGE], ids=[*CASES, "many words"])
+@pytest.mark.parametrize("case", [*CASES.values(), LARGE, WIDE], ids=[*CASES, "many words", "wide scorer"])
 def test_single_precision_equals_double(case: Case) -> None:
     """Kernels in float32 against what is computed in float64, whose scores are those of the equations."""
     examples, results = case.examples(9, 2), []

@@ -14,6 +14,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, word_classes
 from neural_smt.networks.encoder_decoder import Conventions, EncoderDecoder, EncoderDecoderConfig
 from neural_smt.rescoring.scorer import PairScorer
+from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.cslm import NgramTask
 from neural_smt.training.encoder_decoder import PhraseTask
 from neural_smt.training.loop import BatchOrder, Task, Trainer
@@ -47,10 +48,12 @@ def weights() -> dict[str, torch.Tensor]:
     return network.state_dict()
 
 
-def encoder_decoder(weights: dict[str, torch.Tensor], follow: str, monkeypatch: pytest.MonkeyPatch) -> EncoderDecoder:
+def encoder_decoder(
+    weights: dict[str, torch.Tensor], conventions: str, monkeypatch: pytest.MonkeyPatch
+) -> EncoderDecoder:
     """A network with copies of ``weights``; their own initial values are not drawn again."""
     monkeypatch.setattr(EncoderDecoder, "_initialise", lambda self, random: None)
-    network = EncoderDecoder(EncoderDecoderConfig(WORDS, WORDS, conventions=Conventions.following(follow)))
+    network = EncoderDecoder(EncoderDecoderConfig(WORDS, WORDS, conventions=Conventions.following(conventions)))
     network.load_state_dict({name: weights[name].clone() for name in network.state_dict()})
     return network
 
@@ -77,7 +80,7 @@ def check_update(task: Task, settings: Settings, folder: Path, losses: list[torc
         np.testing.assert_allclose(gradient[chosen], expected[name][chosen], rtol=1e-4, err_msg=name)
 
     before = {name: parameter.detach().clone() for name, parameter in network.named_parameters()}
-    trainer = Trainer(task, settings, folder, "run")
+    trainer = Trainer(task, settings, folder, "run", AdaDelta.of(network, settings))
     trainer.update()
     assert trainer.progress.cost == pytest.approx(expected_loss, rel=1e-6)
     assert trainer.progress.non_finite == 0
@@ -90,18 +93,18 @@ def check_update(task: Task, settings: Settings, folder: Path, losses: list[torc
         np.testing.assert_allclose(taken, step, rtol=1e-3, atol=1e-4 * np.abs(step).max() + rounding, err_msg=name)
 
 
-@pytest.mark.parametrize("follow", ["code", "paper"])
+@pytest.mark.parametrize("conventions", ["code", "paper"])
 def test_one_training_step_of_the_encoder_decoder(
-    weights: dict[str, torch.Tensor], follow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    weights: dict[str, torch.Tensor], conventions: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    network = encoder_decoder(weights, follow, monkeypatch)
-    assert shapes(network) == SHAPES[follow]
+    network = encoder_decoder(weights, conventions, monkeypatch)
+    assert shapes(network) == SHAPES[conventions]
     settings = network_settings("encoder_decoder", {"validation_pairs": 0, "precision": "fp32", "clip": 0.1})
     pairs = Pairs(Ragged.from_lists(SOURCES), Ragged.from_lists(TARGETS))
     task = PhraseTask(network, pairs, pairs.take(np.arange(0)), BatchOrder(pairs.lengths, settings.batch, 1))
     p = reference.in_torch(network)
     losses = [
-        -reference.log_probability(p, *pair, torch, Conventions.following(follow))
+        -reference.log_probability(p, *pair, torch, Conventions.following(conventions))
         for pair in zip(SOURCES, TARGETS, strict=True)
     ]
     check_update(task, settings, tmp_path, losses, p)

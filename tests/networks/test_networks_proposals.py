@@ -17,9 +17,9 @@ from neural_smt.rescoring.scorer import PairScorer
 from neural_smt.vocabulary import BOS, EOS, UNK
 
 
-def toy(words: int = 6, follow: str = "code", ending: float = 0.0) -> EncoderDecoder:
+def toy(words: int = 6, conventions: str = "code", ending: float = 0.0) -> EncoderDecoder:
     """A network with ``words`` words a side (three of them reserved) whose distributions are far from flat."""
-    network = CASES[follow].make(source_words=words, target_words=words)
+    network = CASES[conventions].make(source_words=words, target_words=words)
     enlarge(network, 0.7, seed=5)
     network.output.bias.data[EOS] += ending
     return network
@@ -45,9 +45,9 @@ def test_samples_are_as_frequent_as_their_probability(source: list[int]) -> None
     assert expected.sum() > 0.3
 
 
-@pytest.mark.parametrize("follow", ["code", "paper"])
-def test_scores_of_samples_are_those_of_the_pair_scorer(follow: str) -> None:
-    network = toy(9, follow, ending=2.0)
+@pytest.mark.parametrize("conventions", ["code", "paper"])
+def test_scores_of_samples_are_those_of_the_pair_scorer(conventions: str) -> None:
+    network = toy(9, conventions, ending=2.0)
     source = Ragged.from_lists([[3, 4, 8], [5], [0, 7], [3, 4]])
     samples = sample(network, source, 40, seed=1, batch=3)
     assert samples.source.tolist() == [n for n in range(4) for _ in range(40)]
@@ -74,9 +74,9 @@ def test_samples_do_not_depend_on_the_batch_but_on_the_seed() -> None:
     assert len(sample(network, Ragged.from_lists([]), 10, seed=1)) == 0
 
 
-@pytest.mark.parametrize("follow", ["code", "paper"])
-def test_beam_search_finds_what_trying_everything_finds(follow: str) -> None:
-    network = toy(5, follow)
+@pytest.mark.parametrize("conventions", ["code", "paper"])
+def test_beam_search_finds_what_trying_everything_finds(conventions: str) -> None:
+    network = toy(5, conventions)
     source = [[3], [4, 3], []]
     found = beam_search(network, Ragged.from_lists(source), 4000, batch=2)
     for number, phrase in enumerate(source):

@@ -10,7 +10,6 @@ from recurrent_reference import random_weights, reference_scores
 from references import in_numpy
 from torch import nn
 
-from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.primitives import CLASSES, direct_places
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, RecurrentConfig, WordClasses
@@ -122,12 +121,3 @@ def test_the_reference_is_a_distribution_over_sentences(inputs: int) -> None:
         # sentences of up to one word end there; of those with two only the words count, whatever follows
         total += np.exp(scores.sum() if len(words) < 2 else scores[:2].sum())
     assert total == pytest.approx(1, abs=1e-12)
-
-
-def test_sizes_that_cannot_be_are_refused() -> None:
-    with pytest.raises(UserError, match="2 slots of 0 dimensions"):
-        RecurrentConfig(7, 3, slots=2)
-    with pytest.raises(UserError, match="power of 2"):
-        RecurrentConfig(7, 3, direct_size=100)
-    with pytest.raises(UserError, match="four times the 7 words"):
-        RecurrentConfig(7, 3, direct_size=16)

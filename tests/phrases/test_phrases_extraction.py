@@ -28,7 +28,7 @@ def test_extraction_finds_every_consistent_pair_once(longest: int) -> None:
 @pytest.mark.parametrize("case", CASES["orientations"], ids=str)
 def test_orientation_by_hand(case: dict[str, list]) -> None:
     sentence = Ragged.from_lists([[0, 1, 2]])
-    pairs = spelt(extract_pairs(sentence, sentence, alignments_of([case["links"]])))
+    pairs = spelt(extract_pairs(sentence, sentence, alignments_of([case["links"]]), 7))
     found = [pair[3:] for pair in pairs if [*map(list, pair[:2])] == case["pair"]]
     assert found == [tuple(getattr(extraction, name.upper()) for name in case["oriented"])]
 
@@ -36,7 +36,7 @@ def test_orientation_by_hand(case: dict[str, list]) -> None:
 @pytest.mark.parametrize("longest", [0, 9])
 def test_no_sentences_give_no_pairs_and_impossible_lengths_are_refused(longest: int) -> None:
     empty = Ragged.from_lists([])
-    pairs = extract_pairs(empty, empty, alignments_of([]))
+    pairs = extract_pairs(empty, empty, alignments_of([]), 7)
     assert len(pairs) == len(pairs.source_phrases) == 0
     with pytest.raises(UserError, match=f"max_length is {longest}"):
         extract_pairs(empty, empty, alignments_of([]), longest)

@@ -151,7 +151,7 @@ def test_good_tables_are_read(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "spoilt", "outcomes"),
+    ("name", "corrupt", "outcomes"),
     [
         ("phrases", corrupted(GOOD[0]), {False, True}),
         ("reordering", corrupted(GOOD[1]), {False, True}),
@@ -161,10 +161,10 @@ def test_good_tables_are_read(folder: Path) -> None:
 )
 @given(data=st.data())
 @settings(max_examples=200)
-def test_spoilt_tables(
-    folder: Path, name: str, spoilt: st.SearchStrategy[bytes], outcomes: set[bool], data: st.DataObject
+def test_corrupted_tables(
+    folder: Path, name: str, corrupt: st.SearchStrategy[bytes], outcomes: set[bool], data: st.DataObject
 ) -> None:
-    (folder / name).write_bytes(data.draw(spoilt))
+    (folder / name).write_bytes(data.draw(corrupt))
     paths = (TABLES[0], folder / name) if name == "reordering" else (folder / name, TABLES[1])
     assert check(folder, *paths) in outcomes
 

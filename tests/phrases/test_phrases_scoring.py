@@ -84,13 +84,13 @@ def test_links_unpack_by_target_then_source() -> None:
 def test_word_pairs_without_lexical_entry_count_as_one() -> None:
     text, other = Ragged.from_lists([[3, 4]]), Ragged.from_lists([[5]])
     lexical = lexical_table([(other, other, alignments_of([[(0, 0)]]))], len(VOCABULARY), len(VOCABULARY))
-    pairs = extract_pairs(text, text, alignments_of([[(0, 0)]]))
-    assert score_pairs(pairs, lexical, VOCABULARY, VOCABULARY).scores.tolist() == [[0.5, 1, 0.5, 1]] * 4
+    pairs = extract_pairs(text, text, alignments_of([[(0, 0)]]), 7)
+    assert score_pairs(pairs, lexical, VOCABULARY, VOCABULARY, 7, 0.5).scores.tolist() == [[0.5, 1, 0.5, 1]] * 4
 
 
 def test_moses_extracted_pairs(shared: Path) -> None:
     real = real_text(shared)
-    pairs = extract_pairs(*real.text)
+    pairs = extract_pairs(*real.text, 7)
     phrases = zip(real.vocabularies, (pairs.source_phrases, pairs.target_phrases), strict=True)
     texts = [[vocabulary.text(phrase) for phrase in own] for vocabulary, own in phrases]
     links = [" ".join(f"{i}-{j}" for i, j in rows.tolist()) for rows in unpack_links(pairs.links)]

@@ -80,7 +80,7 @@ def test_a_word_outside_the_vocabularies_is_named(vocabularies, tmp_path: Path) 
         read_moses(tmp_path / "p", None, *vocabularies)
 
 
-def test_other_vocabularies_and_spoilt_folders_are_noticed(table: PhraseTable, vocabularies, tmp_path: Path) -> None:
+def test_other_vocabularies_and_corrupted_folders_are_noticed(table: PhraseTable, vocabularies, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="another source vocabulary"):
         table.check_vocabularies(vocabularies[1], vocabularies[1])
     table.save(tmp_path / "table")

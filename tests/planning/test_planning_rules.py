@@ -89,7 +89,7 @@ def test_pages_of_mapped_tables_are_no_memory(monkeypatch: pytest.MonkeyPatch) -
 
 def test_formulas_name_what_there_is() -> None:
     tables = [table()["quantities"], *table()["kinds"].values()]
-    attributes = {"rule", "wildcards", "sizes", *dir(Quantities)}
+    attributes = {"rule", "wildcards", "sizes", "experiment", *dir(Quantities)}
     known = attributes.union(*tables, load_schema()["properties"])
     formulas = [str(formula) for quantities in tables for formula in quantities.values()]
     for cost in costs().values():
@@ -137,6 +137,28 @@ def test_units_of_jobs(declared: dict[str, Any]) -> None:
     # every step has all rows of its shard in memory, and does its share of the work
     shard = amounts(declared, "count_targets", data="far/data/all", scatteritem="1-of-4")
     assert (shard["memory"], shard["cpu"]) == (rows / 4, pytest.approx(0.2 * rows / 4))
+
+
+@pytest.mark.parametrize("kind", ["cslm", "recurrent", "attention"])
+def test_lists_and_lattices_have_formulas_of_their_own(declared: dict[str, Any], kind: str) -> None:
+    row = {"base": "baseline", "features": [], "rescore": [kind]}
+    chosen = {"lists": {"nbest": 50}, "lattice": {}, "nbest": {"nbest": 50}}
+    systems = {what: row | {"rescoring": own | {"candidates": what}} for what, own in chosen.items()}
+    config = complete(declared | {"systems": declared["systems"] | systems})
+
+    def entry(rule: str, system: str) -> str:
+        job = planned(config, rule, {f"tuning/{system}/run1": 2}, system=system, run="1")
+        assert job.value(costs()[job.entry].cpu) > 0
+        return job.entry
+
+    lattices = "tune_reranking", "rescore_lattices"
+    of_kind = lattices if kind == "recurrent" else tuple(f"{rule}/{kind}" for rule in lattices)
+    assert entry("tune_reranking", "lists") == "tune_reranking/lists"
+    assert entry("score_lists", "lists") == ("score_lists" if kind == "recurrent" else f"score_lists/{kind}")
+    for what in ("lattice", "nbest"):
+        assert tuple(entry(rule, what) for rule in lattices) == of_kind
+    listed = planned(config, "score_lists", system="lists", run="1", set="dev")
+    assert listed["listed_words"] == 50 * listed["set"].target
 
 
 ENCODER_DECODER = {"hidden": 90, "embedding": 40, "maxout": 30, "rank": 20}

@@ -58,7 +58,7 @@ def arguments(name: str, folder: Path) -> dict[str, Any]:
     given = {key: value for key, value in EXPERIMENTS[name].items() if key != "step"}
     if name == "attention":
         return {**given, "files": _attention(given["files"], folder)}
-    return _placed(given, folder) | (_phrase_table(folder) if name == "paper_order" else {})
+    return _placed(given, folder) | (_phrase_table(folder) if name == "cho2014" else {})
 
 
 def _placed(given: Any, folder: Path) -> Any:
@@ -115,7 +115,7 @@ def _attention(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             took = given["took"] | given["other_took"].get(system, {})
             translations[system] = {name: [written(folder / f"{system}.{name}.json", took)] for name in ("dev", "test")}
     for name, values in given["epochs"].items():
-        rows = [[n, 10 * n, "" if n == 3 else 50 - n, value, 1.5] for n, value in enumerate(values, start=1)]
+        rows = [[n, 10 * n, {1: "nan", 3: ""}.get(n, 50 - n), value, 1.5] for n, value in enumerate(values, start=1)]
         write_rows(folder / f"{name}.epochs.csv", HEADER, rows)
     p_values = dict.fromkeys(bleu, 0.0004) | {"baseline": None, "jean": 0.25}
     return {

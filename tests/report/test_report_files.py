@@ -52,6 +52,7 @@ def test_attention_networks_have_one_run_and_pages(repository: Path) -> None:
 def test_benchmarks_are_those_of_all_shards(repository: Path, count: int) -> None:
     jobs = files(repository, shards=count).benchmarks()
     scored = [job for job in jobs if "score_phrase_table" in job]
+    assert len([job for job in jobs if "/decode/" in job]) == 4 * count, "of two systems and two sets"
     assert len(scored) == count and scored[-1].endswith(f"encoder_decoder.extracted.{count}-of-{count}.tsv")
     assert len([job for job in jobs if "extract_phrases" in job]) == (count if count > 1 else 0)
     assert len(jobs) == len(set(jobs))

@@ -1,5 +1,6 @@
 """The tables of the report: what they hold, and faults of the files that they are made from."""
 
+import math
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_lines, read_yaml
 from neural_smt.io.tables import write_rows
 from neural_smt.report.scores import plot_scores, plot_tuning, print_table, read_scores
+from neural_smt.training.learning_curve import Record, write_curve
 
 FAULTS = read_yaml(Path(__file__).with_name("faults.yaml"))
 
@@ -62,13 +64,13 @@ def test_plots_are_drawn(tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_nothing_held_out_has_no_perplexity(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("measured", "shown"), [(None, ""), (math.nan, "nan")])
+def test_a_perplexity_may_be_missing_or_no_number(tmp_path: Path, measured: float | None, shown: str) -> None:
     given = arguments("networks", tmp_path)
-    curve = ["updates", "examples", "seconds", "train_cost", "validation_perplexity", "words", "epochs"]
     for files in given["networks"].values():
-        write_rows(Path(files["curve"]), curve, [[10, 640, "5.0", "3.1", "", 3000, "0.4000"]])
+        write_curve(Path(files["curve"]), [Record(10, 640, 5.0, 3.1, measured, 3000, 0.4)])
     rows = read_csv(write("networks", given, tmp_path)["csv_output"])
-    assert [row["perplexity"] for row in rows] == ["", ""]
+    assert [row["perplexity"] for row in rows] == [shown, shown]
 
 
 def test_classes_may_be_the_best_in_both(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def analysed() -> tuple[Vocabulary, Ragged, LatentSemantics]:
 def test_a_sentence_has_its_row_of_r_whatever_the_word_is_aligned_to(build: Build, text: Path) -> None:
     folder, statistics = build("sentence_lsa", length=3.0)
     found = load_representation(folder)
-    assert (found.slots, found.dimensions, found.input_rows, found.side) == (1, 4, 0, "source")
+    assert (found.slots, found.dimensions, found.input_rows, found.settings.side) == (1, 4, 0, "source")
     training, (_, ids, semantics) = sentences(1, 200), analysed()
     inputs = found.inputs([*training, ["loup"], []], link_sets((7, [0]), (7, []), (199, [0]), (200, []), (201, [])))
     assert inputs.rows.dtype == np.int32 and inputs.table.dtype == np.float32
@@ -94,7 +94,7 @@ def test_a_sentence_has_its_row_of_r_whatever_the_word_is_aligned_to(build: Buil
 
 def test_the_oracle_reads_references(build: Build) -> None:
     found = load_representation(build("oracle")[0])
-    assert found.side == "target"
+    assert found.settings.side == "target"
     known, unknown = vectors_of(found.inputs([["dog"], ["chien"]], link_sets((0, []), (1, []))), np.arange(2))
     assert known.any() and not unknown.any()
 

@@ -24,25 +24,16 @@ from neural_smt.rescoring.steps import propose_phrases
 from neural_smt.shortlist import most_frequent
 from neural_smt.vocabulary import EOS, Vocabulary
 
-LINES = [
-    "a ||| x ||| 0.5 0.5 0.5 0.5 ||| 0-0 ||| 8 4 3 ||| |||",
-    "a ||| y y y ||| 0.25 0.5 0.5 0.5 ||| 0-0 ||| 6 4 1 ||| |||",
-    "a b ||| x y ||| 1 1 1 1 ||| 0-0 1-1 ||| 2 2 2 ||| |||",
-    "b ||| y ||| 1 1 1 1 ||| 0-0 ||| 5 5 5 ||| |||",
-    "b a b ||| y ||| 1 1 1 1 ||| 0-0 ||| 5 1 1 ||| |||",
-    "c ||| z ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||",
-    "d ||| x ||| 1 1 1 1 ||| 0-0 ||| 8 1 1 ||| |||",
-]
+TABLE = Path(__file__).with_name("phrase-table")
 SENTENCES = ["a b a b c", "unheard a"]
 World = tuple[PhraseTable, Trained[EncoderDecoder], tuple[Vocabulary, Vocabulary], LexicalTable]
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def world() -> World:
     """A table, a network that knows a, b and the targets x, y, and a lexicon of a-x (3 of 4), a-y and b-y."""
-    write_lines(tmp_path / "table.txt", LINES)
-    vocabularies = moses_vocabularies(tmp_path / "table.txt")
-    table = read_moses(tmp_path / "table.txt", None, *vocabularies)
+    vocabularies = moses_vocabularies(TABLE)
+    table = read_moses(TABLE, None, *vocabularies)
     source = most_frequent(vocabularies[0], 2)
     assert source.words[3:] == ["a", "b"]
     target = most_frequent(vocabularies[1], 2)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from neural_smt.io.files import write_lines
-from neural_smt.selection.steps import select, take
+from neural_smt.selection.steps import score_pool, select, take, train_selection_models
 
 SETTINGS = {"method": "axelrod", "order": 3, "fractions": [0.1, 0.2, 0.4, 0.8], "random_samples": 2}
 BOTH = ("en", "fr")
@@ -40,6 +40,17 @@ def texts_of(folder: Path, name: str, sides: tuple[str, ...] = BOTH) -> list[Pat
     return [folder / f"{name}.{side}" for side in sides]
 
 
+def scored(folder: Path, output: Path, sides: tuple[str, ...], count: int) -> list[Path]:
+    """The scores of the shards of a pool."""
+    settings = SETTINGS | {"method": "axelrod" if len(sides) == 2 else "moore_lewis"}
+    pool, inside = texts_of(folder, "pool", sides), texts_of(folder, "in", sides)
+    train_selection_models(pool=pool, in_domain=inside, settings=settings, seed=7, output=output / "models")
+    parts = [output / f"{number}-of-{count}.npy" for number in range(1, count + 1)]
+    for part in parts:
+        score_pool(pool=pool, models=output / "models", output=part, shard=part.stem, threads=len(sides))
+    return parts
+
+
 def selected(folder: Path, output: Path, sides: tuple[str, ...] = BOTH, **given: Any) -> dict[str, bytes]:
     """Everything that selection writes, by name of the file; ``given`` in the place of the usual arguments."""
     output.mkdir(exist_ok=True)
@@ -49,7 +60,10 @@ def selected(folder: Path, output: Path, sides: tuple[str, ...] = BOTH, **given:
     }
     settings = SETTINGS | {"method": "axelrod" if len(sides) == 2 else "moore_lewis"}
     outputs = texts_of(output, "out", sides)
-    select(**texts | files | {"output": outputs, "settings": settings, "seed": 7} | given)
+    arguments = texts | files | {"output": outputs, "settings": settings, "seed": 7} | given
+    if arguments["settings"]["method"] != "none":
+        arguments.setdefault("scored", scored(folder, output, sides, 1))
+    select(**{"scored": []} | arguments)
     return {path.name: path.read_bytes() for path in (*outputs, *files.values())}
 
 

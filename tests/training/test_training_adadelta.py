@@ -9,20 +9,23 @@ from torch import nn
 from neural_smt.training import adadelta
 from neural_smt.training.adadelta import AdaDelta, clipped_gradients
 
+CONSTANTS = 0.95, 1e-6
+"""Rho and epsilon."""
+
 
 def test_dense_steps_are_those_of_torch_and_do_not_depend_on_the_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     first = {"w": torch.randn(11, 6), "b": torch.randn(11), "s": torch.randn(())}
     steps = [{name: torch.randn_like(tensor) for name, tensor in first.items()} for _ in range(50)]
     theirs, *results = ({name: nn.Parameter(tensor.clone()) for name, tensor in first.items()} for _ in range(4))
-    reference = torch.optim.Adadelta(theirs.values(), lr=1.0, rho=0.95, eps=1e-6)
+    reference = torch.optim.Adadelta(theirs.values(), lr=1.0, rho=CONSTANTS[0], eps=CONSTANTS[1])
     for step in steps:
         for name, gradient in step.items():
             theirs[name].grad = gradient
         reference.step()
     for tile, parameters in zip((1 << 17, 20, 1), results, strict=True):
         monkeypatch.setattr(adadelta, "TILE", tile)
-        optimiser = AdaDelta(parameters)
+        optimiser = AdaDelta(parameters, *CONSTANTS)
         for step in steps:
             optimiser.step(step)
         for name, found in parameters.items():
@@ -39,7 +42,7 @@ def test_sparse_steps_equal_dense_ones(shape: tuple[int, ...], whole_at: int | N
     sparse = nn.Parameter(torch.randn(shape, dtype=torch.float64))
     first = sparse.detach().clone()
     dense = nn.Parameter(first.clone())
-    by_rows, whole = AdaDelta({"w": sparse}), AdaDelta({"w": dense})
+    by_rows, whole = AdaDelta({"w": sparse}, *CONSTANTS), AdaDelta({"w": dense}, *CONSTANTS)
     for update in range(60):
         gradient = torch.zeros(shape, dtype=torch.float64)
         gradient[torch.randperm(15)[:3]] = torch.randn(3, *shape[1:], dtype=torch.float64)
@@ -55,7 +58,7 @@ def test_sparse_steps_equal_dense_ones(shape: tuple[int, ...], whole_at: int | N
 def test_state_can_be_saved_and_loaded() -> None:
     torch.manual_seed(2)
     first = {"e": nn.Parameter(torch.randn(6, 2)), "w": nn.Parameter(torch.randn(3))}
-    optimiser = AdaDelta(first)
+    optimiser = AdaDelta(first, *CONSTANTS)
 
     def gradients() -> dict[str, torch.Tensor]:
         rows = torch.tensor([[1, 4]])
@@ -64,7 +67,7 @@ def test_state_can_be_saved_and_loaded() -> None:
     for _ in range(3):
         optimiser.step(gradients())
     second = {name: nn.Parameter(parameter.detach().clone()) for name, parameter in first.items()}
-    resumed = AdaDelta(second)
+    resumed = AdaDelta(second, *CONSTANTS)
     resumed.load({name: tensor.clone() for name, tensor in optimiser.tensors().items()}, optimiser.updates)
     for _ in range(3):
         step = gradients()

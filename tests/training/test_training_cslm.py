@@ -15,6 +15,7 @@ from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, measure_perplexity
 from neural_smt.networks.cslm import CslmConfig, CslmNetwork, CslmScorer, word_classes
 from neural_smt.networks.folder import Trained
+from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.cslm import NgramTask
 from neural_smt.training.loop import BatchOrder, Trainer
 from neural_smt.training.steps import measure_network
@@ -60,14 +61,15 @@ def test_what_is_measured_beside_the_ngram_model(inputs: Inputs, tmp_path: Path)
     ids = Ragged(np.where(held_out.values < len(shortlist), held_out.values, 0).astype(np.int32), held_out.offsets)
     text = NgramText.of(ids, 3)
     task = NgramTask(network, text, text, BatchOrder(text.lengths, 64, 1))
-    trainer = Trainer(task, network_settings("cslm", {}), tmp_path / "unused", "unused")
+    settings = network_settings("cslm", {})
+    trainer = Trainer(task, settings, tmp_path / "unused", "unused", AdaDelta.of(network, settings))
     assert trainer.perplexity() == pytest.approx(best, abs=1e-3)
-    assert found["network"] == pytest.approx(best, abs=1e-3)
-    assert found["cslm_covered"] > best
-    for name in ("cslm", "cslm_renormalised", "mixture", "ngram_covered"):
+    assert found["alone"] == pytest.approx(best, abs=1e-3)
+    assert found["network_covered"] > best
+    for name in ("network", "network_renormalised", "mixture", "ngram_covered"):
         assert 1 < found[name] < 100
     # By the inequality of the two means, token by token.
-    assert found["mixture"] <= (found["cslm_renormalised"] * found["ngram"]) ** 0.5 + 1e-3
+    assert found["mixture"] <= (found["network_renormalised"] * found["ngram"]) ** 0.5 + 1e-3
 
     model.save(tmp_path / "ngram")
     paths = {"model": tmp_path / "model", "language_model": tmp_path / "ngram"}
@@ -89,19 +91,19 @@ def test_a_comparison_may_be_left_out_and_is_no_other_run(
     kill_at(monkeypatch, 0)  # would be reached by a run from the start
     train("cslm", inputs, tmp_path, ngram_order=0)
     assert weights(tmp_path) == before
-    assert list(read_json(tmp_path / "held_out.json")) == ["network"]
+    assert list(read_json(tmp_path / "held_out.json")) == ["alone"]
 
 
 def test_the_held_out_perplexity_does_not_depend_on_batches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     sentences = Ragged.from_lists([list(range(3, 3 + length)) for length in (1, 7, 3, 0, 5)])
     text = NgramText.of(sentences, 3)
     network = CslmNetwork(CslmConfig(12, 4, 5, (6, 7), 0.5)).double()
-    found = []
+    settings, found = network_settings("cslm", {}), []
     for size in (1024, 4, 1):
         monkeypatch.setattr(NgramTask, "held_out_batch", size)
         task = NgramTask(network, text, text, BatchOrder(text.lengths, 8, 1))
         assert sum(batch.words for batch in task.validation) == 21
-        found.append(Trainer(task, network_settings("cslm", {}), tmp_path, "unused").perplexity())
+        found.append(Trainer(task, settings, tmp_path, "unused", AdaDelta.of(network, settings)).perplexity())
     assert found[1:] == pytest.approx([found[0]] * 2, rel=1e-12)
     # Each sentence by itself: nothing of its neighbours is read.
     monkeypatch.setattr(NgramTask, "held_out_batch", 1024)

@@ -130,5 +130,5 @@ def test_examples_that_look_alike_fall_on_the_same_side(kind: str) -> None:
     assert not set(examples(kept)) & set(examples(held_out))
     assert examples(split(whole.take(np.arange(2999, -1, -1)), 300, 1)[1]) == examples(held_out)
     assert examples(split(whole, 300, 2)[1]) != examples(held_out)
-    assert len(split(whole, 0, 1)[1]) == 0
+    assert len(split(whole, 0, 1)[1]) == 0 and 1300 < len(split(whole, 1500, 1)[1]) < 1700
     assert len(split_sentences(sentences, 1e-9, 1)[1]) >= 1

@@ -16,10 +16,10 @@ from moses_folder import start, write_model
 from small_results import translator, write_experiment
 
 from neural_smt.cli import main
-from neural_smt.decoding.nbest import Trace
+from neural_smt.decoding.nbest import Trace, no_phrases
 from neural_smt.io.files import read_yaml
 from neural_smt.translation.text import TextTranslator, cut, feature_shares, join, rest_shares
-from neural_smt.translation.translators import Candidate, Origin, Translated, no_phrases
+from neural_smt.translation.translators import Candidate, Origin, Translated
 from neural_smt.vocabulary_selection.steps import Reasons
 
 REFUSED = read_yaml(Path(__file__).with_name("refused.yaml"))["arguments"]

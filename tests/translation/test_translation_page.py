@@ -1,20 +1,17 @@
 """The served page in a browser: what is drawn, by mouse and by keyboard, on a desk and on a phone."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from browser import CHROMIUM, Browser
+from browser import IN_CHROMIUM, Browser
 from small_results import load, serving
 
 from neural_smt.translation.text import TextTranslator
 from neural_smt.translation.translators import load_translator
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian's package chromium) on this machine"),
-]
+pytestmark = [pytest.mark.slow, IN_CHROMIUM]
 
 SYSTEMS = ("baseline", "network")
 READY = "document.body?.dataset.ready === 'yes'"
@@ -30,12 +27,6 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
         texts = {name: TextTranslator(load_translator(experiment.open(name)), "en", "fr") for name in SYSTEMS}
         opened = {name: servers.enter_context(serving(text, name)) for name, text in texts.items()}
         yield {name: f"http://127.0.0.1:{server.server_port}/" for name, server in opened.items()}
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with closing(Browser(tmp_path_factory.mktemp("browser"))) as opened:
-        yield opened
 
 
 def open_page(browser: Browser, address: str, width: int = 1280, height: int = 900, phone: bool = False) -> None:

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from checkouts import copy_checkout, python, tracked
 from small_results import load, write_experiment
 from tiny_models import random_model
 
@@ -47,7 +48,7 @@ def test_translations_are_those_of_the_search_with_their_phrases(experiment: Exp
     expected = Decoder(model, SearchSettings(**experiment.config["decoding"]["test"]), weights).decode(SENTENCES, count)
     for translated, translation in zip(found, expected, strict=True):
         assert [c.tokens for c in translated.candidates] == [entry.tokens for entry in translation.nbest]
-        assert translated.best.trace.alignment == translation.alignment
+        assert translated.best.trace.alignment == translation.trace.alignment
         for candidate, entry in zip(translated.candidates, translation.nbest, strict=True):
             assert candidate.score == pytest.approx(entry.score, abs=1e-5)
             assert float(candidate.features @ translator.weights) == pytest.approx(candidate.score, abs=1e-4)
@@ -157,25 +158,31 @@ def test_files_of_a_system_are_those_of_its_data_and_table(repository: Path) -> 
     assert search not in layout.system_inputs("searched", searched=False)["depends"]
 
 
+def pack(folder: Path, capfd: pytest.CaptureFixture[str], system: str, *options: str) -> str:
+    """Pack a system into ``folder/moved``, leave nothing of its experiment; what it makes of ``folder/text``."""
+    (folder / "experiment").mkdir()
+    (folder / "elsewhere").mkdir()
+    config = write_experiment(folder / "experiment")
+    (folder / "text").write_text("a b c\n\nc new\n", encoding="utf-8")
+    named = [str(config), "--directory", str(config.parent), "--system", system, *options]
+    assert main(["translate", *named, str(folder / "text")]) == 0
+    translation = capfd.readouterr().out
+    assert len(translation.splitlines()) == 3
+    assert main(["pack", *named, str(folder / "packed")]) == 0
+    assert main(["pack", *named, str(folder / "packed")]) == 1, "it is there already"
+    shutil.rmtree(folder / "experiment")
+    (folder / "packed").rename(folder / "moved")
+    capfd.readouterr()
+    return translation
+
+
 @pytest.mark.parametrize(("system", "options"), [("baseline", ["--run", "2"]), ("network", []), ("replacing", [])])
 def test_a_packed_system_translates_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd, system: str, options: list[str]
 ) -> None:
     """Moved, from another working directory, without the experiment and its results."""
-    (tmp_path / "experiment").mkdir()
-    config = write_experiment(tmp_path / "experiment")
-    (tmp_path / "text").write_text("a b c\n\nc new\n", encoding="utf-8")
-    named = [str(config), "--directory", str(config.parent), "--system", system, *options]
-    assert main(["translate", *named, str(tmp_path / "text")]) == 0
-    expected = capfd.readouterr().out
-    assert len(expected.splitlines()) == 3
-    assert main(["pack", *named, str(tmp_path / "packed")]) == 0
-    assert main(["pack", *named, str(tmp_path / "packed")]) == 1, "it is there already"
-    shutil.rmtree(tmp_path / "experiment")
-    (tmp_path / "packed").rename(tmp_path / "moved")
-    (tmp_path / "elsewhere").mkdir()
+    expected = pack(tmp_path, capfd, system, *options)
     monkeypatch.chdir(tmp_path / "elsewhere")
-    capfd.readouterr()
     assert main(["translate", "../moved", "../text"]) == 0
     assert capfd.readouterr().out == expected
     for arguments, fault in (
@@ -184,6 +191,22 @@ def test_a_packed_system_translates_elsewhere(
     ):
         assert main(["translate", "../moved", *arguments]) == 1
         assert fault in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_packed_system_translates_with_an_installed_wheel(repository: Path, tmp_path: Path, capfd) -> None:
+    """In a process that finds nothing of the checkout."""
+    pytest.importorskip("setuptools", "77")
+    expected = pack(tmp_path, capfd, "baseline")
+    checkout, elsewhere = copy_checkout(repository, tmp_path / "checkout"), tmp_path / "elsewhere"
+    offline = ("--no-index", "--no-deps", "--no-build-isolation")
+    made = python(checkout, "-m", "pip", "wheel", *offline, "--wheel-dir", "wheels", ".")
+    assert made.returncode == 0, made.stderr
+    shutil.unpack_archive(next(checkout.glob("wheels/*.whl")), elsewhere / "pkg", "zip")
+    assert [name for name in tracked(repository) if name.startswith("pkg/") and not (elsewhere / name).exists()] == []
+    shutil.rmtree(checkout)
+    translated = python(elsewhere, "-m", "neural_smt", "translate", "../moved", "../text")
+    assert (translated.returncode, translated.stdout) == (0, expected), translated.stderr
 
 
 def test_what_a_system_lacks_is_named(tmp_path: Path) -> None:

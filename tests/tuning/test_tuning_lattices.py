@@ -87,7 +87,7 @@ def test_envelope_is_that_of_all_derivations(seed: int) -> None:
                     continue
                 lines = np.array([(d.features @ direction, d.features @ case.weights) for d in derivations])
                 ours = np.array([(slopes[paths[i]].sum(dtype=float), point.scores[paths[i]].sum()) for i in rows])
-                turns = np.append(found.points[rows], reach)
+                turns = np.append(found.breakpoints[rows], reach)
                 assert turns[0] == -reach and (np.diff(turns) > 0).all() and (np.diff(ours[:, 0]) > 0).all()
                 for x in (turns[:-1], turns[1:]):  # each segment is on top where it starts and where it ends
                     heights = lines[:, :1] * x + lines[:, 1:]

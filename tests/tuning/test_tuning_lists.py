@@ -12,12 +12,13 @@ import pytest
 from tuning_world import best_of_each, bleu_at, random_candidates, read_moses_lists, tuning_settings
 
 from neural_smt.bleu import bleu
-from neural_smt.tuning.candidates import Candidates, digest_words
+from neural_smt.io.files import hash_text
+from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.envelope_primitives import Envelope, quality, search_line, sort_slopes, upper_envelope
 from neural_smt.tuning.mert import ErrorSurface, Optimum, highest, optima
 
 STATISTICS = np.arange(27, dtype=np.int32).reshape(3, 9)
-WORDS = np.array([digest_words(["a", "b"]), digest_words(["a"]), digest_words(["c"])], dtype=np.uint64)
+WORDS = np.array([hash_text("a b"), hash_text("a"), hash_text("c")], dtype=np.uint64)
 FEATURES = np.array([[0.5, -1.0], [0.25, -2.0], [0.5, -1.0]], dtype=np.float32)
 STORE = Candidates.empty(3, 2).extended(np.array([2, 0, 2]), WORDS, FEATURES, STATISTICS)
 
@@ -41,8 +42,8 @@ def test_the_same_words_and_features_are_one_candidate_and_others_another() -> N
     new = STORE.extended(np.array([0, 0, 2]), WORDS[[2, 1, 0]], features, STATISTICS)
     assert new.sentences.tolist() == [0, 0, 0, 2, 2]
     assert new.features.tolist() == [[0.25, -2.0], [0.25, -2.0], [0.25, -2.5], [0.5, -1.0], [0.5, -1.0]]
-    assert digest_words(["a", "b"]) == digest_words(["a", "b"]) != digest_words(["ab"])
-    assert 0 <= digest_words([]) < 2**64
+    assert hash_text("a b") == hash_text("a b") != hash_text("ab")
+    assert 0 <= hash_text("") < 2**64
 
 
 def best_on_line(candidates: Candidates, weights: np.ndarray, feature: int) -> float:
@@ -92,7 +93,7 @@ def test_envelope_is_the_maximum_on_a_grid(seed: int, whole: bool) -> None:
     found = Envelope(np.zeros((size, 2)), np.zeros(size), np.zeros(size, dtype=np.int32))
     best = int(np.argmax(scores))
     count = upper_envelope(slopes, rows, scores, best, float(column[best]), found)
-    turns, envelope = found.turns[:count], found.rows[:count]
+    turns, envelope = found.breakpoints[:count], found.rows[:count]
     assert turns[0] == -np.inf and (np.diff(turns) > 0).all() and (np.diff(column[envelope]) > 0).all()
     grid = np.concatenate([np.linspace(-20, 20, 801), [-1e6, 1e6]])
     heights = scores[:, None] + column[:, None].astype(np.float64) * grid

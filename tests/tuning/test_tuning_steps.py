@@ -20,6 +20,7 @@ from neural_smt.tuning.methods import ListMethod
 from neural_smt.tuning.steps import tune
 from neural_smt.vocabulary import Vocabulary
 
+CASES = read_yaml(Path(__file__).with_name("cases.yaml"))
 WORDS, CHOICES = 12, 4
 
 
@@ -77,15 +78,7 @@ def run(arguments: dict[str, Any], folder: Path, settings: dict[str, Any] | None
     tune(**arguments | {"settings": arguments["settings"] | (settings or {})} | changes, **outputs)
 
 
-@pytest.mark.parametrize(
-    ("kind", "least"),
-    [
-        ({}, 0.1),
-        ({"candidates": "lattice"}, 0.1),
-        ({"candidates": "lattice", "density": 3}, 0.1),
-        ({"optimiser": "mira", "mira": {"epochs": 20}}, 0.2),
-    ],
-)
+@pytest.mark.parametrize(("kind", "least"), CASES["ways"])
 def test_tuning_trusts_the_column_that_knows_and_repeats_itself(
     arguments: dict[str, Any], tmp_path: Path, kind: dict, least: float
 ) -> None:
@@ -112,7 +105,7 @@ def test_tuning_starts_from_the_weights_of_a_base(arguments: dict[str, Any], tmp
 
 
 def test_wrong_settings_and_texts_are_refused(arguments: dict[str, Any], tmp_path: Path) -> None:
-    for wrong, message in read_yaml(Path(__file__).with_name("refused.yaml")):
+    for wrong, message in CASES["refused"]:
         with pytest.raises(UserError, match=message):
             run(arguments, tmp_path, wrong)
     write_lines(tmp_path / "short", ["t0_0"])
@@ -147,7 +140,8 @@ def test_a_network_in_the_search_is_tuned_like_any_feature(
     monkeypatch.setattr("neural_smt.tuning.steps.load_feature", load_and_keep)
     monkeypatch.setattr(ListMethod, "gather", gather_and_count)
     features = ["phrase", "language_model", "encoder_decoder", "cslm"]
-    searched = changed(arguments, "searched", features=features, network={"model": str(tmp_path / "cslm")})
+    network = {"kind": "cslm", "model": str(tmp_path / "cslm")}
+    searched = changed(arguments, "searched", features=features, network=network)
     tuned = []
     for threads in (1, 2):
         counts.clear()

@@ -9,6 +9,7 @@ from vocabularies_world import brute_dictionary, brute_phrase, load_world, sizes
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
+from neural_smt.io.files import digest_lines
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary import UNK, Vocabulary
 from neural_smt.vocabulary_selection import building
@@ -22,7 +23,7 @@ from neural_smt.vocabulary_selection.building import (
     top_entries,
     word_lists,
 )
-from neural_smt.vocabulary_selection.candidates import save_pieces, text_digest
+from neural_smt.vocabulary_selection.candidates import save_pieces
 
 LINES = ["the red house", "", "a zebra is red", "zebra", "a car a car the house is red"]
 REFERENCES = ["la maison rouge", "", "un zèbre est rouge", "</s> <unk>", "une voiture"]
@@ -86,8 +87,8 @@ def test_the_first_wanted_of_each_list() -> None:
 
 def test_origins_tell_what_was_used(sources: Sources) -> None:
     sets = build_sets(sources, sizes(2, 0, 3), LINES, REFERENCES)
-    made_from = {"vocabulary": sources.network.digest, "source": text_digest(LINES)}
-    dictionary = {"reference": text_digest(REFERENCES), "dictionary": sources.dictionary_digest}
+    made_from = {"vocabulary": sources.network.digest, "source": digest_lines(LINES)}
+    dictionary = {"reference": digest_lines(REFERENCES), "dictionary": sources.dictionary_digest}
     assert sets.origins == {**made_from, **dictionary}
     assert sets.settings == {"dictionary": 2, "phrases": 0, "frequent": 3, "max_length": 0}
     with_phrases = build_sets(sources, sizes(0, 2, 3), LINES)

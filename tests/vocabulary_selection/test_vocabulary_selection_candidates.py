@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_json, write_json
+from neural_smt.io.files import digest_lines, read_json, write_json
 from neural_smt.io.ragged import Ragged
 from neural_smt.vocabulary_selection import candidates
-from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 
 ORIGINS = {"vocabulary": "v1", "source": "s1", "dictionary": "d1"}
 
@@ -67,7 +67,7 @@ def test_the_digest_follows_what_the_sets_were_made_from(sets: CandidateSets) ->
         CandidateSets(sets.own, sets.common, 13, ORIGINS, sets.settings),
     ]
     assert len({sets.digest, *(other.digest for other in others)}) == 4
-    assert text_digest(["a b", "c"]) != text_digest(["a b c"])
+    assert digest_lines(["a b", "c"]) != digest_lines(["a b c"])
 
 
 @pytest.mark.parametrize("piece", [1, 2, 100])

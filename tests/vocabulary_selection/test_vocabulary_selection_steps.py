@@ -7,9 +7,9 @@ from vocabularies_world import SOURCE, TARGET, write_world
 
 from neural_smt.cli import main
 from neural_smt.errors import UserError
-from neural_smt.io.files import read_csv, read_lines, write_lines
+from neural_smt.io.files import digest_lines, read_csv, read_lines, write_lines
 from neural_smt.vocabulary import EOS, UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
+from neural_smt.vocabulary_selection.candidates import CandidateSets
 from neural_smt.vocabulary_selection.coverage_steps import measure_candidates
 from neural_smt.vocabulary_selection.steps import build_candidates, build_network_vocabulary, inspect_sentence
 
@@ -39,7 +39,7 @@ def test_candidates_are_written_with_what_they_were_made_from(world: dict[str, P
     command.append(f"--output={tmp_path / 'sets'}")
     assert main(command) == 0
     network = Vocabulary.load(world["network_vocabulary"])
-    found = {"vocabulary": network.digest, "source": text_digest(SOURCE), "reference": text_digest(TARGET)}
+    found = {"vocabulary": network.digest, "source": digest_lines(SOURCE), "reference": digest_lines(TARGET)}
     sets = CandidateSets.load(tmp_path / "sets", **found)
     assert main([*command[:-1], f"--output={tmp_path / 'again'}"]) == 0
     assert CandidateSets.load(tmp_path / "again").digest == sets.digest
@@ -64,7 +64,7 @@ def test_coverage_is_written_beside_the_papers(world: dict[str, Path], tmp_path:
     texts = {name: [str(tmp_path / f"{start}{side}") for side in ("source", "target")] for name, start in NAMES.items()}
     outputs = {"csv_output": tmp_path / "c.csv", "markdown_output": tmp_path / "c.md"}
     inputs = {"texts": texts, "settings": SETTINGS, "batch": 2, "training": "train", "seed": 1, **world, **outputs}
-    measure_candidates(**inputs, tops=[2])
+    measure_candidates(**inputs, dictionary_sizes=[2])
     rows = {(row["text"], row["parts"], row["top"]): row for row in read_csv(tmp_path / "c.csv")}
     assert len(rows) == 2 * (1 + 3 * 2) + 1
     dev = rows["dev", "V^P + V^D + V^T", "1"]
@@ -77,13 +77,15 @@ def test_coverage_is_written_beside_the_papers(world: dict[str, Path], tmp_path:
     assert ["dev", "42.9"] in [line[:2] for line in lines]
     assert ["paper, dev", "", "73.5"] in [line[:3] for line in lines]
     assert ["paper, train", "2080", "6153", ""] in lines
-    measure_candidates(**inputs | {"settings": {**SETTINGS, "dictionary": 10}, "training": ""}, tops=[20, 10, 50])
+    measure_candidates(
+        **inputs | {"settings": {**SETTINGS, "dictionary": 10}, "training": ""}, dictionary_sizes=[20, 10, 50]
+    )
     lines = table_cells(tmp_path / "c.md")
     header = next(line for line in lines if "V^D (50)" in line)
     paper = dict(zip(header, next(line for line in lines if line[:1] == ["paper, train"]), strict=True))
     assert paper["V^P"] == "73.6" and paper["V^D (20)"] == "87.8" and paper["V^P + V^D + V^T (50)"] == "96.2"
     with pytest.raises(UserError, match="batches of 2; give 1 or more of each"):
-        measure_candidates(**inputs, tops=[-1])
+        measure_candidates(**inputs, dictionary_sizes=[-1])
 
 
 NAMES = {"train": "", "dev": "dev."}

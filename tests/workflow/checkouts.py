@@ -16,13 +16,17 @@ TINY = "experiments/tiny.yaml"
 """The smallest experiment, every stage for real."""
 
 
+def tracked(repository: Path) -> list[str]:
+    """The tracked files of a checkout."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=repository, capture_output=True, check=True).stdout
+    return [name for name in listed.decode().split("\0") if (repository / name).is_file()]
+
+
 def copy_checkout(repository: Path, folder: Path) -> Path:
     """A copy of the tracked files, to run in and to edit."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=repository, capture_output=True, check=True).stdout
-    for name in filter(None, listed.decode().split("\0")):
-        if (repository / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(repository / name, folder / name)
+    for name in tracked(repository):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(repository / name, folder / name)
     return folder
 
 

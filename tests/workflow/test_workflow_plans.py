@@ -7,6 +7,7 @@ import yaml
 from checkouts import TINY, dry_run, planned, snakemake, write_rows
 
 from neural_smt import STAGES
+from neural_smt.planning.jobs import complete_configuration, list_jobs
 
 TABLE = yaml.safe_load(Path(__file__).with_name("plans.yaml").read_text(encoding="utf-8"))
 
@@ -34,7 +35,7 @@ def test_full_size_experiments(checkout: Path, tmp_path: Path) -> None:
     assert jobs["select_pairs"] == jobs["measure_network"] == 1
     assert {"encoder_decoder", "cslm", "attention"} < networks and jobs["train_network"] == len(networks) == 1 + 1 + 6
     assert jobs["tune"] == 4 * 3
-    assert {"write_attention_tables", "write_paper_order", "measure_candidates", "measure_epochs"} <= jobs.keys()
+    assert {"write_attention_tables", "write_cho2014_table", "measure_candidates", "measure_epochs"} <= jobs.keys()
     command = ["auli2013", "--configfile", "experiments/wmt12.yaml"]
     jobs, _ = dry_run(checkout, *command)
     assert (jobs["fetch_archive"], jobs["extract_member"], jobs["fetch"]) == (4, 10, 5)
@@ -66,20 +67,39 @@ def test_rows_are_planned_with_what_they_are_made_of(checkout: Path, tmp_path: P
     )
     assert {"take_pairs", "take_text", "align", "build_phrase_table", "build_language_model", "decode"} <= whole
     assert not {"select_pairs", "select_text", "score_phrase_table", "write_data_table"} & whole
-    assert drawn == whole | {"select_pairs", "select_text"}, "how many are drawn is what selection keeps"
+    selecting = {"train_selection_models", "score_pool", "select_pairs", "select_text"}
+    assert drawn == whole | selecting, "how many are drawn is what selection keeps"
     assert not {"take_pairs", "take_text"} & baseline
     assert "score_phrase_table" in rnn and "propose_phrases" not in rnn
     assert {"propose_phrases", "tune", "decode"} <= proposed
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ("auli2013", "no system rescores lattices with a recurrent model; take --configfile"),
-        ("mi2016", "no system is an attention network; take --configfile"),
-        ("--config tunning=1", "configuration: unknown key 'tunning'; did you mean 'tuning'?"),
-    ],
-)
+def test_jobs_whose_network_computes_on_the_device_ask_for_a_gpu(repository: Path) -> None:
+    rescored = {"base": "baseline", "features": []}
+    systems = {
+        "searched": rescored | {"features": ["cslm"]},
+        "joint": rescored | {"features": ["recurrent"]},
+        "lists": rescored | {"rescore": ["attention"]},
+        "joint_lists": rescored | {"rescore": ["recurrent"], "rescoring": {"candidates": "lists"}},
+        "joint_lattices": rescored | {"rescore": ["recurrent"]},
+        "cslm_lattices": rescored | {"rescore": ["cslm"], "rescoring": {"candidates": "lattice"}},
+        "attention_lattices": rescored | {"rescore": ["attention"], "rescoring": {"candidates": "nbest"}},
+        "alone": {"features": [], "translate": {}},
+    }
+    snakefile = repository / "Snakefile"
+    config = complete_configuration(snakefile, [repository / TINY], {"device": "cuda", "systems": systems})
+    found = {(job.rule, job.wildcards.get("system")): job.gpus for job in list_jobs(snakefile, config, "all")}
+    lattices = ("rescore_lattices", "tune_reranking")
+    asking = {("decode", "searched"), ("tune", "searched"), ("score_lists", "lists"), ("translate_attention", "alone")}
+    asking |= {(rule, f"{kind}_lattices") for rule in lattices for kind in ("cslm", "attention")}
+    asking |= {("explain_sentences", name) for name in ("searched", "lists", "cslm_lattices", "alone")}
+    others = {("decode", "joint"), ("decode", "rnn"), ("score_lists", "joint_lists"), ("tune_reranking", "lists")}
+    others |= {(rule, "joint_lattices") for rule in (*lattices, "explain_sentences")}
+    assert {pair for pair, gpus in found.items() if pair[1] and gpus} == asking
+    assert {found[pair] for pair in others} == {0}
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), TABLE["faults"])
 def test_a_fault_stops_at_once_with_one_sentence(checkout: Path, arguments: str, sentence: str) -> None:
     done = snakemake(checkout, *arguments.split(), "-n", "--configfile", TINY)
     assert done.returncode != 0

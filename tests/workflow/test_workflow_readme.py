@@ -98,7 +98,7 @@ TEXT = "The new minister reads the old book.\n\nThe report is good.\n"
 @pytest.mark.slow
 def test_commands_on_translating(finished: Path, tmp_path: Path) -> None:
     (finished / "text.en").write_text(TEXT, encoding="utf-8")
-    program = f"{shlex.quote(sys.executable)} -m neural_smt"
+    program = shlex.quote(str(Path(sys.executable).with_name("neural-smt")))
     here = {" embedded ": " tiny ", " config.yaml ": f" {TINY} ", "--port 8000": "--port 0"}
     commands = TRANSLATING
     for name, other in {".venv/bin/neural-smt": program, **here}.items():

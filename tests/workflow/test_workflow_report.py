@@ -2,22 +2,17 @@
 
 import re
 import shlex
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import CHROMIUM, Browser
+from browser import IN_CHROMIUM, Browser
 from checkouts import TINY, snakemake
 from matplotlib.image import imread
 
 from neural_smt.io.files import read_yaml
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian's package chromium) on this machine"),
-]
+pytestmark = [pytest.mark.slow, IN_CHROMIUM]
 
 DESK, PHONE = (1280, 900, False), (390, 844, True)
 
@@ -42,12 +37,6 @@ def report(finished: Path) -> Path:
     done = snakemake(finished, "--report", "results/tiny/report.html", *shlex.split(options), "--configfile", TINY)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return finished / "results/tiny/report.html"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with closing(Browser(tmp_path_factory.mktemp("browser"))) as opened:
-        yield opened
 
 
 def open_report(browser: Browser, report: Path, window: tuple[int, int, bool] = DESK) -> None:

@@ -9,10 +9,10 @@ import pytest
 from checkouts import TINY, copy_results, dry_run, planned, run, translated, write_rows
 
 from neural_smt.cli import main
-from neural_smt.io.files import read_csv, read_json, read_lines, read_yaml
+from neural_smt.io.files import digest_lines, read_csv, read_json, read_lines, read_yaml
 from neural_smt.vocabulary import Vocabulary
-from neural_smt.vocabulary_selection.candidates import CandidateSets, text_digest
-from neural_smt.workflow.job_usage import Place
+from neural_smt.vocabulary_selection.candidates import CandidateSets
+from neural_smt.workflow.job_usage import BenchmarkPath
 
 ROWS = Path(__file__).with_name("rows.yaml")
 """Rows that the tiny experiment does without."""
@@ -30,7 +30,7 @@ def test_the_table_has_both_systems_with_real_scores(finished: Path) -> None:
         assert "tok:13a" in scores["signature"]
     assert "EncoderDecoder0" in read_json(folder / "tuning/rnn/run1/weights.json")
     assert [row["network"] for row in read_csv(folder / "report/networks.csv")] == ["encoder_decoder"]
-    order = read_lines(folder / "report/paper_order.csv")
+    order = read_lines(folder / "report/cho2014.csv")
     assert len(order) == 3 and all(line.split(",")[1:3] == ["rnn", "baseline"] for line in order[1:])
 
 
@@ -44,7 +44,7 @@ def test_rows_of_every_kind_come_out(finished: Path, tmp_path: Path) -> None:
         scores = read_json(folder / f"evaluation/{system}/run1/news_test.json")
         assert 5 < scores["sacrebleu"] <= 100
         weights = read_json(folder / f"tuning/{system}/run1/weights.json")
-        assert ("Cslm0" in weights) == (system in ("searched", "rescored"))
+        assert ("Cslm0" in weights) == (system in ("searched", "rescored", "cslm_lattices"))
         assert ({"Tanh0", "Reverse0", "UnknownPenalty0"} <= set(weights)) == (system == "both")
     decoding = read_json(folder / "decoding/searched/run1/news_test.json")
     assert 0 < decoding["cslm"]["cache_hits"] < decoding["cslm"]["ngrams"]
@@ -89,13 +89,14 @@ def check_what_edits_retrain(checkout: Path, configuration: list[str]) -> None:
 def check_joint_tables(folder: Path, systems: dict) -> None:
     """The rows of recurrent models have their feature, do without what they should, and stand beside the paper's."""
     for system, row in systems.items():
-        if row.get("rescore", ["cslm"]) == ["cslm"] and "rescoring" not in row:
+        if not {"rescore", "rescoring"} & row.keys() or row.get("rescore") == ["cslm"]:
             continue
         weights = read_json(folder / f"tuning/{system}/run1/weights.json")
         assert ("Recurrent0" in weights) == ("rescore" in row)
         assert (weights["TranslationModel0"][2:] == [0, 0]) == ("drop_features" in row.get("rescoring", {}))
         chosen = read_json(folder / f"decoding/{system}/run1/news_test.json")
-        assert ("mean_recurrent" in chosen) == ("rescore" in row)
+        assert ("mean_recurrent" in chosen) == ("rescore" in row and system != "joint_lists")
+    assert read_json(folder / "decoding/cslm_lattices/run1/news_test.json")["mean_cslm"] < 0
     for system in ("in_search", "in_search_c5"):
         assert read_json(folder / f"tuning/{system}/run1/weights.json")["Recurrent0"] != [0]
         searched = read_json(folder / f"decoding/{system}/run1/news_test.json")["recurrent"]
@@ -154,7 +155,7 @@ def test_target_vocabularies_of_every_text(finished: Path) -> None:
     network = Vocabulary.load(folder / "vocabulary_selection/500000/network.fr.tsv")
     for name, text in (("train", "selection/train"), ("news_test", "corpus/tokenised/news_test")):
         source, target = (read_lines(folder / f"{text}.{side}") for side in ("en", "fr"))
-        digests = {"vocabulary": network.digest, "source": text_digest(source)}
+        digests = {"vocabulary": network.digest, "source": digest_lines(source)}
         sets = CandidateSets.load(folder / f"vocabulary_selection/500000/default/{name}", **digests)
         assert len(sets) == len(source)
         assert ("reference" in sets.origins) == (name == "train")
@@ -191,7 +192,7 @@ def test_every_job_ends_its_log_with_what_it_used(finished: Path) -> None:
     measured = sorted(finished.glob("results/**/benchmarks/**/*.tsv"))
     assert len(measured) > 60
     for path in measured:
-        said = re.search(r"used (\S+) CPU seconds and at most (\S+) MB$", Place.of(path).log.read_text())
+        said = re.search(r"used (\S+) CPU seconds and at most (\S+) MB$", BenchmarkPath.of(path).log.read_text())
         assert said and 0.1 < float(said[1]) < 600 and 20 < float(said[2]) < 4000, path
 
 

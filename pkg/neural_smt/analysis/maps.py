@@ -1,7 +1,6 @@
 """A page on which people explore words and phrases in the plane: search, zoom, drag and hover, in one file."""
 
 from collections.abc import Sequence
-from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from scipy.spatial import cKDTree
 from neural_smt.analysis.plots import read_points
 from neural_smt.io.plots import BLUE
 from neural_smt.report.pages import to_html, write_page
+from neural_smt.vocabulary import spelled
 
 NEAR = 5
 """Neighbours that are named beside a point."""
@@ -40,7 +40,7 @@ def show_map(*, words: Path, phrases: Path, output: Path, title: str = "", about
 
 def _plane(name: str, points: pd.DataFrame) -> Plot:
     """The points of a layer with their labels; the browser chooses which of these it shows."""
-    words, places = [*map(unescape, points["text"])], points[["x", "y"]].to_numpy().round(3)
+    words, places = spelled(points["text"]), points[["x", "y"]].to_numpy().round(3)
     shown = points.assign(text=words, x=places[:, 0], y=places[:, 1], near=_neighbours(words, places))
     source = ColumnDataSource(shown.to_dict("list"), name=name)
     options = {"tools": "pan,wheel_zoom,reset", "active_scroll": "wheel_zoom", "match_aspect": True}

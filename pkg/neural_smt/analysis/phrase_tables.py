@@ -79,9 +79,7 @@ def scored_table(
     phrase_table: Path, column: Path, source_vocabulary: Path, target_vocabulary: Path
 ) -> tuple[PhraseTable, np.ndarray, tuple[Vocabulary, Vocabulary]]:
     """A phrase table, a network's scores of its entries, and the vocabularies that it was made with."""
-    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
-    table = PhraseTable.load(phrase_table)
-    table.check_vocabularies(*vocabularies)
+    table, vocabularies = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
     return table, load_column(column, table), vocabularies
 
 

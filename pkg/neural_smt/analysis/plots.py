@@ -1,7 +1,6 @@
 """Figures 3 to 5 of Cho et al. (2014): scores of phrase pairs, and the plane of words or phrases with regions of it."""
 
 from collections.abc import Sequence
-from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from neural_smt.analysis.phrase_tables import direct_scores, scored_table
 from neural_smt.experiment.settings import section_settings
 from neural_smt.io.plots import COLOURS, GREY, clean, drawing
 from neural_smt.io.tables import read_frame
+from neural_smt.vocabulary import spelled
 
 NEIGHBOURS = 24
 """Points that a zoomed region is built around."""
@@ -50,7 +50,7 @@ def plot_embedding(*, points: Path, plot: Path, title: str, settings: dict[str, 
     and 5).
     """
     found = read_points(points)
-    words, places = [*map(unescape, found["text"])], found[["x", "y"]].to_numpy()
+    words, places = spelled(found["text"]), found[["x", "y"]].to_numpy()
     regions = densest_regions(places, section_settings("analysis", settings).zooms)
     with drawing(plot, 13.0, 13.0) as figure:
         grid = figure.add_gridspec(2, 2)

@@ -25,7 +25,7 @@ LENGTHS = (4, 25)
 """Fewest and most tokens of a generated sentence, either side."""
 
 FODDER_SHARE = 0.1
-"""Of the noise, the share that cleaning can see: empty, overlong and unequal pairs."""
+"""Of the noise, the fraction that cleaning can see: empty, overlong and unequal pairs."""
 
 
 @dataclass

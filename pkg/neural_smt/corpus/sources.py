@@ -42,13 +42,18 @@ def archive_name(side: Mapping[str, Any]) -> str:
 def collect_archives(sources: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Every archive that sides of ``sources`` are members of, once: its name -> its declaration.
 
-    A checksum may stand at one side only. ``UserError`` where sides declare different things of one archive.
+    A checksum may stand at one side only. ``UserError`` where sides declare different things of one archive, or a
+    member that leaves its folder.
     """
     archives: dict[str, dict[str, Any]] = {}
     for name, source in sources.items():
         for key, side in source.items():
             if not isinstance(side, Mapping) or "member" not in side:
                 continue
+            try:
+                member_name(side["member"])
+            except UserError as error:
+                raise UserError(f"corpus.sources.{name}.{key}.member: {error}") from None
             known = archives.setdefault(archive_name(side), {})
             for what, value in side.items():
                 if what != "member" and known.setdefault(what, value) != value:

@@ -5,7 +5,7 @@ punctuation and spaces, as 64-bit hashes: a million pairs take 33 MB, and two di
 chance of one in ten million.
 """
 
-import hashlib
+import gzip
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from neural_smt.corpus.archives import GZIP, HEAD, looks_like_archive
 from neural_smt.corpus.languages import UNSPACED, LanguageClues
 from neural_smt.corpus.tokenisation import clean_characters
 from neural_smt.errors import UserError
-from neural_smt.io.files import named_errors, open_bytes, open_text
+from neural_smt.io.files import hash_text, named_errors, open_text
 from neural_smt.io.streams import stream_parallel, write_pairs
 from neural_smt.io.tables import write_rows
 
@@ -59,7 +59,7 @@ UNSPACED_WORD = 12
 def content_key(text: str) -> int:
     """A 64-bit number that texts of the same words have; of one without words, of what it is made of."""
     words = " ".join(_WORD.findall(text.casefold())) or " ".join(text.split())
-    return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    return hash_text(words)
 
 
 _PAIR = np.dtype([("keys", np.uint64, 2), ("words", np.int32, 2), ("characters", np.int32, 2), ("copied", np.bool_)])
@@ -123,11 +123,9 @@ def check_start(path: Path) -> list[str]:
     """
     path = Path(path)
     with named_errors(path), open(path, "rb") as stream:
-        packed = looks_like_archive(stream.read(HEAD))
-    if not packed:
-        with open_bytes(path) as stream:
-            head = stream.read(1 << 16)
-    if packed or looks_like_archive(head[:HEAD]):
+        packed = path.suffix == ".gz" and not looks_like_archive(stream.peek(HEAD))
+        head = (gzip.GzipFile(fileobj=stream) if packed else stream).read(1 << 16)
+    if looks_like_archive(head):
         raise UserError(f"{path}: an archive of several files; unpack it and give its texts")
     if head.startswith(GZIP) and path.suffix != ".gz":
         raise UserError(f"{path}: compressed by gzip; let its name end in .gz")

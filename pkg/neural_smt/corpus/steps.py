@@ -12,7 +12,7 @@ from neural_smt.corpus import archives, fetching, generation, splitting, tokenis
 from neural_smt.errors import UserError, check_as_many
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.io.files import atomic, write_lines
-from neural_smt.io.streams import count_lines, stream_lines, stream_parallel, write_pairs
+from neural_smt.io.streams import count_lines, stream_lines, stream_parallel, stream_texts, write_pairs
 from neural_smt.io.tables import write_rows
 from neural_smt.shards import Shard
 from neural_smt.vocabulary import RESERVED, Vocabulary
@@ -53,7 +53,7 @@ def extract_member(*, archive: Path, member: str, output: Path) -> None:
 
 def join_texts(*, texts: list[Path], output: Path) -> None:
     """Write texts one after the other to ``output`` (``.gz``): several test sets as one."""
-    write_lines(output, chain.from_iterable(map(stream_lines, texts)))
+    write_lines(output, stream_texts(texts))
 
 
 def generate(*, settings: dict[str, Any], seed: int, output: Path) -> None:
@@ -81,7 +81,7 @@ def tokenise(
     part = Shard.parse(shard)
     lines = stream_lines(text, part.range(count_lines(text)) if part.count > 1 else None)
     tokens = map(tokenisation.accept_tokens, lines)
-    write_lines(output, tokens if tokenised else tokenisation.tokenise_stream(lines, language, threads))
+    write_lines(output, tokens if tokenised else tokenisation.tokenise_lines(lines, language, threads))
 
 
 def clean(
@@ -145,7 +145,7 @@ def _clean(
 
 def build_vocabulary(*, texts: list[Path], output: Path) -> None:
     """Number the words of tokenised texts by falling count: one vocabulary per language."""
-    vocabulary = Vocabulary.from_sentences(chain.from_iterable(map(stream_lines, texts)))
+    vocabulary = Vocabulary.from_sentences(stream_texts(texts))
     if len(vocabulary) == len(RESERVED):
         raise UserError(
             f"{', '.join(map(str, texts))}: no words to make a vocabulary of; give a text that is not empty"

@@ -74,13 +74,8 @@ def _tokenise_chunk(lines: Sequence[str], language: str) -> list[str]:
     return [tokeniser(line) for line in lines]
 
 
-def tokenise_lines(lines: Iterable[str], language: str, threads: int = 1) -> list[str]:
-    """Tokenise lines in ``threads`` processes; the result has the order and number of ``lines``."""
-    return list(tokenise_stream(lines, language, threads))
-
-
-def tokenise_stream(lines: Iterable[str], language: str, threads: int = 1) -> Iterator[str]:
-    """Yield what ``tokenise_lines`` returns; a few chunks for each process are in memory."""
+def tokenise_lines(lines: Iterable[str], language: str, threads: int = 1) -> Iterator[str]:
+    """Tokenise lines in ``threads`` processes, one for one and in order; a few chunks for each are in memory."""
     rest = iter(lines)
     chunks = iter(lambda: list(islice(rest, CHUNK)), [])
     first = list(islice(chunks, 2))

@@ -14,10 +14,19 @@ from neural_smt.decoding.nbest import write_entries
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
 from neural_smt.experiment.system_folder import System
-from neural_smt.io.files import digest_file, digest_json, read_json, read_lines, read_parallel, write_json, write_lines
+from neural_smt.io.files import (
+    digest_file,
+    digest_json,
+    digest_lines,
+    read_json,
+    read_lines,
+    read_parallel,
+    write_json,
+    write_lines,
+)
 from neural_smt.io.tables import read_frame, write_rows
 from neural_smt.shards import Shard
-from neural_smt.vocabulary_selection.candidates import CandidateSets, read_sets, text_digest
+from neural_smt.vocabulary_selection.candidates import CandidateSets, read_sets
 from neural_smt.workflow.code_digest import code_digest
 
 log = logging.getLogger(__name__)
@@ -35,7 +44,7 @@ def translate_attention(
     alignment: Path | None = None,
     nbest: Path | None = None,
     nbest_size: int = 0,
-    shard: str | None = None,
+    shard: str = "1-of-1",
     device: str = "cpu",
 ) -> None:
     """Translate a tokenised text, one sentence a line, with an attention network alone.
@@ -43,10 +52,10 @@ def translate_attention(
     system: one that is an attention network, see ``system_folder``; candidates: the target vocabularies of the
     sentences (Mi et al. 2016), all target words without. Writes the translations, with ``alignment`` the source word
     that each word looked at most (Pharaoh; none for the end symbol), with ``nbest`` a list of at most ``nbest_size``
-    translations per sentence (0: all that were found), and statistics (see ``AttentionStatistics.summarise``); or of a
-    shard, named as ``2-of-4``, what ``join_translations`` takes.
+    translations per sentence (0: all that were found), and statistics (``AttentionStatistics``): all of the sentences
+    of a shard, named as ``2-of-4``, for ``join_translations``.
     """
-    part = Shard.parse(shard or "1-of-1")
+    part = Shard.parse(shard)
     if nbest_size < 0:
         raise UserError(f"the n-best size is {nbest_size}; set it to 0 or more")
     from neural_smt.networks.device import describe_device, select_device
@@ -71,7 +80,7 @@ def translate_attention(
         shown = [hypotheses[: nbest_size or None] for hypotheses in found.hypotheses]
         listed = zip(members, shown, sources, strict=True)
         write_entries(nbest, (translator.listed(n, h, source) for n, all_of, source in listed for h in all_of))
-    write_json(statistics, result.summarise() if shard is None else vars(result))
+    write_json(statistics, vars(result))
     result.log_result()
 
 
@@ -107,7 +116,7 @@ def measure_epochs(
     answers = [line.split() for line in references]
     perplexities = read_frame(curve, ["updates", "validation_perplexity"]).set_index("updates")["validation_perplexity"]
     sets = None if candidates is None else CandidateSets.load(candidates).digest
-    inputs = [chosen.as_dict(), place.type, text_digest(lines), text_digest(references), sets, code_digest(__name__)]
+    inputs = [chosen.as_dict(), place.type, digest_lines(lines), digest_lines(references), sets, code_digest(__name__)]
     known: dict[str, list[float]] = read_json(state) if state.exists() else {}
     rows, kept = [], {}
     for epoch, folder in read_snapshots(epochs):

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.decoding.primitives import COVERAGE, WAY, Search, Stacks, Task, enlarged
-from neural_smt.jit import kernel, leaf, mix
+from neural_smt.decoding.primitives import COVERAGE, WAY, Search, Stacks, Task
+from neural_smt.jit import enlarged, kernel, leaf, mix
 
 CANDIDATES, GROUPS, COVERAGES = 0, 1, 2
 THRESHOLD, BEST = 0, 1

@@ -34,6 +34,7 @@ from neural_smt.decoding.primitives import (
     rest_cost,
     score_phrase,
 )
+from neural_smt.io.lookup_primitives import empty_slots
 from neural_smt.jit import kernel, leaf, mix
 
 PART = 1 << 14
@@ -221,11 +222,9 @@ def _make_cubes(
             cubes[count].span = number
             cubes[count].coverage = _new_coverage(sentence, spans[number], task, stacks, buffer)
             count += 1
-    most, slots = count + 2 * pop_limit, 64
-    while slots < 2 * most:
-        slots *= 2
+    most = count + 2 * pop_limit
     cells, states = np.empty(most, CELL), np.empty((most, len(task.models)), np.int32)
-    keys, items, seen = np.empty(most, np.float64), np.empty(most, np.int32), np.full(slots, -1, np.int32)
+    keys, items, seen = np.empty(most, np.float64), np.empty(most, np.int32), empty_slots(most)
     return buffer, Cubes(spans, cubes[:count], rows, cells, states, keys, items, seen, np.zeros(2, np.int64))
 
 

@@ -27,9 +27,6 @@ COLUMN_WEIGHT = 0.2
 LARGEST = 1e100
 """No weight may be larger than this: sums of weighted scores must not overflow."""
 
-NETWORK_FEATURES = {"cslm": "Cslm0", "recurrent": "Recurrent0"}
-"""Feature groups that a network scores in the search, and the names of their features."""
-
 
 @dataclass(frozen=True)
 class Rules:
@@ -124,45 +121,36 @@ def floored_log(probabilities: np.ndarray) -> np.ndarray:
 
 
 def column_name(group: str) -> str:
-    """The feature of a score column: ``encoder_decoder`` -> ``EncoderDecoder0``."""
+    """The feature of a score column or of a kind of network: ``encoder_decoder`` -> ``EncoderDecoder0``."""
     return "".join(part.capitalize() for part in group.split("_")) + "0"
 
 
 def is_column(group: str) -> bool:
-    """Whether a feature group is a score column."""
-    return group not in ("phrase", "language_model", "reordering", *NETWORK_FEATURES)
-
-
-def _read_column(name: str) -> Callable[[Rules], np.ndarray]:
-    return lambda rules: rules.columns[name][:, None]
+    """Whether a feature group, not that of a network in the search, is a score column."""
+    return group not in ("phrase", "language_model", "reordering")
 
 
 def build_feature_set(groups: Sequence[str], language_models: int = 1, phrase_scores: int = 4) -> FeatureSet:
     """The features of a system's groups, with so many language models and scores in the phrase table.
 
     ``phrase`` (always needed), ``language_model`` (``LM0``, ``LM1``, ...), ``reordering``; every other group is a score
-    column, but for those of ``NETWORK_FEATURES``, which a decoder adds with its network. Stateful features come first,
-    as in the n-best lists of Moses.
+    column. A decoder adds the feature of its network. Stateful features come first, as in the n-best lists of Moses.
     """
     if "phrase" not in groups or "language_model" not in groups:
         raise UserError("a system needs the feature groups 'phrase' and 'language_model'; add them to its 'features'")
     if len(set(groups)) != len(groups):
         raise UserError(f"a feature group is named twice in {', '.join(groups)}; name each once")
-    features = []
-    if "reordering" in groups:
-        features.append(Feature(REORDERING, (0.3,) * 6))
-    features.append(Feature(DISTORTION, (0.3,)))
-    features += [Feature(f"LM{number}", (0.5,)) for number in range(language_models)]
+    features = [Feature(REORDERING, (0.3,) * 6)] if "reordering" in groups else []
     features += [
+        Feature(DISTORTION, (0.3,)),
+        *(Feature(f"LM{number}", (0.5,)) for number in range(language_models)),
         Feature(UNKNOWN_WORD, (1.0,), lambda rules: LOG_FLOOR * rules.unknown[:, None], tunable=False),
         Feature("WordPenalty0", (-1.0,), lambda rules: -rules.target_lengths[:, None]),
         Feature("PhrasePenalty0", (0.2,), lambda rules: np.ones((len(rules.unknown), 1))),
         Feature("TranslationModel0", (0.2,) * phrase_scores, lambda rules: floored_log(rules.scores)),
     ]
-    for group in groups:
-        if is_column(group):
-            name = column_name(group)
-            features.append(Feature(name, (COLUMN_WEIGHT,), _read_column(name)))
+    for name in map(column_name, filter(is_column, groups)):
+        features.append(Feature(name, (COLUMN_WEIGHT,), lambda rules, name=name: rules.columns[name][:, None]))
     return FeatureSet(features)
 
 

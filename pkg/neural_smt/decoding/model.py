@@ -32,14 +32,13 @@ class TranslationModel:
 
         Raises ``UserError`` when files do not belong together (see ``load_column``).
         """
-        vocabularies = Vocabulary.load(system["source_vocabulary"]), Vocabulary.load(system["target_vocabulary"])
-        table = PhraseTable.load(system["phrase_table"])
-        table.check_vocabularies(*vocabularies)
+        files = (system[key] for key in ("phrase_table", "source_vocabulary", "target_vocabulary"))
+        table, vocabularies = PhraseTable.load_checked(*files)
         models = tuple(NgramModel.load(path, vocabularies[1]) for path in system["language_models"])
         feature_set = build_feature_set(system.features, len(models), table.scores.shape[1])
         columns = {}
         for group in filter(is_column, system.features):
             if group not in system["columns"]:
-                raise UserError(f"{system.file}: names no column for the feature {group}; add it")
+                raise UserError(f"{system.file}: names no column for the feature {group}, nor a network; add it")
             columns[column_name(group)] = load_column(system["columns"][group], table)
         return cls(table, models, columns, *vocabularies, feature_set)

@@ -4,7 +4,7 @@ the text format of Moses: ``id ||| words ||| Name0= values ... ||| total [||| i-
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 
@@ -88,27 +88,24 @@ class NBestList(Sequence[NBestEntry]):
 
 
 @dataclass(frozen=True)
-class Translation:
-    """The best translation of a sentence.
-
-    features: float32 ``[F]``, in the order of the decoder's feature set; score: their weighted sum; alignment: (source,
-    target) word positions; segmentation: (source start, source stop, target start, target stop) of each phrase in
-    target order, half open; nbest: as many entries as requested, or all there are.
+class Translation(NBestEntry):
+    """The best translation of a sentence, with its trace; features: in the order of the decoder's feature set; nbest:
+    as many entries as requested, or all there are.
     """
 
-    tokens: list[str]
-    score: float
-    features: np.ndarray
-    alignment: list[tuple[int, int]] = field(default_factory=list)
-    segmentation: list[tuple[int, int, int, int]] = field(default_factory=list)
     nbest: Sequence[NBestEntry] = ()
+
+
+def no_phrases(scores: int, alignment: Sequence[tuple[int, int]] = ()) -> Trace:
+    """The trace of a translation of so many scores that is made of no phrases."""
+    return Trace(list(alignment), [], np.zeros((0, scores), dtype=np.float32))
 
 
 def empty_translation(scores: int, nbest: int) -> Translation:
     """The translation of an empty sentence by a system of so many scores."""
-    features = np.zeros((1, scores), dtype=np.float32)
-    entries = NBestList(features, np.zeros(1), Ragged.from_lists([[]]), [])
-    return Translation([], 0.0, features[0], nbest=entries if nbest else ())
+    features, nothing = np.zeros((1, scores), dtype=np.float32), no_phrases(scores)
+    entries = NBestList(features, np.zeros(1), Ragged.from_lists([[]]), [], [nothing])
+    return Translation([], features[0], 0.0, nothing, entries if nbest else ())
 
 
 @kernel
@@ -169,8 +166,7 @@ def translate(
             listed[begin:last],
         )
         tokens = [spelling[word] for word in words[begin].tolist()]
-        best = float(scores[begin]), features[begin], own[i].alignment, own[i].segmentation
-        result.append(Translation(tokens, *best, entries if nbest else ()))
+        result.append(Translation(tokens, features[begin], float(scores[begin]), own[i], entries if nbest else ()))
     return result
 
 

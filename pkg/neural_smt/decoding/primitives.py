@@ -289,16 +289,6 @@ def write_history(history: np.ndarray, row: int, parent: int, options: Options, 
             history[row, i] = options.words[options.word_offsets[option] + position]
 
 
-@kernel
-def enlarged(rows: np.ndarray, size: int) -> np.ndarray:
-    """A copy of an array with rows of zeros to make ``size`` of them."""
-    larger = np.zeros((size,) + rows.shape[1:], dtype=rows.dtype)  # noqa: RUF005 (Numba has no unpacking)
-    values, room = rows.reshape(-1), larger.reshape(-1)
-    for i in range(len(values)):  # an assignment of slices takes a second longer to compile, in every kernel again
-        room[i] = values[i]
-    return larger
-
-
 @leaf
 def _before(keys: np.ndarray, items: np.ndarray, i: int, j: int) -> bool:
     """The order of a heap in two flat arrays: largest key first; equal keys leave in the order of their items."""

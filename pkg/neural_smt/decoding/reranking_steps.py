@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,12 @@ from neural_smt.decoding.nbest import ListedTranslation, read_blocks, read_nbest
 from neural_smt.decoding.oracles import oracle_rows, write_oracles
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.push_forward import LatticeScorer, Rescored, push_forward, rescore_lists
-from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText
-from neural_smt.decoding.scorers.loading import load_network
+from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, load_network
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, write_json, write_lines
 from neural_smt.io.ragged import Ragged, offsets_of
-from neural_smt.io.streams import stream_lines
+from neural_smt.io.streams import stream_texts
 from neural_smt.networks.recurrent.configuration import LinkSets
 from neural_smt.representations.links import translation_links
 from neural_smt.shards import Shard
@@ -111,10 +110,8 @@ def _weighted(entry: ListedTranslation, weights: Mapping[str, Sequence[float]]) 
 
 def best_of_each(entries: Sequence[ListedTranslation]) -> list[list[str]]:
     """The tokens of the first entry of every sentence from 0 on; nothing for a sentence without entries."""
-    tokens: list[list[str]] = [[] for _ in range(entries[-1].sentence + 1 if entries else 0)]
-    for entry in reversed(entries):
-        tokens[entry.sentence] = entry.tokens
-    return tokens
+    tokens = {entry.sentence: entry.tokens for entry in reversed(entries)}
+    return [tokens.get(number, []) for number in range(max(tokens, default=-1) + 1)]
 
 
 def score_lists(
@@ -169,7 +166,7 @@ def score_lists(
 
 def join_scores(*, parts: list[Path], output: Path) -> None:
     """Write the scored n-best lists of shards one after the other."""
-    write_lines(output, chain.from_iterable(map(stream_lines, parts)))
+    write_lines(output, stream_texts(parts))
 
 
 def rerank(*, nbest: Path, weights: Path, output: Path, statistics: Path) -> None:
@@ -188,9 +185,10 @@ def decode_lattices(
 ) -> None:
     """Decode a tokenised text into lattices whose words are aligned to the source.
 
-    system, weights: as for ``decode``, without a network in the search; density: arcs per target word that lattices are
-    pruned to, 0 for all. Writes a folder (``AlignedLattices``) and statistics: sentences, seconds of search and of
-    laying out lattices, mean model score, arcs.
+    system, weights: as for ``decode``, without a recurrent model in the search: it knows scores for one way into each
+    node alone (a CSLM's are exact); density: arcs per target word that lattices are pruned to, 0 for all. Writes a
+    folder (``AlignedLattices``) and statistics: sentences, seconds of search and of laying out lattices, mean model
+    score, arcs.
     """
     if density < 0:
         raise UserError(f"the density {density} is negative; use 0 for all arcs")

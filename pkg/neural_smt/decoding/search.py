@@ -8,7 +8,6 @@ a stack, hypotheses that the future cannot tell apart are recombined before they
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -23,7 +22,7 @@ from neural_smt.decoding.options import PreparedSentences, prepare, weigh
 from neural_smt.decoding.primitives import WINDOW, Search
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, complete_settings, load_schema
-from neural_smt.shards import Shard
+from neural_smt.shards import Shard, in_threads
 
 Result = TypeVar("Result")
 
@@ -75,10 +74,14 @@ class SearchPlan:
         return cls(same, batches, first.get((), -1))
 
     def members(self, shard: Shard) -> list[int]:
-        """The sentences of a shard, in order; those of a plan of their own are in the same batches."""
-        return shard.members(self.batches, [self.empty] if self.empty >= 0 else [])
+        """The sentences of a shard, in order, with all that equal them; in a plan of their own they are in the same
+        batches.
+        """
+        searched = set(shard.members(self.batches, [self.empty] if self.empty >= 0 else []))
+        return [number for number, first in enumerate(self.same) if first in searched]
 
 
+@dataclass(eq=False)
 class Decoder:
     """Translates sentences with one model, one weight vector and one setting of the search.
 
@@ -86,24 +89,19 @@ class Decoder:
     language models are looked through when the first decoder of a model is made, phrase pairs when they are looked up).
     """
 
-    def __init__(
-        self,
-        model: TranslationModel,
-        settings: Settings,
-        weights: Weights,
-        threads: int = 1,
-        feature: StatefulFeature | None = None,
-    ):
-        self.model = model
-        self.settings = settings
-        self.threads = threads
-        self.feature = feature
-        self.feature_set = model.feature_set
-        if feature is not None:
-            self.feature_set = self.feature_set.with_feature(feature.name)
-        self.column = None if feature is None else self.feature_set.slices[feature.name].start
-        self.vector = weights.vector(self.feature_set)
-        for name, language_model in zip(self.feature_set.language_models, model.language_models, strict=True):
+    model: TranslationModel
+    settings: Settings
+    weights: Weights
+    threads: int = 1
+    feature: StatefulFeature | None = None
+
+    def __post_init__(self) -> None:
+        self.feature_set, self.column = self.model.feature_set, None
+        if self.feature:
+            self.feature_set = self.feature_set.with_feature(self.feature.name)
+            self.column = self.feature_set.slices[self.feature.name].start
+        self.vector = self.weights.vector(self.feature_set)
+        for name, language_model in zip(self.feature_set.language_models, self.model.language_models, strict=True):
             if not language_model.finite:
                 raise UserError(
                     f"the language model {name} holds a score that is not a finite number; build the model again"
@@ -168,8 +166,7 @@ class Decoder:
             for number, result in zip(members.tolist(), finish(lattices), strict=True):
                 results[number] = result
 
-        with ThreadPoolExecutor(self.threads) as pool:
-            list(pool.map(work, plan.batches))
+        in_threads(work, plan.batches, self.threads)
         return [results[number] for number in plan.same]
 
     def _search(self, keep_arcs: bool, feature: StatefulFeature | None) -> Search:

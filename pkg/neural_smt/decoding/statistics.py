@@ -37,17 +37,17 @@ class ShardStatistics:
             raise UserError(f"{path}: not the statistics of a shard; decode the shards again") from None
 
     @classmethod
-    def join(cls, parts: Sequence[Self], same: Sequence[int]) -> Self:
-        """Those of all sentences of all parts; same: for each sentence of the text the one that was translated for it.
-        Seconds and counts are added up; threads are those of one part.
+    def join(cls, parts: Sequence[Self]) -> Self:
+        """Those of all sentences of all parts, in order. Seconds and counts are added up; threads are those of one
+        part.
         """
-        joined: dict[str, Any] = {"members": list(range(len(same)))}
-        owners = [member for part in parts for member in part.members]
+        order = np.argsort([member for part in parts for member in part.members])
+        joined: dict[str, Any] = {}
         for name, first in vars(parts[0]).items():
             values = [getattr(part, name) for part in parts]
             if isinstance(first, list):
-                of_owner = dict(zip(owners, chain.from_iterable(values), strict=True))
-                joined.setdefault(name, [of_owner[number] for number in same])
+                whole = list(chain.from_iterable(values))
+                joined[name] = [whole[place] for place in order]
             elif name == "threads":
                 joined[name] = first
             else:

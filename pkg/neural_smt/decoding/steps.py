@@ -4,7 +4,6 @@ import logging
 import time
 from pathlib import Path
 
-from neural_smt.decoding.features import NETWORK_FEATURES
 from neural_smt.decoding.loading import load_decoder
 from neural_smt.decoding.nbest import write_nbest
 from neural_smt.decoding.statistics import PartStatistics
@@ -26,7 +25,7 @@ def decode(
     nbest_size: int = 0,
     nbest_alignment: bool = False,
     alignment: Path | None = None,
-    shard: str | None = None,
+    shard: str = "1-of-1",
     device: str = "cpu",
     threads: int = 1,
 ) -> None:
@@ -34,15 +33,15 @@ def decode(
 
     system: a searched one, see ``system_folder``; weights: its tuned ones. Writes the translations, with ``nbest`` a
     list of ``nbest_size`` distinct ones per sentence (and their word alignments, if ``nbest_alignment``), with
-    ``alignment`` word alignments (Pharaoh), and statistics: sentences, seconds of search, sentences per second, mean
-    model score, unknown words, and what the network computed; or of a shard, named as ``2-of-4``, what
-    ``join_translations`` takes.
+    ``alignment`` word alignments (Pharaoh), and statistics (``PartStatistics``): all of the sentences of a shard, named
+    as ``2-of-4``, for ``join_translations``.
     """
-    part = Shard.parse(shard or "1-of-1")
-    decoder = load_decoder(System.load(system), weights, threads, device)
+    part = Shard.parse(shard)
+    described = System.load(system)
+    decoder = load_decoder(described, weights, threads, device)
     model, feature = decoder.model, decoder.feature
     sentences = [line.split() for line in read_lines(text)]
-    members = list(range(len(sentences))) if shard is None else decoder.plan(sentences).members(part)
+    members = decoder.plan(sentences).members(part)
     sentences = [sentences[number] for number in members]
     began = time.perf_counter()
     translations = decoder.decode(sentences, nbest_size if nbest else 0, traced=nbest_alignment)
@@ -51,15 +50,14 @@ def decode(
     if nbest:
         write_nbest(nbest, translations, decoder.feature_set, nbest_alignment)
     if alignment:
-        write_lines(alignment, (" ".join(f"{i}-{j}" for i, j in t.alignment) for t in translations))
-    groups = NETWORK_FEATURES.items() if feature else ()
-    counts = {group: feature.statistics() for group, name in groups if name == feature.name}
+        write_lines(alignment, (" ".join(f"{i}-{j}" for i, j in t.trace.alignment) for t in translations))
+    counts = {described.of_network("kind"): feature.statistics()} if feature else {}
     scores = [translation.score for translation in translations]
     unknown = [sum(token not in model.source_vocabulary for token in tokens) for tokens in sentences]
     result = PartStatistics(
         members=members, scores=scores, unknown=unknown, seconds=seconds, threads=threads, counts=counts
     )
-    write_json(statistics, result.summarise() if shard is None else vars(result))
+    write_json(statistics, vars(result))
     if feature:
         log.info("%s", feature.describe())
     result.log_result()

@@ -21,7 +21,7 @@ from sacremoses import MosesDetokenizer
 from neural_smt.bleu import REFERENCE_LENGTH, bleu, brevity_penalty, corpus_statistics, smoothed_bleu
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import section_settings
-from neural_smt.io.files import read_lines, read_parallel, write_json, write_lines
+from neural_smt.io.files import read_parallel, write_json, write_lines
 
 log = logging.getLogger(__name__)
 
@@ -42,11 +42,6 @@ def detokenise_lines(lines: list[str], language: str) -> list[str]:
     """
     detokenizer = MosesDetokenizer(lang=language)
     return [_AMOUNT.sub(r"\1 ", detokenizer.detokenize(line.split())) for line in lines]
-
-
-def detokenise(*, text: Path, language: str, output: Path) -> None:
-    """Turn tokenised text back into the text a reader sees."""
-    write_lines(output, detokenise_lines(read_lines(text), language))
 
 
 def evaluate(

@@ -3,6 +3,8 @@
 All functions raise ``UserError`` for the first fault of a complete configuration.
 """
 
+from collections.abc import Collection
+
 from neural_smt.errors import UserError
 from neural_smt.experiment.networks import ALL_WORDS, DEFAULT_SETS, kinds_that_score
 from neural_smt.experiment.systems import GROUPS, SEARCH_KINDS, TAKEN, Systems, drawn_pairs
@@ -24,10 +26,7 @@ def check_experiment(experiment: Systems) -> None:
     known = [*GROUPS, *experiment.scoring_networks(*kinds_that_score("phrases"), *SEARCH_KINDS)]
     for name, system in experiment.systems.items():
         for group in system["features"]:
-            if group not in known:
-                raise UserError(
-                    f"systems.{name}.features: there is no feature group '{group}'; known are {', '.join(known)}"
-                )
+            _check_known(f"systems.{name}.features", "feature group", group, known)
     for name, system in experiment.systems.items():
         _check_searched(experiment, name)
         _check_rescored(experiment, name)
@@ -37,11 +36,16 @@ def check_experiment(experiment: Systems) -> None:
     experiment.paper_rows()
 
 
+def _check_known(where: str, noun: str, name: str, known: Collection[str]) -> None:
+    if name not in known:
+        raise UserError(f"{where}: there is no {noun} '{name}'; known are {', '.join(known)}")
+
+
 def _check_network(experiment: Systems, name: str) -> None:
     where, network = f"networks.{name}", experiment.networks[name]
     if name in TAKEN:
         raise UserError(f"{where}: '{name}' means something else already; choose another name")
-    if network["kind"] == "attention":
+    if "vocabulary" in network:
         _check_vocabulary(experiment, where, network["vocabulary"])
     lender = experiment.lending_network(name)
     if lender is not None and lender not in experiment.networks_of_kind("recurrent"):
@@ -61,11 +65,9 @@ def _check_vocabulary(experiment: Systems, where: str, name: str) -> None:
 def _check_compared_classes(experiment: Systems) -> None:
     known, common = experiment.scoring_networks("recurrent"), experiment.networks["recurrent"]
     for name in experiment.config["report"]["word_classes"]:
-        if name not in known:
-            raise UserError(f"report.word_classes: there is no recurrent model '{name}'; known are {', '.join(known)}")
+        _check_known("report.word_classes", "recurrent model", name, known)
         own = experiment.networks[name]
-        keys = dict.fromkeys([*common, *own])
-        others = [key for key in keys if key not in ("classes", "base") and own.get(key) != common.get(key)]
+        others = [key for key in common | own if key not in ("classes", "base") and own.get(key) != common.get(key)]
         if others:
             raise UserError(
                 f"report.word_classes: '{name}' differs from networks.recurrent in {', '.join(others)}; name models "
@@ -75,14 +77,14 @@ def _check_compared_classes(experiment: Systems) -> None:
 
 def _check_searched(experiment: Systems, name: str) -> None:
     """A search asks one network, which reads nothing that is not there."""
-    asked = [group for group in experiment.features(name) if experiment.kind_of(group) in SEARCH_KINDS]
-    if len(asked) > 1:
+    searched = [group for group in experiment.features(name) if experiment.kind_of(group) in SEARCH_KINDS]
+    if len(searched) > 1:
         raise UserError(
-            f"systems.{name}.features: a search asks one network; take {' or '.join(asked)}, rescore with the other"
+            f"systems.{name}.features: a search asks one network; take {' or '.join(searched)}, rescore with the other"
         )
-    if asked and experiment.joint_inputs.get(asked[0], {}).get("side") == "target":
+    if searched and experiment.joint_inputs.get(searched[0], {}).get("side") == "target":
         raise UserError(
-            f"systems.{name}.features: '{asked[0]}' reads references, which a search has none of; rescore with it"
+            f"systems.{name}.features: '{searched[0]}' reads references, which a search has none of; rescore with it"
         )
 
 
@@ -94,8 +96,7 @@ def _check_translation(experiment: Systems, name: str) -> None:
     where = f"systems.{name}.translate"
     if others:
         raise UserError(f"{where}: an attention network translates by itself; leave out {', '.join(others)}")
-    if (network := system["translate"]["network"]) not in networks:
-        raise UserError(f"{where}.network: there is no attention network '{network}'; known are {', '.join(networks)}")
+    _check_known(f"{where}.network", "attention network", system["translate"]["network"], networks)
     _check_vocabulary(experiment, where, experiment.translating_words(name))
 
 
@@ -122,8 +123,8 @@ def _check_rescored(experiment: Systems, name: str) -> None:
     system, network = experiment.systems[name], experiment.rescoring_network(name)
     kind, rescored = experiment.kind_of(network), experiment.is_rescored(name)
     known = experiment.scoring_networks(*kinds_that_score("lists"), *kinds_that_score("lattices"))
-    if network not in (None, *known):
-        raise UserError(f"systems.{name}.rescore: there is no network '{network}'; known are {', '.join(known)}")
+    if network is not None:
+        _check_known(f"systems.{name}.rescore", "network", network, known)
     if rescored and not experiment.rescores_lattices(name) and system["rescoring"]["drop_features"]:
         raise UserError(f"systems.{name}.rescoring.drop_features: only lattices can do without scores; leave it out")
     if rescored and ("base" not in system or system["features"]):
@@ -133,4 +134,9 @@ def _check_rescored(experiment: Systems, name: str) -> None:
         state = "rescored" if experiment.is_rescored(base) else "an attention network"
         raise UserError(f"systems.{name}.base: '{base}' is not searched but {state}; name another base")
     if kind and kind in experiment.feature_groups(name):
-        raise UserError(f"systems.{name}.rescore: its base is searched with it already; name another base")
+        raise UserError(f"systems.{name}.rescore: the {kind} feature of '{base}' would stand twice; name another base")
+    if experiment.rescores_lattices(name) and "recurrent" in experiment.feature_groups(name):
+        raise UserError(
+            f"systems.{name}.base: the search of '{base}' knows a recurrent model's scores for one way into each node "
+            "of a lattice alone; rescore its lists (candidates: lists)"
+        )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.corpus.languages import check_language
-from neural_smt.corpus.sources import collect_archives, expand_test_set, member_name
+from neural_smt.corpus.sources import collect_archives, expand_test_set
 from neural_smt.errors import UserError
 from neural_smt.experiment.checks import check_experiment
 from neural_smt.experiment.networks import inherit_networks, networks_schema
@@ -65,7 +65,7 @@ def complete(config: Mapping[str, Any]) -> dict[str, Any]:
     _expand_test_sets(config)
     _check_languages(config)
     _check_names(config)
-    _check_members(config["corpus"]["sources"])
+    collect_archives(config["corpus"]["sources"])
     return config
 
 
@@ -124,17 +124,6 @@ def _check_join(where: str, source: Mapping[str, Any], sources: Mapping[str, Any
             )
         if joined["tokenised"] != source["tokenised"]:
             raise UserError(f"{where}.join.{position}: '{part}' is not tokenised as the join is; set tokenised alike")
-
-
-def _check_members(sources: Mapping[str, Mapping[str, Any]]) -> None:
-    for name, source in sources.items():
-        for key, side in source.items():
-            if isinstance(side, Mapping) and "member" in side:
-                try:
-                    member_name(side["member"])
-                except UserError as error:
-                    raise UserError(f"corpus.sources.{name}.{key}.member: {error}") from None
-    collect_archives(sources)
 
 
 def _check_languages(config: Mapping[str, Any]) -> None:

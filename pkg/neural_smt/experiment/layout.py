@@ -11,7 +11,7 @@ from typing import Any
 from neural_smt.decoding.features import is_column
 from neural_smt.experiment.networks import ALL_WORDS
 from neural_smt.experiment.system_folder import FILE, System, map_paths
-from neural_smt.experiment.systems import Systems
+from neural_smt.experiment.systems import SEARCH_KINDS, Systems
 
 TABLES = {"extracted": "phrases/table", "proposed": "rescoring/proposed/table"}
 """Where the folder of a phrase table lies among the results of its data."""
@@ -56,6 +56,11 @@ class Layout(Systems):
         part = f"selection/train.{language}" if name == "train" else f"corpus/tokenised/{name}.{language}"
         return f"{self.folder}/{part}"
 
+    @property
+    def texts(self) -> dict[str, list[str]]:
+        """Both sides of the training text and of every set, the source first."""
+        return {name: [self.text(name, side) for side in (self.source, self.target)] for name in ("train", *self.sets)}
+
     def read_language(self, network: str) -> str:
         """The language of the sentences that a joint model reads: an oracle reads the reference."""
         return self.target if self.joint_inputs.get(network, {}).get("side") == "target" else self.source
@@ -63,7 +68,7 @@ class Layout(Systems):
     def columns(self, system: str) -> dict[str, str]:
         """Phrase-table columns a system adds to the classic features: feature name -> file."""
         place = f"{self.folder}/rescoring/{self.table(system)}"
-        extra = [name for name in self.feature_groups(system) if is_column(name)]
+        extra = [name for name in self.feature_groups(system) if is_column(name) and name not in SEARCH_KINDS]
         return {name: f"{place}/{name}.safetensors" for name in extra}
 
     def network(self, name: str) -> str:
@@ -112,13 +117,12 @@ class Layout(Systems):
 
     def scored_text(self, network: str, text: str) -> dict[str, str]:
         """What a network reads of a set ``text`` whose candidates it scores, by the names of the steps' arguments."""
-        kind, files = self.kind_of(network), {}
-        if kind != "recurrent" or network in self.joint_inputs:
+        files = {}
+        if self.kind_of(network) != "recurrent" or network in self.joint_inputs:
             files["text"] = self.text(text, self.read_language(network))
-        if kind == "attention":
-            sets = self.sentence_sets(network, self.networks[network]["vocabulary"], text)
-            files |= {} if sets is None else {"candidates": sets}
-        return files
+        if vocabulary := self.networks[network].get("vocabulary"):
+            files["candidates"] = self.sentence_sets(network, vocabulary, text)
+        return {key: path for key, path in files.items() if path}
 
     def description(self, name: str) -> dict[str, Any]:
         """What ``system.json`` says of a system, see ``system_folder``."""
@@ -152,14 +156,13 @@ class Layout(Systems):
 
     def _reranking(self, name: str) -> dict[str, Any]:
         system, decoding = self.systems[name], self.config["decoding"]
-        chosen, network = system["rescoring"], self.rescoring_network(name)
+        own, network = system["rescoring"] | {"nbest": self.scored_entries(name)}, self.rescoring_network(name)
         made_of = self._network(network) if network else None
         if not self.rescores_lattices(name):
-            entries = 0 if self.kind_of(network) == "cslm" else chosen["nbest"]
-            return {"kind": "lists", "network": made_of, "list_size": decoding["rescored_nbest"], "nbest": entries}
+            return {"kind": "lists", "network": made_of, "list_size": decoding["rescored_nbest"], "nbest": own["nbest"]}
         candidates = self.rescored_candidates(name)
         density = decoding["list_density" if candidates == "nbest" else "lattice_density"]
-        settings = {key: chosen[key] for key in ("beam", "nbest", "drop_features")}
+        settings = {key: own[key] for key in ("beam", "nbest", "drop_features")}
         return {"kind": "lattices", "network": made_of, "density": density, "candidates": candidates, **settings}
 
     def _network(self, name: str, vocabulary: str | None = None) -> dict[str, Any]:
@@ -173,7 +176,7 @@ class Layout(Systems):
             made_of["precision"] = self.config["decoding"]["attention"]["precision"]
             made_of["candidates"] = self._candidates(vocabulary or self.networks[name]["vocabulary"])
         elif name in inputs:
-            made_of |= {"representation": self.representation(name), "reads": inputs[name].get("side", "source")}
+            made_of |= {"representation": self.representation(name), "reads": inputs[name]["side"]}
         return made_of
 
     def _candidates(self, vocabulary: str) -> dict[str, Any] | None:

@@ -1,7 +1,8 @@
 """The networks of an experiment: their kinds, what they inherit, what they are trained on and measured with.
 
-A further kind is an entry of ``KINDS``, its settings under ``$defs`` of the schema, and a module of the training stage
-of the same name (``training/steps.py`` says what it holds).
+A further kind is an entry of ``KINDS``, its settings under ``$defs`` of the schema, a module of the training stage of
+the same name (``training/steps.py`` says what it holds), and another one of ``decoding/scorers`` where it scores words
+(``decoding/scorers/__init__.py``).
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from neural_smt.errors import UserError
-from neural_smt.experiment.settings import base_chain
+from neural_smt.experiment.settings import base_chain, load_schema
 
 if TYPE_CHECKING:
     from neural_smt.experiment.layout import Layout
@@ -137,7 +138,7 @@ def kinds_that_score(what: str) -> tuple[str, ...]:
 
 DECLARED: dict[str, dict[str, Any]] = {
     **{kind: {"kind": kind} for kind in KINDS},
-    "recurrent_source": {"base": "recurrent", "language": "source", "hidden": 50},
+    **load_schema()["properties"]["networks"]["default"],
 }
 """Networks that every experiment has, with what they are if it says nothing about them."""
 
@@ -186,10 +187,7 @@ def _inherited(networks: Networks, name: str) -> dict[str, Any]:
 
 def networks_schema(networks: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of an experiment with these networks: each is described as its kind."""
-    kinds = (
-        {name: {"$ref": f"#/$defs/{own['kind']}"} for name, own in networks.items() if isinstance(own, dict)}
-        if isinstance(networks, dict) and all(isinstance(own, dict) for own in networks.values())
-        else {}
-    )
+    usable = isinstance(networks, dict) and all(isinstance(own, dict) for own in networks.values())
+    kinds = {name: {"$ref": f"#/$defs/{own['kind']}"} for name, own in networks.items()} if usable else {}
     section = {**schema["properties"]["networks"], "properties": kinds}
     return {**schema, "properties": {**schema["properties"], "networks": section}}

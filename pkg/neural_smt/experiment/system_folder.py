@@ -2,9 +2,9 @@
 
 Every description has ``name``, ``languages`` and a ``kind``; the others depend on the kind:
 
-- ``search``: ``features`` (its feature groups), ``phrase_table``, ``language_models``, ``source_vocabulary``,
-  ``target_vocabulary``, ``columns`` (group -> score column), ``network`` (in the search, or null) and
-  ``search`` (a file of ``SearchSettings``);
+- ``search``: ``features`` (its feature groups, a network's called by its kind), ``phrase_table``,
+  ``language_models``, ``source_vocabulary``, ``target_vocabulary``, ``columns`` (group -> score column), ``network``
+  (in the search, or null) and ``search`` (a file of ``SearchSettings``);
 - ``lattices`` and ``lists``: ``base``, the folder of the system whose candidates are reranked, ``network`` (null where
   only weights differ), and which candidates (``density``, ``candidates``, ``beam``, ``nbest``, ``list_size``);
 - ``attention``: ``network``, the ``settings`` of its beam search, and the ``dictionary`` that replaces unknown words.
@@ -105,8 +105,9 @@ class System:
 
     @property
     def features(self) -> list[str]:
-        """The feature groups that it is searched with."""
-        return self["features"]
+        """The feature groups that it is searched with, but for that of a network in the search: its kind."""
+        network = self.content.get("network") or {}
+        return [group for group in self["features"] if group != network.get("kind")]
 
     @cached_property
     def base(self) -> "System":

@@ -87,10 +87,7 @@ class Systems:
         is an encoder-decoder, ``encoder_decoder`` itself, which is analysed and proposes phrases; and wherever there is
         an attention network, all whose learning curve is drawn.
         """
-        used = set(self.config["report"]["word_classes"])
-        for name, system in self.systems.items():
-            used |= {*self.features(name), *system.get("rescore", ())}
-            used |= {chosen["network"]} if (chosen := system.get("translate")) else set()
+        used = set(self.config["report"]["word_classes"]).union(*map(self.networks_of, self.systems))
         if any(self.table(name) == "proposed" for name in self.systems):
             used.add("encoder_decoder")
         used &= self.networks.keys()
@@ -141,6 +138,11 @@ class Systems:
         """Data that systems are built from besides the selected ones."""
         return sorted({self.data(name) for name in self.systems} - {"selected"})
 
+    def networks_of(self, name: str) -> set[str]:
+        """The networks that a system names: in its features and its bases', to rescore or to translate with."""
+        named = {*self.features(name), self.rescoring_network(name)}
+        return self.networks.keys() & {*named, self.systems[name].get("translate", {}).get("network")}
+
     def searched_network(self, name: str) -> str | None:
         """The network that scores words in a system's search; None for a system without."""
         return next((group for group in self.features(name) if self.kind_of(group) in SEARCH_KINDS), None)
@@ -180,6 +182,13 @@ class Systems:
     def rescores_lattices(self, name: str) -> bool:
         """Whether a system chooses among the lattices of its base, with a network or with other weights."""
         return self.rescored_candidates(name) in ("lattice", "nbest")
+
+    def scored_entries(self, name: str) -> int:
+        """How many translations of each list a system that is rescored chooses among, 0 for all that the list has; see
+        ``rescoring.nbest`` of the schema.
+        """
+        whole = self.rescored_candidates(name) == "lists" and self.kind_of(self.rescoring_network(name)) == "cslm"
+        return self.systems[name]["rescoring"].get("nbest", 0 if whole else 100)
 
     @cached_property
     def translated(self) -> list[str]:

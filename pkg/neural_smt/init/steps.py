@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from neural_smt.corpus.languages import UNSPACED, check_language
 from neural_smt.corpus.splitting import TRAIN, Split, count_pairs, split_corpus, survey_corpus
@@ -24,6 +23,7 @@ from neural_smt.planning.forecasts import Throughputs
 from neural_smt.planning.jobs import complete_configuration
 from neural_smt.planning.sizes import RATIOS, quantity
 from neural_smt.planning.steps import Machine, duration, predict
+from neural_smt.report.pages import environment
 
 FOLDER = Path(__file__).parent
 
@@ -78,8 +78,8 @@ def suit(pairs: int, words: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Material:
-    """A corpus that was looked through and split.
+class PreparedCorpus:
+    """A corpus that was checked and split.
 
     files, languages: source and target side in the direction of translation; output: the folder of the experiment.
     """
@@ -93,32 +93,27 @@ class Material:
     seed: int
 
 
-def render(material: Material, written: Mapping[str, Sequence[Path]]) -> str:
+def render(corpus: PreparedCorpus, written: Mapping[str, Sequence[Path]]) -> str:
     """The experiment's file, with what can be changed said beside it; written: the files of each part's sides."""
-    pairs, survey = material.split.counts, material.split.survey
+    pairs, survey = corpus.split.counts, corpus.split.survey
     # words of the target side of the training text, about
     settings = suit(pairs["train"], survey.spaced[1] * pairs["train"] // survey.pairs)
     sources = {
         SOURCES[part]: [
-            (language, file.name, digest_file(file)) for language, file in zip(material.languages, files, strict=True)
+            (language, file.name, digest_file(file)) for language, file in zip(corpus.languages, files, strict=True)
         ]
         for part, files in written.items()
     }
-    folder, networks = material.output.resolve(), settings["networks"]
-    return _render(f"{EXPERIMENT}.j2", material, folder=folder, sources=sources, settings=settings, networks=networks)
+    folder, networks = corpus.output.resolve(), settings["networks"]
+    return _render(f"{EXPERIMENT}.j2", corpus, folder=folder, sources=sources, settings=settings, networks=networks)
 
 
-def _render(template: str, material: Material, **values: Any) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(FOLDER),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters |= {"quoted": _quoted, "one_line": _one_line, "number": "{:,}".format, "shell": shlex.quote}
-    environment.filters |= {"duration": duration, "quantity": quantity}
-    return environment.get_template(template).render(vars(material), parts=SOURCES, experiment=EXPERIMENT, **values)
+def _render(template: str, corpus: PreparedCorpus, **values: Any) -> str:
+    templates = environment(FOLDER)
+    templates.filters |= {"quoted": _quoted, "one_line": _one_line, "number": "{:,}".format, "shell": shlex.quote}
+    templates.filters |= {"duration": duration, "quantity": quantity}
+    values |= {"parts": SOURCES, "experiment": EXPERIMENT}
+    return templates.get_template(template).render(vars(corpus), **values) + "\n"
 
 
 def init(
@@ -164,13 +159,13 @@ def init(
         survey.check_spaces(languages)
     given = {part: order_set(found, languages) for part, found in (("dev", dev), ("test", test))}
     split = split_corpus(survey, given, dev_size, test_size, seed)
-    material = Material(sides, languages, name, output, split, tokenised, seed)
+    corpus = PreparedCorpus(sides, languages, name, output, split, tokenised, seed)
     with atomic(output.resolve(), directory=True) as folder:
         written = split.write(folder, languages)
-        (folder / EXPERIMENT).write_text(render(material, written), encoding="utf-8")
+        (folder / EXPERIMENT).write_text(render(corpus, written), encoding="utf-8")
         plan = _plan(folder, machine)
-    remarks += _remarks(material)
-    print(_render("report.txt.j2", material, plan=plan, remarks=remarks, **_next_steps(material)), end="")
+    remarks += _remarks(corpus)
+    print(_render("report.txt.j2", corpus, plan=plan, remarks=remarks, **_next_steps(corpus)), end="")
 
 
 def _plan(folder: Path, machine: Machine) -> dict[str, Any]:
@@ -272,10 +267,10 @@ def check_paths(paths: Iterable[Path]) -> None:
             raise UserError(f"{path!a}: its name is not UTF-8; rename it, or name another folder")
 
 
-def _remarks(material: Material) -> list[str]:
-    split = material.split
+def _remarks(corpus: PreparedCorpus) -> list[str]:
+    split = corpus.split
     survey, sets = split.survey, split.sets
-    found = survey.remarks(material.tokenised)
+    found = survey.remarks(corpus.tokenised)
     found += [f"{given.files[0]}: {remark}" for given in sets.values() for remark in given.remarks(tokenised=True)]
     if len(sets) == 2 and (shared := int(sets["test"].shared(sets["dev"]).sum())):
         found.append(f"{count_pairs(shared)} of --test in --dev, whole or one side: scores will be too high")
@@ -287,12 +282,12 @@ def _remarks(material: Material) -> list[str]:
     if split.counts["train"] < USEFUL:
         few = count_pairs(split.counts["train"])
         found.append(f"{few} to train on are few: enough to try the workflow, not to translate well")
-    if (target := material.languages[1]) in UNSPACED:
+    if (target := corpus.languages[1]) in UNSPACED:
         found.append(f"sacreBLEU counts words between spaces, which '{target}' has none of: look at BLEU on tokens")
     return found
 
 
-def _next_steps(material: Material) -> dict[str, str]:
+def _next_steps(corpus: PreparedCorpus) -> dict[str, str]:
     """Where to type what comes next: the checkout where that is elsewhere, the folder of the programs, the file."""
     here = Path.cwd() == CHECKOUT
     programs = Path(sys.executable).parent
@@ -301,7 +296,7 @@ def _next_steps(material: Material) -> dict[str, str]:
     return {
         "checkout": "" if here else str(CHECKOUT),
         "place": "" if found else f"{shown}/",
-        "file": str((material.output if here else material.output.resolve()) / EXPERIMENT),
+        "file": str((corpus.output if here else corpus.output.resolve()) / EXPERIMENT),
     }
 
 

@@ -10,7 +10,7 @@ import os
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -80,14 +80,17 @@ def open_text(path: Path, mode: str = "r") -> Iterator[IO[str]]:
 
 
 @contextmanager
-def named_errors(path: Path) -> Iterator[None]:
-    """Turn what goes wrong while reading ``path`` into a ``UserError`` that names it."""
+def named_errors(path: Path, writing: bool = False) -> Iterator[None]:
+    """Turn what goes wrong while ``path`` is read, or opened for writing, into a ``UserError`` that names it."""
     try:
         yield
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file; check the path") from None
     except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: cannot be read ({error}); fetch or write the file again") from None
+        fault = f"cannot be read ({error}); fetch or write the file again"
+        if writing:
+            fault = f"cannot be written ({error.strerror}); name another file"
+        elif isinstance(error, FileNotFoundError):
+            fault = "no such file; check the path"
+        raise UserError(f"{path}: {fault}") from None
 
 
 def read_bytes(path: Path) -> bytes:
@@ -244,9 +247,27 @@ def digest_file(path: Path, algorithm: str = "sha256") -> str:
         return hashlib.file_digest(stream, algorithm).hexdigest()
 
 
+def digest_parts(parts: Iterable[str | np.ndarray]) -> str:
+    """SHA-256 (hex) of texts and the values of arrays, one after the other."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part))
+    return digest.hexdigest()
+
+
 def digest_json(values: Any) -> str:
     """SHA-256 (hex) of JSON values."""
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+    return digest_parts([json.dumps(values, sort_keys=True)])
+
+
+def digest_lines(lines: Sequence[str]) -> str:
+    """SHA-256 (hex) of lines, or of words in order."""
+    return digest_parts(["\n".join(lines)])
+
+
+def hash_text(text: str) -> int:
+    """A 64-bit hash of a text that is the same in every process (BLAKE2b)."""
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def write_json(path: Path, value: Any) -> None:

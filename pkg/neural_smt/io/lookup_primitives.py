@@ -73,18 +73,26 @@ def add_lists(slots: np.ndarray, values: np.ndarray, offsets: np.ndarray, first:
 
 
 @leaf
+def differ(one: np.ndarray, other: np.ndarray, length: int) -> bool:
+    """Whether the first ``length`` numbers of two arrays are not the same."""
+    position = 0
+    while position < length and one[position] == other[position]:
+        position += 1
+    return position < length
+
+
+@leaf
+def find_rising(numbers: np.ndarray, number: int) -> int:
+    """Where a number stands among rising ones, or -1."""
+    place = np.searchsorted(numbers, number)
+    return place if place < len(numbers) and numbers[place] == number else -1
+
+
+@leaf
 def find_pair(offsets: np.ndarray, targets: np.ndarray, source: int, target: int) -> int:
     """Row of the word pair (source, target) in a ``LexicalTable``, or -1 when the two were never linked.
 
     offsets: int64 ``[Vs + 1]``; targets: int32 ``[nnz]``, ascending within each source word.
     """
-    low, high = offsets[source], offsets[source + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if targets[middle] < target:
-            low = middle + 1
-        else:
-            high = middle
-    if low < offsets[source + 1] and targets[low] == target:
-        return low
-    return -1
+    row = find_rising(targets[offsets[source] : offsets[source + 1]], target)
+    return offsets[source] + row if row >= 0 else -1

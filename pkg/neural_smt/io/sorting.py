@@ -21,6 +21,13 @@ def _sort_indices(indices: np.ndarray, numbers: np.ndarray, count: int) -> tuple
     return order, offsets
 
 
+def inverse(order: np.ndarray) -> np.ndarray:
+    """int32 ``[n]``: the place of each of 0 to n - 1 in an order of these numbers."""
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    return place
+
+
 def sort_numbers(numbers: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Sort numbers (integers ``[n]``, below ``count``): int32 ``[n]``, the indices in order; int64 ``[count + 1]``:
     those of number ``i`` stand at ``offsets[i]:offsets[i + 1]``.

@@ -5,7 +5,7 @@ import select
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -31,6 +31,11 @@ def stream_lines(path: Path, part: range | None = None) -> Iterator[str]:
     """
     start, stop = (part.start, part.stop) if part is not None else (0, None)
     return islice(chain.from_iterable(_line_pieces(Path(path), start)), start, stop)
+
+
+def stream_texts(paths: Iterable[Path]) -> Iterator[str]:
+    """Yield the lines of several texts, one text after the other."""
+    return chain.from_iterable(map(stream_lines, paths))
 
 
 @dataclass(frozen=True)
@@ -74,12 +79,9 @@ def count_parallel(source: Path, target: Path) -> int:
 
 def stream_parallel(source: Path, target: Path) -> Iterator[tuple[str, str]]:
     """Yield the pairs of two files of the same number of lines; ``UserError`` at the end when they are not."""
-    sides = stream_lines(source), stream_lines(target)
-    for number, (one, other) in enumerate(zip_longest(*sides)):
+    for one, other in zip_longest(stream_lines(source), stream_lines(target)):
         if one is None or other is None:
-            rest = 1 + sum(1 for _ in (sides[1] if one is None else sides[0]))
-            lengths = (number, number + rest) if one is None else (number + rest, number)
-            raise unequal_lengths(source, lengths[0], target, lengths[1])
+            raise unequal_lengths(source, count_lines(source), target, count_lines(target))
         yield one, other
 
 
@@ -154,7 +156,7 @@ def open_output(path: Path | None, stack: ExitStack) -> IO[str]:
         stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
         stack.callback(stream.detach)
         return stream
-    with _named_errors(path):
+    with named_errors(path, writing=True):
         if path.is_dir():
             raise UserError(f"{path}: is a folder; name a file")
         special = path.exists() and not path.is_file()
@@ -163,15 +165,7 @@ def open_output(path: Path | None, stack: ExitStack) -> IO[str]:
 
 def open_folder(path: Path, stack: ExitStack) -> Path:
     """A new folder, which gets its name when ``stack`` ends well; ``UserError`` where something is there already."""
-    with _named_errors(path):
+    with named_errors(path, writing=True):
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
             raise UserError(f"{path}: exists already; name a new folder, or remove it")
         return stack.enter_context(atomic(path, directory=True))
-
-
-@contextmanager
-def _named_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror}); name another file") from None

@@ -41,10 +41,9 @@ def write_rows(path: Path, columns: Iterable[str], rows: Iterable[Sequence[Any]]
 
 
 def texts(values: Iterable[Any], number_format: str) -> list[str]:
-    """Numbers, or their texts, in a format; missing ones are empty."""
-    known = (value if value not in ("", None) else float("nan") for value in values)
-    numbers = (float(value) if isinstance(value, str) else value for value in known)
-    return ["" if pd.isna(number) else format(number, number_format).replace("%", " %") for number in numbers]
+    """Numbers, or their texts, in a format; missing ones are empty, and the text ``nan`` stays."""
+    numbers = ("" if v == "" or pd.isna(v) else float(v) if isinstance(v, str) else v for v in values)
+    return ["" if number == "" else format(number, number_format).replace("%", " %") for number in numbers]
 
 
 def formatted(frame: pd.DataFrame, formats: Mapping[str, str]) -> pd.DataFrame:

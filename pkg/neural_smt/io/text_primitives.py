@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neural_smt.io.lookup_primitives import empty_slots
 from neural_smt.jit import kernel, leaf, mix
 
 _SPACE, _TAB, _NEWLINE, _RETURN = 32, 9, 10, 13
@@ -212,9 +213,6 @@ def index_words(words: Sequence[str]) -> Words:
 
 def _with_slots(letters: np.ndarray, offsets: np.ndarray, size: int) -> Words:
     """At least twice as many slots as words that have room, so that a search always meets an empty one."""
-    slots = 4
-    while slots < 2 * len(offsets):
-        slots *= 2
-    words = Words(np.full(slots, -1, dtype=np.int32), letters, offsets, np.array([size], dtype=np.int64))
+    words = Words(empty_slots(len(offsets)), letters, offsets, np.array([size], dtype=np.int64))
     fill_slots(words)
     return words

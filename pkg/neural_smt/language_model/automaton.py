@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from neural_smt.errors import UserError
+from neural_smt.io.lookup_primitives import differ
 from neural_smt.jit import kernel, leaf, mix
 from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.language_model.primitives import ARC, EMPTY, Automaton, CodedArcs, arc_key, find_arc, find_coded_arc
@@ -175,15 +176,6 @@ def _find_node(arcs: np.ndarray, coded: CodedArcs, unigrams: int, node: int, wor
 
 
 @leaf
-def _differ(one: np.ndarray, other: np.ndarray, length: int) -> bool:
-    """Whether the first words of two n-grams are not the same."""
-    position = 0
-    while position < length and one[position] == other[position]:
-        position += 1
-    return position < length
-
-
-@leaf
 def _find_context(words: np.ndarray, node_of: np.ndarray, arcs: np.ndarray, coded: CodedArcs, unigrams: int) -> int:
     """The node of all words of an n-gram but the last, or -1."""
     node = np.int64(node_of[words[0]])
@@ -232,7 +224,7 @@ def _link(
     context = np.int64(0)
     filled = np.int64(below)  # nodes whose first coded arc is known
     for row in range(rows):
-        new = row == 0 or _differ(words[row - 1], words[row], order - 1)
+        new = row == 0 or differ(words[row - 1], words[row], order - 1)
         if new:
             context = _find_context(words[row], node_of, arcs, coded, unigrams)
             if context < 0:

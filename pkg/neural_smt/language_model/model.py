@@ -18,7 +18,6 @@ from neural_smt.language_model.primitives import (
     EMPTY,
     Automaton,
     CodedArcs,
-    all_finite,
     coded_log10_prob,
     log10_backoff,
     score_sentences,
@@ -55,10 +54,9 @@ class NgramModel:
     @cached_property
     def finite(self) -> bool:
         """Whether all scores are finite numbers; looks at all of them once."""
-        arrays = self.arrays
-        coded = arrays.coded
-        rest = arrays.unigram_log10, arrays.backoff, coded.prob_centres, coded.backoff_centres
-        return all_finite(arrays.arcs) and all(bool(np.isfinite(values).all()) for values in rest)
+        arrays, coded = self.arrays, self.arrays.coded
+        scores = arrays.arcs["log10_prob"], arrays.unigram_log10, arrays.backoff
+        return all(np.isfinite(values).all() for values in (*scores, coded.prob_centres, coded.backoff_centres))
 
     @property
     def quantised(self) -> bool:

@@ -168,15 +168,6 @@ def score_word(model: Automaton, state: int, word: int) -> tuple[float, int]:
 
 
 @kernel
-def all_finite(arcs: np.ndarray) -> bool:
-    """Whether the log10 probabilities of all arcs are finite numbers."""
-    total = np.float32(0)
-    for slot in range(len(arcs)):
-        total += np.float32(0) * arcs[slot].log10_prob  # not 0 for what is not finite, and then never 0 again
-    return total == 0
-
-
-@kernel
 def score_sentences(
     model: Automaton, values: np.ndarray, offsets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import open_text, read_lines, read_pieces, write_json
+from neural_smt.experiment.settings import section_settings
+from neural_smt.io.files import read_lines, read_pieces, write_json, write_lines
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.streams import stream_texts
 from neural_smt.io.temporaries import scratch_folder
 from neural_smt.language_model.arpa import read_arpa, write_arpa
 from neural_smt.language_model.estimation import estimate_within, parse_memory
@@ -19,9 +21,6 @@ from neural_smt.language_model.ngrams import NgramTable
 from neural_smt.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
-
-_MEMORY = "1G"
-"""Of estimation, unless the settings say another."""
 
 _PIECE = 4 << 20
 """Bytes of text that are held as strings at a time."""
@@ -41,18 +40,18 @@ def build_language_model(
     """
     if not texts:
         raise UserError("language model: no texts are given; name at least one file")
-    words = Vocabulary.load(vocabulary)
-    order, prune = settings["order"], settings["prune"]
-    memory = parse_memory(settings.get("memory", _MEMORY))
+    words, chosen = Vocabulary.load(vocabulary), section_settings("language_model", settings)
+    order, prune = chosen.order, chosen.prune
     with scratch_folder(Path(output)) as scratch:
-        if settings["estimator"] == "lmplz":
-            tables = estimate_with_lmplz(texts, words, order, prune, settings["memory"], scratch)
+        if chosen.estimator == "lmplz":
+            tables = estimate_with_lmplz(texts, words, order, prune, chosen.memory, scratch)
         else:
+            memory = parse_memory(chosen.memory)
             estimated = estimate_within(_encode(texts, words), order, prune, memory, scratch)
             tables = estimated.tables
             for n, discounts in enumerate(estimated.discounts, start=1):
                 logger.info("order %d: D1=%.6g D2=%.6g D3+=%.6g", n, *discounts)
-        model = NgramModel.from_tables(tables, words, quantise=settings.get("quantise", 0) > 0)
+        model = NgramModel.from_tables(tables, words, quantise=chosen.quantise > 0)
         logger.info("n-grams of order 1 to %d: %s", model.order, " ".join(map(str, model.ngrams)))
         model.save(output)
         if arpa is not None:
@@ -103,9 +102,7 @@ def estimate_with_lmplz(
         )
     with tempfile.TemporaryDirectory(prefix=".lmplz.", dir=scratch) as name:
         folder = Path(name)
-        with open_text(folder / "text", "w") as stream:
-            for text in texts:
-                stream.writelines(f"{line}\n" for line in read_lines(text))
+        write_lines(folder / "text", stream_texts(texts))
         command = [program, "-o", str(order), "-S", memory, "-T", f"{folder}/", "--discount_fallback", "--skip_symbols"]
         command += ["--text", str(folder / "text"), "--arpa", str(folder / "arpa")]
         command += ["--prune", *map(str, prune)] if prune else []

@@ -93,14 +93,14 @@ def affine(
 
 P, R = ParamSpec("P"), TypeVar("R")
 
-_asked = False
-"""For all threads alike, as gradients are computed in threads of PyTorch's own."""
+_compiles = False
+"""The same for all threads, as PyTorch computes gradients in threads of its own."""
 
 
-def compile_steps(asked: bool) -> None:
-    """Say whether this process compiles ``compilable`` steps from now on; results then differ by roundings."""
-    global _asked
-    _asked = asked
+def compile_steps(enabled: bool) -> None:
+    """Set whether this process compiles ``compilable`` steps; results then differ by rounding."""
+    global _compiles
+    _compiles = enabled
 
 
 def compilable(step: Callable[P, R]) -> Callable[P, R]:
@@ -109,7 +109,7 @@ def compilable(step: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(step)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        if not _asked:
+        if not _compiles:
             return step(*args, **kwargs)
         try:
             return compiled()(*args, **kwargs)

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.io.lookup_primitives import empty_slots, find_words
+from neural_smt.io.lookup_primitives import empty_slots
 from neural_smt.io.ragged import Ragged
-from neural_smt.jit import kernel
+from neural_smt.jit import kernel, mix
 from neural_smt.vocabulary import EOS
 
 
@@ -16,20 +16,29 @@ def number_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Number the rows of int32 ``[N, width]``, equal rows alike, as they first come.
 
     Returns int64 ``[N]``, the number of each row, and int64 ``[distinct]``, where the row of each number first stands.
+    Rows of one width need no offsets: 30 ns a row of seven, where ``find_words`` takes 52.
     """
     count, width = rows.shape
-    values, offsets = np.ascontiguousarray(rows).reshape(-1), np.arange(count + 1) * width
-    slots = empty_slots(count)
+    slots, kept = empty_slots(count), np.empty((count, width), dtype=np.int32)
     numbers, first = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
-    found = 0
+    mask, found = np.uint64(len(slots) - 1), 0
     for row in range(count):
-        slot = find_words(slots, values, offsets, values, offsets[row], offsets[row + 1])
+        key = np.uint64(0)
+        for column in range(width):
+            kept[found, column] = rows[row, column]
+            key = mix(key ^ np.uint64(rows[row, column]))
+        slot = key & mask
+        while slots[slot] >= 0:
+            same = True
+            for column in range(width):
+                same = same and kept[slots[slot], column] == kept[found, column]
+            if same:
+                break
+            slot = (slot + np.uint64(1)) & mask
         if slots[slot] < 0:
-            slots[slot] = row
-            numbers[row], first[found] = found, row
+            slots[slot], first[found] = found, row
             found += 1
-        else:
-            numbers[row] = numbers[slots[slot]]
+        numbers[row] = slots[slot]
     return numbers, first[:found].copy()
 
 

@@ -52,14 +52,11 @@ class Conventions:
     sampling: Choice = "code"
 
     @classmethod
-    def following(cls, follow: str | dict[str, str]) -> "Conventions":
+    def following(cls, conventions: str | dict[str, str]) -> "Conventions":
         """From ``"code"``, ``"paper"``, or a mapping of single differences (those left out follow the code)."""
-        names = [item.name for item in fields(cls)]
-        choices = dict.fromkeys(names, follow) if isinstance(follow, str) else dict(follow)
-        for name in choices:
-            if name not in names:
-                raise UserError(f"conventions: no difference is called {name!r}; known are {', '.join(names)}")
-        return cls(**choices)
+        if isinstance(conventions, str):
+            return cls(*[conventions] * len(fields(cls)))
+        return cls(**conventions)
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ from neural_smt.jit import kernel, leaf
 from neural_smt.networks.device import PackedLayer, affine, product
 from neural_smt.networks.primitives import ANY_ORDER, exponential
 
-BLOCK = 256
+BLOCK = 4096
 """Exponentials that are added up in float32; the sums of blocks are added up in float64.
 
-How a processor adds up 15,003 of them at once is its own affair: with few lanes the sum was off by 3e-6.
+How a processor adds up 15,003 of them at once is its own affair: with few lanes the sum was off by 3e-6. In blocks it
+is exact to 2e-7, and takes 2 % longer than in one piece; blocks of 256 took 40 % longer.
 """
 
 

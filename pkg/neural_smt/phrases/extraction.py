@@ -6,7 +6,6 @@ span is linked outside the target span; the source span is then widened over una
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from neural_smt.io.ragged import Ragged
 from neural_smt.jit import kernel
 from neural_smt.phrases.interning import intern_parts
 from neural_smt.phrases.primitives import LONGEST_PHRASE, pack_span
+from neural_smt.shards import in_threads
 
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
 
@@ -75,11 +75,9 @@ class PairSpans(NamedTuple):
 @kernel
 def _orient(monotone: bool, swap: bool) -> int:
     """Orientation from the two corner links: exactly one of them decides."""
-    if monotone and not swap:
-        return MONOTONE
-    if swap and not monotone:
-        return SWAP
-    return DISCONTINUOUS
+    if monotone == swap:
+        return DISCONTINUOUS
+    return MONOTONE if monotone else SWAP
 
 
 @kernel
@@ -226,13 +224,11 @@ def split_evenly(offsets: np.ndarray, threads: int) -> list[tuple[int, int]]:
 
 def run_ranges(function: Callable[..., None], ranges: list[tuple[int, int]], threads: int, *arguments: Any) -> None:
     """Call ``function(range, *arguments)`` for every range on ``threads`` threads; the first error is raised."""
-    with ThreadPoolExecutor(threads) as pool:
-        for job in [pool.submit(function, part, *arguments) for part in ranges]:
-            job.result()
+    in_threads(lambda part: function(part, *arguments), ranges, threads)
 
 
 def extract_spans(
-    source: Ragged, target: Ragged, alignments: Ragged, max_length: int = 7, threads: int = 1
+    source: Ragged, target: Ragged, alignments: Ragged, max_length: int, threads: int = 1
 ) -> tuple[PairSpans, np.ndarray]:
     """Extract the places of all phrase pairs of at most ``max_length`` words a side (1 to 8) from an aligned text.
 
@@ -269,14 +265,10 @@ def check_pairs(pairs: int) -> None:
 
 
 def extract_pairs(
-    source: Ragged, target: Ragged, alignments: Ragged, max_length: int = 7, threads: int = 1
+    source: Ragged, target: Ragged, alignments: Ragged, max_length: int, threads: int = 1
 ) -> ExtractedPairs:
     """Extract all phrase pairs as ``extract_spans`` does, and number their phrases."""
     out, offsets = extract_spans(source, target, alignments, max_length, threads)
-    with ThreadPoolExecutor(min(threads, 2)) as pool:
-        sides = [
-            pool.submit(intern_parts, [(text, Ragged(spans, offsets))], max_length)
-            for text, spans in ((source, out.source_spans), (target, out.target_spans))
-        ]
-        source_phrases, target_phrases = (side.result() for side in sides)
-    return ExtractedPairs(*out, source_phrases, target_phrases)
+    sides = (source, Ragged(out.source_spans, offsets)), (target, Ragged(out.target_spans, offsets))
+    phrases = in_threads(lambda side: intern_parts([side], max_length), sides, min(threads, 2))
+    return ExtractedPairs(*out, *phrases)

@@ -11,7 +11,7 @@ import numpy as np
 
 from neural_smt.io.lookup_primitives import empty_slots, find_key
 from neural_smt.io.ragged import Lists, Ragged, offsets_of
-from neural_smt.jit import kernel
+from neural_smt.jit import enlarged, kernel
 from neural_smt.phrases.primitives import LENGTH_BITS
 
 
@@ -21,9 +21,7 @@ def _grow(edges: np.ndarray, nodes: int, needed: int) -> tuple[np.ndarray, np.nd
     capacity = len(edges)
     while capacity < needed:
         capacity *= 2
-    larger = np.empty(capacity, dtype=np.uint64)
-    larger[:nodes] = edges[:nodes]
-    slots = empty_slots(capacity)
+    larger, slots = enlarged(edges, capacity), empty_slots(capacity)
     for node in range(nodes):
         slots[find_key(slots, larger, larger[node])] = node
     return larger, slots

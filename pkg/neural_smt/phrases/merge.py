@@ -9,6 +9,7 @@ import numpy as np
 
 from neural_smt.io.files import save_arrays
 from neural_smt.io.ragged import ArrayWriter, ListWriter, Ragged, load_record, offsets_of
+from neural_smt.io.sorting import inverse
 from neural_smt.phrases.interning import gather_phrases
 from neural_smt.phrases.scoring import check_extracted
 from neural_smt.phrases.table import Entries, PhraseTable
@@ -30,8 +31,7 @@ def merge_phrases(lists: Sequence[Ragged], more: Sequence[bool]) -> np.ndarray:
     keys[:, 0] = phrases.lengths
     keys[:, 1:][np.arange(longest) < phrases.lengths[:, None]] = phrases.values
     order = np.argsort(keys.view(f"S{4 * (1 + longest)}")[:, 0], kind="stable")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
+    place = inverse(order)
     ends = zip(np.cumsum(counts).tolist(), counts, more, strict=True)
     known = [int(place[end - 1]) + 1 for end, count, goes_on in ends if goes_on and count]
     return np.repeat(np.arange(len(lists), dtype=np.uint16), counts)[order][: min(known, default=len(order))]
@@ -49,8 +49,7 @@ def _entries_of(part: Entries, first: int, end: int) -> Entries:
 def _merge(parts: Sequence[Entries], merged: np.ndarray) -> Entries:
     """Entries in the order of the table; merged: uint16, from which part each source phrase comes."""
     # for each source phrase and entry, its place when those of the parts stand one after the other
-    places = np.empty(len(merged), dtype=np.int64)
-    places[np.argsort(merged, kind="stable")] = np.arange(len(merged))
+    places = inverse(np.argsort(merged, kind="stable"))
     lengths = np.concatenate([np.diff(part.entry_offsets) for part in parts])
     entries = Ragged(np.arange(lengths.sum()), offsets_of(lengths)).take(places).values
 

@@ -69,8 +69,8 @@ def read_rows(path: Path, words: WordNumbers, reordering: bool = False) -> Moses
             fault, line, place = kernels.scan_rows(text, line, words.arrays, rows, reordering)
         if fault != kernels.PARSED:
             number = lines + piece.count(b"\n", 0, line) + 1
-            told = _explain(fault, place, piece, columns, reordering)
-            raise UserError(f"{path}, line {number}: {told}; export the table again")
+            message = _explain(fault, place, piece, columns, reordering)
+            raise UserError(f"{path}, line {number}: {message}; export the table again")
         row_count, *filled = rows.used.tolist()
         ends = (*filled, row_count, row_count, 0 if reordering else row_count)
         *arrays, counts = (array[:end].copy() for array, end in zip(rows, ends, strict=False))

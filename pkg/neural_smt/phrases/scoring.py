@@ -280,8 +280,8 @@ def score_pairs(
     lexical: LexicalTable,
     source_vocabulary: Vocabulary,
     target_vocabulary: Vocabulary,
-    max_length: int = 7,
-    smoothing: float = 0.5,
+    max_length: int,
+    smoothing: float,
     threads: int = 1,
 ) -> PhraseTable:
     """Build the phrase table of all extracted pairs.

@@ -29,7 +29,7 @@ from neural_smt.errors import UserError
 from neural_smt.io.files import atomic
 from neural_smt.io.lookup_primitives import hash_words
 from neural_smt.io.ragged import Ragged, load_record, offsets_of, write_record
-from neural_smt.io.sorting import sort_numbers
+from neural_smt.io.sorting import inverse, sort_numbers
 from neural_smt.jit import kernel
 from neural_smt.phrases.extraction import ExtractedPairs, PairSpans, check_pairs, extract_pairs, extract_spans
 from neural_smt.phrases.interning import gather_phrases, intern_parts, intern_phrases
@@ -137,10 +137,8 @@ def consolidate_phrases(*, extracted: list[Path], shard: str, max_length: int, o
     consolidated = consolidate_pairs(pairs, threads)
     partitions = len(extracted)
     order, offsets = sort_numbers(find_partitions(pairs.target_phrases, partitions), partitions)
-    number = np.empty(len(order), dtype=np.int32)
-    number[order] = np.arange(len(order), dtype=np.int32)
     partition = Partition(
-        pairs=consolidated._replace(target=number[consolidated.target]),
+        pairs=consolidated._replace(target=inverse(order)[consolidated.target]),
         source=pairs.source_phrases,
         targets=gather_phrases(pairs.target_phrases, order),
         target_counts=Ragged(np.bincount(pairs.target, minlength=len(order))[order].astype(np.int32), offsets),

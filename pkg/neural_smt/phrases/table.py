@@ -1,16 +1,16 @@
 """The phrase table as the stages share it: flat arrays of integer ids in a folder."""
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, load_array, read_object, save_arrays, write_json
+from neural_smt.io.files import atomic, digest_parts, load_array, read_object, save_arrays, write_json
 from neural_smt.io.lookup_primitives import add_lists, empty_slots
 from neural_smt.io.ragged import Ragged, load_record, save_record
 from neural_smt.jit import kernel
@@ -87,10 +87,8 @@ class PhraseTable(Entries):
     @cached_property
     def digest(self) -> str:
         """SHA-256 (hex) of what the rows are: both vocabularies' digests, source phrases, target phrases, entries."""
-        digest = hashlib.sha256(f"{self.source_digest} {self.target_digest}".encode())
-        for array in (*self.source.arrays, *self.target.arrays, self.entry_offsets):
-            digest.update(np.ascontiguousarray(array))
-        return digest.hexdigest()
+        vocabularies = f"{self.source_digest} {self.target_digest}"
+        return digest_parts([vocabularies, *self.source.arrays, *self.target.arrays, self.entry_offsets])
 
     def check_vocabularies(self, source: Vocabulary, target: Vocabulary) -> None:
         """Raise ``UserError`` unless the ids of this table are those of the two vocabularies."""
@@ -121,7 +119,7 @@ class PhraseTable(Entries):
         write_json(folder / "meta.json", meta)
 
     @classmethod
-    def load(cls, folder: Path, mapped: bool = True) -> "PhraseTable":
+    def load(cls, folder: Path, mapped: bool = True) -> Self:
         """Read what ``save`` wrote, memory-mapped read-only unless ``mapped`` is false; checks the numbers of rows."""
         folder = Path(folder)
         meta = read_object(folder / "meta.json")
@@ -139,6 +137,13 @@ class PhraseTable(Entries):
             # computed when the table was written: to compute it again would read a whole mapped table
             object.__setattr__(table, "digest", meta["digest"])
         return table
+
+    @classmethod
+    def load_checked(cls, folder: Path, source: Path, target: Path) -> tuple[Self, tuple[Vocabulary, Vocabulary]]:
+        """A table and the vocabularies of its ids, source first; ``UserError`` where it was made with others."""
+        vocabularies, table = (Vocabulary.load(source), Vocabulary.load(target)), cls.load(folder)
+        table.check_vocabularies(*vocabularies)
+        return table, vocabularies
 
 
 @kernel
@@ -191,15 +196,14 @@ def load_column(path: Path, table: PhraseTable) -> np.ndarray:
 
 def load_part(path: Path, table: PhraseTable) -> tuple[np.ndarray, np.ndarray]:
     """The rows and scores that ``save_column`` wrote of some rows; ``UserError`` when they are not of ``table``."""
-    rows, scores = _read(path, table, "rows", "scores")
-    return rows, scores
+    return _read(path, table, "rows", "scores")
 
 
-def _read(path: Path, table: PhraseTable, *names: str) -> list[np.ndarray]:
+def _read(path: Path, table: PhraseTable, *names: str) -> tuple[np.ndarray, ...]:
     """The arrays of a file, all of one length."""
     try:
         with safe_open(path, framework="np") as file:
-            digest, arrays = (file.metadata() or {}).get(DIGEST), [file.get_tensor(name) for name in names]
+            digest, arrays = (file.metadata() or {}).get(DIGEST), tuple(file.get_tensor(name) for name in names)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; {ADVICE}") from None
     except (OSError, SafetensorError) as error:

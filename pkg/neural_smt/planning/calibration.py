@@ -100,7 +100,7 @@ RESUMED = 1.15
 def logged_seconds(path: Path) -> float:
     """Seconds that a job records itself, over all its starts: in the curve of a training, the history of a tuning.
 
-    0 for another file; without end where curve or history is gone, so that nobody knows what a benchmark is of.
+    0 for another file; infinite where the curve or history is missing, so that a benchmark cannot be attributed.
     """
     if path.name not in ("curve.csv", "history.csv"):
         return 0.0
@@ -142,28 +142,28 @@ def fit_lines(observations: pd.DataFrame) -> dict[str, dict[str, Line]]:
             if table.empty:
                 continue
             amounts, measured = table[f"{kind} quantity"].to_numpy(), table[kind].clip(lower=least).to_numpy()
-            shares = 1 / table.groupby("experiment")["rule"].transform("size").to_numpy()
+            weights = 1 / table.groupby("experiment")["rule"].transform("size").to_numpy()
             if amounts.any():
                 # jobs of one size do not tell what is fixed of what grows: without work there is only the start
                 start = costs()[rule].start if kind == "memory" else START[kind].fixed
                 amounts, measured = np.append(amounts, 0.0), np.append(measured, start)
-                shares = np.append(shares, START_SHARE)
-            lines.setdefault(rule, {})[kind] = fit_line(amounts, measured, shares)
+                weights = np.append(weights, START_SHARE)
+            lines.setdefault(rule, {})[kind] = fit_line(amounts, measured, weights)
     return lines
 
 
-def fit_line(amounts: np.ndarray, measured: np.ndarray, shares: np.ndarray) -> Line:
+def fit_line(amounts: np.ndarray, measured: np.ndarray, weights: np.ndarray) -> Line:
     """The line through ``measured`` over ``amounts`` whose relative errors are least; neither part is negative.
 
-    shares: weights. Errors are ratios, alike in both directions; from a quarter on they count by their size and not by
-    its square (Huber), so that jobs that were disturbed change little.
+    weights: of the jobs. Errors are ratios, the same in both directions; from a quarter on they count by their size and
+    not by its square (Huber), so that disturbed jobs change little.
     """
     scale = amounts.max() or 1.0
     logs = np.log(measured)
 
     def loss(line: np.ndarray) -> float:
         fixed, slope = np.exp(np.clip(line, -50, 50))
-        return shares @ huber(0.25, np.log(fixed + slope * amounts / scale) - logs)
+        return weights @ huber(0.25, np.log(fixed + slope * amounts / scale) - logs)
 
     if not amounts.any():
         found = minimize(lambda fixed: loss(np.array([fixed[0], -50])), [np.median(logs)], method="Nelder-Mead")

@@ -36,7 +36,7 @@ def check(
 
     configfile: the experiment's files, each put over the one before; config: further settings. Texts that are on this
     machine are read once: UTF-8, not empty, both sides of one length. Of the others their declared size is taken, and
-    the workflow checks them as soon as they are fetched. The first fault is told in one sentence.
+    the workflow checks them as soon as they are fetched. The first fault ends the check, with one sentence.
     """
     whole = complete_configuration(snakefile, configfile, config or {})
     counted: dict[str, Text] = {}
@@ -71,7 +71,7 @@ def check_experiment(
 
 
 def _check_disk(config: Mapping[str, Any], sizes: Sizes, snakefile: Path, throughputs: Path) -> str:
-    """What is told of the disk; ``UserError`` where it has clearly too little room."""
+    """The line about the disk; ``UserError`` where it clearly has too little room."""
     place = Path("results")
     free = shutil.disk_usage(place if place.is_dir() else ".").free
     words = sum(text.both for text in sizes.sources.values())
@@ -80,17 +80,17 @@ def _check_disk(config: Mapping[str, Any], sizes: Sizes, snakefile: Path, throug
     jobs = list_jobs(snakefile, config, whole_target(config))
     wanted = sum(job.disk for job in forecast_jobs(jobs, config, sizes, Throughputs.load(throughputs)))
     there = disk_use(place / config["experiment"])
-    told = f"{place.absolute()}: the experiment will take about {quantity(wanted)} of the disk, where "
-    told += f"{quantity(free)} are free and {quantity(there)} its own"
+    message = f"{place.absolute()}: the experiment will take about {quantity(wanted)} of the disk, where "
+    message += f"{quantity(free)} are free and {quantity(there)} its own"
     if wanted > CLEARLY * (free + there) and config["check"]["disk"]:
-        raise UserError(f"{told}; make room, run it elsewhere, or set check: {{disk: false}} to start nevertheless")
+        raise UserError(f"{message}; make room, run it elsewhere, or set check: {{disk: false}} to start nevertheless")
     if wanted > free + there:
-        print(f"warning: {told}; make room if you can", file=sys.stderr)
+        print(f"warning: {message}; make room if you can", file=sys.stderr)
     return f"disk: about {quantity(wanted)} of {quantity(free + there)}"
 
 
 def _check_gpu(config: Mapping[str, Any], sizes: Sizes, device: str) -> str:
-    """What is told of the GPU; ``UserError`` where a network will not find the memory that it needs."""
+    """The line about the GPU; ``UserError`` where a network will need more memory than it has."""
     if device != "cuda":
         return f"GPU: not asked for (device: {device})"
     total = gpu_memory()
@@ -187,6 +187,6 @@ def check_local(
 
 
 def check_here(config: Mapping[str, Any]) -> None:
-    """Check all texts that are on this machine; what is missing is left to be told where it is fetched."""
+    """Check all texts that are on this machine; those missing are checked when they are fetched."""
     for _ in check_local(config, _Absent):
         pass

@@ -3,12 +3,13 @@ MACs), and a fitted line of each rule for CPU seconds, memory and disk over them
 """
 
 import math
+import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from neural_smt.corpus.sources import archive_name
 from neural_smt.errors import UserError
@@ -24,7 +25,7 @@ and epochs of a recurrent model.
 """
 
 RENEWAL = 0.75
-"""Of the candidates that an iteration adds, as many as this share are new again in the next one."""
+"""Of the candidates that an iteration adds, as many as this fraction are new again in the next one."""
 
 
 def expected_iterations(most: int, hazard: float) -> float:
@@ -60,7 +61,7 @@ class Experiment:
 
 @cache
 def table() -> dict[str, dict[str, Any]]:
-    """What ``costs.yaml`` says: quantities by name, those of kinds of networks, and entries by rule."""
+    """What ``costs.yaml`` says: quantities by name, those of kinds of networks, what rates are, and entries by rule."""
     return read_yaml(Path(__file__).with_name("costs.yaml"))
 
 
@@ -109,10 +110,10 @@ class Quantities:
 
     @property
     def entry(self) -> str:
-        """The entry of the job's rule, which may be one for a kind of network."""
-        network = self.wildcards.get("network") or self.rescoring_network
-        by_kind = f"{self.rule}/{self.config['networks'].get(network, {}).get('kind')}"
-        return by_kind if by_kind in table()["rules"] else self.rule
+        """The entry of the job's rule, which may be one for what is rescored or for a kind of network."""
+        rescored = self.experiment.systems.rescored_candidates(self.wildcards["system"]) if self.system else None
+        entries = f"{self.rule}/{rescored}", f"{self.rule}/{self.network.get('kind')}"
+        return next((entry for entry in entries if entry in table()["rules"]), self.rule)
 
     # texts
 
@@ -159,14 +160,9 @@ class Quantities:
 
     @property
     def memory_bytes(self) -> float:
-        """Memory of a language model; without end for shares of the machine's."""
+        """Memory of a language model; infinite where it is given in percent of the machine's."""
         amount, scale = self.config["language_model"]["memory"], {"b": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
         return float(amount[:-1]) * scale.get(amount[-1], math.inf)
-
-    @property
-    def vocabularies(self) -> dict[str, dict[str, int]]:
-        """Sizes that target vocabularies of sentences are made with."""
-        return self.experiment.systems.sentence_vocabularies
 
     # systems and networks
 
@@ -176,21 +172,12 @@ class Quantities:
         return self.config["systems"].get(self.wildcards.get("system"), {})
 
     @property
-    def rescoring_network(self) -> str | None:
-        """The network that this system chooses with; None for none."""
-        return self.experiment.systems.rescoring_network(self.wildcards["system"]) if self.system else None
-
-    @property
-    def searching_network(self) -> str | None:
-        """The network that takes part in its search; None for none."""
-        return self.experiment.systems.searched_network(self.wildcards["system"])
-
-    @property
     def network_name(self) -> str | None:
         """The network that a job trains or works with; None for none."""
         if "network" in self.wildcards or "system" not in self.wildcards:
             return self.wildcards.get("network", "encoder_decoder")
-        return self.system.get("translate", {}).get("network") or self.rescoring_network or self.searching_network
+        chosen = self.system.get("translate", {}).get("network") or next(iter(self.system.get("rescore", ())), None)
+        return chosen or self.experiment.systems.searched_network(self.wildcards["system"])
 
     @cached_property
     def network(self) -> Mapping[str, Any]:
@@ -198,19 +185,15 @@ class Quantities:
         return self.config["networks"].get(self.network_name, {})
 
     @property
-    def input(self) -> Mapping[str, Any]:
-        """What a joint model reads of the source; nothing for other networks."""
-        return self.experiment.systems.joint_inputs.get(self.network_name, {})
-
-    @property
     def input_width(self) -> float:
         """Numbers that a joint model reads beside its words: dimensions of its vectors; 0 for other networks."""
-        if not self.input:
+        read = self["input"]
+        if not read:
             return 0
-        width = 50 if self.input["kind"] == "word_rnn" else self.input["dimensions"]
-        if self.input["kind"] in ("sentence_lsa", "projected_lsa"):
-            return width
-        return width * sum(map(int, self.input["window"].translate(str.maketrans("pnc", "   ")).split()))
+        lender = self.experiment.systems.lending_network(self.network_name or "")
+        width = self.config["networks"][lender]["hidden"] if lender else read["dimensions"]
+        slots = "1" if read["kind"] in ("sentence_lsa", "projected_lsa") else read["window"]
+        return width * sum(map(int, re.findall(r"\d+", slots)))
 
     def loop(self, key: str, most: int, hazard: str) -> tuple[float, float]:
         """Iterations of a loop, measured or expected, and lists of candidates that they read (``expected_lists``)."""
@@ -231,9 +214,6 @@ DOWNLOAD = 10e6
 
 PACKED = 2.5
 """Bytes of a word of published, compressed text, assumed."""
-
-Basis = Literal["measured", "alike", "assumed"]
-"""What rates are: those of the rule, those of a rule like it, or nobody's."""
 
 
 class Line(NamedTuple):
@@ -308,7 +288,7 @@ class Forecast:
     """What a job will take.
 
     seconds: by the clock, on a machine of its own; cpu_seconds: of all its threads; memory: MB, without pages of files
-    that it only maps; disk: bytes.
+    that it only maps; disk: bytes; basis: what its rate is, one of the ``bases`` of ``costs.yaml``.
     """
 
     job: Job
@@ -316,7 +296,7 @@ class Forecast:
     cpu_seconds: float
     memory: float
     disk: float
-    basis: Basis
+    basis: str
 
 
 def forecast(job: Job, experiment: Experiment, throughputs: Throughputs) -> Forecast:
@@ -327,15 +307,16 @@ def forecast(job: Job, experiment: Experiment, throughputs: Throughputs) -> Fore
     found = {kind: throughputs.of(quantities.entry, kind) for kind in START}
     cpu, memory, disk = (fixed + rate * x for ((fixed, rate), _), x in zip(found.values(), amounts, strict=True))
     line, origin = found["cpu"]
-    basis: Basis = "measured" if origin == quantities.entry else "alike" if origin else "assumed"
+    measured, alike, assumed = table()["bases"]
+    basis = measured if origin == quantities.entry else alike if origin else assumed
     seconds = cpu / (1 + (job.threads - 1) * cost.parallel)
     if job.gpus and cost.gpu:
         macs, steps = map(quantities.value, cost.gpu)
         cpu = seconds = line.fixed + macs / (GPU_MACS * job.gpus) + steps * GPU_STEP
-        basis = "assumed"
+        basis = assumed
     if words := quantities.value(cost.download):
         seconds += words * PACKED / DOWNLOAD
-        basis = "assumed"
+        basis = assumed
     return Forecast(job, seconds, cpu, memory, disk, basis)
 
 

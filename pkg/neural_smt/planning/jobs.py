@@ -12,7 +12,7 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete, read_configuration
 from neural_smt.experiment.systems import Systems
 from neural_smt.io.files import read_yaml
-from neural_smt.workflow.job_usage import Place
+from neural_smt.workflow.job_usage import BenchmarkPath
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Job:
     @property
     def stage(self) -> str:
         """The stage that its benchmark lies in."""
-        place = Place.of(Path(self.benchmark))
-        return place.stage if place else ""
+        path = BenchmarkPath.of(Path(self.benchmark))
+        return path.stage if path else ""
 
 
 def complete_configuration(snakefile: Path, configfiles: Sequence[Path], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class _Collector(logging.Handler):
 
     @contextmanager
     def alone(self, logger: logging.Logger) -> Iterator[None]:
-        """Hear what a logger is told, and nobody else."""
+        """Be the only handler of a logger for a while."""
         handlers, propagates = list(logger.handlers), logger.propagate
         logger.handlers[:], logger.propagate = [self], False
         try:
@@ -146,9 +146,6 @@ def dependencies(jobs: Sequence[Job]) -> list[tuple[int, ...]]:
     makers = {path.rstrip("/"): number for number, job in enumerate(jobs) for path in job.outputs}
     found = []
     for job in jobs:
-        needed = set()
-        for path in job.inputs:
-            places = (path.rstrip("/"), *map(str, PurePosixPath(path).parents))
-            needed.update(makers[place] for place in places if place in makers)
-        found.append(tuple(sorted(needed)))
+        places = (place for path in job.inputs for place in (path.rstrip("/"), *map(str, PurePosixPath(path).parents)))
+        found.append(tuple(sorted({makers[place] for place in places if place in makers})))
     return found

@@ -34,7 +34,7 @@ class Text(NamedTuple):
         return self.source + self.target
 
     def part(self, lines: float, words: float) -> "Text":
-        """What is left with these shares."""
+        """The text that these fractions of lines and words leave."""
         return Text(self.lines * lines, self.source * words, self.target * words)
 
     @classmethod

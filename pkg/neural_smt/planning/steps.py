@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pandas as pd
 
 from neural_smt import STAGES
 from neural_smt.errors import UserError
 from neural_smt.io.files import write_json
-from neural_smt.planning.forecasts import Basis, Forecast, Throughputs, forecast_jobs
+from neural_smt.planning.forecasts import Forecast, Throughputs, forecast_jobs, table
 from neural_smt.planning.jobs import complete_configuration, dependencies, list_jobs, whole_target
 from neural_smt.planning.sizes import expect_sizes, quantity
 from neural_smt.report.pages import render
@@ -178,28 +178,28 @@ def summarise(forecasts: Sequence[Forecast], machine: Machine) -> dict[str, Any]
     chain = critical_path(forecasts)
     columns = ["stage", "rule", "gpus", "declared_memory", "seconds", "cpu_seconds", "memory", "disk", "basis"]
     rows = [{"stage": one.job.stage, **vars(one.job), **vars(one)} for one in forecasts]
-    table = pd.DataFrame(rows, columns=columns)
-    table["rule"] = table["stage"] + ": " + table["rule"]
+    jobs = pd.DataFrame(rows, columns=columns)
+    jobs["rule"] = jobs["stage"] + ": " + jobs["rule"]
     return {
         "machine": {"nodes": machine.nodes, "cores": machine.cores, "gpus": machine.gpus},
-        "stages": _rows(table, "stage"),
-        "rules": _rows(table, "rule"),
+        "stages": _rows(jobs, "stage"),
+        "rules": _rows(jobs, "rule"),
         "chain": [
             {"rule": one.job.rule, "output": one.job.outputs[0].split("/", 2)[-1], "seconds": round(one.seconds, 1)}
             for one in chain
         ],
         "chain_seconds": round(sum(one.seconds for one in chain), 1),
         "seconds": round(max(schedule(forecasts, machine), default=0.0), 1),
-        "cpu_seconds": round(table.loc[table["gpus"] == 0, "cpu_seconds"].sum(), 1),
-        "gpu_seconds": round((table["seconds"] * table["gpus"]).sum(), 1),
-        "disk_bytes": round(table["disk"].sum()),
-        "memory_mb": round(table["memory"].max()) if forecasts else 0,
+        "cpu_seconds": round(jobs.loc[jobs["gpus"] == 0, "cpu_seconds"].sum(), 1),
+        "gpu_seconds": round((jobs["seconds"] * jobs["gpus"]).sum(), 1),
+        "disk_bytes": round(jobs["disk"].sum()),
+        "memory_mb": round(jobs["memory"].max()) if forecasts else 0,
     }
 
 
-def _rows(table: pd.DataFrame, by: str) -> list[dict[str, Any]]:
+def _rows(jobs: pd.DataFrame, by: str) -> list[dict[str, Any]]:
     """Jobs by stage or rule; a row's basis is what most of its time rests on."""
-    table = table.assign(beyond=table["memory"] > table["declared_memory"])
+    jobs = jobs.assign(beyond=jobs["memory"] > jobs["declared_memory"])
     return [
         {
             "name": name,
@@ -209,9 +209,9 @@ def _rows(table: pd.DataFrame, by: str) -> list[dict[str, Any]]:
             "memory_mb": round(group["memory"].max()),
             "beyond_request": int(group["beyond"].sum()),
             "disk_bytes": round(group["disk"].sum()),
-            "basis": group.groupby("basis")["seconds"].sum().reindex(list(get_args(Basis))).idxmax(),
+            "basis": group.groupby("basis")["seconds"].sum().reindex(list(table()["bases"])).idxmax(),
         }
-        for name, group in table.groupby(by, sort=False)
+        for name, group in jobs.groupby(by, sort=False)
     ]
 
 
@@ -226,7 +226,7 @@ def duration(seconds: float) -> str:
 def render_plan(plan: dict[str, Any], by_rule: bool) -> list[str]:
     """The plan as lines of Markdown."""
     rows = sorted(plan["rules" if by_rule else "stages"], key=lambda row: STAGES.index(row["name"].split(":")[0]))
-    # what Snakemake is told so that rules ask for the memory that they are planned to need
+    # options of Snakemake with which rules ask for the memory that they are planned to need
     requests = [
         f"{row['name'].partition(': ')[2]}:mem_mb={math.ceil(1.1 * row['memory_mb'] / 1000) * 1000}"
         for row in plan["rules"]
@@ -234,4 +234,4 @@ def render_plan(plan: dict[str, Any], by_rule: bool) -> list[str]:
     ]
     chain = [step for step in plan["chain"] if step["seconds"] >= 0.01 * plan["chain_seconds"]]
     says = {"duration": duration, "quantity": quantity, "heading": "rule" if by_rule else "stage"}
-    return render("plan.txt", plan=plan, rows=rows, requests=requests, chain=chain, **says)
+    return render("plan.txt", plan=plan, rows=rows, requests=requests, chain=chain, notes=table()["bases"], **says)

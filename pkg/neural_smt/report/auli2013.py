@@ -82,10 +82,8 @@ def read_results(
     measured = {system: of_sets(Path(path)) for system, path in perplexities.items()}
     measured["baseline"] = {name: {"network": own["ngram"]} for name, own in measured.get(TARGET_ONLY, {}).items()}
     found = read_scores(scores, significance).join(chosen)
-    perplexity = [
-        measured[system][name]["network"] if name in measured.get(system, {}) else None for system, name in found.index
-    ]
-    found = found.assign(perplexity=pd.Series(perplexity, found.index, dtype=float))
+    known = {(system, name): own["network"] for system, sets in measured.items() for name, own in sets.items()}
+    found["perplexity"] = pd.Series([known.get(place) for place in found.index], found.index, dtype=float)
     return Results(found, {name: _read_oracles(Path(path)) for name, path in oracles.items()})
 
 

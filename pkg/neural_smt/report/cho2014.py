@@ -19,7 +19,7 @@ from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import UNK, Vocabulary
 
 
-def write_paper_order(
+def write_cho2014_table(
     *,
     rows: dict,
     scores: dict,
@@ -35,12 +35,13 @@ def write_paper_order(
     remarks: str = "",
     title: str = "",
 ) -> None:
-    """Write the experiment beside Table 1 of Cho et al. (2014), with what may explain an order that is another.
+    """Write the experiment beside Table 1 of Cho et al. (2014), with what may explain a different order of
+    systems.
 
     rows: row of the paper -> system; scores: as in write_table; order: files of compare_neighbours, one for each of
     ``sets``, of which the first is the one that weights are tuned on; networks: the CSV of write_networks_table;
-    phrase_table, target_vocabulary, target_shortlist: what the share of rows with words outside the shortlist is
-    counted in; perplexity: what `measure_network` wrote; remarks: Markdown.
+    phrase_table, target_vocabulary, target_shortlist: of which rows with words outside the shortlist are
+    counted; perplexity: what `measure_network` wrote; remarks: Markdown.
     """
     paper = load_paper("cho2014.yaml").rows().set_index("system")
     steps = read_steps(paper, dict(zip(sets, order, strict=True)), rows, dev=sets[0])

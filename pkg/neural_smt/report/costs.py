@@ -13,12 +13,12 @@ from neural_smt import STAGES
 from neural_smt.errors import UserError
 from neural_smt.io.plots import BLUE, COLOURS, GREY, clean, drawing
 from neural_smt.io.tables import formatted, write_frame
-from neural_smt.workflow.job_usage import Place, read_benchmark
+from neural_smt.workflow.job_usage import BenchmarkPath, read_benchmark
 
 TOTAL = "total"
 """What the rows of all stages together are called."""
 
-FORMATS = {"seconds": ".2f", "processor_seconds": ".2f", "peak_memory_mb": ".1f"}
+FORMATS = {"seconds": ".2f", "cpu_seconds": ".2f", "peak_memory_mb": ".1f"}
 
 
 def read_jobs(paths: Iterable[Path]) -> pd.DataFrame:
@@ -27,13 +27,13 @@ def read_jobs(paths: Iterable[Path]) -> pd.DataFrame:
     """
     rows = []
     for path in map(Path, paths):
-        place = Place.of(path)
-        if place is None:
+        benchmark = BenchmarkPath.of(path)
+        if benchmark is None:
             raise UserError(
                 f"{path}: not below a folder benchmarks/<stage>, so of no known stage; give files of Snakemake"
             )
-        rows.append((place.stage, place.rule, *read_benchmark(path)))
-    return pd.DataFrame(rows, columns=["stage", "rule", "seconds", "processor_seconds", "memory"])
+        rows.append((benchmark.stage, benchmark.rule, *read_benchmark(path)))
+    return pd.DataFrame(rows, columns=["stage", "rule", "seconds", "cpu_seconds", "memory"])
 
 
 def in_order(stages: pd.Series) -> pd.Series:
@@ -58,7 +58,7 @@ def summed(jobs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return groups.agg(
         jobs=("seconds", "size"),
         seconds=("seconds", "sum"),
-        processor_seconds=("processor_seconds", "sum"),
+        cpu_seconds=("cpu_seconds", "sum"),
         peak_memory_mb=("memory", "max"),
     ).reset_index()
 
@@ -103,9 +103,9 @@ def scaling_table(benchmarks: Mapping[int, Iterable[Path]]) -> pd.DataFrame:
     fitted = []
     for _, own in table.groupby("stage", sort=False):
         if len(own) < 2:
-            fitted.append(own["processor_seconds"])
+            fitted.append(own["cpu_seconds"])
             continue
-        line = linregress(own["pairs"], own["processor_seconds"])
+        line = linregress(own["pairs"], own["cpu_seconds"])
         fitted.append(line.intercept + line.slope * own["pairs"])
     return table.assign(fitted_seconds=np.concatenate(fitted))
 
@@ -114,14 +114,14 @@ def _draw_scaling(path: Path, table: pd.DataFrame) -> None:
     """Seconds of each stage with their lines, and the highest memory of one job, over pairs."""
     stages = [stage for stage in table["stage"].unique() if stage != TOTAL]
     total = table[table["stage"] == TOTAL]
-    line = linregress(total["pairs"], total["processor_seconds"])
+    line = linregress(total["pairs"], total["cpu_seconds"])
     with drawing(path, 10.0, 4.2) as figure:
         times, memory = figure.subplots(1, 2)
         for number, stage in enumerate([TOTAL, *stages]):
             own = table[table["stage"] == stage]
             colour = "black" if stage == TOTAL else COLOURS[(number - 1) % len(COLOURS)]
             label = stage.replace("_", " ")
-            times.plot(own["pairs"], own["processor_seconds"], "o", color=colour, markersize=5, label=label)
+            times.plot(own["pairs"], own["cpu_seconds"], "o", color=colour, markersize=5, label=label)
             times.plot(own["pairs"], own["fitted_seconds"], "-", color="black" if stage == TOTAL else GREY, linewidth=1)
             if stage != TOTAL:
                 memory.plot(own["pairs"], own["peak_memory_mb"], "o-", color=colour)

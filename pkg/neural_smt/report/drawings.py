@@ -1,7 +1,7 @@
 """Drawings of single sentences: lattices of the search, word alignments, and where attention networks look."""
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ from matplotlib.path import Path as Curve
 from neural_smt.alignment.pharaoh import check_alignments, check_lines, read_alignments, read_marked_alignments
 from neural_smt.alignment.symmetrisation import symmetrise_alignments
 from neural_smt.errors import UserError
-from neural_smt.io.plots import BLUE, svg
+from neural_smt.io.plots import BLUE, RED, clean, svg
 from neural_smt.io.ragged import Ragged
-from neural_smt.io.streams import stream_lines
+from neural_smt.io.streams import stream_texts
 from neural_smt.report.pages import to_html, write_page
-from neural_smt.report.translations import Arc, DrawnLattice, Explanation, spelled
+from neural_smt.report.translations import Arc, DrawnLattice, Explanation
+from neural_smt.vocabulary import spelled
 
 PAGE = "drawings.html"
 """The template of ``parts``: heading, text and SVG of each drawing; ``nothing``: what it says where there are none."""
@@ -33,19 +34,14 @@ def lanes(lattice: DrawnLattice) -> list[int]:
     The better the arc the lower its lane: the best translation is a straight line.
     """
     order = sorted(range(len(lattice.arcs)), key=lambda number: (lattice.arcs[number].behind, number))
-    taken: list[list[tuple[int, int]]] = []
+    taken: list[list[tuple[int, int]]] = [[] for _ in order]
     found = [0] * len(order)
     for number in order:
         arc = lattice.arcs[number]
-        span = lattice.covered[arc.tail], lattice.covered[arc.head]
-        lane = next(
-            (lane for lane, spans in enumerate(taken) if all(a >= span[1] or span[0] >= b for a, b in spans)),
-            len(taken),
-        )
-        if lane == len(taken):
-            taken.append([])
-        taken[lane].append(span)
-        found[number] = lane
+        start, stop = lattice.covered[arc.tail], lattice.covered[arc.head]
+        free = (lane for lane, spans in enumerate(taken) if all(a >= stop or start >= b for a, b in spans))
+        found[number] = next(free)
+        taken[found[number]].append((start, stop))
     return found
 
 
@@ -62,9 +58,8 @@ def draw_lattice(lattice: DrawnLattice) -> tuple[Figure, dict[str, str]]:
     axes.set_xlabel("source words translated so far (number of words)")
     axes.set_xticks(range(words + 1))
     axes.set_yticks([])
-    axes.grid(axis="x", color="0.9")
-    axes.set_axisbelow(True)
-    axes.spines[["top", "left", "right"]].set_visible(False)
+    clean(axes, "x")
+    axes.spines["left"].set_visible(False)
     # a node stands beside the best arc that it belongs to
     heights = [
         min(own[number] for number, arc in enumerate(lattice.arcs) if node in (arc.tail, arc.head))
@@ -137,8 +132,6 @@ SHOWN_LENGTHS = range(5, 16)
 CELL = 0.32
 """Inches of a cell."""
 
-GOLD = "#c2410c"
-
 Links = Collection[tuple[int, int]]
 
 
@@ -171,7 +164,7 @@ def mark_links(axes: Axes, forward: Links, backward: Links, chosen: Links, gold:
     for those that should be there.
     """
     kinds: list[tuple[Links, dict[str, Any]]] = [
-        (gold, {"marker": "s", "s": 260, "facecolors": "none", "edgecolors": GOLD, "label": "gold"}),
+        (gold, {"marker": "s", "s": 260, "facecolors": "none", "edgecolors": RED, "label": "gold"}),
         (chosen, {"marker": "o", "s": 110, "color": BLUE, "label": "kept"}),
         (
             {*forward, *backward} - {*chosen},
@@ -216,7 +209,7 @@ def show_alignments(
     gold: alignments made by hand, one for each text; heuristic: how both directions are combined; languages: codes of
     ``source`` and ``target``; about: Markdown.
     """
-    texts = [_first_lines(sources), _first_lines(targets)]
+    texts = [list(islice(stream_texts(paths), READ)) for paths in (sources, targets)]
     check_lines(targets[0], sources[0], len(texts[1]), len(texts[0]))
     lengths = [np.array([len(line.split()) for line in text], dtype=np.int64) for text in texts]
     directions = [read_alignments(path, range(READ)) for path in (forward, backward)]
@@ -227,9 +220,7 @@ def show_alignments(
         counts = f"{len(right)} alignments made by hand of {len(texts[0])} pairs"
         raise UserError(f"{gold[0]}: {counts}; give one line for each pair")
     longest = np.maximum(*lengths)
-    fitting = np.flatnonzero(
-        (longest >= SHOWN_LENGTHS.start) & (longest < SHOWN_LENGTHS.stop) & (np.minimum(*lengths) > 0)
-    )
+    fitting = np.flatnonzero(np.isin(longest, SHOWN_LENGTHS) & (np.minimum(*lengths) > 0))
     drawn = np.sort(np.random.default_rng(seed).choice(fitting, size=min(pairs, len(fitting)), replace=False))
     kept = symmetrise_alignments(*(links.take(drawn) for links in directions), heuristic)
     parts = []
@@ -239,11 +230,6 @@ def show_alignments(
         mark_links(axes, *(_cells(part[number]) for part in directions), _cells(kept[place]), gold_links)
         parts.append({"heading": f"Sentence pair {number + 1}", "text": "", "svg": svg(figure, {})})
     write_page(output, PAGE, title="Word alignments", about=to_html(about), parts=parts, nothing="")
-
-
-def _first_lines(paths: list[Path]) -> list[str]:
-    """The first ``READ`` lines of texts that stand one after the other."""
-    return [*islice(chain.from_iterable(map(stream_lines, paths)), READ)]
 
 
 def _cells(links: np.ndarray) -> set[tuple[int, int]]:

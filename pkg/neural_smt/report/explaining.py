@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neural_smt.decoding.lattices.lattice import Lattice, max_marginals, prune
+from neural_smt.decoding.lattices.lattice import max_marginals, prune
 from neural_smt.decoding.search import Decoder
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, read_object, write_json
 from neural_smt.io.ragged import Ragged
-from neural_smt.report.translations import Arc, DrawnLattice, Explained, Explanation, spelled
+from neural_smt.report.translations import Arc, DrawnLattice, Explained, Explanation
 from neural_smt.translation.translators import SearchTranslator, load_translator
+from neural_smt.vocabulary import spelled
 
 if TYPE_CHECKING:
     from neural_smt.networks.attention.network import AttentionNetwork
@@ -75,7 +76,9 @@ def draw_lattice(decoder: Decoder, tokens: list[str], most: int = ARCS) -> Drawn
     (whole,) = decoder.lattices([tokens])
     if whole is None:
         return None
-    lattice = _pruned(whole, most)
+    # the largest density that leaves so many; arcs of equal score are kept or dropped together
+    smaller = (prune(whole, density=halves / 2) for halves in range(2 * most, 1, -1))
+    lattice = next((one for one in smaller if len(one.tails) <= most), prune(whole, density=1.0))
     marginals = max_marginals(lattice)
     words = lattice.spell()
     behind = (marginals.max() - marginals).tolist()
@@ -89,15 +92,6 @@ def draw_lattice(decoder: Decoder, tokens: list[str], most: int = ARCS) -> Drawn
     for arc in arcs:
         covered[arc.head] = covered[arc.tail] + arc.source[1] - arc.source[0]
     return DrawnLattice(spelled(tokens), covered, arcs, len(whole.tails))
-
-
-def _pruned(lattice: Lattice, most: int) -> Lattice:
-    """With the largest density that leaves so many arcs; arcs of equal score are kept or dropped together."""
-    for halves in range(2 * most, 1, -1):
-        smaller = prune(lattice, density=halves / 2)
-        if len(smaller.tails) <= most:
-            return smaller
-    return prune(lattice, density=1.0)
 
 
 def attention_weights(model: "Trained[AttentionNetwork]", source: list[str], words: np.ndarray) -> list[list[float]]:

@@ -175,11 +175,10 @@ class ReportFiles(Layout):
             "frequent": self.sentence_vocabularies.get(vocabulary, {}).get("frequent"),
         }
 
-    def _in_shards(self, jobs: Iterable[str], always: bool = False) -> list[str]:
-        """The jobs of the shards that share some work; a single one has no number, unless they ``always`` have."""
+    def _in_shards(self, jobs: Iterable[str]) -> list[str]:
+        """The jobs of the shards that share some work."""
         count = self.config["shards"]
-        shards = range(1, count + 1)
-        return [f"{job}.{shard}-of-{count}" for job in jobs for shard in shards] if always or count > 1 else [*jobs]
+        return [f"{job}.{shard}-of-{count}" for job in jobs for shard in range(1, count + 1)]
 
     def _data_jobs(self) -> list[str]:
         """Jobs that build what is made from the training text alone."""
@@ -201,34 +200,37 @@ class ReportFiles(Layout):
                 jobs = ["selection/take_pairs", *self._data_jobs()]
                 names = every("data/{data}/benchmarks/{job}", data=[data], job=jobs)
                 names += [f"benchmarks/tuning/tune/{system}.run1"]
-                names += every("benchmarks/decoding/decode/{system}.run1.{set}", system=[system], set=self.sets)
+                names += self._in_shards(every(f"benchmarks/decoding/decode/{system}.run1.{{set}}", set=self.sets))
                 found.setdefault(pairs, self.results("{name}.tsv", name=names))
         return found
 
     def benchmarks(self) -> list[str]:
         """Snakemake's time and memory of the jobs that cost most; one stage per folder."""
         config, data = self.config, self._data_jobs()
-        scores_pool = config["shards"] > 1 and config["selection"]["method"] != "none"
+        scores_pool = config["selection"]["method"] != "none"
         joint = [name for name in self.joint_inputs if name in self.used_networks("recurrent")]
-        texts = every("{source}.{language}", source=config["corpus"]["train"], language=(self.source, self.target))
+        texts = every("corpus/tokenise/{name}.{side}", name=config["corpus"]["train"], side=(self.source, self.target))
         rescoring = every("{network}.extracted", network=self.used_networks("encoder_decoder"))
         jobs = [
-            *self._in_shards(every("corpus/tokenise/{text}", text=texts)),
+            *(self._in_shards(texts) if config["shards"] > 1 else texts),
             *(self._in_shards(["selection/score_pool/train"]) if scores_pool else []),
             *("selection/select_pairs", *data),
             *every("training/train_network.{network}", network=self.used_networks()),
             *every("representations/build_representation.{network}", network=joint),
-            *self._in_shards(every("rescoring/score_phrase_table.{table}", table=rescoring), always=True),
+            *self._in_shards(every("rescoring/score_phrase_table.{table}", table=rescoring)),
         ]
         for system in self.systems:
             names = every("{system}.run{run}", system=[system], run=self.runs(system))
             decode = every("decoding/decode/{name}.{set}", name=names, set=self.sets)
             if system in self.tuned:
                 jobs += every("tuning/tune/{name}", name=names)
-            reranked = system in self.tuned and system not in self.searched
-            jobs += decode if reranked else self._in_shards(decode)
+            jobs += decode if self.is_rescored(system) else self._in_shards(decode)
         found = self.results("benchmarks/{job}.tsv", job=jobs)
         return found + self.results("data/{variant}/benchmarks/{job}.tsv", variant=self.variants, job=data)
+
+    def heading(self, page: str) -> str:
+        """What stands above the main table or figure of a page."""
+        return read_pages()[page]["heading"].format(experiment=self.config["experiment"])
 
     def explanations(self, systems: Iterable[str], name: str) -> dict[str, str]:
         """How systems made translations of sentences of a set: label -> file."""
@@ -269,13 +271,15 @@ class ReportFiles(Layout):
         for name, page in read_pages().items():
             if not {"figures", "tables"} & page.keys() or ("needs" in page and not has[page["needs"]]):
                 continue
-            curve = name.startswith("curve_")
-            for network in self.used_networks(name.removeprefix("curve_")) if curve else [""]:
+            for network in self.used_networks() if name == "curve" else [""]:
                 shown = {"title": page["title"].format(network=network)}
+                if network:
+                    about = page["about"].format(title=self.kind(network).title)
+                    shown["about"] = page["kinds"].get(self.kind_of(network), about)
                 for key in ("figures", "tables"):
                     paths = [every(pattern, network=[network], role=roles) for pattern in page.get(key, [])]
                     shown[key] = list(dict.fromkeys(chain.from_iterable(paths)))
-                pages[f"curve_{network}" if network else name] = page | shown
+                pages[f"{name}_{network}" if network else name] = page | shown
         return pages
 
 

@@ -30,12 +30,12 @@ UNION = "V^P + V^D + V^T"
 """The sets that a sentence is decoded with."""
 
 WANTED = 0.9
-"""Share of the reference that the paper's default sets cover on its development set, and more."""
+"""Fraction of the reference that the paper's default sets cover on its development set, and more."""
 
 WRITTEN = ("mean_vocabulary", "words", "unknown_words", "seconds")
-TOOK = (*WRITTEN, "sentences_per_second", "unfinished", "grown")
+TOOK = (*WRITTEN, "sentences_per_second", "unfinished", "expanded")
 """What a network's translation of a set took, mean over runs: seconds of search; words, unknown_words: written by the
-network, before any replacement; unfinished: sentences without an end; grown: those whose vocabulary had to grow;
+network, before any replacement; unfinished: sentences without an end; expanded: those whose vocabulary was expanded;
 mean_vocabulary: words that a sentence is predicted from.
 """
 
@@ -45,7 +45,7 @@ candidate sets at decoding (``all`` for all words), whether unknown words are re
 """
 
 EPOCHS = ("epoch", "updates", "perplexity", "bleu")
-"""A network after an epoch: updates so far, held-out perplexity (if it was measured), BLEU on tokens."""
+"""A network after an epoch: updates so far, held-out perplexity (text, if it was measured), BLEU on tokens."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ def read_results(
 
 
 def _read_epochs(path: Path) -> pd.DataFrame:
-    rows = read_frame(path, EPOCHS, "run measure_epochs again")
-    return rows[list(EPOCHS)].apply(pd.to_numeric).sort_values("epoch", ignore_index=True)
+    rows = read_frame(path, EPOCHS, "run measure_epochs again")[list(EPOCHS)]
+    return rows.assign(**rows.drop(columns="perplexity").apply(pd.to_numeric)).sort_values("epoch", ignore_index=True)
 
 
 def read_coverage(path: Path) -> pd.DataFrame:
@@ -223,13 +223,10 @@ def table_rows(results: Results, name: str) -> pd.DataFrame:
 
 def _systems_table(results: Results, name: str) -> str:
     rows = results.beside(table_rows(results, name), results.sets[-1])
-    unknown = zip(
-        texts(rows["here_unknown_words"], ",.0f"),
-        texts(100 * rows["here_unknown_words"] / rows["here_words"].clip(lower=1), ".1f"),
-        strict=True,
-    )
-    unknown_words = [f"{count} ({part} %)" if count else "" for count, part in unknown]
-    return results.shown(rows.assign(unknown=unknown_words), "systems", left=2)
+    unknown, words = rows["here_unknown_words"], rows["here_words"].clip(lower=1)
+    counts, shares = texts(unknown, ",.0f"), texts(100 * unknown / words, ".1f")
+    written = [f"{count} ({share} %)" if count else "" for count, share in zip(counts, shares, strict=True)]
+    return results.shown(rows.assign(unknown=written), "systems", left=2)
 
 
 def orders(results: Results) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from neural_smt.experiment.networks import KINDS
 from neural_smt.io.files import read_object
 from neural_smt.io.tables import Column, markdown, read_frame, readable, rounded, write_frame
 from neural_smt.networks.folder import count_parameters
@@ -21,19 +22,19 @@ perplexities are shown.
 TRAINING_FIGURES = ("updates", "examples", "seconds", "words", "epochs", "perplexity")
 TRAINING_FIGURES += ("words_per_second", "updates_per_second")
 """What a learning curve ends with. seconds: validation included; words: predicted in training, end symbols included;
-perplexity: held-out, of the weights that were kept, None without any validation.
+perplexity: held-out, of the weights that were kept, as text (``nan`` where it is no number), None without validation.
 """
 
 
 def read_training(curve: str, keep: str = "last") -> dict[str, Any]:
     """``TRAINING_FIGURES`` of a learning curve; keep: ``last`` or ``best``, the weights that were kept."""
-    records = read_frame(Path(curve), ["words"], "train the network again").apply(pd.to_numeric)
-    last, validated = records.iloc[-1], records["validation_perplexity"].dropna()
+    records = read_frame(Path(curve), ["words"], "train the network again")
+    last, validated = records.iloc[-1], records["validation_perplexity"].replace("", None).dropna().astype(float)
     found: dict[str, Any] = {name: int(last[name]) for name in ("updates", "examples", "words")}
     found |= {name: float(last[name]) for name in ("seconds", "epochs")}
     seconds = max(found["seconds"], 1e-9)
     return found | {
-        "perplexity": float(validated.min() if keep == "best" else validated.iloc[-1]) if len(validated) else None,
+        "perplexity": str(validated.min() if keep == "best" else validated.iloc[-1]) if len(validated) else None,
         "words_per_second": found["words"] / seconds,
         "updates_per_second": found["updates"] / seconds,
     }
@@ -66,7 +67,7 @@ def network_row(
             "states_saved": 1 - found["states"] / max(found["steps"], 1),
         }
     if searches:
-        counts = [read_object(Path(path))["cslm"] for path in searches]
+        counts = [own for path in searches for key, own in read_object(Path(path)).items() if key in KINDS]
         # Where the search estimates, complete translations are scored exactly: counts of their own.
         counts += [count["exact"] for count in counts if "exact" in count]
         queries, hits, seconds = (sum(count[key] for count in counts) for key in ("ngrams", "cache_hits", "seconds"))

@@ -15,7 +15,7 @@ from markdown_it.token import Token
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, read_yaml, write_lines
-from neural_smt.io.tables import Column, markdown, read_frame, texts
+from neural_smt.io.tables import Column, markdown, read_frame, table, texts
 from neural_smt.report.papers import FOLDER as DATA_FOLDER
 
 FOLDER = Path(__file__).parent / "templates"
@@ -30,10 +30,10 @@ MARKED = re.compile(r"(?P<number>.*\d) ?(?P<marks>\*{1,3})")
 
 
 @cache
-def _environment() -> Environment:
-    """Undefined names are errors; values in pages of HTML are escaped."""
+def environment(folder: Path = FOLDER) -> Environment:
+    """The templates of a folder; undefined names are errors, and values in pages of HTML are escaped."""
     made = Environment(
-        loader=FileSystemLoader(FOLDER),
+        loader=FileSystemLoader(folder),
         autoescape=lambda name: name is not None and name.endswith(".html"),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -46,7 +46,7 @@ def _environment() -> Environment:
 
 def render(template: str, **values: Any) -> list[str]:
     """The lines of a template of ``templates/`` with values in it; Markdown has one empty line between blocks."""
-    text = _environment().get_template(template).render(**values)
+    text = environment().get_template(template).render(**values)
     if template.endswith(".md"):
         text = re.sub(r"\n{3,}", "\n\n", text).strip("\n")
     return text.split("\n")
@@ -99,10 +99,8 @@ def table_html(path: Path) -> dict[str, Any]:
     known = read_columns("csv")
     columns = {name: known.get(name, Column(name.replace("_", " ").capitalize())) for name in rows.columns}
     renamed = NAMES if {"fitted_seconds", "updates"} & columns.keys() else {}
-    shown = pd.DataFrame(
-        {name: _shown(path, name, rows[name], own.shown) for name, own in columns.items()}, dtype=object
-    )
-    shown.columns = [renamed.get(name, own.heading) for name, own in columns.items()]
+    cells = {name: _shown(path, name, rows[name], own.shown) for name, own in columns.items()}
+    shown = table(*((renamed.get(name, columns[name].heading), own) for name, own in cells.items()))
     sides = ["right" if own.shown else "left" for own in columns.values()]
     return {"html": to_html(markdown(shown, sides)), "rows": len(rows) if len(rows) > LONG else 0}
 

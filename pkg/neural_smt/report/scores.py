@@ -99,12 +99,9 @@ def systems_table(scores: pd.DataFrame, facts: pd.DataFrame | None = None) -> pd
 
     facts: further columns of each system (the index), which stand after its name.
     """
-    first, parts = set_names(scores)[0], []
-    for name in set_names(scores):
-        numbers = formatted(scores.xs(name, level="set")[list(FORMATS)], FORMATS)
-        parts.append(numbers.add_prefix(f"{name}:"))
-    of_runs = scores.xs(first, level="set")
-    further = [] if facts is None else [facts]
+    found = {name: scores.xs(name, level="set") for name in set_names(scores)}
+    parts = [formatted(own[list(FORMATS)], FORMATS).add_prefix(f"{name}:") for name, own in found.items()]
+    of_runs, further = next(iter(found.values())), [] if facts is None else [facts]
     wide = pd.concat([*further, of_runs["runs"], *parts, of_runs["signature"]], axis=1)
     return wide.rename_axis("system").reset_index()
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from html import unescape
 from itertools import groupby
 from pathlib import Path
 
@@ -77,11 +76,6 @@ class Explanation:
         if lattice is not None:
             lattice = DrawnLattice(**lattice | {"arcs": [Arc(**arc) for arc in lattice["arcs"]]})
         return cls(sentences, lattice)
-
-
-def spelled(tokens: list[str]) -> list[str]:
-    """Words without the entities that the tokeniser writes."""
-    return [unescape(token) for token in tokens]
 
 
 def choose_sentences(*, source: Path, systems: dict, sentences: int, seed: int, output: Path) -> None:

@@ -8,12 +8,12 @@ error (equation 1) one sentence at a time: d += rate (r - d x) x^T, where the 2 
 Features are of length 1, so a rate of 1 would fit the sentence at hand exactly.
 """
 
-import hashlib
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
 
+from neural_smt.io.files import hash_text
 from neural_smt.io.ragged import Ragged
 from neural_smt.jit import leaf, mix
 from neural_smt.vocabulary import Vocabulary
@@ -23,8 +23,7 @@ BIGRAM_WEIGHT = 0.5
 
 def word_hashes(vocabulary: Vocabulary) -> np.ndarray:
     """uint64 ``[V]``: a hash of each word's spelling."""
-    digests = b"".join(hashlib.blake2b(word.encode(), digest_size=8).digest() for word in vocabulary.words)
-    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+    return np.array([hash_text(word) for word in vocabulary.words], dtype=np.uint64)
 
 
 def feature_keys(ids: Ragged, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -98,7 +97,7 @@ class Projection:
 
     def project(self, matrix: sparse.csr_matrix) -> np.ndarray:
         """float32 ``[n, d]``: d x of each sentence's features (``feature_matrix``)."""
-        return np.asarray(_known(matrix, self.features) @ self.weights)
+        return np.asarray(matrix[:, self.features] @ self.weights)
 
 
 @dataclass
@@ -110,15 +109,6 @@ class Fit:
     rate: float
     errors: list[float] = field(default_factory=list)
     epoch: int = 0
-
-
-def _known(matrix: sparse.csr_matrix, features: np.ndarray) -> sparse.csr_matrix:
-    """The columns of some features (rising numbers), numbered by their places among these."""
-    places = np.searchsorted(features, matrix.indices)
-    places[places == len(features)] = 0
-    found = features[places] == matrix.indices if len(features) else np.zeros(len(places), dtype=bool)
-    ends = np.concatenate(([0], np.cumsum(found)))[matrix.indptr]
-    return sparse.csr_matrix((matrix.data[found], places[found], ends), shape=(matrix.shape[0], len(features)))
 
 
 def mean_squared_error(projection: Projection, matrix: sparse.csr_matrix, references: np.ndarray) -> float:
@@ -144,7 +134,7 @@ def train_projection(
     """
     train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     features = np.unique(matrix[train].indices)
-    known = _known(matrix, features)
+    known = matrix[:, features]
     references = np.ascontiguousarray(references, dtype=np.float32)
     weights = np.zeros((len(features), references.shape[1]), dtype=np.float32)
     error = np.empty(references.shape[1], dtype=np.float32)

@@ -66,11 +66,6 @@ class Representation:
         return self.settings.kind in SENTENCE_KINDS
 
     @property
-    def side(self) -> str:
-        """The text whose sentences it reads, ``source`` or ``target``."""
-        return self.settings.side
-
-    @property
     def slots(self) -> int:
         """f_t is so many vectors."""
         return 1 if self.of_sentences else parse_window(self.settings.window).slots
@@ -84,12 +79,6 @@ class Representation:
     def input_rows(self) -> int:
         """Rows of the table of vectors where the joint network learns it, else 0."""
         return len(self.vocabulary) + 1 if self.vectors is None else 0
-
-    @property
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What there is of both arrays, as a file names them."""
-        named = {"weights" if self.of_sentences else "table": self.vectors, "features": self.features}
-        return {name: array for name, array in named.items() if array is not None}
 
     def inputs(self, sentences: Sequence[Sequence[str]], links: LinkSets) -> AuxiliaryInputs:
         """The input of each set of links into tokenised sentences, in the order of the sets.
@@ -118,8 +107,10 @@ _ADVICE = "build the representation again"
 
 def save_representation(folder: Path, representation: Representation) -> None:
     """Write the folder, all or nothing."""
+    vectors = "weights" if representation.of_sentences else "table"
+    named = {vectors: representation.vectors, "features": representation.features}
+    arrays = {name: np.ascontiguousarray(array) for name, array in named.items() if array is not None}
     with atomic(folder, directory=True) as temporary:
-        arrays = {name: np.ascontiguousarray(array) for name, array in representation.arrays.items()}
         save_file(arrays, temporary / ARRAYS)
         representation.vocabulary.save(temporary / VOCABULARY)
         description = {"settings": representation.settings.as_dict(), "vocabulary": representation.vocabulary.digest}

@@ -147,8 +147,7 @@ def build_representation(
     if recurrent is not None:
         built, found = build_word_rnn(chosen, recurrent)
     elif chosen.kind == "sentence_lsa":
-        text = targets if chosen.side == "target" else sources
-        built, found = build_sentence_lsa(chosen, text, seed)
+        built, found = build_sentence_lsa(chosen, targets if chosen.side == "target" else sources, seed)
     elif chosen.kind == "word_lsa":
         built, found = build_word_lsa(chosen, sources, seed)
     elif chosen.kind == "learned":

@@ -104,9 +104,7 @@ def score_phrase_table(
     chosen = section_settings("rescoring", settings)
     part, place = Shard.parse(shard or "1-of-1"), select_device(device)
     trained = Trained.load(model, EncoderDecoder, place)
-    table = PhraseTable.load(phrase_table)
-    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
-    table.check_vocabularies(*vocabularies)
+    table, vocabularies = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
     began = time.perf_counter()
     backward = trained.network.config.direction == "backward"
     shortlists = (trained.target, trained.source) if backward else (trained.source, trained.target)
@@ -179,8 +177,7 @@ def count_unknown_words(
     The word penalty of Cho et al. (2014, section 4.1): networks overestimate words outside the shortlist, because all
     of them share the probability of ``[UNK]``.
     """
-    vocabulary, table = Vocabulary.load(target_vocabulary), PhraseTable.load(phrase_table)
-    table.check_vocabularies(Vocabulary.load(source_vocabulary), vocabulary)
+    table, (_, vocabulary) = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
     unknown = shortlist_ids(vocabulary, Vocabulary.load(target_shortlist)) == UNK
     counts = table.target.count(unknown)
     save_column(output, -counts, table)
@@ -206,9 +203,8 @@ def propose_phrases(
     folder) and, as JSON, source phrases, pairs, pairs that are new, seconds.
     """
     chosen = section_settings("proposals", settings)
-    trained, table = load_forward_model(model, select_device(device)), PhraseTable.load(phrase_table)
-    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
-    table.check_vocabularies(*vocabularies)
+    trained = load_forward_model(model, select_device(device))
+    table, vocabularies = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
     sentences = vocabularies[0].encode(line for text in texts for line in read_lines(text))
     began = time.perf_counter()
     proposed = propose_table(table, trained, vocabularies, LexicalTable.load(lexical), sentences, chosen)

@@ -7,7 +7,6 @@ the cross-entropy of a sentence, log2, is divided by its words, while its probab
 """
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import compress, islice
 from math import log2
@@ -18,6 +17,7 @@ import numpy as np
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel
+from neural_smt.shards import in_threads
 from neural_smt.vocabulary import Vocabulary
 
 _LOG2_OF_10 = log2(10)
@@ -78,8 +78,7 @@ def score_sides(models: Sequence[SideModels], pool: Sequence[Iterable[str]], thr
 
     Of both sides of a bilingual pool the sum is taken.
     """
-    with ThreadPoolExecutor(max_workers=threads) as executor:
-        return np.sum(list(executor.map(SideModels.score, models, pool)), axis=0)
+    return np.sum(in_threads(lambda side: side[0].score(side[1]), zip(models, pool, strict=True), threads), axis=0)
 
 
 def sentence_cross_entropy(model: NgramModel, sentences: Ragged) -> np.ndarray:

@@ -1,8 +1,8 @@
 """How much of the pool to keep: dev perplexity of models trained on the best n percent, beside random samples.
 
-As XenC does it: shares on a grid first, then the step is halved around the best one. Every model spreads what it keeps
-for unseen words over one fixed vocabulary, all words of the pool and the in-domain text: a dev word that a sample lacks
-costs as much as any other unseen one, so perplexities (unknown words and ``</s>`` included) of large and small
+As XenC does it: fractions on a grid first, then the step is halved around the best one. Every model spreads what it
+keeps for unseen words over one fixed vocabulary, all words of the pool and the in-domain text: a dev word that a sample
+lacks costs as much as any other unseen one, so perplexities (unknown words and ``</s>`` included) of large and small
 samples can be compared.
 """
 
@@ -32,14 +32,14 @@ MEMORY = 2 << 30
 """Bytes that the estimation of a model may take; several are estimated at a time."""
 
 FINEST_STEP = 0.01
-"""Shares of the pool closer than this are not told apart."""
+"""Fractions of the pool closer than this are not distinguished."""
 
 
 class Point(NamedTuple):
-    """A share of the pool, and what a language model of it makes of the dev set.
+    """A fraction of the pool, and the perplexity of a language model of it on the dev set.
 
     method: the ``selected`` lines, those with the best scores, or ``random`` ones with as many words, of which all but
-    the share are means over samples.
+    the fraction are means over samples.
     """
 
     method: str
@@ -50,12 +50,12 @@ class Point(NamedTuple):
 
 
 def points_of(curve: Iterable[Point], method: str) -> list[Point]:
-    """The points of a method, the smallest share first."""
+    """The points of a method, the smallest fraction first."""
     return sorted((point for point in curve if point.method == method), key=lambda point: point.fraction)
 
 
 def chosen_fraction(curve: Iterable[Point]) -> float:
-    """The share of selected lines with the lowest dev perplexity (the smallest of equals)."""
+    """The fraction of selected lines with the lowest dev perplexity (the smallest of equals)."""
     return min(points_of(curve, "selected"), key=lambda point: point.perplexity).fraction
 
 
@@ -135,12 +135,12 @@ def draw_curve(
 
 
 def lines_of(fraction: float, lines: int) -> int:
-    """How many lines a share of the pool is; at least one."""
+    """How many lines a fraction of the pool is; at least one."""
     return min(lines, max(1, round(fraction * lines)))
 
 
 def _halfway(fractions: list[float], best: float) -> list[float]:
-    """Shares halfway between the best and its neighbours; none when that step is below ``FINEST_STEP``."""
+    """Fractions halfway between the best and its neighbours; none when that step is below ``FINEST_STEP``."""
     place = fractions.index(best)
     below = best - (fractions[place - 1] if place else 0)
     above = (fractions[place + 1] if place + 1 < len(fractions) else min(1, best + below)) - best
@@ -183,9 +183,9 @@ def _draw(axes: Axes, curve: Sequence[Point], title: str) -> None:
         if points:
             x, y = [100 * point.fraction for point in points], [point.perplexity for point in points]
             axes.plot(x, y, color=colour, label=label, **style)
-    shares = [100 * point.fraction for point in selected]
+    percentages = [100 * point.fraction for point in selected]
     axes.set_xscale("log")
-    axes.set_xticks([tick for tick in (1, 2, 5, 10, 20, 50, 100) if min(shares) <= tick <= max(shares)])
+    axes.set_xticks([tick for tick in (1, 2, 5, 10, 20, 50, 100) if min(percentages) <= tick <= max(percentages)])
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set(xlabel="part of the pool kept (%, log scale)", ylabel="dev perplexity", title=title)

@@ -36,7 +36,7 @@ def train_selection_models(
 ) -> None:
     """Train the models that score a pool, for ``score_pool``: a folder with one of models for each side.
 
-    settings, seed: as of ``select``, which trains the same models where no scores are given.
+    settings: method and order, as of ``select``; seed: of the pool's lines that its model is trained on.
     """
     _, sides, inside = _open(pool, in_domain)
     _check_texts(settings["method"], in_domain, inside, *pool)
@@ -47,14 +47,15 @@ def train_selection_models(
             side.save(folder / str(number))
 
 
-def score_pool(*, pool: list[Path], models: Path, output: Path, shard: str = "1-of-1") -> None:
+def score_pool(*, pool: list[Path], models: Path, output: Path, shard: str = "1-of-1", threads: int = 1) -> None:
     """Score the lines of a shard of a pool under models of ``train_selection_models``: float64 ``[lines]``, ``.npy``.
 
-    shard: its share of the lines, as ``2-of-4``; the scores of all shards make those of the pool.
+    shard: its share of the lines, as ``2-of-4``; the scores of all shards make those of the pool. Sides are scored by
+    threads of their own.
     """
     sides = [SideModels.load(models / str(number)) for number in range(len(pool))]
     part = Shard.parse(shard).range(_count(pool))
-    scores = score_sides(sides, [TextLines(path, part) for path in pool])
+    scores = score_sides(sides, [TextLines(path, part) for path in pool], threads)
     with atomic(output) as temporary:
         np.save(temporary, scores, allow_pickle=False)
     logger.info("scored lines %d to %d", part.start + 1, part.stop)
@@ -71,7 +72,7 @@ def select(
     scores: Path,
     curve: Path,
     plot: Path,
-    scored: list[Path] | None = None,
+    scored: list[Path],
     threads: int = 1,
 ) -> None:
     """Keep the lines of a pool that resemble in-domain text.
@@ -79,9 +80,9 @@ def select(
     Lines are ranked by the cross-entropy difference of all sides; how many are kept is what gives the lowest dev
     perplexity on the target side. settings: method (``axelrod`` of pairs, Axelrod et al. 2011; ``moore_lewis`` of extra
     text, Moore and Lewis 2010; ``none``: keep all), order, fractions, random_samples; scored: the scores of all shards
-    in their order (see ``score_pool``), without them they are computed here. Writes the lines that are kept of each
-    side, in the pool's order, of pairs behind the in-domain ones (extra text is added to training text that holds them
-    already); a score and 0/1 for kept per line of the pool (tab-separated); the curve and its plot.
+    in their order (see ``score_pool``), none where all is kept. Writes the lines that are kept of each side, in the
+    pool's order, of pairs behind the in-domain ones (extra text is added to training text that holds them already); a
+    score and 0/1 for kept per line of the pool (tab-separated); the curve and its plot.
     """
     lines, sides, inside = _open(pool, in_domain, dev=dev, output=output)
     dev_lines = _read_sides(dev)[-1]
@@ -94,14 +95,10 @@ def select(
         values, kept, drawn = np.full(lines, np.nan), np.ones(lines, dtype=np.bool_), []
     else:
         _check_texts(method, in_domain, inside, pool[-1], dev[-1])
-        if scored:
-            values = np.concatenate([load_array(path) for path in scored])
-            if len(values) != lines:
-                found = f"{len(values)} scores of {lines} lines"
-                raise UserError(f"{scored[0]} and other shards: {found}; score them again")
-        else:
-            models = train_sides(sides, inside, settings["order"], np.random.default_rng(seed))
-            values = score_sides(models, sides, threads)
+        values = np.concatenate([np.zeros(0), *map(load_array, scored)])
+        if len(values) != lines:
+            named = f"{scored[0]} and other shards" if scored else "selection"
+            raise UserError(f"{named}: {len(values)} scores of {lines} lines; score them again")
         ranking = np.argsort(values, kind="stable")
         pools = PoolModels(sides[-1], inside[-1], dev_lines, settings["order"])
         drawn = draw_curve(pools, ranking, settings["fractions"], settings["random_samples"], seed, threads)

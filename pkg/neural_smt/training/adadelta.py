@@ -7,9 +7,12 @@ again: the result is the same, and an update touches hundreds of rows instead of
 
 import math
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from torch import Tensor, nn
+
+from neural_smt.experiment.settings import Settings
 
 TILE = 1 << 17
 """Numbers of a parameter that a CPU updates at a time: few enough to stay in its cache from first to last."""
@@ -25,8 +28,8 @@ class AdaDelta:
     """
 
     parameters: dict[str, nn.Parameter]
-    rho: float = 0.95
-    epsilon: float = 1e-6
+    rho: float
+    epsilon: float
     clip: float = math.inf
     rows_only: bool = False
     updates: int = 0
@@ -36,6 +39,11 @@ class AdaDelta:
         self.squared_steps = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
         # How many updates a row's averages have seen; made for parameters whose gradient is sparse.
         self.seen: dict[str, Tensor] = {}
+
+    @classmethod
+    def of(cls, network: nn.Module, settings: Settings, rows_only: bool = False) -> Self:
+        """For the parameters of a network, with the constants of its settings."""
+        return cls(dict(network.named_parameters()), settings.rho, settings.epsilon, settings.clip, rows_only)
 
     def update(self) -> float:
         """Take a step along the gradients that lie with the parameters, clipped; returns the norm they had."""

@@ -209,7 +209,6 @@ def prepare(
         )
     most = settings.epochs * task.updates_per_epoch if settings.epochs else settings.updates
     limited = text.sets is not None or settings.tau > 0
-    parameters = dict(network.named_parameters())
     trained, origin = Trained(network, *vocabularies), {"candidates": _digest_of_sets(text)}
     return Training(
         task=task,
@@ -217,7 +216,7 @@ def prepare(
         undecided=("average",),
         decided_by=[[v.digest for v in vocabularies], [_digest_of_sets(part) for part in (text, held_out)]],
         data=[side for part in (text, held_out) for side in (part.source, part.target)],
-        optimiser=AdaDelta(parameters, settings.rho, settings.epsilon, settings.clip, rows_only=limited),
+        optimiser=AdaDelta.of(network, settings, rows_only=limited),
         save=lambda folder, updates: trained.save(folder, origin | ({"updates": updates} if updates else {})),
         average=settings.average,
     )

@@ -1,6 +1,5 @@
 """What a training run leaves while it goes on: checkpoints, and the models of its epochs with their mean."""
 
-import hashlib
 import json
 import logging
 import os
@@ -16,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic
+from neural_smt.io.files import atomic, digest_parts
 from neural_smt.io.ragged import Ragged
 from neural_smt.io.temporaries import remove_folder
 from neural_smt.networks.folder import WEIGHTS, open_weights, weight_shapes
@@ -38,12 +37,9 @@ class Checkpoint(NamedTuple):
 
 def fingerprint(values: Any, *data: np.ndarray | Ragged) -> str:
     """SHA-256 (hex) of everything that a run's result depends on: JSON values, arrays and lists."""
-    digest = hashlib.sha256(json.dumps([FORMAT, values], sort_keys=True).encode())
-    for part in data:
-        for array in (part.values, part.offsets) if isinstance(part, Ragged) else (part,):
-            digest.update(f"{array.dtype} {array.shape}".encode())
-            digest.update(np.ascontiguousarray(array))
-    return digest.hexdigest()
+    arrays = [array for part in data for array in (part.arrays if isinstance(part, Ragged) else (part,))]
+    described = [item for array in arrays for item in (f"{array.dtype} {array.shape}", array)]
+    return digest_parts([json.dumps([FORMAT, values], sort_keys=True), *described])
 
 
 def save_checkpoint(folder: Path, run: str, checkpoint: Checkpoint) -> None:

@@ -11,13 +11,14 @@ import torch
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
-from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.streams import stream_lines, stream_texts
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, rounded_perplexity, score_ngrams
 from neural_smt.networks.cslm import LN_10, OUTSIDE, CslmConfig, CslmNetwork, CslmScorer, NgramBatch, word_classes
 from neural_smt.networks.folder import Trained
 from neural_smt.shortlist import shortlist_ids
+from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.loop import BatchOrder, Minibatch, Record, TextTask, Training, held_out_perplexity
 from neural_smt.training.texts import NgramText, split_sentences
 from neural_smt.vocabulary import Vocabulary
@@ -47,11 +48,12 @@ def measure_perplexities(
 ) -> dict[str, Any]:
     """Perplexities per word, ends of sentences included, of sentences of vocabulary ids.
 
-    tokens: words and ends; covered: those in the shortlist; ngram_order; ngram: perplexity of the n-gram model; cslm:
-    of the CSLM with that model for the words outside the shortlist (not quite a distribution: the mass that the network
-    leaves to those words need not be what the n-gram model gives them); cslm_renormalised: of the CSLM scaled to the
-    n-gram model's mass of the shortlist (a distribution); mixture: of half of it and half of the n-gram model, which
-    shows how much each knows that the other does not. The two with _covered are means over the covered tokens.
+    tokens: words and ends; covered: those in the shortlist; ngram_order; ngram: perplexity of the n-gram model;
+    network: of the CSLM with that model for the words outside the shortlist (not quite a distribution: the mass that
+    the network leaves to those words need not be what the n-gram model gives them); network_renormalised: of the CSLM
+    scaled to the n-gram model's mass of the shortlist (a distribution); mixture: of half of it and half of the n-gram
+    model, which shows how much each knows that the other does not. The two with _covered are means over the covered
+    tokens.
     """
     text = NgramText.of(sentences, trained.network.config.history)
     scorers = [
@@ -71,11 +73,11 @@ def measure_perplexities(
         "covered": int(covered.sum()),
         "ngram_order": language_model.order,
         "ngram": rounded_perplexity(ngram),
-        "cslm": rounded_perplexity(raw),
-        "cslm_renormalised": rounded_perplexity(renormalised),
+        "network": rounded_perplexity(raw),
+        "network_renormalised": rounded_perplexity(renormalised),
         "mixture": rounded_perplexity(np.logaddexp(renormalised, ngram) - math.log(2)),
         "ngram_covered": rounded_perplexity(ngram[covered]),
-        "cslm_covered": rounded_perplexity(raw[covered]),
+        "network_covered": rounded_perplexity(raw[covered]),
     }
 
 
@@ -84,14 +86,14 @@ def prepare(
 ) -> Training:
     """A network and tokenised texts of the target language, taken together.
 
-    What is told of it: the perplexity of the network alone, whose class of words outside the shortlist is one word, and
-    those of ``measure_perplexities`` beside an n-gram model of the same training sentences (that of the stage
+    What is told of it: ``alone``, the perplexity of the network whose class of words outside the shortlist is one word,
+    and those of ``measure_perplexities`` beside an n-gram model of the same training sentences (that of the stage
     ``language_model`` has seen those held out).
     """
     if settings.validation == 0 and (settings.patience > 0 or settings.keep == "best"):
         raise UserError("training: patience and keep: best need held-out sentences; set validation above 0")
     words, known = Vocabulary.load(vocabulary), Vocabulary.load(shortlist)
-    sentences = Ragged.concatenate([words.encode(read_lines(text)) for text in texts])
+    sentences = words.encode(stream_texts(texts))
     sentences, held_out = split_sentences(sentences, settings.validation, seed)
     if len(sentences) == 0:
         raise UserError(f"{', '.join(map(str, texts))}: no sentences to train on; check the selection stage")
@@ -105,15 +107,16 @@ def prepare(
     trained = Trained(network, known)
 
     def report(records: Sequence[Record]) -> dict[str, Any]:
-        measured = held_out_perplexity(records, settings.keep)
+        measured = held_out_perplexity(records, settings.keep, "alone")
         if measured and settings.ngram_order:
             ngram = NgramModel.from_tables(estimate(sentences, settings.ngram_order).tables, words)
             measured |= measure_perplexities(trained, ngram, words, held_out, settings.precision)
-            log.info("perplexity of held-out text: CSLM %(cslm).2f, n-gram model %(ngram).2f", measured)
+            log.info("perplexity of held-out text: CSLM %(network).2f, n-gram model %(ngram).2f", measured)
         return measured
 
     return Training(
         task=NgramTask(network, text, validation, BatchOrder(text.lengths, settings.batch, seed)),
+        optimiser=AdaDelta.of(network, settings),
         settings=settings,
         undecided=("ngram_order",),
         decided_by=[known.digest],
@@ -133,7 +136,7 @@ def measure(
     ngram = NgramModel.load(language_model, words)
     trained = Trained.load(model, CslmNetwork, place)
     for text in texts:
-        sentences = words.encode(read_lines(text))
+        sentences = words.encode(stream_lines(text))
         measured = measure_perplexities(trained, ngram, words, sentences, settings.precision)
-        log.info("perplexity of %s: CSLM %.2f, n-gram model %.2f", text, measured["cslm"], measured["ngram"])
+        log.info("perplexity of %s: CSLM %.2f, n-gram model %.2f", text, measured["network"], measured["ngram"])
         yield text.name, measured

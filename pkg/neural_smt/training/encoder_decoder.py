@@ -14,6 +14,7 @@ from neural_smt.networks.folder import Trained
 from neural_smt.networks.packing import pack_pairs
 from neural_smt.phrases.table import PhraseTable
 from neural_smt.shortlist import shortlist_ids
+from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.loop import BatchOrder, Minibatch, TextTask, Training
 from neural_smt.training.texts import Pairs, hash_rows
 from neural_smt.vocabulary import Vocabulary
@@ -41,13 +42,13 @@ def split_pairs(pairs: Pairs, held_out: int, seed: int) -> tuple[Pairs, Pairs]:
     A pair's side depends on its words and the seed alone: pairs that look alike fall on the same side, and the split
     does not move when rows are added to the table.
     """
-    share = held_out / max(len(pairs), 1)
-    if share > 0.5:
+    fraction = held_out / max(len(pairs), 1)
+    if fraction > 0.5:
         raise UserError(
             f"training: validation_pairs is {held_out}, but the phrase table has {len(pairs)} usable pairs; "
             "hold out fewer than half of them"
         )
-    chosen = hash_rows(seed, pairs.source, pairs.target) < np.uint64(share * 2.0**64)
+    chosen = hash_rows(seed, pairs.source, pairs.target) < np.uint64(fraction * 2.0**64)
     return pairs.take(np.flatnonzero(~chosen)), pairs.take(np.flatnonzero(chosen))
 
 
@@ -79,9 +80,7 @@ def prepare(
     if settings.validation_pairs < 1 and (settings.patience > 0 or settings.keep == "best"):
         raise UserError("training: patience and keep: best need held-out pairs; set validation_pairs to 1 or more")
     shortlists = Vocabulary.load(source_shortlist), Vocabulary.load(target_shortlist)
-    vocabularies = Vocabulary.load(source_vocabulary), Vocabulary.load(target_vocabulary)
-    table = PhraseTable.load(phrase_table)
-    table.check_vocabularies(*vocabularies)
+    table, vocabularies = PhraseTable.load_checked(phrase_table, source_vocabulary, target_vocabulary)
     ids = [shortlist_ids(vocabulary, shortlist) for vocabulary, shortlist in zip(vocabularies, shortlists, strict=True)]
     pairs = table_pairs(table, *ids, settings.max_length)
     pairs, held_out = split_pairs(pairs, settings.validation_pairs, seed)
@@ -97,6 +96,7 @@ def prepare(
     order = BatchOrder(pairs.lengths, settings.batch, seed, settings.buffer, config.conventions.sampling == "paper")
     return Training(
         task=PhraseTask(network, pairs, held_out, order),
+        optimiser=AdaDelta.of(network, settings),
         settings=settings,
         decided_by=[shortlist.digest for shortlist in shortlists],
         data=[side for part in (pairs, held_out) for side in (part.source, part.target)],

@@ -73,7 +73,7 @@ def in_processes(step: Callable[P, None]) -> Callable[P, None]:
 
 
 def loopback_variables() -> dict[str, str]:
-    """Environment variables that keep the talk of workers to this machine, but for those that the user has set."""
+    """Environment variables that restrict communication of workers to this machine, except those the user has set."""
     names = [name for _, name in socket.if_nameindex() if name.startswith("lo")]
     wanted = {f"{library}_SOCKET_IFNAME": names[0] for library in ("GLOO", "NCCL") if names}
     return {name: value for name, value in wanted.items() if name not in os.environ}

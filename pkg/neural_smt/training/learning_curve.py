@@ -5,20 +5,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from neural_smt.io.files import atomic
+from neural_smt.io.plots import BLUE, RED, clean, drawing
 from neural_smt.io.tables import formatted, write_frame
-
-COST, PERPLEXITY = "#0b5394", "#b51f1f"
 
 
 class Record(NamedTuple):
     """updates: so far; examples: phrase pairs or n-grams so far; seconds: of training so far; train_cost: nats per
     predicted word since the last record; validation_perplexity: e to the nats per predicted word of the held-out
-    examples (None without any); words: predicted so far; epochs: how often each example has been seen. End symbols
-    count.
+    examples (None without any, NaN where the network gives no number); words: predicted so far; epochs: how often each
+    example has been seen. End symbols count.
     """
 
     updates: int
@@ -35,35 +32,37 @@ FORMATS = {"seconds": ".1f", "train_cost": ".6f", "validation_perplexity": ".4f"
 
 
 def write_curve(path: Path, records: Sequence[Record]) -> None:
-    """Write the records as CSV, one column per field."""
-    write_frame(path, formatted(pd.DataFrame(records, columns=list(Record._fields), dtype=object), FORMATS))
+    """Write the records as CSV, one column per field: NaN as ``nan``, and nothing for what was not measured."""
+    rows = [["nan" if value != value else value for value in record] for record in records]
+    write_frame(path, formatted(pd.DataFrame(rows, columns=list(Record._fields), dtype=object), FORMATS))
 
 
 def plot_curve(path: Path, records: Sequence[Record], title: str) -> None:
     """Draw training cost and validation perplexity against updates, as PNG."""
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
-    updates = [record.updates for record in records]
-    lines = axes.plot(updates, [r.train_cost for r in records], "o-", color=COST, markersize=4, label="training cost")
-    axes.set_xlabel("updates (number)")
-    axes.set_ylabel("training cost (nats per word)", color=COST)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(alpha=0.3)
-    validated = [(r.updates, r.validation_perplexity) for r in records if r.validation_perplexity is not None]
-    if validated:
-        right = axes.twinx()
-        lines += right.plot(
-            *zip(*validated, strict=True), "s--", color=PERPLEXITY, markersize=4, label="held-out perplexity"
+    with drawing(path, 7.0, 4.0) as figure:
+        axes = figure.subplots()
+        updates = [record.updates for record in records]
+        lines = axes.plot(
+            updates, [r.train_cost for r in records], "o-", color=BLUE, markersize=4, label="training cost"
         )
-        right.set_yscale("log")
-        right.set_ylabel("held-out perplexity (per word, log scale)", color=PERPLEXITY)
-        values = [value for _, value in validated]
-        named = "125" if max(values) > 10 * min(values) else "123456789"
-        right.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
-        right.yaxis.set_minor_formatter(
-            FuncFormatter(lambda value, _: f"{value:,.4g}" if f"{value:e}"[0] in named else "")
-        )
-    axes.legend(handles=lines, frameon=False, fontsize="small", loc="upper right")
-    axes.set_title(title)
-    with atomic(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=120)
+        axes.set_xlabel("updates (number)")
+        axes.set_ylabel("training cost (nats per word)", color=BLUE)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        clean(axes)
+        validated = [(r.updates, r.validation_perplexity) for r in records if r.validation_perplexity is not None]
+        if validated:
+            right = axes.twinx()
+            lines += right.plot(
+                *zip(*validated, strict=True), "s--", color=RED, markersize=4, label="held-out perplexity"
+            )
+            right.spines["top"].set_visible(False)
+            right.set_yscale("log")
+            right.set_ylabel("held-out perplexity (per word, log scale)", color=RED)
+            values = [value for _, value in validated]
+            named = "125" if max(values) > 10 * min(values) else "123456789"
+            right.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
+            right.yaxis.set_minor_formatter(
+                FuncFormatter(lambda value, _: f"{value:,.4g}" if f"{value:e}"[0] in named else "")
+            )
+        axes.legend(handles=lines, frameon=False, fontsize="small", loc="upper right")
+        axes.set_title(title)

@@ -18,7 +18,6 @@ from tqdm import tqdm
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.device import precision_context, repeatable
-from neural_smt.training.adadelta import AdaDelta
 from neural_smt.training.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint
 from neural_smt.training.learning_curve import Record
 from neural_smt.training.processes import Processes, sum_gradients
@@ -159,21 +158,20 @@ class Training:
 
     settings: those of the loop among them: updates in all, validate_every (0 for once an epoch) and checkpoint_every,
     in updates; patience, validations without a better perplexity before training stops (0 never stops); keep, the
-    weights at the end, ``last`` or ``best`` on the held-out examples; precision; and of AdaDelta rho, epsilon and the
-    largest L2 norm of the gradient, clip.
+    weights at the end, ``last`` or ``best`` on the held-out examples; precision.
     decided_by, data: what decides on the weights beside the settings, those called ``undecided`` left out; only a run
-    of which all of that is the same is gone on with. optimiser, schedule: see ``Trainer``. average: the model is the
-    mean of the weights at the ends of so many epochs, the last ones, whatever ``keep`` says.
+    of which all of that is the same is gone on with. schedule: see ``Trainer``. average: the model is the mean of the
+    weights at the ends of so many epochs, the last ones, whatever ``keep`` says.
     save: write the model folder, after so many updates or (None) at the end; report: what is told of the network.
     """
 
     task: Task
+    optimiser: Optimiser
     settings: Settings
     decided_by: list[Any]
     data: Sequence[np.ndarray | Ragged]
     save: Callable[[Path, int | None], None]
     undecided: tuple[str, ...] = ()
-    optimiser: Optimiser | None = None
     schedule: Schedule | None = None
     average: int = 0
     report: Callable[[Sequence[Record]], dict[str, Any]] | None = None
@@ -187,10 +185,10 @@ class Training:
         return fingerprint([decided, self.decided_by, *others], *self.data)
 
 
-def held_out_perplexity(records: Sequence[Record], keep: str) -> dict[str, Any]:
-    """``network``: the perplexity of the held-out examples under the weights that are kept; nothing without any."""
+def held_out_perplexity(records: Sequence[Record], keep: str, name: str = "network") -> dict[str, Any]:
+    """``name``: the perplexity of the held-out examples under the weights that are kept; nothing without any."""
     validated = [record.validation_perplexity for record in records if record.validation_perplexity is not None]
-    return {"network": min(validated) if keep == "best" else validated[-1]} if validated else {}
+    return {name: min(validated) if keep == "best" else validated[-1]} if validated else {}
 
 
 @dataclass
@@ -215,9 +213,9 @@ class Trainer:
     """Trains the network of ``task`` in place; ``state`` keeps checkpoints of the run with this ``fingerprint``.
 
     Everything random is a function of the seed and the number of the update, so weights, optimiser and ``Progress``
-    are all that a run needs to go on where it was and end as if it had never been stopped. optimiser: AdaDelta with the
-    constants of ``settings`` where none is given; schedule: needs ``settings.keep`` best; epoch_ended: is told the
-    number of every epoch, from 1, after its last update, and again by a run that goes on from before.
+    are all that a run needs to go on where it was and end as if it had never been stopped. schedule: needs
+    ``settings.keep`` best; epoch_ended: is told the number of every epoch, from 1, after its last update, and again by
+    a run that goes on from before.
     Of several processes (``Processes``) each differentiates its share of a minibatch; all take the same steps, and the
     first one writes. Their number decides on rounding alone.
     """
@@ -226,7 +224,7 @@ class Trainer:
     settings: Settings
     state: Path
     fingerprint: str
-    optimiser: Optimiser | None = None
+    optimiser: Optimiser
     schedule: Schedule | None = None
     epoch_ended: Callable[[int], None] | None = None
     progress: Progress = field(default_factory=Progress)
@@ -236,8 +234,6 @@ class Trainer:
         self.network = self.task.network
         self.parameters = dict(self.network.named_parameters())
         self.device = next(self.network.parameters()).device
-        constants = self.settings
-        self.optimiser = self.optimiser or AdaDelta(self.parameters, constants.rho, constants.epsilon, constants.clip)
         self.processes = Processes.current()
         self.validate_every = self.settings.validate_every or self.task.updates_per_epoch
 

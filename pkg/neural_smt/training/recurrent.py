@@ -16,6 +16,7 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.files import read_lines
 from neural_smt.io.ragged import Ragged
+from neural_smt.io.streams import stream_texts
 from neural_smt.language_model.estimation import estimate
 from neural_smt.language_model.model import NgramModel, rounded_perplexity, score_ngrams
 from neural_smt.networks.device import precision_context
@@ -179,7 +180,7 @@ def read_inputs(
         return JointText(sentences)
     if alignment is None or not sources:
         raise UserError("a joint model needs the source and the alignment of its text; give sources and alignment")
-    links, source = read_alignments(alignment), read_texts(sources)
+    links, source = read_alignments(alignment), list(stream_texts(sources))
     for found, paths in ((source, sources), (links, [alignment])):
         if len(found) != len(lines):
             raise UserError(
@@ -190,15 +191,10 @@ def read_inputs(
         sets, numbers = training_links(links, sentences.lengths)
     except ValueError as error:
         raise UserError(f"{alignment}: not an alignment of these texts ({error}); align them again") from None
-    read = lines if representation.side == "target" else source
+    read = lines if representation.settings.side == "target" else source
     inputs = representation.inputs([line.split() for line in read], sets)
     table = None if inputs.table is None else torch.from_numpy(inputs.table).to(place)
     return JointText(sentences, inputs.rows[numbers], table)
-
-
-def read_texts(paths: Sequence[Path]) -> list[str]:
-    """The lines of all texts."""
-    return [line for path in paths for line in read_lines(path)]
 
 
 def prepare(
@@ -218,7 +214,7 @@ def prepare(
     the held-out sentences, with an n-gram model of the training sentences, and what was trained: words, word classes
     and their cost on the training text, direct features that share weights, words of training per second.
     """
-    lines = read_texts(texts)
+    lines = list(stream_texts(texts))
     everything = Vocabulary.from_sentences(lines)
     encoded = everything.encode(lines)
     if len(encoded.values) == 0:
@@ -295,7 +291,7 @@ def measure(
     for given in (sources, alignments):
         if representation is not None and len(given) != len(texts):
             raise UserError("give as many sources and alignments as texts")
-    known = trained.target.encode_words(read_texts(training))
+    known = trained.target.encode_words(stream_texts(training))
     ngram = _ngram_model(known, settings.ngram_order, trained.target)
     read = None if representation is None else load_representation(representation)
     for number, text in enumerate(texts):

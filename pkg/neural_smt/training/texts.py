@@ -76,22 +76,22 @@ class NgramText:
         return self.stream[places[:, None] + np.arange(-self.history, 0)], self.stream[places]
 
 
-def split_sentences(sentences: Ragged, share: float, seed: int) -> tuple[Ragged, Ragged]:
-    """Training sentences, and a random ``share`` (at least one of them) to be held out.
+def split_sentences(sentences: Ragged, fraction: float, seed: int) -> tuple[Ragged, Ragged]:
+    """Training sentences, and a random ``fraction`` (at least one of them) to be held out.
 
     The sentences with the smallest hashes are held out. A hash depends on a sentence's words and the seed alone, so
-    sentences that are alike fall on the same side. Nothing is held out where ``share`` is 0.
+    sentences that are alike fall on the same side. Nothing is held out where ``fraction`` is 0.
     """
-    held_out = draw_sentences(sentences, share, seed)
+    held_out = draw_sentences(sentences, fraction, seed)
     return sentences.take(np.flatnonzero(~held_out)), sentences.take(np.flatnonzero(held_out))
 
 
-def draw_sentences(sentences: Ragged, share: float, seed: int) -> np.ndarray:
+def draw_sentences(sentences: Ragged, fraction: float, seed: int) -> np.ndarray:
     """bool ``[n]``: the sentences that ``split_sentences`` holds out."""
-    if share == 0:
+    if fraction == 0:
         return np.zeros(len(sentences), dtype=bool)
     hashes = hash_rows(seed, sentences)
-    count = max(1, round(share * len(sentences)))
+    count = max(1, round(fraction * len(sentences)))
     chosen = hashes <= np.partition(hashes, count - 1)[count - 1]
     if chosen.all():
         raise UserError(

@@ -1,7 +1,7 @@
 """A worker: ``python -m neural_smt.training.worker REQUEST``, started by ``launch``, one of several at a time.
 
 REQUEST: JSON with the module and the name of a step, its arguments, and the file to log to (null: standard error).
-Nothing imports this module, so that how a worker ends decides on no job's code.
+Nothing imports this module; the rules of the stage name it among the code of their jobs.
 """
 
 import importlib

@@ -9,10 +9,11 @@ import numpy as np
 from neural_smt.decoding.attention.results import Hypothesis
 from neural_smt.decoding.attention.search import FEATURE
 from neural_smt.decoding.attention.search import Translator as Network
+from neural_smt.decoding.nbest import no_phrases
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.experiment.system_folder import System
 from neural_smt.networks.folder import VOCABULARY
-from neural_smt.translation.translators import Candidate, Origin, Translated, no_phrases
+from neural_smt.translation.translators import Candidate, Origin, Translated
 from neural_smt.vocabulary import RESERVED, UNK
 from neural_smt.vocabulary_selection.building import Sources, build_sets, load_sources
 from neural_smt.vocabulary_selection.candidates import SIZES, CandidateSets

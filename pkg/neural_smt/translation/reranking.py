@@ -12,17 +12,16 @@ import numpy as np
 
 from neural_smt.decoding.features import Weights
 from neural_smt.decoding.lattices.flat import list_paths
-from neural_smt.decoding.nbest import ListedTranslation, Trace, trace
+from neural_smt.decoding.nbest import ListedTranslation, Trace, no_phrases, trace
 from neural_smt.decoding.reranking.aligned_lattices import AlignedLattices
 from neural_smt.decoding.reranking.push_forward import LatticeScorer, order_paths, push_forward, score_paths
 from neural_smt.decoding.reranking_steps import add_scores, rerank_entries
-from neural_smt.decoding.scorers.interface import TargetNetwork
-from neural_smt.decoding.scorers.loading import load_network
+from neural_smt.decoding.scorers.interface import TargetNetwork, load_network
 from neural_smt.decoding.search import Decoder
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.translation.attention import SetMaker
-from neural_smt.translation.translators import Candidate, SearchTranslator, Translated, no_phrases
+from neural_smt.translation.translators import Candidate, SearchTranslator, Translated
 
 LISTED = 100
 """Paths of a lattice that a list of translations is chosen from, or as many as are asked for."""
@@ -50,7 +49,7 @@ class Reranker:
         """decoder: of the base."""
         made_of = system["network"]
         network = load_network(system, device=device) if made_of else None
-        maker = SetMaker.load(made_of) if made_of and made_of["kind"] == "attention" else None
+        maker = SetMaker.load(made_of) if made_of and made_of.get("candidates") else None
         return cls(decoder, network, maker, system, Weights.load(weights))
 
     @property
@@ -122,9 +121,9 @@ class LatticeTranslator(Reranker):
     def translate(self, sentences: Sequence[list[str]], nbest: int = 1, explained: bool = False) -> list[Translated]:
         """See ``Translator``."""
         lattices = self.decoder.lattices(list(sentences), self.system["density"] or math.inf)
-        linked = AlignedLattices.of(lattices, self.decoder)
-        paths, first, scored = self._paths(linked, sentences, max(1, nbest))
-        start = linked.flat.first_arcs
+        aligned = AlignedLattices.of(lattices, self.decoder)
+        paths, first, scored = self._paths(aligned, sentences, max(1, nbest))
+        start = aligned.flat.first_arcs
         weights, result = self.weights, []
         for number, (source, lattice) in enumerate(zip(sentences, lattices, strict=True)):
             own = paths.take(np.arange(first[number], first[number + 1]))
@@ -135,7 +134,7 @@ class LatticeTranslator(Reranker):
             for path, one, network in zip(own, made, scored[first[number] :], strict=False):
                 further = [network] if self.network else []
                 features = np.append(one.features.sum(axis=0, dtype=np.float64), further)
-                tokens = linked.spell(linked.flat.words.take(path).values)
+                tokens = aligned.spell(aligned.flat.words.take(path).values)
                 score = float(features @ weights)
                 candidates.append(Candidate(tokens, features, score, _widened(one, len(further))))
             empty = Candidate([], np.zeros(len(weights)), 0.0, no_phrases(len(weights)))
@@ -143,41 +142,41 @@ class LatticeTranslator(Reranker):
         return result
 
     def _paths(
-        self, linked: AlignedLattices, sentences: Sequence[list[str]], nbest: int
+        self, aligned: AlignedLattices, sentences: Sequence[list[str]], nbest: int
     ) -> tuple[Ragged, np.ndarray, np.ndarray]:
         """The best paths of each sentence (arcs, int ``Ragged`` of n), where those of each start (int64), and ln p of
         each by the network (float64 ``[n]``).
         """
         vector = self.weights
         if self.network is None:
-            paths, first = list_paths(linked.flat, vector, nbest)
+            paths, first = list_paths(aligned.flat, vector, nbest)
             return paths, first, np.zeros(len(paths))
         lines = [" ".join(tokens) for tokens in sentences]
-        joint = LatticeScorer.of(self.reading(lines), linked, sentences)
+        joint = LatticeScorer.of(self.reading(lines), aligned, sentences)
         best = None
         if self.system["candidates"] == "lattice":
             best = push_forward(joint, vector, self.system["beam"], self.decoder.threads)
             if nbest == 1:
                 filled = np.flatnonzero(best.arcs.lengths)
                 return best.arcs.take(filled), offsets_of(best.arcs.lengths > 0), best.network[filled]
-        paths, first = list_paths(linked.flat, linked.made_with, max(nbest, LISTED) if best else self.system["nbest"])
+        paths, first = list_paths(aligned.flat, aligned.made_with, max(nbest, LISTED) if best else self.system["nbest"])
         if best:
-            paths, first = _with_best(linked, paths, first, best.arcs)
+            paths, first = _with_best(aligned, paths, first, best.arcs)
         sentence = np.repeat(np.arange(len(first) - 1), np.diff(first))
         scored, _ = score_paths(joint, paths, sentence)
-        arcs = linked.flat.scores(vector[:-1])
+        arcs = aligned.flat.scores(vector[:-1])
         order = order_paths(vector[-1] * scored + [arcs[path].sum() for path in paths], first)
         chosen = order[np.arange(len(order)) - first[sentence] < nbest]
         return paths.take(chosen), offsets_of(np.minimum(np.diff(first), nbest)), scored[chosen]
 
 
-def _with_best(linked: AlignedLattices, paths: Ragged, first: np.ndarray, best: Ragged) -> tuple[Ragged, np.ndarray]:
+def _with_best(aligned: AlignedLattices, paths: Ragged, first: np.ndarray, best: Ragged) -> tuple[Ragged, np.ndarray]:
     """The paths of each sentence and before them its best one, in place of one of the same words."""
     kept, offsets = [], [0]
-    for number in range(len(linked)):
+    for number in range(len(aligned)):
         rows = range(first[number], first[number + 1])
-        words = linked.flat.words.take(best[number]).values.tolist()
-        others = [paths[row] for row in rows if linked.flat.words.take(paths[row]).values.tolist() != words]
+        words = aligned.flat.words.take(best[number]).values.tolist()
+        others = [paths[row] for row in rows if aligned.flat.words.take(paths[row]).values.tolist() != words]
         kept += [best[number], *others] if len(rows) else []
         offsets.append(len(kept))
     return Ragged.from_lists(kept), np.array(offsets)

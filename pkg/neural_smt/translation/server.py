@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import ThreadingTCPServer
@@ -70,27 +70,26 @@ class RefusedRequest(Exception):
         self.status = status
 
 
+@dataclass(eq=False)
 class Service:
-    """A system behind limits; threads may ask at the same time, and are served one after another."""
+    """A system behind limits; threads may ask at the same time, and are served one after another.
 
-    def __init__(
-        self,
-        text: TextTranslator,
-        about: Mapping[str, Any],
-        limits: Limits | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ):
-        self.limits = limits or Limits()
-        self._text, self._about, self._clock = text, dict(about), clock
-        self._searching = threading.Lock()
-        self._counting = threading.Lock()
-        self._waiting = 0
-        self._allowed, self._counted = float(self.limits.burst), clock()
+    about: what the page says of the system; clock: seconds.
+    """
+
+    text: TextTranslator
+    about: Mapping[str, Any]
+    limits: Limits = field(default_factory=Limits)
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self._searching, self._counting = threading.Lock(), threading.Lock()
+        self._waiting, self._allowed, self._counted = 0, float(self.limits.burst), self.clock()
 
     def describe(self) -> dict[str, Any]:
         """What the page says of the system, and the limits that it keeps to."""
         limits = self.limits
-        return {**self._about, "characters": limits.characters, "lines": limits.lines, "nbest": limits.nbest}
+        return {**self.about, "characters": limits.characters, "lines": limits.lines, "nbest": limits.nbest}
 
     def answer(self, request: Any) -> dict[str, Any]:
         """The translations of ``text`` (lines), ``nbest`` of each; raises ``RefusedRequest``."""
@@ -98,8 +97,8 @@ class Service:
         with self._place():
             began = time.perf_counter()
             with self._searching:
-                sentences = self._text.translate(lines, nbest, explained=True)
-            data = [as_data(sentence, self._text.translator, explained=True) for sentence in sentences]
+                sentences = self.text.translate(lines, nbest, explained=True)
+            data = [as_data(sentence, self.text.translator, explained=True) for sentence in sentences]
             return {"sentences": data, "seconds": round(time.perf_counter() - began, 3)}
 
     def _read(self, request: Any) -> tuple[list[str], int]:
@@ -126,7 +125,7 @@ class Service:
     def _place(self):
         """Count a request while it is worked on; raises ``RefusedRequest`` where there are too many."""
         with self._counting:
-            now = self._clock()
+            now = self.clock()
             gained = (now - self._counted) * self.limits.rate
             self._allowed, self._counted = min(self.limits.burst, self._allowed + gained), now
             if self._allowed < 1:

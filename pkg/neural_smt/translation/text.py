@@ -15,6 +15,7 @@ from neural_smt.corpus.tokenisation import accept_tokens, tokenise_lines
 from neural_smt.decoding.nbest import ListedTranslation, Trace, entry_line
 from neural_smt.evaluation.steps import detokenise_lines
 from neural_smt.translation.translators import Candidate, Origin, Translated, Translator
+from neural_smt.vocabulary import spelled
 
 LONGEST = 250
 """Words that are translated together; no line of a corpus that the experiments clean is longer."""
@@ -49,11 +50,6 @@ class TextTranslator:
             Translated(t.source, [replace(c, text=next(texts)) for c in t.candidates], line)
             for line, t in zip(lines, whole, strict=True)
         ]
-
-
-def spelled(tokens: Sequence[str]) -> list[str]:
-    """Words as a person spells them: without the escapes of Moses' files."""
-    return [unescape(token) for token in tokens]
 
 
 def cut(tokens: Sequence[str], longest: int = LONGEST) -> list[list[str]]:
@@ -169,7 +165,8 @@ def _reasons(origin: Mapping[str, Any], source: list[str]) -> Iterator[str]:
 
 
 def as_data(sentence: Translated, translator: Translator, explained: bool) -> dict[str, Any]:
-    """A sentence as nested dictionaries and lists: line, its words, and the candidates, best first.
+    """A sentence as nested dictionaries and lists: line, its words (without the escapes of Moses' files), and the
+    candidates, best first.
 
     Each has text, words, score, scores (name -> value) and alignment (pairs of word positions); explained: also shares
     of the features in its score, its phrases (ranges of words, their shares) with what remains for the whole sentence,

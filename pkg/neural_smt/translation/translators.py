@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from neural_smt.decoding.loading import load_decoder
-from neural_smt.decoding.nbest import NBestEntry, Trace
+from neural_smt.decoding.nbest import NBestEntry
 from neural_smt.decoding.search import Decoder
 from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
@@ -29,18 +29,14 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Candidate(NBestEntry):
     """One translation.
 
-    features: float ``[F]``; score: what candidates are ordered by; trace: its links, and its phrases where it is made
-    of some, which have nothing of what a network says of whole translations alone; origins: of each word, of systems
-    that write word by word, where that was asked for; text: as a person spells it, of a line of text.
+    score: what candidates are ordered by; trace: its links, always there, and its phrases where it is made of some,
+    which have nothing of what a network says of whole translations alone; origins: of each word, of systems that write
+    word by word, where that was asked for; text: as a person spells it, of a line of text.
     """
 
-    tokens: list[str]
-    features: np.ndarray
-    score: float
-    trace: Trace
     origins: list[Origin] = field(default_factory=list)
     text: str = ""
 
@@ -127,14 +123,9 @@ class SearchTranslator:
 
     def _candidate(self, entry: NBestEntry) -> Candidate:
         """An entry of a list; what the search only estimates of a feature is in none of its phrases."""
-        made = entry.trace or no_phrases(len(entry.features))
+        made = entry.trace
         if self.decoder.feature and self.decoder.feature.estimated:
             rows = made.features.copy()
             rows[:, self.decoder.column] = 0.0
             made = replace(made, features=rows)
         return Candidate(entry.tokens, entry.features, entry.score, made)
-
-
-def no_phrases(scores: int, alignment: Sequence[tuple[int, int]] = ()) -> Trace:
-    """The trace of a translation of so many scores that is made of no phrases."""
-    return Trace(list(alignment), [], np.zeros((0, scores), dtype=np.float32))

@@ -1,6 +1,5 @@
 """What tuning has found over all its decoding passes: candidate translations, or the lattices that hold them."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,7 +7,9 @@ import numpy as np
 
 from neural_smt.bleu import SIZE, corpus_statistics
 from neural_smt.decoding.lattices.flat import FlatLattices
+from neural_smt.io.files import hash_text
 from neural_smt.io.ragged import Ragged, Record, offsets_of
+from neural_smt.io.sorting import sort_numbers
 from neural_smt.jit import kernel, mix
 
 RESOLUTION = 1e-4
@@ -52,7 +53,7 @@ class Candidates(Record):
     ) -> "Candidates":
         """These candidates and those of the new ones that are not among them.
 
-        sentences: int ``[n]``; words: uint64 ``[n]``, a digest of each candidate's words (``digest_words``);
+        sentences: int ``[n]``; words: uint64 ``[n]``, a digest of each candidate's words (``hash_text``);
         features ``[n, F]``; statistics ``[n, 9]``. Two candidates of a sentence are the same when words and
         features are: another derivation with other feature values is another line for the search.
         """
@@ -62,13 +63,12 @@ class Candidates(Record):
         _, first = np.unique(digests, return_index=True)
         first.sort()
         first = first[~np.isin(digests[first], self.digests)]
-        joined = np.concatenate([self.sentences, sentences[first]])
-        order = np.argsort(joined, kind="stable")
+        order, offsets = sort_numbers(np.concatenate([self.sentences, sentences[first]]), self.size)
         return Candidates(
             np.concatenate([self.features, features[first]])[order],
             np.concatenate([self.statistics, np.asarray(statistics, dtype=np.int32)[first]])[order],
             np.concatenate([self.digests, digests[first]])[order],
-            np.searchsorted(joined[order], np.arange(self.size + 1)).astype(np.int64),
+            offsets,
         )
 
     def with_translations(
@@ -78,15 +78,10 @@ class Candidates(Record):
         tokens = [words for _, words in listed]
         return self.extended(
             sentences=np.array([number for number, _ in listed], dtype=np.int32),
-            words=np.array([digest_words(words) for words in tokens], dtype=np.uint64),
+            words=np.array([hash_text(" ".join(words)) for words in tokens], dtype=np.uint64),
             features=features,
             statistics=corpus_statistics(tokens, [references[number] for number, _ in listed]),
         )
-
-
-def digest_words(tokens: Sequence[str]) -> int:
-    """A 64-bit digest of a candidate's words."""
-    return int.from_bytes(hashlib.blake2b(" ".join(tokens).encode(), digest_size=8).digest(), "little")
 
 
 @kernel
@@ -133,10 +128,10 @@ def join(first: FlatLattices, second: FlatLattices) -> FlatLattices:
     places = [_places(first, node_offsets, 0 * inner[0]), _places(second, node_offsets, inner[0])]
     parts = list(zip((first, second), places, strict=True))
     heads = np.concatenate([np.repeat(place, np.diff(part.arc_offsets)) for part, place in parts])
-    order = np.argsort(heads, kind="stable")
+    order, arc_offsets = sort_numbers(heads, node_offsets[-1])
     return FlatLattices(
         node_offsets,
-        np.searchsorted(heads[order], np.arange(node_offsets[-1] + 1)).astype(np.int64),
+        arc_offsets,
         np.concatenate([place[part.tails] for part, place in parts])[order].astype(np.int32),
         np.ascontiguousarray(np.concatenate([first.features, second.features], axis=1)[:, order]),
         Ragged.concatenate([first.words, second.words]).take(order),

@@ -10,18 +10,19 @@ from typing import NamedTuple
 import numpy as np
 
 from neural_smt.bleu_primitives import ORDER, REFERENCE_LENGTH, SIZE
+from neural_smt.io.lookup_primitives import differ
 from neural_smt.jit import kernel, leaf
 
 EDGE = 0.1
 """How far beyond the outermost breakpoint a point of the unbounded first or last interval is taken."""
 
 
-class Lists(NamedTuple):
-    """The candidates of S sentences, N in all, by sentence.
+class CandidateLists(NamedTuple):
+    """The n-best lists of S sentences, N candidates in all, as the line search reads them.
 
-    columns: float32 ``[F, N]``, their features; slopes: float32 ``[F, N]``, these sorted within each sentence
-    (``sort_slopes``), and rows: int32 ``[F, N]``, whose they are; offsets: int64 ``[S + 1]``; statistics: int32
-    ``[N, 9]`` of BLEU.
+    columns: float32 ``[F, N]``, their features; slopes: float32 ``[F, N]``, these sorted within each list
+    (``sort_slopes``), and rows: int32 ``[F, N]``, whose they are; offsets: int64 ``[S + 1]``, where each list begins;
+    statistics: int32 ``[N, 9]`` of BLEU.
     """
 
     columns: np.ndarray
@@ -32,14 +33,14 @@ class Lists(NamedTuple):
 
 
 class Envelope(NamedTuple):
-    """Room for the lines of one sentence that are best for some x, by rising slope.
+    """Room for the upper envelope of one sentence: the lines that are best for some x, by rising slope.
 
-    lines: float64 ``[n, 2]``, slope and score at x = 0; turns: float64 ``[n]``, from which x on each is best (-inf for
-    the first); rows: int32 ``[n]``, the candidates.
+    lines: float64 ``[n, 2]``, slope and score at x = 0; breakpoints: float64 ``[n]``, from which x on each is best
+    (-inf for the first); rows: int32 ``[n]``, the candidates.
     """
 
     lines: np.ndarray
-    turns: np.ndarray
+    breakpoints: np.ndarray
     rows: np.ndarray
 
 
@@ -83,14 +84,14 @@ def quality(total: np.ndarray) -> float:
 @leaf
 def _append(slope: float, score: float, row: int, size: int, envelope: Envelope) -> int:
     """Add a line steeper than all before it and drop those it hides; the new size of the envelope."""
-    lines, turns = envelope.lines, envelope.turns
+    lines, breakpoints = envelope.lines, envelope.breakpoints
     while size > 0:
-        turn = (lines[size - 1, 1] - score) / (slope - lines[size - 1, 0])
-        if turn > turns[size - 1]:
+        crossing = (lines[size - 1, 1] - score) / (slope - lines[size - 1, 0])
+        if crossing > breakpoints[size - 1]:
             break
         size -= 1
     lines[size, 0], lines[size, 1] = slope, score
-    turns[size] = turn if size > 0 else -np.inf
+    breakpoints[size] = crossing if size > 0 else -np.inf
     envelope.rows[size] = row
     return size + 1
 
@@ -115,32 +116,32 @@ def _append_above(
 
 @kernel
 def upper_envelope(
-    slopes: np.ndarray, rows: np.ndarray, scores: np.ndarray, best: int, peak: float, envelope: Envelope
+    slopes: np.ndarray, rows: np.ndarray, scores: np.ndarray, best: int, best_slope: float, envelope: Envelope
 ) -> int:
-    """Write the lines of one sentence that are best for some x into ``envelope``; their number.
+    """Write the upper envelope of one sentence's lines into ``envelope``; how many lines it has.
 
     slopes float32 ``[n]`` ascending with their rows int32 ``[n]``; scores float64 ``[N]`` at x = 0; best: the row with
-    the highest of them, peak: its slope.
+    the highest of them, of which best_slope is the slope.
 
     The hull of (slope, score) points in the dual plane, by a monotone chain. Two chords, from the best point to the
     flattest and to the steepest, lie under that hull, and whatever is below them is skipped at the cost of one
     multiplication: most candidates are.
     """
     count, size = len(slopes), 0
-    left, right = np.searchsorted(slopes, peak), np.searchsorted(slopes, peak, side="right")
+    left, right = np.searchsorted(slopes, best_slope), np.searchsorted(slopes, best_slope, side="right")
     if left > 0:
-        gradient = (scores[best] - scores[rows[0]]) / (peak - slopes[0])
+        gradient = (scores[best] - scores[rows[0]]) / (best_slope - slopes[0])
         size = _append_above(slopes[:left], rows[:left], scores, 0, gradient, size, envelope)
-    size = _append(peak, scores[best], best, size, envelope)
+    size = _append(best_slope, scores[best], best, size, envelope)
     if right < count:
-        gradient = (scores[rows[count - 1]] - scores[best]) / (slopes[count - 1] - peak)
+        gradient = (scores[rows[count - 1]] - scores[best]) / (slopes[count - 1] - best_slope)
         size = _append_above(slopes[right:], rows[right:], scores, count - right - 1, gradient, size, envelope)
     return size
 
 
 @kernel
 def search_line(
-    lists: Lists, feature: int, scores: np.ndarray, best: np.ndarray, narrowest: float
+    lists: CandidateLists, feature: int, scores: np.ndarray, best: np.ndarray, narrowest: float
 ) -> tuple[float, float]:
     """The step x along one coordinate with the highest corpus BLEU, and that BLEU to the fourth power.
 
@@ -148,58 +149,46 @@ def search_line(
     intervals narrower than ``narrowest`` are passed over, their BLEU would not survive rounding.
     """
     column, slopes, rows = lists.columns[feature], lists.slopes[feature], lists.rows[feature]
-    offsets, statistics = lists.offsets, lists.statistics
-    size = len(scores)
-    lines, turns, envelope = np.empty((size, 2)), np.empty(size), np.empty(size, dtype=np.int32)
+    offsets, statistics, size = lists.offsets, lists.statistics, len(scores)
+    envelope = Envelope(np.empty((size, 2)), np.empty(size), np.empty(size, dtype=np.int32))
+    breakpoints, changes, events = np.empty(size), np.empty((size, 2), dtype=np.int32), 0
     total = np.zeros(SIZE, dtype=np.int64)
-    points, changes = np.empty(size), np.empty((size, 2), dtype=np.int32)
-    events = 0
     for sentence in range(len(best)):
         if best[sentence] < 0:
             continue
-        part, peak = slice(offsets[sentence], offsets[sentence + 1]), np.float64(column[best[sentence]])
-        room = Envelope(lines, turns, envelope)
-        count = upper_envelope(slopes[part], rows[part], scores, best[sentence], peak, room)
-        total += statistics[envelope[0]]
+        part, best_slope = slice(offsets[sentence], offsets[sentence + 1]), np.float64(column[best[sentence]])
+        count = upper_envelope(slopes[part], rows[part], scores, best[sentence], best_slope, envelope)
+        total += statistics[envelope.rows[0]]
         for k in range(1, count):
-            if differ(statistics[envelope[k - 1]], statistics[envelope[k]]):
-                points[events] = turns[k]
-                changes[events, 0], changes[events, 1] = envelope[k - 1], envelope[k]
+            before, after = envelope.rows[k - 1], envelope.rows[k]
+            if differ(statistics[before], statistics[after], SIZE):
+                breakpoints[events], changes[events, 0], changes[events, 1] = envelope.breakpoints[k], before, after
                 events += 1
-    return sweep(points[:events], changes[:events], total, statistics, narrowest, -np.inf, np.inf)
-
-
-@kernel
-def differ(first: np.ndarray, second: np.ndarray) -> bool:
-    """Whether two rows of statistics are not the same."""
-    i = 0
-    while i < SIZE and first[i] == second[i]:
-        i += 1
-    return i < SIZE
+    return sweep(breakpoints[:events], changes[:events], total, statistics, narrowest, -np.inf, np.inf)
 
 
 @kernel
 def sweep(
-    points: np.ndarray, changes: np.ndarray, total: np.ndarray, statistics: np.ndarray, narrowest: float, low: float,
-    high: float,
+    breakpoints: np.ndarray, changes: np.ndarray, total: np.ndarray, statistics: np.ndarray, narrowest: float,
+    low: float, high: float,
 ) -> tuple[float, float]:  # fmt: skip
     """Walk over the breakpoints from ``low`` to ``high``, keeping the summed statistics; the best x and its quality.
 
-    points float64 ``[m]``; changes int32 ``[m, 2]``: the row that is best before and after each; total int64 ``[9]``:
-    the sum at ``low``, overwritten; low, high: the ends of the line, infinite where it has none.
+    breakpoints float64 ``[m]``; changes int32 ``[m, 2]``: the row that is best before and after each; total int64
+    ``[9]``: the sum at ``low``, overwritten; low, high: the ends of the line, infinite where it has none.
     """
-    count = len(points)
+    count = len(breakpoints)
     if count == 0:
         return 0.0, quality(total)
-    order = np.argsort(points)
-    left, best_quality = points[order[0]], quality(total)
+    order = np.argsort(breakpoints)
+    left, best_quality = breakpoints[order[0]], quality(total)
     best_x = 0.5 * (max(left - 2 * EDGE, low) + left)
     for k in range(count):
         before, after = changes[order[k]]
         for i in range(SIZE):
             total[i] += statistics[after, i] - statistics[before, i]
-        left = points[order[k]]
-        right = points[order[k + 1]] if k + 1 < count else min(left + 2 * EDGE, high)
+        left = breakpoints[order[k]]
+        right = breakpoints[order[k + 1]] if k + 1 < count else min(left + 2 * EDGE, high)
         if right - left < narrowest:
             continue
         value = quality(total)

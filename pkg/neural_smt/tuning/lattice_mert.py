@@ -8,7 +8,6 @@ From the point that the lattices value most, their own envelopes are climbed to 
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from neural_smt.bleu import bleu
 from neural_smt.decoding.lattices.flat import FlatLattices, list_paths
 from neural_smt.experiment.settings import Settings
 from neural_smt.io.ragged import Ragged
+from neural_smt.shards import in_threads
 from neural_smt.tuning.candidates import Candidates
 from neural_smt.tuning.lattice_primitives import (
     PooledLattices,
@@ -46,7 +46,6 @@ class LatticeSurface(Surface):
             raise ValueError(f"{len(lattices)} lattices for {len(references)} references")
         super().__init__(lattices.features, tunable)
         self.lattices = lattices
-        self.size = len(lattices)
         arcs = len(lattices.tails)
         heads = np.repeat(np.arange(len(lattices.arc_offsets) - 1), np.diff(lattices.arc_offsets))
         first_nodes = np.repeat(lattices.node_offsets[:-1], np.diff(lattices.first_arcs))
@@ -86,7 +85,7 @@ class LatticeSurface(Surface):
 
     def bleu_of(self, paths: Ragged) -> float:
         """Corpus BLEU (0 to 1) of one derivation for every sentence, int32 ``Ragged`` of arcs."""
-        return bleu(count_paths(self.pool, np.arange(self.size, dtype=np.int32), paths.values, paths.offsets))
+        return bleu(count_paths(self.pool, np.arange(len(self.lattices), dtype=np.int32), paths.values, paths.offsets))
 
     def listed(
         self, candidates: Candidates, paths: Ragged, first: np.ndarray, network: np.ndarray | None = None
@@ -95,7 +94,7 @@ class LatticeSurface(Surface):
 
         first: int64 ``[S + 1]``, the paths of each sentence; network: float64 ``[n]``, a further feature of the paths.
         """
-        sentences = np.repeat(np.arange(self.size, dtype=np.int32), np.diff(first))
+        sentences = np.repeat(np.arange(len(self.lattices), dtype=np.int32), np.diff(first))
         features, digests = describe(self.pool, self.columns, paths.values, paths.offsets)
         if network is not None:
             features = np.column_stack([features, network])
@@ -135,8 +134,7 @@ def optimise_lattices(
             candidates = surface.listed(candidates, *list_paths(surface.lattices, drawn[-1], settings.nbest))
         lists = ErrorSurface(candidates, surface.tunable)
         promises = optima(lists, [drawn[-1], best.weights], settings, generator, threads)
-        with ThreadPoolExecutor(threads) as pool:
-            reached = pool.map(surface.bleu, [promise.weights for promise in promises])
+        reached = in_threads(surface.bleu, [promise.weights for promise in promises], threads)
         pairs = zip(promises, reached, strict=True)
         best = highest([best, *(Optimum(promise.weights, value) for promise, value in pairs)])
         ahead = [promise for promise in promises if promise.bleu > best.bleu and is_new(promise.weights, drawn)]

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from neural_smt.bleu_primitives import SIZE, count_statistics
+from neural_smt.io.lookup_primitives import differ
 from neural_smt.jit import kernel, leaf, mix
-from neural_smt.tuning.envelope_primitives import differ, sweep
+from neural_smt.tuning.envelope_primitives import sweep
 
 TOLERANCE = 1e-9
 """Scores that differ by less, relative to their size if that is above 1, count as equal."""
@@ -39,10 +40,8 @@ class Arcs(NamedTuple):
 @leaf
 def find_potentials(arcs: Arcs, x: float, forward: np.ndarray, backward: np.ndarray) -> None:
     """Write the best score from the start to each node and from there to the end at x, float64 ``[m]`` each."""
-    nodes = len(forward)
-    for node in range(nodes):
-        forward[node] = backward[node] = -np.inf
-    forward[0] = backward[nodes - 1] = 0.0
+    forward[:], backward[:] = -np.inf, -np.inf
+    forward[0] = backward[-1] = 0.0
     for arc in range(len(arcs.tails)):
         score = forward[arcs.tails[arc]] + (arcs.scores[arc] + x * arcs.slopes[arc])
         if score > forward[arcs.heads[arc]]:
@@ -126,11 +125,11 @@ def _narrow(
 
 @kernel
 def find_envelope(
-    arcs: Arcs, centre: np.ndarray, low: float, high: float, turns: list, lines: list, paths: list
+    arcs: Arcs, centre: np.ndarray, low: float, high: float, segments: list, lines: list, paths: list
 ) -> None:
     """The upper envelope of the derivations of one sentence for ``low <= x <= high`` (``low < 0 < high``).
 
-    centre: float64 ``[2, m]``, potentials at x = 0. The three lists, empty before, hold afterwards: ``turns``, by
+    centre: float64 ``[2, m]``, potentials at x = 0. The three lists, empty before, hold afterwards: ``segments``, by
     rising x, from where on each of its lines is best (``low`` for the first) and its place in the two others;
     ``lines``, slope and score at x = 0; ``paths``, int32, the numbers of the arcs of their derivations.
     """
@@ -141,7 +140,7 @@ def find_envelope(
         path, slope, score = best_path(arcs, x, potentials[0])
         lines.append((slope, score))
         paths.append(path)
-    turns.append((low, 0))
+    segments.append((low, 0))
     # intervals still to be searched, the leftmost on top; Numba can't cache a kernel that calls itself
     waiting = [(arcs, 0.0, centre, 1, high, right, 2), (arcs, low, left, 0, 0.0, centre, 1)]
     while len(waiting) > 0:
@@ -156,7 +155,7 @@ def find_envelope(
         middle = np.empty_like(lefts)
         find_potentials(kept, x, middle[0], middle[1])
         if middle[0, -1] <= level + tolerance:
-            turns.append((x, last))
+            segments.append((x, last))
             continue
         path, slope, score = best_path(kept, x, middle[0])
         waiting.append((kept, x, middle, len(lines), stop, rights, last))
@@ -246,12 +245,12 @@ def count_best(pool: PooledLattices, scores: np.ndarray, slopes: np.ndarray, pot
 class Envelopes(NamedTuple):
     """The envelopes of all sentences along one line: L segments, by sentence and by rising x.
 
-    sentences: int32 ``[L]``; points: float64 ``[L]``, from where on each segment is best; statistics: int32 ``[L, 9]``
-    of BLEU; paths: int32 and path_offsets: int64 ``[L + 1]``, the arcs of its derivation, first arc first.
+    sentences: int32 ``[L]``; breakpoints: float64 ``[L]``, from where on each segment is best; statistics: int32
+    ``[L, 9]`` of BLEU; paths: int32 and path_offsets: int64 ``[L + 1]``, the arcs of its derivation, first arc first.
     """
 
     sentences: np.ndarray
-    points: np.ndarray
+    breakpoints: np.ndarray
     statistics: np.ndarray
     paths: np.ndarray
     path_offsets: np.ndarray
@@ -266,23 +265,23 @@ def find_envelopes(
     slopes: float32 ``[A]``, the feature of each arc (or a combination of features); scores: float64 ``[A]`` at x = 0
     with the potentials float64 ``[2, M]`` there.
     """
-    sentences, points = [np.int32(0) for _ in range(0)], [0.0 for _ in range(0)]
+    sentences, breakpoints = [np.int32(0) for _ in range(0)], [0.0 for _ in range(0)]
     found = [np.zeros(0, dtype=np.int32) for _ in range(0)]
     length = 0
     for sentence in range(len(pool.first_arcs) - 1):
         start, stop = pool.node_offsets[sentence], pool.node_offsets[sentence + 1]
         if start == stop:  # an empty sentence has an empty translation
             sentences.append(np.int32(sentence))
-            points.append(low)
+            breakpoints.append(low)
             found.append(np.zeros(0, dtype=np.int32))
             continue
-        turns, lines = [(0.0, 0) for _ in range(0)], [(0.0, 0.0) for _ in range(0)]
+        segments, lines = [(0.0, 0) for _ in range(0)], [(0.0, 0.0) for _ in range(0)]
         paths = [np.zeros(0, dtype=np.int32) for _ in range(0)]
         centre = potentials[:, start:stop].copy()
-        find_envelope(_select(pool, slopes, scores, sentence), centre, low, high, turns, lines, paths)
-        for x, line in turns:
+        find_envelope(_select(pool, slopes, scores, sentence), centre, low, high, segments, lines, paths)
+        for x, line in segments:
             sentences.append(np.int32(sentence))
-            points.append(x)
+            breakpoints.append(x)
             found.append(paths[line])
             length += len(paths[line])
     offsets, arcs = np.zeros(len(found) + 1, dtype=np.int64), np.empty(length, dtype=np.int32)
@@ -290,7 +289,7 @@ def find_envelopes(
         offsets[i + 1] = offsets[i] + len(found[i])
         arcs[offsets[i] : offsets[i + 1]] = found[i]
     numbers = np.array(sentences)
-    return Envelopes(numbers, np.array(points), count_paths(pool, numbers, arcs, offsets), arcs, offsets)
+    return Envelopes(numbers, np.array(breakpoints), count_paths(pool, numbers, arcs, offsets), arcs, offsets)
 
 
 @kernel
@@ -300,15 +299,15 @@ def sweep_envelopes(envelopes: Envelopes, narrowest: float, low: float, high: fl
     Intervals narrower than ``narrowest`` are passed over.
     """
     total = np.zeros(SIZE, dtype=np.int64)
-    size, count = len(envelopes.points), 0
-    points, changes = np.empty(size), np.empty((size, 2), dtype=np.int32)
+    size, count = len(envelopes.breakpoints), 0
+    breakpoints, changes = np.empty(size), np.empty((size, 2), dtype=np.int32)
     for row in range(size):
         if row == 0 or envelopes.sentences[row] != envelopes.sentences[row - 1]:
             total += envelopes.statistics[row]
-        elif differ(envelopes.statistics[row - 1], envelopes.statistics[row]):
-            points[count], changes[count, 0], changes[count, 1] = envelopes.points[row], row - 1, row
+        elif differ(envelopes.statistics[row - 1], envelopes.statistics[row], SIZE):
+            breakpoints[count], changes[count, 0], changes[count, 1] = envelopes.breakpoints[row], row - 1, row
             count += 1
-    return sweep(points[:count], changes[:count], total, envelopes.statistics, narrowest, low, high)
+    return sweep(breakpoints[:count], changes[:count], total, envelopes.statistics, narrowest, low, high)
 
 
 @kernel

@@ -128,7 +128,7 @@ def run(method: Method, weights: np.ndarray, seed: int, state: State | None = No
     """
     progress = state.load(method.pool) if state else None
     if progress is None:
-        empty = method.pool.empty(method.size, len(weights))
+        empty = method.pool.empty(len(method.references), len(weights))
         progress = Progress([], method.surface(empty).normalised(weights).tolist(), empty)
     elif progress.iterations:
         logger.info("going on after iteration %d", len(progress.iterations))

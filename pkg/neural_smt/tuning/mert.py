@@ -6,15 +6,15 @@ BLEU; starting points are the current weights and random ones.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from neural_smt.experiment.settings import Settings
 from neural_smt.jit import kernel
+from neural_smt.shards import in_threads
 from neural_smt.tuning.candidates import Candidates
-from neural_smt.tuning.envelope_primitives import Lists, best_rows, quality, search_line, sort_slopes
+from neural_smt.tuning.envelope_primitives import CandidateLists, best_rows, quality, search_line, sort_slopes
 
 MIN_GAIN = 1e-4
 """A coordinate ascent ends with the round that gains no more BLEU (0 to 1) than this."""
@@ -77,9 +77,11 @@ class Surface(ABC):
         """Whether a feature has one value for all candidates of a sentence."""
 
     def locate(self, weights: np.ndarray) -> Point:
-        """The point of these weights, float64 ``[F]``."""
+        """The point of these weights, float64 ``[F]``, with the model scores of all that is weighted."""
         weights = np.asarray(weights, dtype=np.float64)
-        scores = project(self.columns, weights)
+        scores = np.zeros(self.columns.shape[1])
+        for column, weight in zip(self.columns, weights, strict=True):
+            step(scores, column, weight)
         return Point(weights, scores, self.best_at(scores))
 
     def moved(self, point: Point, feature: int, x: float) -> Point:
@@ -134,7 +136,7 @@ class ErrorSurface(Surface):
     def __init__(self, candidates: Candidates, tunable: np.ndarray | None = None):
         super().__init__(np.ascontiguousarray(candidates.features.T), tunable)
         slopes, rows = np.zeros_like(self.columns), np.zeros(self.columns.shape, dtype=np.int32)
-        self.lists = Lists(self.columns, slopes, rows, candidates.offsets, candidates.statistics)
+        self.lists = CandidateLists(self.columns, slopes, rows, candidates.offsets, candidates.statistics)
         self.first_rows = candidates.offsets[candidates.sentences]
         for feature in np.flatnonzero(self.tunable):
             sort_slopes(self.columns[feature], candidates.offsets, slopes[feature], rows[feature])
@@ -179,25 +181,15 @@ def optima(
 
     given = surface.normalised(current)
     found = [Optimum(given, surface.bleu(given))]
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        found += pool.map(search, [*starts, *drawn])
-        for first in range(0, settings.refinements, REFINED_TOGETHER):
-            found += pool.map(search, highest(found).weights + noise[first : first + REFINED_TOGETHER])
+    found += in_threads(search, [*starts, *drawn], threads)
+    for first in range(0, settings.refinements, REFINED_TOGETHER):
+        found += in_threads(search, highest(found).weights + noise[first : first + REFINED_TOGETHER], threads)
     return found
 
 
 def highest(found: Iterable[Optimum]) -> Optimum:
     """The optimum of the highest BLEU, the first of equals."""
     return max(found, key=lambda optimum: optimum.bleu)
-
-
-@kernel
-def project(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Model scores float64 ``[N]`` of candidates given as feature columns float32 ``[F, N]``."""
-    scores = np.zeros(columns.shape[1])
-    for feature in range(len(columns)):
-        step(scores, columns[feature], weights[feature])
-    return scores
 
 
 @kernel(fastmath={"contract"})

@@ -3,8 +3,8 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,22 +24,18 @@ from neural_smt.tuning.mert import ErrorSurface, Optimum, Surface, highest, opti
 from neural_smt.tuning.mira import optimise_margins
 
 
+@dataclass
 class Method(ABC):
     """One way to tune. pool: the kind of its pool; decode: translates the development set with weights float64 ``[F]``
     (None: nothing is decoded); references: one of each sentence; tunable: bool ``[F]``; settings: of the section
     ``tuning``.
     """
 
-    pool: type[Candidates] | type[LatticePool]
-
-    def __init__(
-        self, decode: Callable[[np.ndarray], Any] | None, references: Sequence, tunable: np.ndarray, settings: Settings
-    ):
-        self.decode = decode
-        self.references = references
-        self.size = len(references)
-        self.tunable = tunable
-        self.settings = settings
+    pool: ClassVar[type[Candidates] | type[LatticePool]]
+    decode: Callable[[np.ndarray], Any] | None
+    references: Sequence
+    tunable: np.ndarray
+    settings: Settings
 
     @abstractmethod
     def gather(self, pool: Any, weights: np.ndarray) -> tuple[float, Any]:

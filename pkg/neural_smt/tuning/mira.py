@@ -59,8 +59,7 @@ def train(
         hope, fear, cost = hope_and_fear(features[part], statistics[part], weights, background)
         hope, fear = part.start + hope, part.start + fear
         update(features[hope].astype(np.float64) - features[fear], cost, tunable, regularisation, weights)
-        for i in range(SIZE):
-            background[i] = decay * background[i] + statistics[hope, i]
+        background[:] = decay * background + statistics[hope]
         total += weights
 
 

@@ -124,14 +124,15 @@ class LatticeReranking(ListMethod):
         filled = np.flatnonzero(found.arcs.lengths)
         if len(pool) == 0:
             pool = self._extended(pool, *list_paths(flat, weights[:-1], nbest))
-        pool = self._extended(pool, found.arcs.take(filled), np.searchsorted(filled, np.arange(self.size + 1)))
+        first = np.searchsorted(filled, np.arange(len(self.references) + 1))
+        pool = self._extended(pool, found.arcs.take(filled), first)
         return self.derivations.bleu_of(found.arcs), self._extended(pool, *list_paths(scored, weights, nbest))
 
     def _extended(self, pool: Candidates, paths: Ragged, first: np.ndarray) -> Candidates:
         """The pool with paths and their exact scores; first: int64 ``[S + 1]``, the paths of each sentence."""
         if self.network is None:
             return self.derivations.listed(pool, paths, first)
-        sentences = np.repeat(np.arange(self.size), np.diff(first))
+        sentences = np.repeat(np.arange(len(self.references)), np.diff(first))
         return self.derivations.listed(pool, paths, first, score_paths(self.network, paths, sentences)[0])
 
 

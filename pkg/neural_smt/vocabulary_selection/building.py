@@ -4,7 +4,6 @@ Of what a source word or phrase is translated with, target words outside the net
 do not count among the best.
 """
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,12 +14,13 @@ import numpy as np
 from neural_smt.alignment.lexical import LexicalTable
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings
+from neural_smt.io.files import digest_lines, digest_parts
 from neural_smt.io.ragged import Lists, Ragged, offsets_of
-from neural_smt.jit import kernel, leaf
+from neural_smt.jit import enlarged, kernel, leaf
 from neural_smt.phrases.table import PhraseTable, find_spans
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import EOS, RESERVED, UNK, Vocabulary
-from neural_smt.vocabulary_selection.candidates import PIECE, CandidateSets, text_digest
+from neural_smt.vocabulary_selection.candidates import PIECE, CandidateSets
 
 DIRECT = 2
 """The column of p(e|f) among the scores of a phrase table."""
@@ -49,10 +49,8 @@ class Sources:
         """SHA-256 (hex) of what V^D is read from: both vocabularies' digests, word pairs, w(t|s)."""
         if self.lexical is None:
             return None
-        digest = hashlib.sha256(f"{self.source.digest} {self.target.digest}".encode())
-        for values in (self.lexical.offsets, self.lexical.targets, self.lexical.target_given_source):
-            digest.update(np.ascontiguousarray(values))
-        return digest.hexdigest()
+        vocabularies, table = f"{self.source.digest} {self.target.digest}", self.lexical
+        return digest_parts([vocabularies, table.offsets, table.targets, table.target_given_source])
 
     def encode(self, lines: list[str]) -> Ragged:
         """int32 source ids of tokenised sentences; -1 for words outside the vocabulary, which no table knows."""
@@ -118,7 +116,7 @@ def build_pieces(
     if references is not None and len(references) != len(lines):
         raise ValueError(f"{len(lines)} sentences but {len(references)} references")
     words, size = len(sources.network), size or PIECE
-    origins = {"vocabulary": sources.network.digest, "source": text_digest(lines)}
+    origins = {"vocabulary": sources.network.digest, "source": digest_lines(lines)}
     translations = _empty_lists(len(sources.source))
     if settings.dictionary:
         origins["dictionary"] = str(sources.dictionary_digest)
@@ -126,7 +124,7 @@ def build_pieces(
     if settings.phrases:
         origins["phrase_table"] = sources.phrase_table.digest
     if references is not None:
-        origins["reference"] = text_digest(references)
+        origins["reference"] = digest_lines(references)
     common = frequent_ids(settings.frequent, words)
     for start in range(0, max(len(lines), 1), size):
         piece = sources.encode(lines[start : start + size])
@@ -242,9 +240,7 @@ def _collect(
     for sentence in range(len(offsets) - 1):
         begin, mark = end, sentence + 1
         if len(values) - end < size:
-            larger = np.empty(2 * len(values) + size, dtype=np.int32)
-            larger[:end] = values[:end]
-            values = larger
+            values = enlarged(values, 2 * len(values) + size)
         for token in range(offsets_of_words[sentence], offsets_of_words[sentence + 1]):
             if words[token] >= 0:
                 end = _take(translations, words[token], lowest, mark, seen, values, end)

@@ -1,6 +1,5 @@
 """The target words that each sentence of a text may be translated with (V_x of Mi et al. 2016, section 3.1)."""
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from neural_smt.errors import UserError
-from neural_smt.io.files import atomic, digest_json, load_array, read_json, save_arrays, write_json
+from neural_smt.io.files import atomic, digest_json, digest_lines, load_array, read_json, save_arrays, write_json
+from neural_smt.io.lookup_primitives import find_rising
 from neural_smt.io.ragged import Lists, ListWriter, Ragged
 from neural_smt.jit import kernel
 from neural_smt.vocabulary import UNK, Vocabulary
@@ -37,11 +37,6 @@ PIECE = 1 << 14
 _ADVICE = "run the stage vocabulary_selection again"
 
 
-def text_digest(lines: list[str]) -> str:
-    """SHA-256 (hex) of a tokenised text."""
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
 @dataclass(frozen=True)
 class CandidateSets:
     """Distinct ids of a network vocabulary for each of n sentences, in rising order.
@@ -52,7 +47,7 @@ class CandidateSets:
 
     own: int32 ``Ragged`` of n lists; common: int32 ``[c]``; size: words of the network vocabulary, |V_y|, reserved
     entries included; origins: digest of each thing of ``ORIGINS`` that the sets were made from (``Vocabulary.digest``,
-    ``text_digest``, ``Sources.dictionary_digest``, ``PhraseTable.digest``); settings: what else decides on them.
+    ``digest_lines``, ``Sources.dictionary_digest``, ``PhraseTable.digest``); settings: what else decides on them.
     """
 
     own: Ragged
@@ -162,12 +157,7 @@ def _count_covered(sets: Lists, common: np.ndarray, references: Lists) -> np.nda
     for sentence in range(len(counts)):
         own = values[offsets[sentence] : offsets[sentence + 1]]
         for word in words[word_offsets[sentence] : word_offsets[sentence + 1]]:
-            place = np.searchsorted(own, word)
-            found = place < len(own) and own[place] == word
-            if not found:
-                place = np.searchsorted(common, word)
-                found = place < len(common) and common[place] == word
-            counts[sentence] += found and word != UNK
+            counts[sentence] += word != UNK and (find_rising(own, word) >= 0 or find_rising(common, word) >= 0)
     return counts
 
 
@@ -197,8 +187,8 @@ def read_sets(
     references: the translations, to train with; sets may hold words of these, and of none otherwise. Raises
     ``UserError`` where the sets are of another text or of another network.
     """
-    translated = {} if references is None else {"reference": text_digest(references)}
-    sets = CandidateSets.load(folder, vocabulary=target.digest, source=text_digest(lines), **translated)
+    translated = {} if references is None else {"reference": digest_lines(references)}
+    sets = CandidateSets.load(folder, vocabulary=target.digest, source=digest_lines(lines), **translated)
     if len(sets) != len(lines):
         raise UserError(
             f"{folder}: target vocabularies of {len(sets)} sentences, but {text} has {len(lines)}; "

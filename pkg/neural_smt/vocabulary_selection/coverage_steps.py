@@ -43,7 +43,7 @@ def measure_candidates(
     lexical: Path,
     phrase_table: Path,
     settings: dict[str, Any],
-    tops: list[int],
+    dictionary_sizes: list[int],
     batch: int,
     training: str,
     seed: int,
@@ -52,16 +52,16 @@ def measure_candidates(
 ) -> None:
     """Measure how much of the reference the sets hold and how large they are (Tables 1 and 2 of Mi et al. 2016).
 
-    texts: name -> its source and target file; training: the text that sets are measured with V^R for, besides; tops:
-    sizes n of V^D, besides that of ``settings`` (sizes of ``vocabulary_selection``); batch: sentences whose sets
-    are united. A word of the reference that the network does not know is not covered.
+    texts: name -> its source and target file; training: the text whose sets are also measured with V^R;
+    dictionary_sizes: sizes n of V^D, besides that of ``settings`` (sizes of ``vocabulary_selection``); batch: sentences
+    whose sets are merged. A word of the reference that the network does not know is not covered.
     """
     chosen = section_settings(SIZES, settings)
     sources = load_sources(source_vocabulary, target_vocabulary, network_vocabulary, lexical, phrase_table)
-    sizes = sorted({*tops, chosen.dictionary} - {0})
+    sizes = sorted({*dictionary_sizes, chosen.dictionary} - {0})
     if batch < 1 or min(sizes, default=0) < 1:
         raise UserError(
-            f"coverage is measured with the top {tops} of V^D and batches of {batch}; give 1 or more of each"
+            f"coverage is measured with {dictionary_sizes} words of V^D and batches of {batch}; give 1 or more of each"
         )
     rows = []
     for name, (source, target) in texts.items():
@@ -110,10 +110,10 @@ def measure_pieces(pieces: Iterable[tuple[CandidateSets, Ragged]], batch: int) -
     return Coverage(*counted, ids / sentences if sentences else 0.0, float(np.mean(unions)) if unions else 0.0)
 
 
-def combinations(settings: Settings, tops: list[int]) -> Iterator[tuple[str, int | None, Settings]]:
+def combinations(settings: Settings, dictionary_sizes: list[int]) -> Iterator[tuple[str, int | None, Settings]]:
     """The columns of Table 1 of the paper: name of the parts, top n of V^D or None where there is no V^D, settings.
 
-    tops: sizes n of V^D; the sizes of the other parts are those of ``settings``.
+    dictionary_sizes: sizes n of V^D; the sizes of the other parts are those of ``settings``.
     """
     yield "V^P", None, settings.replace(dictionary=0, frequent=0)
     for name, changes in (
@@ -121,14 +121,14 @@ def combinations(settings: Settings, tops: list[int]) -> Iterator[tuple[str, int
         ("V^P + V^D", {"frequent": 0}),
         ("V^P + V^D + V^T", {}),
     ):
-        for top in tops:
+        for top in dictionary_sizes:
             yield name, top, settings.replace(dictionary=top, **changes)
 
 
 def measure_combinations(
     sources: Sources,
     settings: Settings,
-    tops: list[int],
+    dictionary_sizes: list[int],
     lines: list[str],
     references: list[str],
     batch: int,
@@ -150,7 +150,7 @@ def measure_combinations(
         encoded = (sources.network.encode_words(references[start : start + size]) for start in starts)
         return measure_pieces(zip(built, encoded, strict=True), batch)
 
-    for name, top, chosen in combinations(settings, tops):
+    for name, top, chosen in combinations(settings, dictionary_sizes):
         yield name, top, measured(chosen)
     if training:
         yield TRAINING, settings.dictionary, measured(settings, references)

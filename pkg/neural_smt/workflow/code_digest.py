@@ -12,8 +12,11 @@ IMPORTS = re.compile(
 )
 """A statement, as its lines begin: to parse all files would double the time that Snakemake takes to start."""
 
+TEMPLATES = PACKAGE / "report" / "templates"
+
 DATA = re.compile(r"\"((?!schema\.)\w+\.(?:css|html|ini|js|md|tsv|yaml))\"")
-"""The name of a file of data (a template, a table), which lies beside the module that names it or in a folder there.
+"""The name of a file of data (a template, a table), which lies beside the module that names it, in a folder there, or
+among the templates of pages.
 
 Not the schema: jobs get settings as params, and a new description of one changes nothing that is made.
 """
@@ -33,8 +36,9 @@ def module_file(module: str) -> Path | None:
 @cache
 def _imported(path: Path) -> frozenset[Path]:
     text = _contents(path).decode("utf-8")
-    named = [pattern for name in DATA.findall(text) for pattern in (name, f"*/{name}")]
-    files = {file for pattern in named for file in path.parent.glob(pattern)}
+    files = set[Path]()
+    for name in DATA.findall(text):
+        files.update(path.parent.glob(name), path.parent.glob(f"*/{name}"), TEMPLATES.glob(name))
     for module, names, modules in IMPORTS.findall(text):
         inside = [f"{module}.{name}" for name in re.findall(r"\w+", names)]
         for name in (module, *inside) if module else re.findall(r"[\w.]+", modules):

@@ -51,6 +51,13 @@ class Inputs:
         """The same sides of the in-domain text."""
         return self.in_domain(*self._sides(wildcards.text))
 
+    @property
+    def selection(self) -> dict[str, dict[str, Any]]:
+        """The texts that lines are selected from, and how."""
+        settings, extra = self.config["selection"], self.corpus["monolingual"]
+        methods = {"train": settings["method"]} | ({"monolingual": settings["monolingual_method"]} if extra else {})
+        return {text: settings | {"method": method} for text, method in methods.items()}
+
     def scores(self, wildcards: Any, text: str) -> list[str]:
         """The scores of the lines of a text, where as many are drawn at random as selection kept."""
         return [f"{self.folder}/selection/{text}.scores.tsv.gz"] if wildcards.variant == "random" else []
@@ -74,6 +81,16 @@ class Inputs:
         files = {} if measured is None else measured(self.layout, wildcards.network)
         return {"model": self.layout.network(wildcards.network)} | files
 
+    def trainers(self, wildcards: Any) -> list[str]:
+        """The modules that a step of the stage finds by name: its kind's, and the one that workers run."""
+        return [f"training.{self.layout.kind_of(wildcards.network)}", "training.worker"]
+
+    def scorers(self, wildcards: Any) -> list[str]:
+        """The modules of the kinds of a system's networks, of its search and of what it reranks with."""
+        layout, system = self.layout, wildcards.system
+        kinds = map(layout.kind_of, (layout.searched_network(system), layout.rescoring_network(system)))
+        return [f"decoding.scorers.{kind}" for kind in kinds if kind]
+
     # systems
 
     def table(self, wildcards: Any) -> str:
@@ -87,6 +104,13 @@ class Inputs:
     def tuned_system(self, wildcards: Any) -> dict[str, Any]:
         """The same for tuning, which searches with settings of its own."""
         return self.layout.system_inputs(wildcards.system, searched=False)
+
+    def gpus(self, wildcards: Any) -> int:
+        """GPUs of a job that scores or translates with a system's networks: recurrent models compute on the processor,
+        and what encoder-decoders say is in the phrase table.
+        """
+        kinds = {self.layout.kind_of(name) for name in self.layout.networks_of(wildcards.system)}
+        return int(self.config["device"] == "cuda" and not kinds <= {"encoder_decoder", "recurrent"})
 
     def arpa(self, wildcards: Any) -> str:
         """The language model of a system as ARPA."""
@@ -108,21 +132,16 @@ class Inputs:
 
     # reranking
 
-    def _network(self, wildcards: Any) -> str | None:
-        return self.layout.rescoring_network(wildcards.system)
-
     def candidates(self, wildcards: Any, text: str | None = None) -> dict[str, Any]:
         """A system that reranks, what it chooses among for a set, and what its network reads; lists that are drawn from
         lattices come from lattices that are less pruned.
         """
         text = text or wildcards.set
-        network, base = self._network(wildcards), self.systems[wildcards.system]["base"]
-        decoded = f"{self.folder}/decoding/{base}/run{wildcards.run}/{text}"
-        found = {
-            "lists": {"nbest": f"{decoded}.nbest.gz"},
-            "lattice": {"lattices": f"{decoded}.lattices"},
-            "nbest": {"lattices": f"{decoded}.dense"},
-        }[self.layout.rescored_candidates(wildcards.system)]
+        network, base = self.layout.rescoring_network(wildcards.system), self.systems[wildcards.system]["base"]
+        files = {"lists": "nbest.gz", "lattice": "lattices", "nbest": "dense"}
+        end = files[self.layout.rescored_candidates(wildcards.system)]
+        argument = "nbest" if end == "nbest.gz" else "lattices"
+        found = {argument: f"{self.folder}/decoding/{base}/run{wildcards.run}/{text}.{end}"}
         return found | self.system(wildcards) | (self.layout.scored_text(network, text) if network else {})
 
     def tuning_candidates(self, wildcards: Any) -> dict[str, Any]:
@@ -141,12 +160,16 @@ class Inputs:
 
     def scoring_threads(self, wildcards: Any) -> int:
         """Two for a CSLM, whose products are large; attention networks score with one."""
-        return 2 if self.layout.kind_of(self._network(wildcards)) == "cslm" else 1
+        return 2 if self.layout.kind_of(self.layout.rescoring_network(wildcards.system)) == "cslm" else 1
 
     def tuning_settings(self, wildcards: Any) -> dict[str, Any]:
-        """How the weights of a system that reranks are tuned: on lists random points are enough, lattices iterate."""
+        """How the weights of a system are tuned. Of one that reranks on lists random points are enough, lattices
+        iterate.
+        """
         keys = ["restarts", "refinements"]
-        if self.layout.rescores_lattices(wildcards.system):
+        if not self.layout.is_rescored(wildcards.system):
+            keys = [key for key in self.config["tuning"] if key not in ("runs", "start")]
+        elif self.layout.rescores_lattices(wildcards.system):
             keys += ["nbest", "iterations", "min_gain", "select"]
         return {key: self.config["tuning"][key] for key in keys}
 

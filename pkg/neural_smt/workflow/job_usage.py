@@ -40,50 +40,51 @@ def _own_peak() -> int:
 
 
 class Measurement(NamedTuple):
-    """seconds: by the clock, on a machine that other jobs shared; processor_seconds: of all its threads, which is what
+    """seconds: by the clock, on a machine that other jobs shared; cpu_seconds: of all its threads, which is what
     counts; memory: the highest resident one in MB, 0 where unknown.
     """
 
     seconds: float
-    processor_seconds: float
+    cpu_seconds: float
     memory: float
 
 
 def read_benchmark(path: Path) -> Measurement:
-    """The first measurement of a file, with what the job's log says of itself, where it has ended with that.
+    """The first measurement of a file; CPU seconds are those that the job's log ends with, if it does, and
+    memory the higher of both.
 
     Snakemake takes samples, from the 15th second on only every 30: peaks between them are missed, and of CPU seconds
-    it has those of the last sample. Without a log, what was left then is taken to have used the processor as
+    it has those of the last sample. Without a log, the rest of the job is taken to have used the CPU as
     much as what was before. ``-`` or ``NA`` stand for what was over too soon to be measured; such a job is taken to
-    have used one processor all the time.
+    have used one core all the time.
     """
     lines = read_lines(path)
     row = dict(zip(lines[0].split("\t"), lines[1].split("\t"), strict=False)) if len(lines) > 1 else {}
     if not {"s", "cpu_time", "max_rss"} <= row.keys():
         raise UserError(f"{path}: not a benchmark of Snakemake; leave its run out, or run the job again")
     wall, memory = number(row["s"]), number(row["max_rss"])
-    place = Place.of(path)
-    told = _told(place.log) if place else None
-    if told is None:
+    benchmark = BenchmarkPath.of(path)
+    use = _logged_use(benchmark.log) if benchmark else None
+    if use is None:
         return Measurement(wall, _whole(wall, number(row["cpu_time"])), memory)
-    return Measurement(wall, told[0], max(memory, told[1]))
+    return Measurement(wall, use[0], max(memory, use[1]))
 
 
-class Place(NamedTuple):
-    """Where a benchmark stands: ``<root>/benchmarks/<stage>/<job>.tsv``; the job's name may have a folder in it."""
+class BenchmarkPath(NamedTuple):
+    """The parts of ``<root>/benchmarks/<stage>/<job>.tsv``; the job's name may have a folder in it."""
 
     root: Path
     stage: str
     job: Path
 
     @classmethod
-    def of(cls, path: Path) -> "Place | None":
+    def of(cls, path: Path) -> "BenchmarkPath | None":
         """None for a file elsewhere."""
         parts = Path(path).parts
         if "benchmarks" not in parts[:-2]:
             return None
-        place = len(parts) - 1 - parts[::-1].index("benchmarks")
-        return cls(Path(*parts[:place]), parts[place + 1], Path(*parts[place + 2 :]).with_suffix(""))
+        folder = len(parts) - 1 - parts[::-1].index("benchmarks")
+        return cls(Path(*parts[:folder]), parts[folder + 1], Path(*parts[folder + 2 :]).with_suffix(""))
 
     @property
     def rule(self) -> str:
@@ -96,7 +97,7 @@ class Place(NamedTuple):
         return self.root / "logs" / f"{self.job}.log"
 
 
-def _told(log: Path) -> tuple[float, float] | None:
+def _logged_use(log: Path) -> tuple[float, float] | None:
     """CPU seconds and MB that a log ends with."""
     if not log.is_file():
         return None

@@ -1,8 +1,8 @@
-"""Runs of Snakemake in a folder: which are alive, and what ends with one that is killed.
+"""Runs of Snakemake in a folder: which are alive, and stopping the jobs of one that is killed.
 
-A run holds the lock of a file as long as it lives; the system frees it however the run ends. Its jobs wait for that and
-end too. They share the lock of a second file, for which the next run of the experiment waits; then it takes away the
-marks by which Snakemake would go on believing that the killed one is at work.
+A run holds the lock of a file as long as it lives; the system releases it however the run ends. Its jobs wait for that
+and stop too. They share the lock of a second file, for which the next run of the experiment waits; then it removes the
+stale locks of Snakemake, which would believe that the killed run is still at work.
 """
 
 import atexit
@@ -110,7 +110,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _end_dead_runs(folder: Path, experiment: str) -> None:
-    """Wait for the jobs of killed runs; take away their locks and scripts, unless those may be of runs that live."""
+    """Wait for the jobs of killed runs; remove their locks and scripts, unless a live run may own them."""
     dead: set[str] = set()
     alive: set[str] = set()
     for path in sorted(folder.glob("*.run")):

@@ -16,7 +16,7 @@ from neural_smt.workflow.run_lock import end_with_run
 if TYPE_CHECKING:
     from snakemake.script import Snakemake
 
-LEFT_OUT = ("step", "code", "asked", "depends")
+LEFT_OUT = ("step", "code", "declared", "depends")
 """Inputs and params that are no arguments of a step."""
 
 
@@ -24,12 +24,12 @@ def run_step(snakemake: "Snakemake") -> None:
     """Call the function that the rule's param ``step`` names, with the log in the rule's log file.
 
     The step gets every named input and output as a path (or a list of paths) and every param as it is. The input
-    ``depends`` and the params ``code`` and ``asked`` only declare what a rule depends on and are left out. Threads,
+    ``depends`` and the params ``code`` and ``declared`` only declare what a rule depends on and are left out. Threads,
     processes, whether networks are compiled, device and mirror do not change what is made, so they are no params (a
     change reruns nothing); steps that do not take them, or the whole configuration, do without.
 
     The job stops with its run of Snakemake. It first removes what killed jobs before it left half-written; temporary
-    files lie in a folder of its own. The last line of its log tells what it used.
+    files lie in a folder of its own. The last line of its log says what it used.
     """
     # Threads of a network that wait for each other sleep: where they spin beside other jobs, training is many times
     # slower. Set before anything loads OpenMP.

@@ -91,8 +91,7 @@ class Paradigm(NamedTuple):
     participle: str
 
 
-_STRONG_E = ("lever", "mener", "acheter", "peser", "geler", "semer")
-_DOUBLED = ("appeler", "jeter", "rappeler", "rejeter", "renouveler", "projeter")
+_STRONG_E, _DOUBLED = word_list("strong e verb"), word_list("doubling French verb")
 
 _IRREGULAR = {
     row["infinitive"]: Paradigm(
@@ -104,7 +103,7 @@ _IRREGULAR = {
     for row in read_table("french_verbs.tsv")
 }
 _BY_LENGTH = sorted(_IRREGULAR, key=len, reverse=True)
-_WHOLE_ONLY = frozenset(("être", "avoir", "aller", "rire", "lire", "naître"))
+_WHOLE_ONLY = frozenset(word_list("whole verb"))
 """Patterns too short to be taken for the ending of another verb."""
 
 

@@ -131,8 +131,7 @@ def proper_name(d: Derivation) -> NounPhrase:
         style = "full" if d.chance(0.4) else "polite" if d.chance(0.5) else "titled"
         last = _surname(d)
         if style == "polite":
-            mister = "Mr." if d.domain.letter == "n" else "Mr"
-            opening = d.block("Mrs", "Mme") if feminine else d.block(mister, "M.")
+            opening = d.block(*expressions(f"polite {d.domain.name}")[feminine])
         elif style == "titled":
             title = d.block(*d.dice.skewed(expressions("title")))
             opening, feminine = title._replace(target=words(LE, *title.target[0].keys) + title.target), False
@@ -192,22 +191,20 @@ def _determiner(d: Derivation, choice: str, bare: NounPhrase, article: str) -> t
     """The English and the French determiner of a phrase; article: the definite one in French."""
     if choice == "the":
         return "the", article
-    if choice == "a":
-        return "a|an", ("un", "une")[bare.feminine]
-    if choice in ("this", "that"):
-        english = choice if bare.source_person == 2 else {"this": "these", "that": "those"}[choice]
-        return english, "ces" if bare.plural else ("ce|cet", "cette")[bare.feminine]
+    if choice == "every":
+        return expressions("determiner every")[0 if d.chance(0.7) else 1]
+    if choice in ("a", "this", "that"):
+        english, forms = expressions(f"determiner {choice}")[0]
+        return english.split()[0 if bare.source_person == 2 else 1], forms.split()[2 if bare.plural else bare.feminine]
     if choice == "possessive":
         english, forms = d.dice.choice(expressions(f"possessive {d.domain.name}"))
-        return english, forms.split()[2 if bare.plural else int(bare.feminine)]
-    if choice == "every":
-        return "every" if d.chance(0.7) else "each", "chaque"
+        return english, forms.split()[2 if bare.plural else bare.feminine]
     english, forms = d.dice.skewed(expressions("quantity"))
     masculine, _, other = forms.partition("/")
     return english, other if bare.feminine and other else masculine
 
 
-_NEED_DEFINITE = frozenset(("same", "first", "last", "main", "next", "whole", "favourite"))
+_NEED_DEFINITE = frozenset(word_list("definite adjective"))
 
 
 def _attributes(d: Derivation, noun: Noun) -> list[Adjective]:

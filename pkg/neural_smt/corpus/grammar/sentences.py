@@ -150,7 +150,7 @@ def existential(d: Derivation) -> Pair:
 
 def percentage(d: Derivation) -> Pair:
     """Figures that rise and fall: a comma is French for the decimal point."""
-    changes = ("augmenter", "baisser", "diminuer")
+    changes = word_list("percentage verb")
     predicate = predicate_of(d, draw_fitting(d, "intransitive", lambda verb: verb.french in changes), plain=True)
     subject = with_relative(d, common_noun_phrase(d, "m", subject=True))
     english = str(d.dice.integer(2, 60)) if d.chance(0.6) else f"{d.dice.integer(1, 12)}.{d.dice.integer(1, 9)}"

@@ -48,12 +48,12 @@ class Hypothesis:
 
 class Found(NamedTuple):
     """What was found for n sentences. hypotheses: best first, 1 or more of each; words: int64 ``[n]``, how many words
-    the translations of each were predicted from; grown: bool ``[n]``, whether these are more than its own.
+    the translations of each were predicted from; expanded: bool ``[n]``, whether these are more than its candidates.
     """
 
     hypotheses: list[list[Hypothesis]]
     words: np.ndarray
-    grown: np.ndarray
+    expanded: np.ndarray
 
 
 def strongest(alphas: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -72,13 +72,13 @@ class AttentionStatistics(ShardStatistics):
     """The best translations of sentences.
 
     words: of the translation; complete: whether it was finished; vocabulary: the number of words it was predicted from;
-    grown: whether these had to be more than its own. Of ``unknown`` are words of the translation.
+    expanded: whether these had to be more than its candidates. Of ``unknown`` are words of the translation.
     """
 
     words: list[int]
     complete: list[bool]
     vocabulary: list[int]
-    grown: list[bool]
+    expanded: list[bool]
 
     @classmethod
     def of(cls, found: Found, members: Sequence[int], seconds: float) -> Self:
@@ -92,18 +92,18 @@ class AttentionStatistics(ShardStatistics):
             words=[len(hypothesis.words) for hypothesis in best],
             complete=[hypothesis.complete for hypothesis in best],
             vocabulary=found.words.tolist(),
-            grown=found.grown.tolist(),
+            expanded=found.expanded.tolist(),
         )
 
     def summarise(self) -> dict[str, Any]:
         """Words, sentences without a finished translation, the mean number of words that one was predicted from, and
-        those whose words had to grow, besides.
+        those whose candidates were expanded, besides.
         """
         return super().summarise() | {
             "words": sum(self.words),
             "unfinished": len(self.members) - sum(self.complete),
             "mean_vocabulary": round(float(np.mean(self.vocabulary)), 2) if self.members else 0.0,
-            "grown": sum(self.grown),
+            "expanded": sum(self.expanded),
         }
 
     def log_result(self) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from neural_smt.decoding.attention.results import Found, Hypothesis, strongest
 from neural_smt.decoding.nbest import ListedTranslation
 from neural_smt.decoding.scorers.attention import FEATURE, AttentionTextScorer
+from neural_smt.decoding.scorers.interface import RankedPredictions, StepScorer
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, section_settings
 from neural_smt.experiment.system_folder import System
@@ -103,7 +104,7 @@ class _Beams:
         )
 
 
-def _search(scorer: AttentionTextScorer, rows: np.ndarray, settings: Settings) -> list[list[Hypothesis]]:
+def _search(scorer: StepScorer, rows: np.ndarray, settings: Settings) -> list[list[Hypothesis]]:
     """The translations of each of the sentences ``rows``, which have one word or more each, best first."""
     count, lengths, states = len(rows), scorer.lengths[rows], scorer.start(rows)
     limits = settings.max_length_ratio * lengths + settings.max_length_extra
@@ -112,7 +113,7 @@ def _search(scorer: AttentionTextScorer, rows: np.ndarray, settings: Settings) -
     found: list[list[Hypothesis]] = [[] for _ in range(count)]
     step = 0
     while len(beams.owner):
-        predictions = scorer.predict(states)
+        predictions: RankedPredictions = scorer.predict(states)  # type: ignore[assignment]
         values, words = predictions.best(settings.beam)
         links = strongest(predictions.alphas.cpu().numpy(), lengths[beams.owner])
         rows, chosen, totals = best_continuations(beams.owner, beams.totals, values, words, places)
@@ -145,7 +146,7 @@ def search(network: AttentionNetwork, source: Ragged, settings: Settings, sets: 
     everything = network.config.target_words
     if sets is None:
         return Found(hypotheses, np.full(len(source), everything), np.zeros(len(source), dtype=bool))
-    words, grown = sets.sizes.copy(), np.zeros(len(source), dtype=bool)
+    words, expanded = sets.sizes.copy(), np.zeros(len(source), dtype=bool)
     # batch by batch, so that shards of whole batches find the same
     for batch in plan_batches(source.lengths, settings.batch) if settings.expand_on_failure else []:
         frequent, rows = frequent_words(sets), _unfinished(hypotheses, batch)
@@ -156,9 +157,9 @@ def search(network: AttentionNetwork, source: Ragged, settings: Settings, sets: 
             for row, found in zip(rows, beam_search(network, source.take(rows), settings, larger), strict=True):
                 hypotheses[row] = found
             words[rows] = everything if larger is None else larger.sizes
-            grown[rows] = True
+            expanded[rows] = True
             rows = _unfinished(hypotheses, rows)
-    return Found(hypotheses, words, grown)
+    return Found(hypotheses, words, expanded)
 
 
 def _unfinished(hypotheses: list[list[Hypothesis]], rows: np.ndarray) -> np.ndarray:

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from neural_smt.decoding.lattices.lattice import Lattice
-from neural_smt.decoding.primitives import enlarged, pop, push
+from neural_smt.decoding.primitives import pop, push
 from neural_smt.io.ragged import Ragged, Record
-from neural_smt.jit import kernel, leaf, mix
+from neural_smt.jit import enlarged, kernel, leaf, mix
 
 BLOCK = 8192
 """Arcs scored at a time, so that their features in float64 stay in the processor's cache."""

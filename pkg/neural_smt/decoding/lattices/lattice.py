@@ -123,17 +123,12 @@ class Lattice:
         return self.starts + self.weighted.options.source_length[self.options]
 
     @property
-    def forward(self) -> np.ndarray:
-        """float64 ``[M]``: weighted score of the best derivation of each node (0 for the first of a sentence)."""
-        best = np.zeros(len(self.ranges))
-        entered = np.diff(self.arc_offsets) > 0
-        best[entered] = self.prefix_scores[self.arc_offsets[:-1][entered]]
-        return best
-
-    @property
     def scores(self) -> np.ndarray:
         """float64 ``[A]``: the weighted score of each arc."""
-        return self.prefix_scores - self.forward[self.tails]
+        best = np.zeros(len(self.ranges))  # of the derivations of each node, 0 for the first of a sentence
+        entered = np.diff(self.arc_offsets) > 0
+        best[entered] = self.prefix_scores[self.arc_offsets[:-1][entered]]
+        return self.prefix_scores - best[self.tails]
 
     def features(self, arcs: np.ndarray) -> np.ndarray:
         """float32 ``[n, F]``: the feature values of the arcs numbered ``arcs`` (int64 ``[n]``). Natural log.

@@ -15,9 +15,8 @@ import numpy as np
 from neural_smt.bleu import MATCHES, ORDER, PLUS_ONE, REFERENCE_LENGTH, SIZE, TOTALS, bleu, sentence_bleu
 from neural_smt.bleu_primitives import log_bleu
 from neural_smt.decoding.lattices.flat import FlatLattices
-from neural_smt.decoding.primitives import enlarged
 from neural_smt.io.ragged import Lists, Ragged
-from neural_smt.jit import kernel, leaf, mix
+from neural_smt.jit import enlarged, kernel, leaf, mix
 from neural_smt.vocabulary import Vocabulary
 
 BEAM = 20

@@ -81,8 +81,7 @@ def default_folders(ini: Path) -> list[Path]:
 
 
 def _sources(ini: MosesIni) -> list[Source]:
-    reordering = [ini.reordering_table] if ini.reordering_table else []
-    return [_look_at(path) for path in (ini.phrase_table, *reordering, *ini.language_models)]
+    return [_look_at(path) for path in (ini.phrase_table, ini.reordering_table, *ini.language_models) if path]
 
 
 def _expected() -> dict[str, str]:
@@ -125,12 +124,9 @@ def _renewed(recorded: list[Source], present: list[Source]) -> list[Source]:
     """
     if [(old["path"], old["size"]) for old in recorded] != [(new["path"], new["size"]) for new in present]:
         return []
-    renewed = []
-    for old, new in zip(recorded, present, strict=True):
-        renewed.append(old if old["changed"] == new["changed"] else _read_digest(new))
-        if renewed[-1]["sha256"] != old["sha256"]:
-            return []
-    return renewed
+    pairs = zip(recorded, present, strict=True)
+    renewed = [old if old["changed"] == new["changed"] else _read_digest(new) for old, new in pairs]
+    return renewed if [one["sha256"] for one in renewed] == [old["sha256"] for old in recorded] else []
 
 
 def _files(folder: Path) -> dict[str, int]:
@@ -140,9 +136,8 @@ def _files(folder: Path) -> dict[str, int]:
 
 
 def _load(folder: Path, ini: MosesIni) -> TranslationModel:
-    source, target = (Vocabulary.load(folder / f"{side}.tsv") for side in ("source", "target"))
-    table = PhraseTable.load(folder / "phrase_table")
-    table.check_vocabularies(source, target)
+    files = (folder / name for name in ("phrase_table", "source.tsv", "target.tsv"))
+    table, (source, target) = PhraseTable.load_checked(*files)
     models = tuple(
         NgramModel.load(folder / f"language_model{number}", target) for number in range(len(ini.language_models))
     )

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -148,7 +148,7 @@ def _number(sections: Sections, name: str, kind: type[Value] = int, least: float
 def read_features(lines: list[Line]) -> list[FeatureLine]:
     """The lines of ``[feature]``; ``UserError`` for an argument without a value or given twice, and for equal names."""
     features: list[FeatureLine] = []
-    unnamed: Counter[str] = Counter()
+    unnamed: defaultdict[str, count[int]] = defaultdict(count)
     for line in lines:
         kind, *items = line.text.split()
         arguments: dict[str, str] = {}
@@ -157,10 +157,7 @@ def read_features(lines: list[Line]) -> list[FeatureLine]:
             if not equals or not value or key in arguments:
                 raise line.fail(f"expected arguments like name=value, each once, not '{item}'; correct the feature")
             arguments[key] = value
-        name = arguments.pop("name", None)
-        if name is None:
-            name = f"{kind}{unnamed[kind]}"
-            unnamed[kind] += 1
+        name = arguments.pop("name", None) or f"{kind}{next(unnamed[kind])}"
         if any(other.name == name for other in features):
             raise line.fail(f"a second feature is named {name}; give each a name= of its own")
         features.append(FeatureLine(line.path, line.number, line.text, kind, name, arguments))

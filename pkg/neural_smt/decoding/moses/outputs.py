@@ -103,6 +103,6 @@ class Outputs:
 
 def alignment_line(translation: Translation) -> str:
     """Links as Moses writes them: phrase by phrase of the translation, a blank after each."""
-    phrase_of = [i for i, (_, _, start, stop) in enumerate(translation.segmentation) for _ in range(start, stop)]
-    links = sorted(translation.alignment, key=lambda link: (phrase_of[link[1]], link))
+    phrase_of = [i for i, (_, _, start, stop) in enumerate(translation.trace.segmentation) for _ in range(start, stop)]
+    links = sorted(translation.trace.alignment, key=lambda link: (phrase_of[link[1]], link))
     return "".join(f"{i}-{j} " for i, j in links)

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 
-from neural_smt.decoding.features import LOG_FLOOR, NETWORK_FEATURES, REORDERING, UNKNOWN_WORD, Weights
+from neural_smt.decoding.features import LOG_FLOOR, REORDERING, UNKNOWN_WORD, Weights
 from neural_smt.decoding.lattices.lattice import prune
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.moses.compiled import AUTO, load_model
@@ -71,17 +71,9 @@ def decode_moses(
     """
     outputs = Outputs(output, Listing.parse(nbest), alignment, lattice, lattice_format)
     ini = read_moses_ini(moses_ini)
-    decoder = _decoder(
-        ini,
-        compiled,
-        threads,
-        algorithm=algorithm,
-        stack_size=stack_size,
-        beam_threshold=beam_threshold,
-        distortion_limit=distortion_limit,
-        table_limit=table_limit,
-        pop_limit=pop_limit,
-    )
+    changes = {"algorithm": algorithm, "stack_size": stack_size, "beam_threshold": beam_threshold}
+    changes |= {"distortion_limit": distortion_limit, "table_limit": table_limit, "pop_limit": pop_limit}
+    decoder = _decoder(ini, compiled, threads, **changes)
     done, seconds = 0, 0.0
     slices = decoder.feature_set.slices
     # Moses lists the features that can be tuned
@@ -146,9 +138,8 @@ def export_moses(*, system: Path, weights: Path, arpas: list[Path], output: Path
     relative to the folder, so start Moses there (``decode --moses-ini`` finds them from anywhere).
     """
     made_of = System.load(system)
-    for group in NETWORK_FEATURES:
-        if group in made_of.features:
-            raise UserError(f"Moses cannot load the feature {group} of this system; export one without it")
+    if network := made_of.content.get("network"):
+        raise UserError(f"Moses cannot load the feature {network['kind']} of this system; export one without it")
     model = TranslationModel.load(made_of)
     if len(arpas) != len(model.language_models):
         raise UserError(f"{len(model.language_models)} language models but {len(arpas)} ARPA files; give one for each")

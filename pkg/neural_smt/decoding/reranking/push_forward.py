@@ -6,10 +6,8 @@ together: what follows their states is scored at once, and the state after an ar
 to keeps it. The end of the sentence is predicted after the last node.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -28,6 +26,7 @@ from neural_smt.io.ragged import Ragged, blocks, offsets_of
 from neural_smt.io.sorting import sort_numbers
 from neural_smt.networks.recurrent.scorer import writable
 from neural_smt.networks.recurrent.tries import build_tries
+from neural_smt.shards import in_threads
 from neural_smt.vocabulary import BOS, EOS
 
 BLOCK = 1 << 16
@@ -38,10 +37,6 @@ PATHS = 4096
 
 TIE = 1e-6
 """Totals (nats) no further from the best one are as good: their last digits depend on what is computed beside."""
-
-
-Part = TypeVar("Part")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -81,14 +76,6 @@ class Rescored:
     network: np.ndarray
     evaluations: int
     arc_scores: np.ndarray | None = None
-
-
-def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], threads: int) -> list[Result]:
-    """``work`` of every part, in order."""
-    if threads == 1:
-        return [work(part) for part in parts]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, parts))
 
 
 def push_forward(network: LatticeScorer, weights: np.ndarray, beam: int = 1, threads: int = 1) -> Rescored:

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.decoding.primitives import enlarged
-from neural_smt.jit import kernel, leaf, mix
+from neural_smt.jit import enlarged, kernel, leaf, mix
 from neural_smt.networks.recurrent.scorer_primitives import Rows
 from neural_smt.networks.recurrent.tries import Tries
 

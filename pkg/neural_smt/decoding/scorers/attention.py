@@ -6,8 +6,8 @@ Translations in a list begin alike. What the network computes after a prefix ser
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,17 +15,18 @@ from torch import Tensor
 
 from neural_smt.decoding.scorers.interface import StepScorer, StepWalk, TargetNetwork, TargetText
 from neural_smt.errors import UserError
+from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.attention.decoder import Groups
 from neural_smt.networks.attention.network import AttentionNetwork, LimitedOutput, pack_sentences
 from neural_smt.networks.beams import top_values
-from neural_smt.networks.device import precision_context
+from neural_smt.networks.device import precision_context, select_device
 from neural_smt.networks.folder import Trained
 from neural_smt.networks.recurrent.scorer import Walk
 from neural_smt.networks.recurrent.tries import Tries
 from neural_smt.networks.softmax import TILE, choose_logits, log_normalisers
 from neural_smt.vocabulary import BOS, EOS, RESERVED, UNK
-from neural_smt.vocabulary_selection.candidates import CandidateSets
+from neural_smt.vocabulary_selection.candidates import CandidateSets, read_sets
 
 FEATURE = "Attention0"
 """log p(target | source) in n-best lists."""
@@ -58,6 +59,22 @@ class AttentionScoring(TargetNetwork):
         source = self.model.source.encode_words([" ".join(tokens) for tokens in text.sentences])
         sets = None if self.sets is None else with_words(self.sets.take(text.numbers), text.words, text.owner)
         return AttentionTextScorer(self.model.network, source, sets, self.precision)
+
+
+def load_scorer(
+    system: System,
+    *,
+    lines: list[str] | None = None,
+    text: Path | None = None,
+    candidates: Path | None = None,
+    device: str = "cpu",
+) -> AttentionScoring:
+    """The attention network that a system reranks with; see ``load_network``."""
+    loaded = Trained.load(system.of_network("model"), AttentionNetwork, select_device(device))
+    if candidates is not None and (lines is None or text is None):
+        raise UserError(f"{candidates}: target vocabularies of sentences; give the text that they belong to")
+    sets = None if candidates is None else read_sets(candidates, loaded.target, lines or [], Path(text or ""))
+    return AttentionScoring(loaded, sets, system["network"].get("precision", "fp32"))
 
 
 def with_words(sets: CandidateSets, words: np.ndarray, owner: np.ndarray) -> CandidateSets:
@@ -267,6 +284,7 @@ class AttentionPredictions:
         return AttentionStates(batch, self.states.owner[rows], hidden, chosen)
 
 
+@dataclass(eq=False)
 class AttentionTextScorer(StepScorer):
     """An attention network on source sentences (int32 ids).
 
@@ -274,18 +292,16 @@ class AttentionTextScorer(StepScorer):
     unknown word may be predicted; read: sentences that all states are of (int64 ``[S]``), and their batch.
     """
 
-    def __init__(
-        self,
-        network: AttentionNetwork,
-        source: Ragged,
-        sets: CandidateSets | None = None,
-        precision: str = "fp32",
-        unknown: bool = True,
-    ):
-        self.network, self.source, self.sets, self.precision, self.unknown = network, source, sets, precision, unknown
-        self.read: tuple[np.ndarray, SentenceBatch] | None = None
-        self.lengths = source.lengths
-        self.class_of_word = np.zeros(network.config.target_words, dtype=np.int32)
+    network: AttentionNetwork
+    source: Ragged
+    sets: CandidateSets | None = None
+    precision: str = "fp32"
+    unknown: bool = True
+    read: tuple[np.ndarray, SentenceBatch] | None = None
+
+    def __post_init__(self) -> None:
+        self.lengths = self.source.lengths
+        self.class_of_word = np.zeros(self.network.config.target_words, dtype=np.int32)
 
     @contextmanager
     def computing(self) -> Iterator[None]:
@@ -327,8 +343,7 @@ class AttentionTextScorer(StepScorer):
 
     def walk(self, tries: Tries, used: np.ndarray, sentences: np.ndarray, most: np.ndarray) -> Walk:
         """See ``TextScorer``: every sentence is read once for all levels."""
-        scorer, known = copy(self), np.unique(sentences)
-        if len(known):
-            with self.computing():
-                scorer.read = known, self.batch(known, kept=True)
-        return StepWalk(scorer, tries, sentences, most)
+        known = np.unique(sentences)
+        with self.computing():
+            read = (known, self.batch(known, kept=True)) if len(known) else None
+        return StepWalk(replace(self, read=read), tries, sentences, most)

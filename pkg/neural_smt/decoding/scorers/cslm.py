@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from neural_smt.decoding.features import NETWORK_FEATURES
+from neural_smt.decoding.features import column_name
+from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.scorers.interface import StepScorer, TargetNetwork, TargetText
 from neural_smt.decoding.scorers.ngrams import NgramCache, NgramFeature
 from neural_smt.experiment.settings import section_settings
+from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged
 from neural_smt.language_model.model import NgramModel
 from neural_smt.networks.cslm import CslmNetwork, CslmScorer
@@ -23,7 +25,7 @@ from neural_smt.vocabulary import BOS, Vocabulary
 
 log = logging.getLogger(__name__)
 
-FEATURE = NETWORK_FEATURES["cslm"]
+FEATURE = column_name("cslm")
 
 SAMPLE = 8192
 """Contexts that normalisers are estimated from."""
@@ -91,10 +93,7 @@ class CslmScoring(TargetNetwork):
     cslm: NgramFeature
     vocabulary: Vocabulary
 
-    @property
-    def feature(self) -> str:
-        """The name of its score."""
-        return self.cslm.name
+    feature = FEATURE
 
     def ids(self, words: Sequence[str]) -> np.ndarray:
         """See ``TargetNetwork``."""
@@ -108,6 +107,21 @@ class CslmScoring(TargetNetwork):
     def describe(self) -> str:
         """What was computed, as a line for the log."""
         return self.cslm.describe()
+
+
+def feature_of(system: System, model: TranslationModel, device: str) -> CslmFeature:
+    """The CSLM that a system is searched with, beside the first n-gram model."""
+    folder, settings = system.of_network("model"), system["network"].get("settings", {})
+    beside, vocabulary, phrases = model.language_models[0], model.target_vocabulary, model.phrase_table.target
+    return CslmFeature.load(folder, beside, vocabulary, settings, device, phrases)
+
+
+def load_scorer(system: System, *, device: str = "cpu", **reading: Any) -> CslmScoring:
+    """The CSLM that a system reranks with; it reads nothing of the source sentences."""
+    vocabulary = Vocabulary.load(system.base["target_vocabulary"])
+    beside = NgramModel.load(system.of_network("language_model"), vocabulary)
+    settings = system.of_network("settings")
+    return CslmScoring(CslmFeature.load(system.of_network("model"), beside, vocabulary, settings, device), vocabulary)
 
 
 @dataclass(frozen=True)
@@ -169,15 +183,15 @@ class CslmTextScorer(StepScorer):
         return scores[row_of], len(distinct.values) + len(distinct)
 
 
-def sample_contexts(phrases: Ragged, history: int, count: int = SAMPLE, seed: int = 0) -> np.ndarray:
-    """int32 ``[count, history]``: contexts as the search meets them, out of sentences of random target phrases."""
-    generator = np.random.default_rng(seed)
+def sample_contexts(phrases: Ragged, history: int) -> np.ndarray:
+    """int32 ``[SAMPLE, history]``: contexts as the search meets them, out of sentences of random target phrases."""
+    generator = np.random.default_rng(0)
     contexts: list[list[int]] = []
-    while len(contexts) < count:
+    while len(contexts) < SAMPLE:
         chosen = phrases.take(generator.integers(0, len(phrases), PHRASES))
         words = [BOS] * history + chosen.values.tolist()
         contexts += (words[end - history : end] for end in range(history, len(words) + 1))
-    return np.array(contexts[:count], dtype=np.int32)
+    return np.array(contexts[:SAMPLE], dtype=np.int32)
 
 
 class OneThreadEach:

@@ -5,6 +5,10 @@ A *network* (``TargetNetwork``) is trained and loaded; for the sentences of a te
 lists) and walks through prefix trees (``walk``: lattices). Networks that go on step by step, as a CSLM or an attention
 network does, implement ``StepScorer``: states of prefixes, log-probabilities of the next words, states after these;
 scoring lists and lattices follows from that. Recurrent models have kernels of their own for both.
+
+In the search of phrases a network is a ``StatefulFeature`` (``batches.py``) instead: there states belong to hypotheses
+of many sentences, which are recombined. N-gram models need no more than the last words, which the stacks hold; the
+states of a recurrent model its feature keeps itself, by the number of the hypothesis (``RecurrentSearch``).
 """
 
 from abc import ABC, abstractmethod
@@ -15,6 +19,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from neural_smt.decoding.scorers import loader
+from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged
 from neural_smt.networks.distinct import Level, SortedSequences
 from neural_smt.networks.recurrent.configuration import LinkSets
@@ -65,6 +71,16 @@ class TargetNetwork(ABC):
     def describe(self) -> str:
         """What was computed besides, for the log; nothing by default."""
         return ""
+
+
+def load_network(system: System, **reading: Any) -> TargetNetwork:
+    """The network that a system reranks with, whatever its kind.
+
+    reading: ``device``, and what the network may read: ``lines`` and ``text``, the tokenised sentences and where they
+    are from; ``candidates``, their target vocabularies for an attention network. Raises ``UserError`` where what the
+    network needs is missing or does not fit.
+    """
+    return loader(system, "load_scorer")(system, **reading)
 
 
 class TextScorer(ABC):
@@ -118,6 +134,17 @@ class Predictions(Protocol):
 
     def extend(self, rows: np.ndarray, words: np.ndarray) -> States:
         """The states after these words."""
+
+
+class RankedPredictions(Predictions, Protocol):
+    """Those of a network that translates by beam search. alphas: Tensor ``[n, L]``, the weight that each word of the
+    source sentence and its end had for the prediction.
+    """
+
+    alphas: Any
+
+    def best(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Log-probabilities (float64) and ids, ``[n, <= count]``, of the best next words, best first."""
 
 
 class StepScorer(TextScorer):

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neural_smt.decoding.batches import Derivations, NewHypotheses, StatefulFeature
-from neural_smt.decoding.features import NETWORK_FEATURES
+from neural_smt.decoding.features import column_name
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.options import WeightedSentences
 from neural_smt.decoding.reranking.aligned_lattices import model_ids, source_positions
 from neural_smt.decoding.scorers.interface import TargetNetwork, TargetText, TextScorer
 from neural_smt.decoding.stacks import with_room
 from neural_smt.errors import UserError
+from neural_smt.experiment.system_folder import System
 from neural_smt.io.ragged import Ragged, offsets_of
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs
 from neural_smt.networks.recurrent.scorer import RecurrentScorer, RecurrentWalk, distinct_inputs, score_sequences
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from neural_smt.representations.representation import Representation
     from neural_smt.vocabulary import Vocabulary
 
-FEATURE = NETWORK_FEATURES["recurrent"]
+FEATURE = column_name("recurrent")
 """ln p of the translation, its end included."""
 
 
@@ -91,14 +92,22 @@ class RecurrentScoring(TargetNetwork):
             raise UserError(f"{self.folder}: the model has inputs; name the representation and the text that it reads")
         return RecurrentTextScorer(self.scorer, self.representation.inputs(list(text.sentences), text.links))
 
-    def feature_of(self, model: TranslationModel, recombination: int = 1) -> "RecurrentFeature":
-        """The model as a feature of the search with a translation model. Raises ``UserError`` where it cannot be."""
-        read = self.representation
-        if read is not None and read.side != "source":
-            raise UserError(
-                f"{self.folder}: the model reads references, which a search has none of; rescore with it instead"
-            )
-        return RecurrentFeature(self.scorer, self.vocabulary, model, read, recombination)
+
+def load_scorer(system: System, **reading: Any) -> RecurrentScoring:
+    """The recurrent model that a system reranks with."""
+    return RecurrentScoring.load(system.of_network("model"), system["network"].get("representation"))
+
+
+def feature_of(system: System, model: TranslationModel, device: str) -> "RecurrentFeature":
+    """The recurrent model that a system is searched with; it computes on the CPU. Raises ``UserError`` where it reads
+    what a search has not.
+    """
+    loaded = load_scorer(system)
+    if loaded.representation is not None and loaded.representation.settings.side != "source":
+        raise UserError(
+            f"{loaded.folder}: the model reads references, which a search has none of; rescore with it instead"
+        )
+    return RecurrentFeature(loaded.scorer, loaded.vocabulary, model, loaded.representation)
 
 
 class RecurrentTextScorer(TextScorer):
@@ -134,6 +143,7 @@ def with_ends(targets: Ragged, complete: np.ndarray) -> tuple[Ragged, np.ndarray
     return Ragged(values, offsets), of_word
 
 
+@dataclass(eq=False)
 class RecurrentFeature(StatefulFeature):
     """The stateful feature ``Recurrent0`` of the search: ln p of the translation, its end included.
 
@@ -141,24 +151,19 @@ class RecurrentFeature(StatefulFeature):
     exact: the search has the state of one way into a hypothesis for all, so its scores are estimates for the others.
     """
 
+    scorer: RecurrentScorer
+    vocabulary: "Vocabulary"
+    model: TranslationModel
+    representation: "Representation | None" = None
+    recombination: int = 1
+
     name = FEATURE
     fallback_lm = "LM0"
     exact = True
 
-    def __init__(
-        self,
-        scorer: RecurrentScorer,
-        vocabulary: "Vocabulary",
-        model: TranslationModel,
-        representation: "Representation | None" = None,
-        recombination: int = 1,
-    ):
-        self.scorer = scorer
-        self.model = model
-        self.representation = representation
-        self.history = self.recombination = recombination
-        self.vocabulary = vocabulary
-        self.known = model_ids(model.target_vocabulary.words, vocabulary)
+    def __post_init__(self) -> None:
+        self.history = self.recombination
+        self.known = model_ids(self.model.target_vocabulary.words, self.vocabulary)
         self.lock, self.counts = threading.Lock(), {"hypotheses": 0, "evaluations": 0, "seconds": 0.0}
 
     def begin(self, weighted: WeightedSentences) -> "RecurrentSearch":
@@ -175,6 +180,10 @@ class RecurrentFeature(StatefulFeature):
         groups = np.flatnonzero(np.diff(derivations.sentences, prepend=-1))
         scores, _ = score_sequences(self.scorer, sequences, inputs, numbers, np.append(groups, len(words)))
         return scores
+
+    def accurate(self) -> "RecurrentFeature":
+        """See ``StatefulFeature``: refused with ``UserError``, since scores depend on all words before."""
+        raise UserError("lattices cannot hold a recurrent model's scores of whole histories; list translations")
 
     def statistics(self) -> dict[str, Any]:
         """What was computed, for a report: ways into hypotheses, hidden layers computed, seconds of all threads."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.jit import kernel, leaf
+from neural_smt.jit import enlarged, kernel, leaf
 from neural_smt.networks.primitives import ANY_ORDER, CLASSES, direct_places, exponential
 from neural_smt.networks.recurrent.tries import Tries
 
@@ -206,18 +206,11 @@ def list_prefixes(tries: Tries, rows: Rows, prefixes: tuple[int, int], used: int
         rows.prefix_row[prefix] = count
         for slot in range(rows.slots[tries.pair_root[pair]]):
             if count == len(sources):
-                sources, words = _doubled(sources), _doubled(words)
+                sources, words = enlarged(sources, 2 * count), enlarged(words, 2 * count)
             sources[count] = rows.pair_row[pair] + slot
             words[count] = tries.entry_word[entry]
             count += 1
     return sources[:count], words[:count]
-
-
-@kernel
-def _doubled(array: np.ndarray) -> np.ndarray:
-    larger = np.empty(2 * len(array), array.dtype)
-    larger[: len(array)] = array
-    return larger
 
 
 @kernel

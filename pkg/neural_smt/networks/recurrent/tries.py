@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neural_smt.io.sorting import sort_numbers
+from neural_smt.io.sorting import inverse, sort_numbers
 from neural_smt.jit import kernel
 
 
@@ -147,14 +147,14 @@ def build_tries(
     by_class, _ = sort_numbers(class_, int(class_of_word.max()) + 1)
     query_order, query_batches = sort_numbers(pair_batch[pair[by_class]], batches)
     query_order = by_class[query_order]
-    query_place = _inverse(query_order)
+    query_place = inverse(query_order)
     entry_order, entry_offsets = sort_numbers(query_place[query], len(query_order))
-    entry_place, prefix_place = _inverse(entry_order), _inverse(prefix_order)
+    entry_place, prefix_place = inverse(entry_order), inverse(prefix_order)
     return Tries(
         pair_root=root[pair_order],
         pair_prefix=prefix_place[prefix[pair_order]],
         pair_input=input_[pair_order],
-        query_pair=_inverse(pair_order)[pair[query_order]],
+        query_pair=inverse(pair_order)[pair[query_order]],
         query_class=class_[query_order],
         entry_offsets=entry_offsets,
         entry_query=query_place[query[entry_order]],
@@ -167,13 +167,6 @@ def build_tries(
         level_batches=level_batches,
         level_roots=np.searchsorted(levels, np.arange(count + 1)),
     )
-
-
-def _inverse(order: np.ndarray) -> np.ndarray:
-    """int32: the place of each number in an order."""
-    place = np.empty(len(order), dtype=np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    return place
 
 
 def _renumbered(numbers: np.ndarray, places: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The experiment beside the paper's Table 1, and why its order may be another."""
+"""The experiment beside Table 1 of Cho et al. (2014), and why its order of systems may differ."""
 
 from pathlib import Path
 
@@ -14,8 +14,8 @@ from neural_smt.report.papers import load_paper
 
 def test_an_order_that_holds_needs_no_reason(tmp_path: Path) -> None:
     rows = {"baseline": "plain", "rnn": "rnn"}
-    given = arguments("paper_order", tmp_path) | {"rows": rows, "remarks": "", "perplexity": None}
-    lines = read_lines(write("paper_order", given, tmp_path)["markdown_output"])
+    given = arguments("cho2014", tmp_path) | {"rows": rows, "remarks": "", "perplexity": None}
+    lines = read_lines(write("cho2014", given, tmp_path)["markdown_output"])
     assert lines[-1] == "All 2 steps have the paper's direction."
     assert not any("reason" in line for line in lines)
 
