@@ -125,14 +125,14 @@ def tokenised(sources, side):
     return expand(pattern, source=sources, side=side)
 
 
-# texts whose lines are scored to be selected
-SCORED_POOLS = [text for text, settings in INPUTS.selection.items() if settings["method"] != "none"]
+# texts whose lines shards score; with one shard the job that selects them does
+SHARDED_POOLS = [text for text, settings in INPUTS.selection.items() if SHARDS > 1 and settings["method"] != "none"]
 
 
 def scores_of_shards(text):
-    """The scores of a text's lines, where lines are selected by them."""
+    """The scores of a text's lines, where shards compute them."""
     pattern = f"results/{{{{experiment}}}}/selection/shards/{text}.{{scatteritem}}.npy"
-    return gather.shards(pattern) if text in SCORED_POOLS else []
+    return gather.shards(pattern) if text in SHARDED_POOLS else []
 
 
 def training_text(sources, side):

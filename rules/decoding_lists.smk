@@ -79,7 +79,7 @@ rule join_scores:
     conda:
         "../envs/neural_smt.yaml"
     params:
-        **step("decoding.reranking_steps:join_scores"),
+        **step("decoding.joining_steps:join_scores"),
     script:
         "../workflow_scripts/run_step.py"
 

@@ -1,5 +1,5 @@
 rule train_selection_models:
-    """Train the models of the in-domain text and of the pool that the pool is scored with."""
+    """Train the models of the in-domain text and of the pool that shards of the pool are scored with."""
     input:
         pool=INPUTS.pool,
         in_domain=INPUTS.pool_in_domain,
@@ -10,7 +10,7 @@ rule train_selection_models:
     benchmark:
         "results/{experiment}/benchmarks/selection/train_selection_models.{text}.tsv"
     wildcard_constraints:
-        text=one_of(SCORED_POOLS),
+        text=one_of(SHARDED_POOLS),
     conda:
         "../envs/neural_smt.yaml"
     resources:
@@ -36,7 +36,7 @@ rule score_pool:
     benchmark:
         "results/{experiment}/benchmarks/selection/score_pool/{text}.{scatteritem}.tsv"
     wildcard_constraints:
-        text=one_of(SCORED_POOLS),
+        text=one_of(SHARDED_POOLS),
     conda:
         "../envs/neural_smt.yaml"
     # for each side one

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from neural_smt.decoding.features import LOG_FLOOR, REORDERING, Weights, build_feature_set, column_name, is_column
-from neural_smt.decoding.joining_steps import join_translations
+from neural_smt.decoding.joining_steps import join_scores, join_translations
 from neural_smt.decoding.model import TranslationModel
 from neural_smt.decoding.nbest import read_nbest
-from neural_smt.decoding.reranking_steps import join_scores, score_lists
+from neural_smt.decoding.reranking_steps import score_lists
 from neural_smt.decoding.search import Decoder, SearchSettings
 from neural_smt.decoding.steps import decode
 from neural_smt.experiment.settings import Settings

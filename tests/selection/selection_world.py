@@ -60,10 +60,7 @@ def selected(folder: Path, output: Path, sides: tuple[str, ...] = BOTH, **given:
     }
     settings = SETTINGS | {"method": "axelrod" if len(sides) == 2 else "moore_lewis"}
     outputs = texts_of(output, "out", sides)
-    arguments = texts | files | {"output": outputs, "settings": settings, "seed": 7} | given
-    if arguments["settings"]["method"] != "none":
-        arguments.setdefault("scored", scored(folder, output, sides, 1))
-    select(**{"scored": []} | arguments)
+    select(**texts | files | {"output": outputs, "settings": settings, "seed": 7} | given)
     return {path.name: path.read_bytes() for path in (*outputs, *files.values())}
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from neural_smt.errors import UserError
 from neural_smt.io.files import atomic, read_object, write_json
 from neural_smt.io.lookup_primitives import find_pair
-from neural_smt.io.ragged import Ragged, load_record, offsets_of, save_record
+from neural_smt.io.ragged import Lists, Ragged, load_record, offsets_of, save_record
+from neural_smt.jit import kernel
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,33 @@ class LexicalTable:
         return table
 
 
+@kernel
+def _linked_words(
+    sources: Lists, targets: Lists, alignments: Lists, source_free: np.ndarray, target_free: np.ndarray
+) -> np.ndarray:
+    """Return the key ``s << 32 | t`` of every link (int64) and count the words without links into the two arrays."""
+    source, source_offsets = sources
+    target, target_offsets = targets
+    links, link_offsets = alignments
+    keys = np.empty(len(links), dtype=np.int64)
+    source_linked = np.zeros(len(source), dtype=np.bool_)
+    target_linked = np.zeros(len(target), dtype=np.bool_)
+    for sentence in range(len(link_offsets) - 1):
+        for link in range(link_offsets[sentence], link_offsets[sentence + 1]):
+            i = source_offsets[sentence] + links[link, 0]
+            j = target_offsets[sentence] + links[link, 1]
+            source_linked[i] = True
+            target_linked[j] = True
+            keys[link] = (np.int64(source[i]) << 32) | np.int64(target[j])
+    for i in range(len(source)):
+        if not source_linked[i]:
+            source_free[source[i]] += 1
+    for j in range(len(target)):
+        if not target_linked[j]:
+            target_free[target[j]] += 1
+    return keys
+
+
 def lexical_table(texts: Iterable[tuple[Ragged, Ragged, Ragged]], source_size: int, target_size: int) -> LexicalTable:
     """Count the linked words of aligned texts: w(s|t) = c(s, t) / c(t), an unaligned word counting as linked to NULL.
 
@@ -81,12 +109,8 @@ def lexical_table(texts: Iterable[tuple[Ragged, Ragged, Ragged]], source_size: i
     """
     source_free, target_free = np.zeros(source_size, dtype=np.int64), np.zeros(target_size, dtype=np.int64)
     pairs, counts = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    for *sides, links in texts:
-        keys = np.zeros(len(links.values), dtype=np.int64)  # of each link the ids of its words: s << 32 | t
-        for side, (text, free) in enumerate(zip(sides, (source_free, target_free), strict=True)):
-            places = np.repeat(text.offsets[:-1], links.lengths) + links.values[:, side]
-            keys = (keys << 32) | text.values[places]
-            free += np.bincount(np.delete(text.values, places), minlength=len(free))
+    for text in texts:
+        keys = _linked_words(*(part.arrays for part in text), source_free, target_free)
         found, frequencies = np.unique(keys, return_counts=True)
         places = np.searchsorted(pairs, found)
         known = places < len(pairs)

@@ -13,7 +13,7 @@ from neural_smt.decoding.attention.results import AttentionStatistics
 from neural_smt.decoding.statistics import PartStatistics
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_lines, read_object, write_json, write_lines
-from neural_smt.io.streams import concatenate, stream_lines
+from neural_smt.io.streams import concatenate, stream_lines, stream_texts
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +56,14 @@ def join_translations(
     result = kind.join(loaded)
     write_json(statistics, result.summarise())
     result.log_result()
+
+
+def join_scores(*, parts: list[Path], output: Path) -> None:
+    """Write the scored n-best lists of shards one after the other."""
+    if len(parts) == 1:
+        concatenate(parts, output)
+    else:
+        write_lines(output, stream_texts(parts))
 
 
 def _read_lists(paths: Iterable[Path]) -> Iterator[list[str]]:

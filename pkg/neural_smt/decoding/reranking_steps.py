@@ -23,7 +23,6 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.system_folder import System
 from neural_smt.io.files import read_lines, write_json, write_lines
 from neural_smt.io.ragged import Ragged, offsets_of
-from neural_smt.io.streams import stream_texts
 from neural_smt.networks.recurrent.configuration import LinkSets
 from neural_smt.representations.links import translation_links
 from neural_smt.shards import Shard
@@ -162,11 +161,6 @@ def score_lists(
     log.info("scored %d translations in %.1f s, %.0f a second", count, seconds, count / max(seconds, 1e-9))
     if network.describe():
         log.info("%s", network.describe())
-
-
-def join_scores(*, parts: list[Path], output: Path) -> None:
-    """Write the scored n-best lists of shards one after the other."""
-    write_lines(output, stream_texts(parts))
 
 
 def rerank(*, nbest: Path, weights: Path, output: Path, statistics: Path) -> None:

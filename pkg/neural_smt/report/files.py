@@ -207,7 +207,7 @@ class ReportFiles(Layout):
     def benchmarks(self) -> list[str]:
         """Snakemake's time and memory of the jobs that cost most; one stage per folder."""
         config, data = self.config, self._data_jobs()
-        scores_pool = config["selection"]["method"] != "none"
+        scores_pool = config["shards"] > 1 and config["selection"]["method"] != "none"
         joint = [name for name in self.joint_inputs if name in self.used_networks("recurrent")]
         texts = every("corpus/tokenise/{name}.{side}", name=config["corpus"]["train"], side=(self.source, self.target))
         rescoring = every("{network}.extracted", network=self.used_networks("encoder_decoder"))
