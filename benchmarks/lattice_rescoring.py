@@ -237,7 +237,7 @@ def compare(epochs: int, count: int) -> None:
     alone = 100 * bleu(corpus_statistics([t.tokens for t in translations], references))
     print(f"search: {1000 * searching:.3f} ms per sentence, BLEU {alone:.2f}; with lattices {1000 * making:.3f} ms")
     wide = link(decoder, text, WIDE)
-    oracles = [row.cells() for row in oracle_rows(wide, references, [100, 1000])]
+    oracles = [row._asdict() for row in oracle_rows(wide, references, [100, 1000])]
     comparison = Comparison(lattices, wide, folder, weights, references)
     rows = comparison.rows()
     print(f"{'':28}{'ms/sentence':>12}{'of search':>10}{'paper':>7}{'BLEU':>7}{'score':>10}{'ln p':>9}{'h':>9}")

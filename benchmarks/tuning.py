@@ -73,7 +73,7 @@ def mert(restarts: int, refinements: int) -> Tune:
 
 def mira(candidates: Candidates, start: np.ndarray, generator: np.random.Generator) -> Optimum:
     """Batch MIRA with its default settings."""
-    return optimise_margins(candidates, start, np.ones(len(start), dtype=bool), generator, MIRA)
+    return optimise_margins(candidates, ErrorSurface(candidates), start, generator, MIRA)
 
 
 METHODS: dict[str, Tune] = {"restarts_only": mert(20, 0), "with_refinements": mert(20, 20), "mira": mira}
