@@ -86,17 +86,23 @@ def translated(folder: Path, configuration: Sequence[str], systems: Iterable[str
 
 
 class DryRun(NamedTuple):
-    """jobs: rule -> how many of its jobs would run; networks: those that would be trained."""
+    """jobs: rule -> how many of its jobs would run; networks, systems: those that would be trained, and evaluated."""
 
     jobs: Counter[str]
     networks: set[str]
+    systems: set[str]
 
 
 def dry_run(folder: Path, *arguments: str) -> DryRun:
     """What Snakemake would run."""
     jobs = re.split(r"^(?:local)?rule (?=\w+:$)", run(folder, *arguments, "-n"), flags=re.MULTILINE)[1:]
-    networks = [re.search(r"wildcards: .*network=(\w+)", job) for job in jobs if job.startswith("train_network:")]
-    return DryRun(Counter(job.partition(":")[0] for job in jobs), {found[1] for found in networks if found})
+    rules = [job.partition(":")[0] for job in jobs]
+    wildcards = [dict(re.findall(r"(\w+)=(\w+)", "".join(re.findall("wildcards: .*", job)))) for job in jobs]
+    networks, systems = (
+        {of[name] for rule, of in zip(rules, wildcards, strict=True) if rule == wanted}
+        for wanted, name in (("train_network", "network"), ("evaluate", "system"))
+    )
+    return DryRun(Counter(rules), networks, systems)
 
 
 def planned(folder: Path, *arguments: str) -> set[str]:

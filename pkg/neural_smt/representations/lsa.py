@@ -13,6 +13,7 @@ from scipy.sparse.linalg import svds
 
 from neural_smt.errors import UserError
 from neural_smt.io.ragged import Ragged
+from neural_smt.representations.representation import word_counts
 from neural_smt.vocabulary import RESERVED
 
 LEAST_SINGULAR_VALUE = 1e-6
@@ -39,14 +40,6 @@ class LatentSemantics:
     def sentences(self, ids: Ragged) -> np.ndarray:
         """float64 ``[n, d]``: r = S^-1 T^T m of each sentence (word ids); zeros where no word is known."""
         return np.asarray(word_counts(ids, len(self.idf)) @ self.folding)
-
-
-def word_counts(ids: Ragged, words: int) -> sparse.csr_matrix:
-    """How often each word stands in each sentence ``[n, V]``."""
-    ones = np.ones(len(ids.values))
-    counts = sparse.csr_matrix((ones, ids.values.copy(), ids.offsets), shape=(len(ids), words))
-    counts.sum_duplicates()
-    return counts
 
 
 def analyse(ids: Ragged, words: int, dimensions: int, seed: int) -> LatentSemantics:

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
+from scipy import sparse
 
 from neural_smt.errors import UserError
 from neural_smt.experiment.settings import Settings, complete_settings, load_schema
 from neural_smt.io.files import atomic, read_json, write_json
+from neural_smt.io.ragged import Ragged
 from neural_smt.networks.recurrent.configuration import AuxiliaryInputs, LinkSets
 from neural_smt.representations.links import parse_window, window_rows
-from neural_smt.representations.lsa import word_counts
 from neural_smt.representations.projection import Projection, feature_matrix, word_hashes
 from neural_smt.vocabulary import Vocabulary
 
@@ -157,3 +158,11 @@ def _assembled(settings: Settings, vocabulary: Vocabulary, arrays: dict[str, np.
         return Representation(settings, vocabulary, vectors, features)
     rows = len(vocabulary) + (not sentences)
     return Representation(settings, vocabulary, vectors) if len(vectors) == rows else None
+
+
+def word_counts(ids: Ragged, words: int) -> sparse.csr_matrix:
+    """How often each word stands in each sentence ``[n, V]``."""
+    ones = np.ones(len(ids.values))
+    counts = sparse.csr_matrix((ones, ids.values.copy(), ids.offsets), shape=(len(ids), words))
+    counts.sum_duplicates()
+    return counts
