@@ -12,7 +12,8 @@ FIRST ?= 1
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-NAME := $(if $(EXPERIMENT),$(basename $(notdir $(EXPERIMENT))),embedded)
+# the experiment's name, as its file declares it
+NAME := $(shell sed -n "s/^experiment: *[\"']\{0,1\}\([a-z0-9_]*\).*/\1/p" $(or $(EXPERIMENT),config.yaml))
 OPTIONS := $(if $(EXPERIMENT),--configfile $(EXPERIMENT)) $(if $(CONFIG),--config $(CONFIG))
 # what Snakemake's report looks like, on a phone too, and what it opens on
 REPORT := --report-stylesheet rules/report/report.css --report-metadata rules/report/metadata.yaml

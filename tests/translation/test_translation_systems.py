@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from checkouts import copy_checkout, python, tracked
+from checkouts import TINY, copy_checkout, python, tracked
 from small_results import load, write_experiment
 from tiny_models import random_model
 
@@ -125,15 +125,25 @@ def test_a_missing_result_is_named_with_the_command_that_makes_it(experiment: Ex
     )
 
 
-def test_an_experiment_is_found_by_its_name(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_experiment_is_found_by_its_name(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "deen").mkdir()
+    own = (repository / TINY).read_text(encoding="utf-8").replace("experiment: tiny", "experiment: deen")
+    (tmp_path / "deen/experiment.yaml").write_text(own, encoding="utf-8")
     monkeypatch.chdir(repository)
+    assert Experiment.load("tiny", folder=tmp_path).files == (Path(TINY),)
+    assert Experiment.load("deen", folder=tmp_path).files == (tmp_path / "deen/experiment.yaml",)
     assert Experiment.load("embedded").files == (Path("config.yaml"),)
     tiny = Experiment.load("tiny")
-    assert tiny.files == (Path("experiments/tiny.yaml"),)
+    assert tiny.files == (Path(TINY),)
     assert tiny.command("x") == "snakemake --cores 2 x --configfile experiments/tiny.yaml"
     assert Experiment.load("embedded").command("x") == "snakemake --cores 2 x"
     with pytest.raises(UserError, match="tinny: neither a configuration file nor an experiment; experiments: embedded"):
         Experiment.load("tinny")
+    monkeypatch.chdir(tmp_path)
+    for name in ("deen", "deen/", "deen/experiment.yaml"):
+        assert Experiment.load(name).files == (Path("deen/experiment.yaml"),)
 
 
 def test_further_settings_go_over_those_of_the_experiment(repository: Path, tmp_path: Path) -> None:

@@ -16,6 +16,9 @@ from neural_smt.translation.translators import check_inputs
 DEFAULT = Path("config.yaml")
 """The configuration that Snakemake takes where none is named."""
 
+KNOWN = (str(DEFAULT), "experiments/*.yaml", "*/experiment.yaml")
+"""Where experiments are declared: the default, those of a checkout, and those that ``init`` wrote."""
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -32,7 +35,7 @@ class Experiment:
 
     @classmethod
     def load(cls, name: str, further: Sequence[Path] = (), folder: Path = Path()) -> "Experiment":
-        """Of a configuration file, or of the name that an experiment of ``config.yaml`` or ``experiments/`` has.
+        """Of a configuration file, or of the name that an experiment has which is declared here or in ``folder``.
 
         further: files whose settings go over those of the first, as with Snakemake's ``--configfile``. Raises
         ``UserError`` where there is no such experiment, and for the first fault of its configuration.
@@ -77,12 +80,12 @@ def _find(name: str, folder: Path) -> Path:
     """The configuration file that a name stands for."""
     if Path(name).is_file():
         return Path(name)
-    known = [DEFAULT, *sorted(Path("experiments").glob("*.yaml"))]
-    named = {read_configuration_file(file).get("experiment"): file for file in known if file.is_file()}
-    if name not in named:
-        there = ", ".join(str(other) for other in named) or "none here"
-        raise UserError(f"{name}: neither a configuration file nor an experiment; experiments: {there}")
-    return named[name]
+    files = [file for place in (folder, Path()) for pattern in KNOWN for file in sorted(place.glob(pattern))]
+    named = {str(read_configuration_file(file).get("experiment")): file for file in files}
+    if name.rstrip("/") not in named:
+        there = f"experiments: {', '.join(named)}" if named else "start it where its file lies, or name the file"
+        raise UserError(f"{name}: neither a configuration file nor an experiment; {there}")
+    return named[name.rstrip("/")]
 
 
 def open_system(
