@@ -125,9 +125,7 @@ def test_a_missing_result_is_named_with_the_command_that_makes_it(experiment: Ex
     )
 
 
-def test_an_experiment_is_found_by_its_name(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_experiment_is_found_by_its_name(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "deen").mkdir()
     own = (repository / TINY).read_text(encoding="utf-8").replace("experiment: tiny", "experiment: deen")
     (tmp_path / "deen/experiment.yaml").write_text(own, encoding="utf-8")

@@ -1,5 +1,5 @@
-"""Every command of the README is typed as it stands there, or smaller: the tiny experiment for a large one, a dry run
-for what takes hours. Those on translating are typed on the results of the tiny experiment.
+"""Every command of the README and of docs/running.md is typed as it stands there, or smaller: the tiny experiment for a
+large one, a dry run for what takes hours. Those on translating are typed on the results of the tiny experiment.
 """
 
 import json
@@ -23,10 +23,10 @@ COMMANDS = yaml.safe_load(Path(__file__).with_name("readme_commands.yaml").read_
 
 
 def shown_commands() -> list[str]:
-    """Every command, in the order of the README: lines of its blocks of code, without comments, and what stands
+    """Every command, in the order of the pages: lines of its blocks of code, without comments, and what stands
     between backquotes and begins with ``make`` or ``.venv/bin/``.
     """
-    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    text = "".join((REPOSITORY / page).read_text(encoding="utf-8") for page in ("README.md", "docs/running.md"))
     blocks = re.findall(r"^    (\S.*?)(?: +# .*)?$", text, re.M)
     inline = re.findall(r"`((?:make [a-z]|\.venv/bin/[\w-]+ )[^`]*)`", text)
     return list(dict.fromkeys([*blocks, *inline]))
