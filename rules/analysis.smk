@@ -12,7 +12,7 @@ rule show_phrases:
         page=report(
             "results/{experiment}/analysis/phrases.html",
             caption="report/caption.rst",
-            category=EVERY_PAGE["map"]["part"],
+            category=FILES.part(EVERY_PAGE["map"]["part"]),
             labels={"page": EVERY_PAGE["phrases"]["title"]},
         ),
     log:
@@ -132,7 +132,7 @@ rule show_map:
         output=report(
             "results/{experiment}/analysis/map.html",
             caption="report/caption.rst",
-            category=EVERY_PAGE["map"]["part"],
+            category=FILES.part(EVERY_PAGE["map"]["part"]),
             labels={"page": EVERY_PAGE["map"]["title"]},
         ),
     log:

@@ -292,9 +292,27 @@ rule show_page:
         "../workflow_scripts/run_step.py"
 
 
+use rule show_page as show_start with:
+    """The main table and figure, on which Snakemake's report opens."""
+    input:
+        figures="results/{experiment}/report/bleu.png",
+        tables="results/{experiment}/report/table1.md",
+    output:
+        output="results/{experiment}/report/start.html",
+    log:
+        "results/{experiment}/logs/show_start.log",
+    benchmark:
+        "results/{experiment}/benchmarks/report/show_start.tsv"
+    params:
+        title="BLEU",
+        about="",
+        template="start.html",
+
+
 rule report:
     """Tables and figures; `snakemake --report` binds them into one page."""
     input:
+        results("report/start.html"),
         results("report/pages/{page}.html", page=PAGES),
         results("report/translations.{set}.html", set=CORPUS["test"]),
         results("report/lattices.html") if SEARCHED else [],

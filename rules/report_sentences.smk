@@ -65,7 +65,7 @@ rule show_translations:
         output=report(
             "results/{experiment}/report/translations.{set}.html",
             caption="report/caption.rst",
-            category=EVERY_PAGE["translations"]["part"],
+            category=FILES.part(EVERY_PAGE["translations"]["part"]),
             labels={"page": EVERY_PAGE["translations"]["title"]},
         ),
     log:
@@ -95,7 +95,7 @@ rule show_lattices:
         output=report(
             "results/{experiment}/report/lattices.html",
             caption="report/caption.rst",
-            category=EVERY_PAGE["translations"]["part"],
+            category=FILES.part(EVERY_PAGE["translations"]["part"]),
             labels={"page": EVERY_PAGE["lattices"]["title"]},
         ),
     log:
@@ -121,7 +121,7 @@ use rule show_lattices as show_attention with:
         output=report(
             "results/{experiment}/report/attention_weights.html",
             caption="report/caption.rst",
-            category=EVERY_PAGE["translations"]["part"],
+            category=FILES.part(EVERY_PAGE["translations"]["part"]),
             labels={"page": EVERY_PAGE["attention_weights"]["title"]},
         ),
     log:
@@ -148,7 +148,7 @@ rule show_alignments:
         output=report(
             "results/{experiment}/report/alignments.html",
             caption="report/caption.rst",
-            category=EVERY_PAGE["alignments"]["part"],
+            category=FILES.part(EVERY_PAGE["alignments"]["part"]),
             labels={"page": EVERY_PAGE["alignments"]["title"]},
         ),
     log:

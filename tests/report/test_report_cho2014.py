@@ -16,7 +16,7 @@ def test_an_order_that_holds_needs_no_reason(tmp_path: Path) -> None:
     rows = {"baseline": "plain", "rnn": "rnn"}
     given = arguments("cho2014", tmp_path) | {"rows": rows, "remarks": "", "perplexity": None}
     lines = read_lines(write("cho2014", given, tmp_path)["markdown_output"])
-    assert lines[-1] == "All 2 steps have the paper's direction."
+    assert lines[-1] == "All 2 steps have the paper's direction, 1 of them significantly (p < 0.05)."
     assert not any("reason" in line for line in lines)
 
 

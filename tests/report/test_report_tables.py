@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from report_files import EXPECTED, EXPERIMENTS, arguments, check_written, evaluations, write
+from report_files import EXPECTED, EXPERIMENTS, arguments, check_written, comparisons, evaluations, write
 
 from neural_smt.errors import UserError
 from neural_smt.io.files import read_csv, read_lines, read_yaml
@@ -33,6 +33,28 @@ def test_a_file_that_is_another_is_named(
     with pytest.raises(UserError, match=re.escape(message)):
         write(name, given, tmp_path)
     assert not [*tmp_path.glob("out.*")]
+
+
+@pytest.mark.parametrize(
+    ("bleu", "p", "sentence"),
+    [
+        (
+            28.5,
+            0.2,
+            "the best system is rnn with 28.50 sacreBLEU, 0.50 above one (p = 0.200, so chance may explain it).",
+        ),
+        (28.5, 0.0001, "the best system is rnn with 28.50 sacreBLEU, 0.50 above one (p < 0.001)."),
+        (27.0, 0.0001, "no system is better than one, which has 28.00 sacreBLEU."),
+    ],
+)
+def test_the_result_is_said_in_a_sentence(bleu: float, p: float, sentence: str, tmp_path: Path) -> None:
+    scores = {"one": {"dev": [30.0], "test": [28.0]}, "rnn": {"dev": [31.0], "test": [bleu]}}
+    p_values = {"one": None, "rnn": p}
+    given = {
+        "scores": evaluations(tmp_path, scores),
+        "significance": comparisons(tmp_path, {"dev": p_values, "test": p_values}),
+    }
+    assert read_lines(write("table1", given, tmp_path)["markdown_output"])[0] == f"On test {sentence}"
 
 
 def test_terminal_columns_are_aligned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -91,6 +91,8 @@ def test_the_parts_of_the_report_and_their_pages(browser: Browser, report: Path,
     open_report(browser, report)
     shown = browser.value("document.querySelector('#app > div > nav + div').innerText")
     assert shown.strip().startswith("Neural SMT: tiny") and "utf-8" not in shown
+    assert "\nOn news_test " in shown and "Baseline + RNN\t" in shown, "the main result, in a sentence and a table"
+    assert browser.value("document.querySelector('#app .prose img').naturalWidth") > 500
     entries = browser.value("[...document.querySelectorAll('#app nav li a')].map((entry) => entry.textContent)")
     assert [entry for entry in entries if entry in PARTS] == list(PARTS)
     check_screenshot(browser, tmp_path / "start.png", 1280, 900)

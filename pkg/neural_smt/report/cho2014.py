@@ -18,6 +18,9 @@ from neural_smt.report.scores import p_value_text, read_scores, score_texts, set
 from neural_smt.shortlist import shortlist_ids
 from neural_smt.vocabulary import UNK, Vocabulary
 
+SIGNIFICANT = 0.05
+"""What has this p or a higher one may be chance."""
+
 
 def write_cho2014_table(
     *,
@@ -64,6 +67,7 @@ def write_cho2014_table(
         bleu=markdown(bleu_table(paper, bleu)),
         steps=markdown(readable(steps, read_columns("steps")), left=2),
         count=len(steps),
+        significant=int(((steps["holds"] == "yes") & (steps["p_value"] < SIGNIFICANT)).sum()),
         failing=steps[steps["holds"] == "no"].to_dict("records"),
         diagnosis=diagnosis,
         remarks=remarks,
@@ -120,6 +124,6 @@ def bleu_table(paper: pd.DataFrame, bleu: pd.DataFrame) -> pd.DataFrame:
 def verdicts(steps: pd.DataFrame) -> list[str]:
     """In words, whether each step is the paper's, and whether chance explains it."""
     return [
-        f"{holds}, but not significant" if p_value >= 0.05 else holds
+        f"{holds}, but not significant" if p_value >= SIGNIFICANT else holds
         for holds, p_value in zip(steps["holds"], steps["p_value"], strict=True)
     ]

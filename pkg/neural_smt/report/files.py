@@ -280,7 +280,16 @@ class ReportFiles(Layout):
                     paths = [every(pattern, network=[network], role=roles) for pattern in page.get(key, [])]
                     shown[key] = list(dict.fromkeys(chain.from_iterable(paths)))
                 pages[f"{name}_{network}" if network else name] = page | shown
-        return pages
+        return {name: page | {"part": self.part(page["part"], pages)} for name, page in pages.items()}
+
+    def part(self, part: str, pages: Mapping[str, Mapping[str, Any]] | None = None) -> str:
+        """A part of the report, numbered among those that have ``pages`` (by default all of this report)."""
+        declared, shown = read_pages(), self.pages() if pages is None else pages
+        # sentences are always shown
+        parts = sorted(
+            {declared[name]["part"] for name in ("translations", *(shown.keys() & declared.keys()))} | {part}
+        )
+        return f"{parts.index(part) + 1} {part.partition(' ')[2]}"
 
 
 def read_pages() -> dict[str, dict[str, Any]]:

@@ -57,11 +57,19 @@ def write_page(path: Path, template: str, **values: Any) -> None:
     write_lines(path, render(template, **values))
 
 
-def show_page(*, title: str, about: str, output: Path, figures: list[Path] = (), tables: list[Path] = ()) -> None:  # type: ignore[assignment]
+def show_page(
+    *,
+    title: str,
+    output: Path,
+    about: str = "",
+    figures: list[Path] = (),  # type: ignore[assignment]
+    tables: list[Path] = (),  # type: ignore[assignment]
+    template: str = "figures.html",
+) -> None:
     """Write a page (HTML, self-contained) of figures (PNG) and tables (Markdown, CSV) with what is to know of them.
 
     about: paragraphs of Markdown. Of a table that is there both as Markdown and as CSV, the Markdown is shown; every
-    CSV can be saved from the page.
+    CSV can be saved from the page. template: ``start.html`` is the part of Snakemake's report that it opens on.
     """
     paths = [Path(path) for path in tables]
     unknown = next((path for path in paths if path.suffix not in (".md", ".csv")), None)
@@ -71,7 +79,7 @@ def show_page(*, title: str, about: str, output: Path, figures: list[Path] = (),
     alone = [path for path in paths if path.suffix == ".csv" and path.with_suffix("") not in written]
     write_page(
         output,
-        "figures.html",
+        template,
         title=title,
         about=to_html(about),
         documents=[to_html("\n".join(read_lines(path))) for path in paths if path.suffix == ".md"],

@@ -132,7 +132,8 @@ def write_table(
     if data:
         wide = pd.concat([wide.iloc[:, :1], readable(found, DATA), wide.iloc[:, 1:]], axis=1)
     template = "data.md" if data else "table1.md"
-    write_page(markdown_output, template, title=title, table=markdown(wide), runs=runs(found))
+    values = {"title": title, "table": markdown(wide), "runs": runs(found), "result": result(found)}
+    write_page(markdown_output, template, **values)
 
 
 def read_facts(data: str, text: Path, perplexity: Path, phrase_table: Path) -> dict[str, str | int | float]:
@@ -182,6 +183,22 @@ def with_mark(p_value: str) -> str:
 def runs(found: pd.DataFrame) -> dict[str, int | str]:
     """What the notes below a table of systems name."""
     return {"count": int(found["runs"][0]), "signature": found["signature"][0]}
+
+
+def result(found: pd.DataFrame) -> dict[str, str | float | bool]:
+    """What a table of systems (as CSV holds it) comes to: the best on the first test set, beside the baseline."""
+    name = [*sets_of(found), *sets_of(found)][1]
+    bleu, p_values = found[f"{name}:sacrebleu"].astype(float), pd.to_numeric(found[f"{name}:p_value"])
+    best, baseline = bleu.idxmax(), p_values.isna().idxmax()
+    return {
+        "set": name,
+        "system": found["system"][best],
+        "bleu": with_spread(found[f"{name}:sacrebleu"], found[f"{name}:sacrebleu_std"])[best],
+        "baseline": found["system"][baseline],
+        "gain": bleu[best] - bleu[baseline],
+        "p": p_value_text(p_values[best]),
+        "significant": p_values[best] < LEVELS[-1][0],
+    }
 
 
 def print_table(*, table: Path) -> None:
