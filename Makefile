@@ -14,9 +14,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # the experiment's name, as its file declares it
 NAME := $(shell sed -n "s/^experiment: *[\"']\{0,1\}\([a-z0-9_]*\).*/\1/p" $(or $(EXPERIMENT),config.yaml))
-# VERBOSE=1 shows of every job its files, resources and reason
+# a bar for each rule and what fails; VERBOSE=1 shows of every job its files, resources and reason
 VERBOSE ?=
-OPTIONS := $(if $(VERBOSE),,--quiet host reason rules) $(if $(EXPERIMENT),--configfile $(EXPERIMENT)) $(if $(CONFIG),--config $(CONFIG))
+OPTIONS := $(if $(VERBOSE),,--logger rich) $(if $(EXPERIMENT),--configfile $(EXPERIMENT)) $(if $(CONFIG),--config $(CONFIG))
 # what Snakemake's report looks like, on a phone too, and what it opens on
 REPORT := --report-stylesheet rules/report/report.css --report-metadata rules/report/metadata.yaml
 # finished runs that rates are taken from; the tiny one compiles kernels

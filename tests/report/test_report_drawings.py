@@ -146,7 +146,7 @@ def test_the_page_of_alignments(tmp_path: Path) -> None:
 def test_alignments_must_fit_their_text(tmp_path: Path) -> None:
     files = alignment_files(tmp_path)
     write_lines(tmp_path / "gold", ["0-0"])
-    with pytest.raises(UserError, match=r"gold: 1 alignments made by hand of 3 pairs"):
+    with pytest.raises(UserError, match=r"gold: 1 known alignments of 3 pairs"):
         show_alignments(**files, gold=[tmp_path / "gold"])
     write_lines(tmp_path / "forward", ["0-0", "0-5", "0-0"])
     with pytest.raises(UserError, match=r"forward, line 2: link 0-5 lies outside"):

@@ -217,7 +217,7 @@ def show_alignments(
         check_alignments(links, tuple(lengths), path, sources[0])
     right = Ragged.concatenate([read_marked_alignments(path)[0] for path in gold]) if gold else None
     if right is not None and len(right) < len(texts[0]):
-        counts = f"{len(right)} alignments made by hand of {len(texts[0])} pairs"
+        counts = f"{len(right)} known alignments of {len(texts[0])} pairs"
         raise UserError(f"{gold[0]}: {counts}; give one line for each pair")
     longest = np.maximum(*lengths)
     fitting = np.flatnonzero(np.isin(longest, SHOWN_LENGTHS) & (np.minimum(*lengths) > 0))
