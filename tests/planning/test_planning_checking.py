@@ -15,7 +15,7 @@ from neural_smt.errors import UserError
 from neural_smt.experiment.configuration import complete
 from neural_smt.io.files import read_json, read_yaml
 from neural_smt.planning import checking
-from neural_smt.planning.checking import check_experiment, check_source
+from neural_smt.planning.checking import check_experiment, check_here, check_source
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -89,6 +89,24 @@ def test_the_first_fault_of_a_text_is_told(checked: Any, name: str, data: bytes 
     else:
         Path(name).write_bytes(data)
     assert checked()[::2] == (1, f"error: {sentence}\n")
+
+
+def test_a_dry_run_warns_of_texts_that_are_not_there(
+    folder: Path, whole: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    check_here(whole)
+    assert capsys.readouterr().err == ""
+    for name in ("old.fr", "more.fr"):
+        (folder / name).unlink()
+    check_here(whole)
+    missing = (
+        "corpus.sources.more.fr: more.fr: no such file; correct its path, or set data_mirror (2 sources are missing)"
+    )
+    assert capsys.readouterr().err == f"warning: {missing}\n"
+    (folder / "old.en").write_bytes(b"")
+    (folder / "old.fr").write_bytes(b"")
+    with pytest.raises(UserError, match=r"old\.en: empty"):
+        check_here(whole)
 
 
 def test_a_nul_is_refused_in_what_is_tokenised_alone(whole: dict[str, Any], tmp_path: Path) -> None:

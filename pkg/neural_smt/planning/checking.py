@@ -4,7 +4,6 @@ import logging
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -173,20 +172,29 @@ def find_side(config: Mapping[str, Any], name: str, side: str) -> Path | None:
     return None if "member" in declared or published_name(dict(declared)).endswith(".sgm") else found
 
 
-def check_local(
-    config: Mapping[str, Any], skip: type[Exception] | tuple[()] = ()
-) -> Iterator[tuple[str, dict[str, Path | None], Text | None]]:
+def check_local(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Path | None], Text | None]]:
     """Check all texts that are on this machine: of each source its name, where its sides are (None: not here), and the
-    size of those that are here; skip: errors for which a source is passed over.
+    size of those that are here.
     """
     for name, sides in published_sources(config):
-        with suppress(skip):
-            files = {side: find_side(config, name, side) for side in sides}
-            here = {side: path for side, path in files.items() if path}
-            yield name, files, check_source(config, name, here) if here else None
+        files = {side: find_side(config, name, side) for side in sides}
+        here = {side: path for side, path in files.items() if path}
+        yield name, files, check_source(config, name, here) if here else None
 
 
 def check_here(config: Mapping[str, Any]) -> None:
-    """Check all texts that are on this machine; those missing are checked when they are fetched."""
-    for _ in check_local(config, _Absent):
-        pass
+    """Check all texts that are on this machine. Those that should be here and are not are warned of: a dry run may be
+    of an experiment whose data come later.
+    """
+    missing = []
+    for name, sides in published_sources(config):
+        try:
+            here = {side: path for side in sides if (path := find_side(config, name, side))}
+        except _Absent as absence:
+            missing.append(str(absence))
+        else:
+            if here:
+                check_source(config, name, here)
+    if missing:
+        further = f" ({len(missing)} sources are missing)" if len(missing) > 1 else ""
+        print(f"warning: {missing[0]}{further}", file=sys.stderr)
