@@ -9,7 +9,7 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir) / "pkg"))
 
 from neural_smt.workflow.code_digest import step_digest
-from neural_smt.experiment.configuration import complete
+from neural_smt.experiment.configuration import complete, read_configuration
 from neural_smt.corpus.sources import collect_archives, published_sources
 from neural_smt.errors import UserError, sentence
 from neural_smt.experiment.networks import DEFAULT_SETS, KINDS
@@ -19,6 +19,8 @@ from neural_smt.workflow.run_lock import begin_run
 from neural_smt.experiment.systems import drawn_pairs
 
 try:
+    # Snakemake has read these files, but takes the last of two keys and one experiment over another
+    read_configuration(map(Path, workflow.configfiles))
     config = complete(config)
 except UserError as error:
     raise WorkflowError(sentence(error))

@@ -73,10 +73,28 @@ def check_as_many(**given: Sized) -> None:
         raise UserError(f"{counts}: give as many of each")
 
 
+LONGEST = 300
+"""Characters of a message: what it quotes may be of any length."""
+
+
 def sentence(error: BaseException) -> str | None:
-    """The message of an exception for users, on one line; None for a fault of the program."""
+    """The message of an exception for users; None for a fault of the program.
+
+    It is one line of at most ``LONGEST`` characters (what is cut is in the middle: the end says what to do), without
+    characters that a terminal acts upon.
+    """
+    message = _message(error)
+    if message is None:
+        return None
+    start, end = message[: 2 * LONGEST], message[2 * LONGEST :][-LONGEST:]
+    line = " ".join((start + end).split("\n"))
+    line = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[5 - LONGEST // 2 :]}"
+
+
+def _message(error: BaseException) -> str | None:
     if isinstance(error, UserError):
-        return " ".join(str(error).split("\n"))
+        return str(error)
     if isinstance(error, OSError) and error.errno in _ADVICE:
         place = error.filename or f"an output, or a temporary file in {tempfile.gettempdir()}"
         return f"{place}: {os.strerror(error.errno)}; {_ADVICE[error.errno]}"

@@ -63,6 +63,10 @@ CONTENTS = {
     "$english": b"".join(b"%d e f g h\n" % number for number in range(300)),
     "$latin1": "un\ndeux\ncafé\n".encode("latin-1"),
     "$latin1_settings": "experiment: café\n".encode("latin-1"),
+    "$long": b"alignment: {aligner: %s}\n" % (b"a" * 400),
+    "$brackets": b"seed: " + b"[" * 3000,
+    "$aliases": b"a0: &a0 [1, 2]\n"
+    + b"".join(b"a%d: &a%d [*a%d, *a%d]\n" % (n, n, n - 1, n - 1) for n in range(1, 40)),
     "$utf16": "un\n".encode("utf-16"),
     "$utf16_json": b"\xff\xfe{\x00",
     "$pickle": pickle.dumps({"a": 1}),

@@ -39,6 +39,14 @@ def test_shipped_experiments_are_valid(repository: Path, name: str) -> None:
     assert config["corpus"]["cleaning"] == {"max_length": 80, "max_ratio": 9}
 
 
+def test_texts_of_numbers_are_read_where_numbers_are_wanted(embedded: dict[str, Any]) -> None:
+    typed = {"tuning": {"runs": "4", "mira": {"decay": "0.5"}}, "check": {"disk": "false"}, "shards": "2"}
+    found = complete(embedded | typed)
+    assert (found["tuning"]["runs"], found["tuning"]["mira"]["decay"]) == (4, 0.5)
+    assert (found["check"]["disk"], found["shards"]) == (False, 2)
+    assert typed["tuning"]["runs"] == "4", "what is given stays as it is"
+
+
 def test_full_size_experiments_are_those_of_the_papers(repository: Path) -> None:
     def read(name: str) -> dict[str, Any]:
         return complete(yaml.safe_load((repository / "experiments" / name).read_text(encoding="utf-8")))

@@ -29,6 +29,7 @@ def experiment(address: str) -> dict:
             "test": ["opus"],
         },
         "systems": {"baseline": {"features": ["phrase", "language_model"]}},
+        "check": {"texts": False},  # one text stands for several sets
     }
 
 

@@ -31,9 +31,15 @@ def read_configuration_file(path: Path) -> dict[str, Any]:
 def read_configuration(paths: Iterable[Path], changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The settings of such files, each put over those before, and ``changes`` over all, section by section as Snakemake
     does it.
+
+    ``UserError`` where two of the files are whole experiments, with a name and sources of text.
     """
     merged: dict[str, Any] = {}
-    for settings in (*map(read_configuration_file, paths), changes or {}):
+    files = {Path(path): read_configuration_file(path) for path in paths}
+    whole = [str(path) for path, one in files.items() if "experiment" in one and "sources" in (one.get("corpus") or {})]
+    if len(whole) > 1:
+        raise UserError(f"{' and '.join(whole)}: each is a whole experiment; give one, then files that change settings")
+    for settings in (*files.values(), changes or {}):
         _update(merged, settings)
     return merged
 
@@ -137,6 +143,25 @@ def _check_languages(config: Mapping[str, Any]) -> None:
             check_language(language, f"languages.{side}")
 
 
+def _check_held_out(corpus: Mapping[str, Any]) -> None:
+    """Raise ``UserError`` where a set that systems are scored or tuned on is also what they learn from or are tuned on."""
+
+    def parts(name: str) -> list[str]:
+        return corpus["sources"][name].get("join", [name])
+
+    roles = ("train", "in_domain", "monolingual")
+    used = {part: role for role in roles for name in corpus[role] for part in parts(name)}
+    sets = {f"corpus.test.{position}": name for position, name in enumerate(corpus["test"])}
+    for where, name in {"corpus.dev": corpus["dev"], **sets}.items():
+        for part in parts(name):
+            if part in used:
+                raise UserError(
+                    f"{where}: '{part}' is in corpus.{used[part]} too; name text of its own, or set check: {{texts: false}}"
+                )
+        if where == "corpus.dev":
+            used |= dict.fromkeys(parts(name), "dev")
+
+
 def _check_names(config: Mapping[str, Any]) -> None:
     sources, languages = config["corpus"]["sources"], config["languages"]
     for where, name in _named_sources(config):
@@ -156,6 +181,8 @@ def _check_names(config: Mapping[str, Any]) -> None:
                 raise UserError(f"corpus.sources.{name}: the side '{side}' is missing; give its url or path")
         if where.startswith("corpus.gold") and "part" not in source and "alignment" not in source:
             raise UserError(f"corpus.sources.{name}: a gold set needs 'alignment'; give its url or path")
+    if config["check"]["texts"]:
+        _check_held_out(config["corpus"])
     check_experiment(Systems(config))
     if config["evaluation"]["baseline"] not in config["systems"]:
         raise UserError(

@@ -2,14 +2,15 @@
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from neural_smt.errors import UserError
+from neural_smt.errors import LONGEST, UserError
 from neural_smt.io.files import read_yaml
 
 
@@ -118,9 +119,31 @@ def check_section(
     """
     from jsonschema.exceptions import best_match  # a tenth of a second that most steps do without
 
-    errors = _validator()(schema).iter_errors(section)
+    validator = _validator()(schema)
+    for error in list(validator.iter_errors(section)):
+        _read_text(section, error)
+    errors = validator.iter_errors(section)
     if errors := sorted(errors, key=lambda error: [str(part) for part in error.absolute_path]):
         raise UserError(_sentence(best_match(errors), where, advice))
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "integer": int,
+    "number": float,
+    "boolean": {"true": True, "false": False}.get,
+}
+
+
+def _read_text(section: Mapping[str, Any], error: Any) -> None:
+    """Put a number or a truth value in the place of a text that says it, as in ``--config 'tuning={runs: 4}'``."""
+    reader, *path = READERS.get(str(error.validator_value)), *error.absolute_path
+    if error.validator == "type" and reader and isinstance(error.instance, str) and path:
+        place: Any = section
+        for part in path[:-1]:
+            place = place[part]
+        with suppress(ValueError):
+            value = reader(error.instance)
+            place[path[-1]] = error.instance if value is None else value
 
 
 @cache
@@ -139,10 +162,16 @@ def _is_finite(checker: Any, value: Any) -> bool:
 def _sentence(error: Any, where: str, advice: str) -> str:
     place = ".".join(str(part) for part in ([where] if where else []) + list(error.absolute_path)) or "configuration"
     if error.validator == "additionalProperties":
-        known = list(error.schema.get("properties", {}))
+        sections = error.schema.get("properties", {})
+        known = list(sections)
         unknown = next(key for key in error.instance if key not in known)
-        near = difflib.get_close_matches(str(unknown), known, n=1)
-        others = f"did you mean '{near[0]}'?" if near else f"known here: {', '.join(known)}"
+        near = difflib.get_close_matches(str(unknown), known, n=1, cutoff=0.7)
+        inside = [f"{key}.{unknown}" for key in known if unknown in sections[key].get("properties", {})]
+        others = f"known here: {', '.join(known)}"
+        if near or inside:
+            others = f"did you mean '{[*near, *inside][0]}'?"
+        elif len(others) > LONGEST // 2:
+            others = f"known here: {', '.join(known[:10])} and {len(known) - 10} more, which schema.yaml describes"
         return f"{place}: unknown key '{unknown}'; {others}"
     if error.validator == "required":
         missing = next(key for key in error.validator_value if key not in error.instance)

@@ -229,16 +229,54 @@ def _parse_json(path: Path, made_of: Callable[[list[tuple[str, Any]]], dict[str,
 def read_yaml(path: Path) -> Any:
     """Parse a file of YAML (or JSON, which is YAML too); ``UserError`` names the file and the line at fault."""
     text = "\n".join(read_lines(path))
-    with suppress(yaml.YAMLError, AttributeError):
+    with suppress(yaml.YAMLError, AttributeError, RecursionError):
         # libyaml, where PyYAML has it: a tenth of the time
-        return yaml.CSafeLoader(text).get_single_data()
+        return _construct(path, yaml.CSafeLoader(text))
     try:
         # Python's parser says better what is wrong
-        return yaml.safe_load(text)
+        return _construct(path, yaml.SafeLoader(text))
     except yaml.YAMLError as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
         where = f"{path}, line {mark.line + 1}" if mark else f"{path}"
         raise UserError(f"{where}: not valid YAML ({problem or str(error).splitlines()[0]}); correct it") from None
+    except RecursionError:
+        raise UserError(f"{path}: lists and sections are nested too deeply; write them flatter") from None
+
+
+MOST_VALUES = 1_000_000
+"""Values of a YAML file, those that aliases repeat counted each time."""
+
+
+def _construct(path: Path, loader: Any) -> Any:
+    """What the only document of a file of YAML holds; ``UserError`` for what PyYAML lets pass, or stumbles over."""
+    node = loader.get_single_node()
+    if node is None:
+        return None
+    if _count_values(path, node, {}) > MOST_VALUES:
+        raise UserError(f"{path}: aliases make more than {MOST_VALUES:,} values of it; write them out")
+    try:
+        return loader.construct_document(node)
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: a value is not what its form or tag says ({error}); put it in quotes") from None
+
+
+def _count_values(path: Path, node: yaml.Node, counts: dict[yaml.Node, int]) -> int:
+    """How many values a node stands for; ``UserError`` for a key that stands twice, or an alias in what it names."""
+    if node not in counts:
+        counts[node], children = 0, [] if isinstance(node, yaml.ScalarNode) else node.value
+        if isinstance(node, yaml.MappingNode):
+            names: set[str] = set()
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode):
+                    line = f"{path}, line {key.start_mark.line + 1}"
+                    if key.value in names:
+                        raise UserError(f"{line}: the key '{key.value}' stands twice in its section; keep one")
+                    names.add(key.value)
+            children = [value for _, value in node.value]
+        counts[node] = 1 + sum(_count_values(path, child, counts) for child in children)
+    elif not counts[node]:
+        raise UserError(f"{path}, line {node.start_mark.line + 1}: an alias stands inside what it names; write it out")
+    return counts[node]
 
 
 def digest_file(path: Path, algorithm: str = "sha256") -> str:
