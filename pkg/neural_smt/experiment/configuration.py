@@ -144,22 +144,21 @@ def _check_languages(config: Mapping[str, Any]) -> None:
 
 
 def _check_held_out(corpus: Mapping[str, Any]) -> None:
-    """Raise ``UserError`` where a set that systems are scored or tuned on is also what they learn from or are tuned on."""
+    """Raise ``UserError`` where a set that scores or tuning are of is also what systems learn from, or are tuned on."""
 
     def parts(name: str) -> list[str]:
         return corpus["sources"][name].get("join", [name])
 
     roles = ("train", "in_domain", "monolingual")
-    used = {part: role for role in roles for name in corpus[role] for part in parts(name)}
+    used = {part: f"corpus.{role}" for role in roles for name in corpus[role] for part in parts(name)}
     sets = {f"corpus.test.{position}": name for position, name in enumerate(corpus["test"])}
     for where, name in {"corpus.dev": corpus["dev"], **sets}.items():
         for part in parts(name):
             if part in used:
-                raise UserError(
-                    f"{where}: '{part}' is in corpus.{used[part]} too; name text of its own, or set check: {{texts: false}}"
-                )
+                advice = "name text of its own, or set check: {texts: false}"
+                raise UserError(f"{where}: '{part}' is in {used[part]} too; {advice}")
         if where == "corpus.dev":
-            used |= dict.fromkeys(parts(name), "dev")
+            used |= dict.fromkeys(parts(name), where)
 
 
 def _check_names(config: Mapping[str, Any]) -> None:
