@@ -6,6 +6,7 @@ hand has a verb of its own: a function of the same kind, under a shorter name.
 """
 
 import argparse
+import ast
 import importlib
 import inspect
 import json
@@ -138,23 +139,40 @@ def _step_parser(stage: str) -> argparse.ArgumentParser:
     return parser
 
 
+def _summary(target: str) -> str:
+    """The first line of the docstring of a function, whose module is read and not loaded."""
+    module, _, name = target.partition(":")
+    file = Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
+    functions = (part for part in ast.parse(file.read_text(encoding="utf-8")).body if isinstance(part, ast.FunctionDef))
+    document = next(ast.get_docstring(function) for function in functions if function.name == name)
+    return (document or "").partition("\n")[0]
+
+
+def _overview() -> str:
+    """The verbs, a line each, and the stages."""
+    verbs = "".join(f"  {name:<10} {_summary(target)}\n" for name, target in VERBS.items())
+    return f"verbs:\n{verbs}\nstages, which have steps:\n  {', '.join(STAGES)}"
+
+
 def _parse(arguments: Sequence[str] | None) -> tuple[Callable[..., Any], dict[str, Any]]:
     """The function that a command line names, and the arguments that it gives."""
+    given = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     parser = argparse.ArgumentParser(prog="neural-smt", description="Recurrent networks in statistical MT, by stages.")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _overview() if given[0] in ("-h", "--help") else None
     parser.add_argument("--version", action="version", version=__version__)
-    known = f"{', '.join(VERBS)}, or a stage: {', '.join(STAGES)}"
-    parser.add_argument("command", choices=[*VERBS, *STAGES], metavar="command", help=known)
+    parser.add_argument("command", choices=[*VERBS, *STAGES], metavar="command", help="a verb or a stage")
     parser.add_argument("rest", nargs=argparse.REMAINDER, help="step of a stage, and options (--help lists them)")
-    chosen = parser.parse_args(arguments)
+    chosen = parser.parse_args(given)
     if chosen.command in VERBS:
         function = verb(chosen.command)
         options = argparse.ArgumentParser(prog=f"neural-smt {chosen.command}", **_described(function))
         _add_options(options, function, PLACES.get(chosen.command, ()))
-        given = vars(options.parse_intermixed_args(chosen.rest))
+        values = vars(options.parse_intermixed_args(chosen.rest))
     else:
-        given = vars(_step_parser(chosen.command).parse_args(chosen.rest))
-        function = steps(chosen.command)[given.pop("step")]
-    return function, given
+        values = vars(_step_parser(chosen.command).parse_args(chosen.rest))
+        function = steps(chosen.command)[values.pop("step")]
+    return function, values
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -166,7 +184,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:
         invoke(*_parse(arguments))
-        sys.stdout.flush()
+        if sys.stdout:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except BrokenPipeError:

@@ -58,6 +58,16 @@ def test_every_verb_is_a_documented_function_with_named_options() -> None:
         assert function.__doc__, f"{name} has no docstring"
 
 
+def test_without_arguments_every_verb_has_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([])
+    assert stopped.value.code == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name in VERBS:
+        summary = (inspect.getdoc(verb(name)) or "").partition("\n")[0]
+        assert f"  {name:<10} {summary}" in lines
+
+
 def test_options_follow_the_annotations(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["decode", "--help"])

@@ -2,6 +2,7 @@
 
 import gzip
 import math
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -227,3 +228,9 @@ def test_the_line_of_a_broken_character_is_named(before: int, broken: bytes) -> 
 def test_nul_bytes_are_named() -> None:
     with pytest.raises(UserError, match="name, line 3: holds a NUL byte"):
         check_text(Path("name"), "\u00fc\n\na\0b\n".encode())
+
+
+def test_standard_output_that_is_closed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    with ExitStack() as stack, pytest.raises(UserError, match="standard output is closed; give it a place"):
+        streams.open_output(None, stack)

@@ -259,7 +259,7 @@ def assign(
     if sum(sizes) > len(drawable) or (usual == 0 and None in (dev_size, test_size)):
         wanted = f"{sum(sizes):,} pairs are to be drawn" if sum(sizes) else "no set can be drawn"
         raise UserError(
-            f"{origin}: {wanted}, but {len(drawable):,} occur only once; "
+            f"{origin}: {wanted}, from pairs that occur only once: here {len(drawable):,} of {len(allowed):,}; "
             "ask for fewer with --dev-size and --test-size, or give sets of your own with --dev and --test"
         )
     drawn = np.random.default_rng(seed).permutation(drawable)[: sum(sizes)]

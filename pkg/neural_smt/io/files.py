@@ -86,7 +86,9 @@ def named_errors(path: Path, writing: bool = False) -> Iterator[None]:
         yield
     except (OSError, EOFError, zlib.error) as error:
         fault = f"cannot be read ({error}); fetch or write the file again"
-        if writing:
+        if isinstance(error, IsADirectoryError):
+            fault = "is a folder; name a file"
+        elif writing:
             fault = f"cannot be written ({error.strerror}); name another file"
         elif isinstance(error, FileNotFoundError):
             fault = "no such file; check the path"

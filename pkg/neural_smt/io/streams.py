@@ -152,6 +152,8 @@ def open_output(path: Path | None, stack: ExitStack) -> IO[str]:
     Devices and pipes are written as they are. ``UserError`` when the path cannot be written.
     """
     if path is None or path == STANDARD:
+        if sys.stdout is None:
+            raise UserError("standard output is closed; give it a place, or name a file with --output")
         sys.stdout.flush()
         stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
         stack.callback(stream.detach)

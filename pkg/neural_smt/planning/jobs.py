@@ -69,7 +69,7 @@ def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, co
     here. Raises ``UserError`` where it finds no plan.
     """
     from snakemake.api import SnakemakeApi
-    from snakemake.exceptions import WorkflowError
+    from snakemake.exceptions import RuleException, WorkflowError
     from snakemake.logging import logger
     from snakemake.settings.enums import Quietness
     from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
@@ -91,7 +91,7 @@ def list_jobs(snakefile: Path, configuration: Mapping[str, Any], target: str, co
                 workdir=Path(folder),
             )
             workflow.dag(DAGSettings(targets={target}, force_incomplete=True)).execute_workflow(executor="dryrun")
-        except WorkflowError as error:
+        except (WorkflowError, RuleException) as error:
             reason = " ".join(" ".join(map(str, error.args)).split())
             raise UserError(f"{snakefile}: no plan of {target}: {reason}") from None
     return collector.jobs
