@@ -303,6 +303,7 @@ use rule show_page as show_start with:
         "results/{experiment}/logs/show_start.log",
     benchmark:
         "results/{experiment}/benchmarks/report/show_start.tsv"
+    localrule: True
     params:
         title="BLEU",
         about="",
