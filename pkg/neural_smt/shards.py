@@ -27,7 +27,7 @@ class Shard:
     @classmethod
     def parse(cls, name: str) -> "Shard":
         """The shard of a name such as ``2-of-4``."""
-        found = re.fullmatch(r"(\d+)-of-(\d+)", name)
+        found = re.fullmatch(r"(\d{1,9})-of-(\d{1,9})", name)
         if not found:
             raise UserError(f"shard {name!r}: name shards as 2-of-4 does, by number and how many there are")
         return cls(int(found[1]), int(found[2]))

@@ -31,6 +31,9 @@ best is chosen. The errors of estimates are small, but the translation that scor
 BLOCK = 256
 """Sentences whose lists are scored together."""
 
+SENTENCE = re.compile(r"[0-9]{1,9}")
+"""The number of a list's sentence."""
+
 LINK = re.compile(r"(\d+)-(\d+)")
 """A link of a word alignment: positions of a source and a target word."""
 
@@ -278,7 +281,7 @@ def read_blocks(path: Path, shard: Shard | None = None) -> Iterator[list[ListedT
 def sentence_of(line: str) -> int:
     """The number of a line's sentence; -1 for what is no line of a list."""
     number, bar, _ = line.partition(" ||| ")
-    return int(number) if bar and number.isascii() and number.isdigit() else -1
+    return int(number) if bar and SENTENCE.fullmatch(number) else -1
 
 
 def _block_of(line: str) -> int:
@@ -290,7 +293,7 @@ def _parse(line: str, path: Path, number: int) -> ListedTranslation:
         sentence, words, listed, score, *further = line.split(" ||| ")
         pairs = [LINK.fullmatch(link) for link in further[0].split()] if further else []
         alignment = [(int(link[1]), int(link[2])) for link in pairs if link]
-        if not (sentence.isascii() and sentence.isdigit()):
+        if not SENTENCE.fullmatch(sentence):
             raise ValueError
         features: dict[str, list[float]] = {}
         for item in listed.split():

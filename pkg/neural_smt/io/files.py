@@ -224,7 +224,7 @@ def _parse_json(path: Path, made_of: Callable[[list[tuple[str, Any]]], dict[str,
         raise UserError(f"{path}: no such file; {MAKE}") from None
     except json.JSONDecodeError as error:
         raise UserError(f"{path}, line {error.lineno}: not valid JSON ({error.msg}); {MAKE_AGAIN}") from None
-    except (UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # not UTF-8, a number of thousands of digits, thousands of brackets
         raise UserError(f"{path}: not a JSON file; {MAKE_AGAIN}") from None
 
 

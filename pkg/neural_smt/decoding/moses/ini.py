@@ -126,6 +126,10 @@ def read_sections(path: Path) -> Sections:
     return sections
 
 
+LARGEST = 1e15
+"""Numbers of sections stay below it, so that they are numbers of any type."""
+
+
 def _number(sections: Sections, name: str, kind: type[Value] = int, least: float = -math.inf) -> Value | None:
     """The finite number that a section with one line holds; None where there is no such section, or it is empty."""
     lines = sections.get(name)
@@ -137,7 +141,7 @@ def _number(sections: Sections, name: str, kind: type[Value] = int, least: float
         value = kind(lines[0].text)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):
+    if not abs(value) < LARGEST:
         wanted = "a whole number" if kind is int else "a number"
         raise lines[0].fail(f"expected {wanted}, not '{lines[0].text}'; correct it")
     if value < least:
@@ -265,7 +269,7 @@ def _settings(path: Path, sections: Sections, table: FeatureLine) -> SearchSetti
 
 def _positive(feature: FeatureLine, key: str, least: int = 1) -> int:
     text = feature.arguments.get(key, "")
-    if not text.isdecimal() or int(text) < least:
+    if not text.isdecimal() or len(text) > 9 or int(text) < least:
         raise feature.fail(f"{feature.kind} needs {key}= with a whole number of at least {least}; correct it")
     return int(text)
 

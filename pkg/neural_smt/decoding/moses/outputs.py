@@ -32,7 +32,7 @@ class Listing:
         """``FILE SIZE [distinct]``; ``UserError`` for anything else."""
         if words is None:
             return None
-        sized = len(words) > 1 and words[1].isdecimal() and int(words[1]) > 0
+        sized = len(words) > 1 and words[1].isdecimal() and len(words[1]) < 10 and int(words[1]) > 0
         if not sized or words[2:] not in ([], ["distinct"]):
             raise UserError(f"--nbest takes FILE SIZE [distinct], not '{' '.join(words)}'; correct the option")
         return cls(Path(words[0]), int(words[1]), len(words) == 3)
