@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+from torch import distributed
+
 from neural_smt.io.files import read_json
 from neural_smt.training.launch import in_processes
 from neural_smt.training.processes import joined
@@ -29,3 +31,5 @@ if __name__ == "__main__":
         for arguments in read_json(Path(sys.argv[1])):
             # what the decorator does has been done, once for all
             invoke(train_network.__wrapped__, arguments)
+            # the first process writes the last checkpoint alone, which the next run goes on from
+            distributed.barrier()
